@@ -4,6 +4,7 @@ import sys
 
 from bench import (
     backlog,
+    filters,
     folders,
     formats,
     latency,
@@ -13,6 +14,7 @@ from bench import (
     resources,
     service,
     start,
+    tables,
     throughput,
     trickle,
     types,
@@ -25,10 +27,12 @@ COMMANDS = {
     "backlog": backlog,
     "parsers": parsers,
     "formats": formats,
+    "filters": filters,
     "folders": folders,
     "peers": peers,
     "rebalance": rebalance,
     "start": start,
+    "tables": tables,
     "types": types,
     "operator": resources,
     "service": service,

@@ -133,6 +133,8 @@ class Stored:
     objects: int = 0
     bytes: int = 0
     records: int = 0
+    dropped: int = 0
+    """Records that were left out; they are not among `records`."""
     quarantined: int = 0
     """Records among those that the parser refused."""
     late: int = 0

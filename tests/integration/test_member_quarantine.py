@@ -261,7 +261,13 @@ def test_quarantine_is_held_stored_and_replayed_and_the_replay_killed_beside_a_m
 
     with redirect_stdout(io.StringIO()) as out:
         assert main([*command, "--json"]) == 0
-    assert json.loads(out.getvalue())["totals"] == {"objects": 1, "records": 93, "accepted": 90, "refused": 3}
+    assert json.loads(out.getvalue())["totals"] == {
+        "objects": 1,
+        "records": 93,
+        "accepted": 90,
+        "refused": 3,
+        "leftOut": 0,
+    }
     assert source not in scene.bucket.names(name)
     found: Counter[tuple[str, int, str]] = Counter()
     for key in scene.bucket.names(name):

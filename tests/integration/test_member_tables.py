@@ -1,6 +1,7 @@
 """Rows of members in Iceberg tables, by real catalogs: each exactly once, whoever is killed when."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
@@ -24,6 +26,7 @@ from tests.stack.topics import Record, produce
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(600)
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 FIELDS = [
     {"name": "id", "type": "int32", "required": True},
@@ -93,12 +96,13 @@ class Tables:
         }
         self.catalog: Catalog = load_catalog("logpersister", **catalog, **files)
 
-    def of(self, topic: str) -> Table:
-        return self.catalog.load_table(("lake", topic.replace("-", "_").replace(".", "_")))
+    def of(self, topic: str, type_: str = "") -> Table:
+        name = f"{topic}_{type_}" if type_ else topic
+        return self.catalog.load_table(("lake", name.replace("-", "_").replace(".", "_")))
 
-    def rows(self, topic: str) -> Counter[tuple[int, int]]:
+    def rows(self, topic: str, type_: str = "") -> Counter[tuple[int, int]]:
         """Return how often each record is a row, by partition and offset."""
-        found = self.of(topic).scan(selected_fields=("kafka_partition", "kafka_offset")).to_arrow()
+        found = self.of(topic, type_).scan(selected_fields=("kafka_partition", "kafka_offset")).to_arrow()
         return Counter((row["kafka_partition"], row["kafka_offset"]) for row in found.to_pylist())
 
     def receipts(self) -> list[str]:
@@ -109,14 +113,27 @@ class Tables:
         wanted = {(p, n): 1 for p in range(partitions) for n in range(end) if is_row(n)}
         eventually(
             f"the table has {len(wanted)} rows, and no receipt is left",
-            lambda: self._exists(topic) and len(self.rows(topic)) >= len(wanted) and not self.receipts(),
+            lambda: self.exists(topic) and len(self.rows(topic)) >= len(wanted) and not self.receipts(),
             explain=lambda: "; ".join(member.tail() for member in members),
         )
         assert self.rows(topic) == wanted
 
-    def _exists(self, topic: str) -> bool:
+    def wait_for_types(self, topic: str, end: int, *members: MemberProcess) -> None:
+        """Wait until the table of each type has all rows; check that each is there once."""
+        wanted = {type_: {(p, n): 1 for p in range(2) for n in range(end) if type_of(n) == type_} for type_ in OF_TYPES}
+        eventually(
+            f"tables of types have all rows before offset {end}",
+            lambda: all(
+                self.exists(topic, type_) and len(self.rows(topic, type_)) >= len(rows)
+                for type_, rows in wanted.items()
+            ),
+            explain=lambda: "; ".join(member.tail() for member in members),
+        )
+        assert {type_: self.rows(topic, type_) for type_ in OF_TYPES} == wanted
+
+    def exists(self, topic: str, type_: str = "") -> bool:
         try:
-            return bool(self.of(topic))
+            return bool(self.of(topic, type_))
         except NoSuchTableError:
             return False
 
@@ -211,3 +228,126 @@ def test_lost_answers_and_an_absent_catalog_repeat_nothing(
     assert tables.receipts(), "what is stored waits for the catalog"
     catalog_proxy.start()
     tables.wait_for(name, 200, member)
+
+
+OF_TYPES = ("order", "refund", "chargeback")
+
+
+def type_of(number: int) -> str:
+    """Return the type of a record: chargebacks are sparse, and audits and heartbeats are in no table."""
+    return "chargeback" if number % 60 == 11 else ("order", "refund", "audit.login", "heartbeat")[number % 4]
+
+
+def write_types(scene: Scene, topic: str, begin: int, end: int) -> None:
+    def of(number: int, partition: int) -> Record:
+        text = json.dumps({"id": number, "amount": "1.50", "order": number - 1}).encode()
+        headers = [("event-type", type_of(number).encode())]
+        at = int(NOON.timestamp() * 1000) + number * 600_000
+        return Record(text, b"k", partition=partition, timestamp=at, headers=headers)
+
+    produce(
+        scene.kafka.bootstrap, topic, (of(number, partition) for number in range(begin, end) for partition in (0, 1))
+    )
+
+
+def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
+    scene: Scene,
+    topic: CreateTopic,
+    rest: Settings,
+    minio: MinioServer,
+    catalog_proxy: FaultProxy,
+    verify: Verify,
+) -> None:
+    """Killed before the commit of one of three tables; then two take their columns no more; then all is late."""
+    name, tables = topic(2), Tables(scene, minio, rest)
+    shape = yaml.safe_load((EXAMPLES / "types-tables.yaml").read_text())["spec"]
+    shape["table"]["catalog"] = {**rest, "uri": catalog_proxy.endpoint, "properties": {"s3.endpoint": minio.endpoint}}
+    shape["table"]["commitInterval"] = "5s"
+    shape["finish"] |= {"idleAfter": "1s", "trigger": "record-time", "late": "folder"}
+
+    def manifest(type_of_order: str = "int64") -> Path:
+        shape["types"]["entries"][1]["schema"]["fields"][1]["type"] = type_of_order
+        return scene.manifest(
+            kafka={"topics": [name]}, **{key: shape[key] for key in shape.keys() - {"kafka", "storage"}}
+        )
+
+    write_types(scene, name, 0, 100)
+    member = scene.member(manifest())
+    eventually("columns are known", lambda: tables.exists(name, "chargeback"), explain=member.tail)
+    table = f"{name}_refund".replace("-", "_").replace(".", "_")
+    before = Stall(matches=lambda line: line.startswith("POST ") and f"/{table}" in line, times=None, after=100)
+    catalog_proxy.inject(before)
+    write_types(scene, name, 100, 120)
+    member.wait("the snapshot of one table is about to be committed", lambda: before.met >= 1)
+    member.kill()
+    member.wait_gone()
+    catalog_proxy.clear()
+    write_types(scene, name, 120, 130)
+    second = scene.member(manifest())
+    tables.wait_for_types(name, 130, second)
+    assert len(tables.of(name, "chargeback").metadata.snapshots) <= 3, "where there are rows of it"
+    second.terminate()
+
+    # A number that the tables of one entry cannot take: its records are stored without them, and nothing else waits.
+    third = scene.member(manifest("float64"))
+    write_types(scene, name, 130, 160)
+    orders = {(p, n): 1 for p in (0, 1) for n in range(160) if type_of(n) == "order"}
+    eventually("orders go on", lambda: len(tables.rows(name, "order")) >= len(orders), explain=third.tail)
+    assert tables.rows(name, "order") == orders
+    scene.group.wait_current(name, explain=third.tail)
+    third.wait("it is told", lambda: "is stored without its table" in json.dumps(third.status().get("duties", [])))
+    assert {one["type"] for one in third.status()["types"]["stalest"]} == {*OF_TYPES, "/^audit[.]/"}
+    assert third.metrics()[f'logpersister_type_records_total{{topic="{name}",type="refund"}}'] == 14
+    third.terminate()
+
+    # Mended: a person accepts that the tables lack what was stored meanwhile.
+    write_types(scene, name, 160, 190)
+    fourth = scene.member(manifest())
+    lacking = {type_: [] if type_ == "order" else range(130, 160) for type_ in OF_TYPES}
+
+    def rows(end: int, type_: str) -> dict[tuple[int, int], int]:
+        numbers = [n for n in range(end) if type_of(n) == type_ and n not in lacking[type_]]
+        return {(p, n): 1 for p in (0, 1) for n in numbers}
+
+    wanted = {type_: rows(190, type_) for type_ in OF_TYPES}
+
+    def wait_for_rows(member: MemberProcess) -> None:
+        def accepted() -> bool:
+            for found in ASKED.finditer(json.dumps(member.status().get("duties", []))):
+                with tables.catalog.load_table(("lake", found[1])).transaction() as change:
+                    change.set_properties({"logpersister.accepted-gaps": found[2]})
+            return all(len(tables.rows(name, type_)) >= len(rows) for type_, rows in wanted.items())
+
+        eventually("somebody is asked about gaps, and accepts them", accepted, explain=member.tail)
+        assert {type_: tables.rows(name, type_) for type_ in OF_TYPES} == wanted
+
+    wait_for_rows(fourth)
+    marks = {"order/dt=2026-11-22/_SUCCESS", "refund/dt=2026-11-22/hr=00/_manifest.json"}
+    fourth.wait(
+        "folders of types are finished",
+        lambda: marks <= {key.partition("type=")[2] for key in scene.bucket.names(name)},
+    )
+    fourth.terminate()
+
+    write_types(scene, name, 190, 200)  # of a day that is finished by now, with the first chargeback behind the gap
+    wanted = {type_: rows(200, type_) for type_ in OF_TYPES}
+    fifth = scene.member(manifest())
+    wait_for_rows(fifth)
+    assert any("/_late/type=refund/dt=2026-11-22/hr=" in key for key in scene.bucket.names(name))
+    fifth.terminate()
+
+    document = verify(manifest(), "--deep")
+    assert document["ok"], document["findings"]
+    assert document["topics"][0]["tableRows"] == sum(map(len, wanted.values()))
+    found = tables.of(name, "order")
+    found.overwrite(found.scan().to_arrow())  # into one file, as other engines compact
+    assert verify(manifest(), "--deep")["ok"]
+    tables.of(name, "order").delete("kafka_offset = 0")
+    findings = [one for one in verify(manifest(), "--deep")["findings"] if one["problem"]]
+    assert [(one["kind"], one["partition"], one["start"]) for one in findings] == [
+        ("not-in-table", 0, 0),
+        ("not-in-table", 1, 0),
+    ]
+
+
+ASKED = re.compile(r"table lake\.(\w+), partition [^\"]*accepted-gaps to ([0-9:,-]*[0-9])")

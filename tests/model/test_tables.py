@@ -1,65 +1,96 @@
 """Histories of appends to a table hold what is promised; broken appenders are caught."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from logpersister.storage.names import receipt_key
-from logpersister.storage.receipts import Receipt, ReceiptName, delete_receipts, read_receipts
+from logpersister.backoff import PartlyFailedError
+from logpersister.storage.receipts import NO_TYPE, Receipt, ReceiptName, delete_receipts, read_receipts
+from logpersister.tables import appender as appender_module
 from logpersister.tables import appends as appends_module
 from logpersister.tables import duty as duty_module
-from logpersister.tables.appends import CommittedPosition
-from logpersister.tables.duty import TableDuty
+from logpersister.tables.appender import Appender
+from logpersister.tables.appends import Appends, CommittedPosition, Portion
+from logpersister.tables.book import ReceiptBook, TableKey
 from logpersister.tables.errors import TableError
 from logpersister.tables.offsets import Held, Numbering, held_by
 from tests.model import tables
-from tests.model.tables import Violation, World, play
+from tests.model.tables import SimulatedTable, Violation, World, duty_of, play
 
 HISTORIES = 400
 Patch = pytest.MonkeyPatch
 
 
-def test_each_row_is_in_the_table_once_and_no_receipt_is_left() -> None:
-    commits = sum(play(seed).commits for seed in range(HISTORIES))
-    assert commits > 2 * HISTORIES
+@pytest.mark.parametrize("has_types", [False, True], ids=["one table", "a table for each type"])
+def test_each_row_is_in_its_table_once_and_no_receipt_is_left(has_types: bool) -> None:
+    worlds = [play(seed, has_types=has_types) for seed in range(HISTORIES)]
+    assert sum(world.commits for world in worlds) > 2 * HISTORIES
+    if has_types:
+        assert sum(bool(world.outside) for world in worlds) > HISTORIES / 10, "a type was stored without its table"
+        assert sum(world.tables["rare"].commits for world in worlds) > HISTORIES
 
 
 def test_a_rollback_stops_all_until_somebody_decides() -> None:
     stopped = 0
     for seed in range(100):
         world = play(seed, rolls_back=True)
-        ours = world.head.ancestor.offsets if world.head else None
-        if ours is None or not world.roll_back():
+        table = world.tables[NO_TYPE]
+        ours = table.head.ancestor.offsets if table.head else None
+        if ours is None or not table.roll_back():
             continue
         world.random.random = lambda: 1.0  # type: ignore[method-assign]
         world.switch = lambda: None
-        before = world.head
-        key = next(iter(world.rows))
-        receipt = world.rows[key]
-        name = receipt_key("", tables.GROUP, receipt.range.partition, receipt.generation, receipt.range.start)
-        world.documents[name] = receipt.document()
+        before = table.head
+        bring_back(world)
         with pytest.raises(TableError, match="was rolled back"):
-            duty(world).perform(tables.TOPIC)
-        assert world.head is before
+            duty_of(world).perform(tables.TOPIC)
+        assert table.head is before
         stopped += 1
     assert stopped > 20
 
 
-def duty(world: World) -> TableDuty:
-    return tables._duty(world)
+def test_a_table_that_was_rolled_back_stops_no_other() -> None:
+    stopped = 0
+    for seed in range(100):
+        world = play(seed, rolls_back=True, has_types=True)
+        table = world.tables["refund"]
+        ours = table.head.ancestor.offsets if table.head else None
+        if ours is None or not table.roll_back():
+            continue
+        world.random.random = lambda: 1.0  # type: ignore[method-assign]
+        world.switch = lambda: None
+        before = table.head
+        bring_back(world)
+        with pytest.raises(PartlyFailedError, match="clicks_refund was rolled back"):
+            duty_of(world).perform(tables.TOPIC)
+        assert table.head is before
+        head = world.tables["order"].head
+        assert {key for key, rows in world.rows.items() if rows.type == "order"} == set(head.files if head else ())
+        stopped += 1
+    assert stopped > 20
+
+
+def bring_back(world: World) -> None:
+    """Put all receipts once more, and commit all ranges."""
+    for name, document in world.put_again.items():
+        world.put(name, document)
+    for partition in range(tables.PARTITIONS):
+        world.commit(partition, 9, 1000)
+    world.seen.clear()
 
 
 # mutants
 
 
 def append_before_commit(patch: Patch) -> None:
-    patch.setattr(appends_module, "_is_committed", lambda receipt, position: position is not None)
+    patch.setattr(appends_module, "_is_committed", lambda portion, position: position is not None)
 
 
 def stale_offsets_count_for_a_replay(patch: Patch) -> None:
-    def without_generation(receipt: Receipt, position: CommittedPosition | None) -> bool:
-        return position is not None and receipt.range.end <= position.offset
+    def without_generation(portion: Portion, position: CommittedPosition | None) -> bool:
+        return position is not None and portion.range.end <= position.offset
 
     patch.setattr(appends_module, "_is_committed", without_generation)
 
@@ -89,36 +120,94 @@ def receipts_deleted_below_committed(patch: Patch) -> None:
 
 def a_retried_append(patch: Patch) -> None:
     """As pyiceberg's own appends do: onto whatever is there meanwhile."""
-    attempt = World.attempt
+    attempt = SimulatedTable.attempt
 
-    def retried(world: World, version: int, base: Any, files: Any, held: Held) -> None:
+    def retried(table: SimulatedTable, version: int, base: Any, files: Any, held: Held) -> None:
         try:
-            attempt(world, version, base, files, held)
+            attempt(table, version, base, files, held)
         except TableError as error:
             if error.reason != "conflict":
                 raise
-            attempt(world, world.version, world.head, files, held)
+            attempt(table, table.version, table.head, files, held)
 
-    patch.setattr(World, "attempt", retried)
+    patch.setattr(SimulatedTable, "attempt", retried)
 
 
 def a_lost_answer_is_sent_again(patch: Patch) -> None:
-    attempt = World.attempt
+    attempt = SimulatedTable.attempt
 
-    def sent_again(world: World, version: int, base: Any, files: Any, held: Held) -> None:
+    def sent_again(table: SimulatedTable, version: int, base: Any, files: Any, held: Held) -> None:
         try:
-            attempt(world, version, base, files, held)
+            attempt(table, version, base, files, held)
         except TableError as error:
             if error.reason != "unavailable":
                 raise
-            attempt(world, world.version, world.head, files, held)
+            attempt(table, table.version, table.head, files, held)
 
-    patch.setattr(World, "attempt", sent_again)
+    patch.setattr(SimulatedTable, "attempt", sent_again)
 
 
 def held_is_remembered_and_not_loaded(patch: Patch) -> None:
     known: dict[int, Held] = {}
-    patch.setattr(duty_module, "held_by", lambda view: known.setdefault(len(known) // 3, held_by(view)))
+    patch.setattr(appender_module, "held_by", lambda view: known.setdefault(len(known) // 3, held_by(view)))
+
+
+def held_is_noted_before_the_commit(patch: Patch) -> None:
+    commit = Appender._commit
+
+    def noted(self: Appender, topic: Any, key: TableKey, loaded: Any, files: Any, found: Appends) -> None:
+        topic.book.note_held(key, found.held)
+        commit(self, topic, key, loaded, files, found)
+
+    patch.setattr(Appender, "_commit", noted)
+
+
+# of several tables
+
+
+def a_receipt_is_deleted_when_one_of_its_tables_holds_it(patch: Patch) -> None:
+    def done(book: ReceiptBook) -> list[ReceiptName]:
+        return [name for name, entry in book._entries.items() if entry.left != entry.named]
+
+    patch.setattr(ReceiptBook, "done", done)
+
+
+def a_sparse_table_moves_before_its_rows(patch: Patch) -> None:
+    commit = Appender._commit
+
+    def moved(self: Appender, topic: Any, key: TableKey, loaded: Any, files: Any, found: Appends) -> None:
+        commit(self, topic, key, loaded, [] if key.type == "rare" else files, found)
+
+    patch.setattr(Appender, "_commit", moved)
+
+
+def receipts_are_deleted_before_tables_without_rows_have_moved(patch: Patch) -> None:
+    """Then nobody can tell any more whether these had rows."""
+
+    def done(book: ReceiptBook) -> list[ReceiptName]:
+        return [name for name, entry in book._entries.items() if not entry.left & entry.rows]
+
+    patch.setattr(ReceiptBook, "done", done)
+
+
+def what_a_receipt_does_not_name_has_no_rows(patch: Patch) -> None:
+    add = ReceiptBook.add
+
+    def names_all(book: ReceiptBook, receipt: Receipt, put: Any) -> None:
+        others = tuple(type_ for type_ in tables.TYPES if type_ not in receipt.tables)
+        add(book, replace(receipt, without=others), put)
+
+    patch.setattr(ReceiptBook, "add", names_all)
+
+
+def rows_of_any_table_count_for_all(patch: Patch) -> None:
+    note = ReceiptBook.note_held
+
+    def all_hold(book: ReceiptBook, key: TableKey, held: Held) -> None:
+        for other in list(book._keys):
+            note(book, other, held)
+
+    patch.setattr(ReceiptBook, "note_held", all_hold)
 
 
 MUTANTS = [
@@ -130,6 +219,14 @@ MUTANTS = [
     a_retried_append,
     a_lost_answer_is_sent_again,
     held_is_remembered_and_not_loaded,
+    held_is_noted_before_the_commit,
+]
+OF_SEVERAL_TABLES = [
+    a_receipt_is_deleted_when_one_of_its_tables_holds_it,
+    a_sparse_table_moves_before_its_rows,
+    receipts_are_deleted_before_tables_without_rows_have_moved,
+    what_a_receipt_does_not_name_has_no_rows,
+    rows_of_any_table_count_for_all,
 ]
 
 
@@ -139,3 +236,11 @@ def test_a_broken_appender_is_caught(mutant: Callable[[Patch], None], monkeypatc
     with pytest.raises(Violation):
         for seed in range(HISTORIES):
             play(seed)
+
+
+@pytest.mark.parametrize("mutant", [*MUTANTS, *OF_SEVERAL_TABLES], ids=lambda mutant: mutant.__name__)
+def test_a_broken_appender_to_several_tables_is_caught(mutant: Callable[[Patch], None], monkeypatch: Patch) -> None:
+    mutant(monkeypatch)
+    with pytest.raises(Violation):
+        for seed in range(HISTORIES):
+            play(seed, has_types=True)

@@ -12,6 +12,9 @@ GROUP, _, VERSION = API_VERSION.partition("/")
 PLURAL: Final = "logpersisters"
 
 
+_ANYTHING: Final[Schema] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
 def definition() -> dict[str, Any]:
     """Return the whole CRD."""
     return {
@@ -65,7 +68,7 @@ def _shorten(override: Schema) -> None:
 
     The API server adds up what rules may cost at most, which is too much in each entry of a list of lists.
     """
-    for name in ("parser", "schema", "output"):
+    for name in ("parser", "schema", "output", "keep"):
         short = _shortened(override[name], f"spec.{name}")
         override[name] = {"description": override[name]["description"]} | _without(short, "description")
 
@@ -77,7 +80,9 @@ def _leave_open(entry: Schema) -> None:
     """
     for name in ("parser", "schema", "output"):
         description = f"{entry[name]['description']} Fields: those of spec.{name}."
-        entry[name] = {"description": description, "type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        entry[name] = {"description": description} | _ANYTHING
+    keep = entry["keep"]
+    entry["keep"] = keep | {"description": f"{keep['description']} Fields: those of spec.keep.", "items": _ANYTHING}
 
 
 def _shortened(schema: Schema, path: str) -> Schema:
@@ -120,6 +125,7 @@ def _columns() -> list[dict[str, Any]]:
         column("Revision", ".status.revision", wide=True, text="Revision that members run."),
         column("Rebalance", ".status.rebalance.state", wide=True, text="State of the group in Kafka."),
         column("Last upload", ".status.uploads.last", "date", wide=True, text="When an object was stored last."),
+        column("Stalest type", ".status.summary.stalestType", wide=True, text="Type without new records for longest."),
         column("Bucket", ".spec.storage.bucket", wide=True, text="Where objects go."),
         column("Prefix", ".spec.storage.prefix", wide=True, text="Folder of the bucket."),
     ]

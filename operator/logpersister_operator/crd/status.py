@@ -23,6 +23,8 @@ MOST_LOSSES = 50
 """Ranges that ``dataLoss.latest`` names."""
 MOST_QUARANTINED = 5
 """Ranges that ``quarantine.latest`` names."""
+MOST_TYPES = 5
+"""Types that ``types.stalest`` and ``types.mostQuarantined`` name."""
 MOST_RESTARTS = 20
 """Restarts of members that ``restarts`` names: more than there may be in an hour."""
 
@@ -143,6 +145,9 @@ class Uploads(Model):
     records: Count | None = None
     """Records in the objects."""
 
+    dropped: Count | None = None
+    """Records that `spec.keep` or `spec.types` has left out. Not set if there are none."""
+
     late: Count | None = None
     """Those that came when their folder was finished; not set when there are none."""
 
@@ -195,6 +200,47 @@ class Quarantine(Model):
 
     latest: Annotated[tuple[QuarantinedRange, ...], Field(max_length=MOST_QUARANTINED)] = ()
     """The ranges that had such records last, the newest first."""
+
+
+class TypeState(Model):
+    """Records of one type (spec.types)."""
+
+    topic: str
+    """Name of the topic."""
+
+    type: str
+    """Name of the type, or the pattern of its entry; `other` for types that no entry names."""
+
+    newest: datetime | None = None
+    """Time of the newest record that is stored."""
+
+    quarantined: Count | None = None
+    """Records in quarantine."""
+
+
+class Types(Model):
+    """Records by type, since the present members started."""
+
+    count: Count
+    """Types of which there were records; at least so many with several members."""
+
+    records: Count
+    """Records stored, those in quarantine included."""
+
+    bytes: Count
+    """Their keys and values."""
+
+    quarantined: Count
+    """Those of them in quarantine."""
+
+    dropped: Count
+    """Records left out."""
+
+    stalest: Annotated[tuple[TypeState, ...], Field(max_length=MOST_TYPES)] = ()
+    """Types whose newest stored record is oldest, the oldest first."""
+
+    most_quarantined: Annotated[tuple[TypeState, ...], Field(max_length=MOST_TYPES)] = ()
+    """Types with most records in quarantine."""
 
 
 class Member(Model):
@@ -329,6 +375,9 @@ class Summary(Model):
     state: str | None = None
     """What is going on, in a few words."""
 
+    stalest_type: str | None = None
+    """Type whose newest stored record is oldest, and its age; not set without spec.types."""
+
 
 class Status(Model):
     """What the operator observes."""
@@ -357,6 +406,9 @@ class Status(Model):
 
     quarantine: Quarantine | None = None
     """Records that the parser refused; not set when there are none."""
+
+    types: Types | None = None
+    """Records by type; not set without spec.types."""
 
     members: Members | None = None
     """The processes of the group."""

@@ -19,6 +19,7 @@ from logpersister_operator.decide.revisions.rollout_plan import RolloutPlan, pla
 from logpersister_operator.decide.status import fields, verdicts
 from logpersister_operator.decide.status.generations import generations
 from logpersister_operator.decide.status.transition_events import transitions
+from logpersister_operator.decide.status.types import stalest_type, types
 from logpersister_operator.decide.validity import Validity
 from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.plan import Plan
@@ -158,6 +159,7 @@ def _status(
     before: Sequence[Mapping[str, Any]] = observed.status.get("conditions", [])
     lag, stored = fields.lag(observed), fields.uploads(observed)
     lead = None if rollout is None else rollout.lead
+    of_types = types(observed, None if lead is None else lead.resource.spec)
     return Status(
         observed_generation=generation,
         conditions=conditions(before, found, generation, observed.now),
@@ -167,6 +169,7 @@ def _status(
         lag=lag,
         uploads=stored,
         quarantine=refused,
+        types=of_types,
         members=fields.members(observed, readiness.wanted, readiness.ready),
         rebalance=rebalance,
         restarts=repair.restarts,
@@ -175,6 +178,12 @@ def _status(
         rollout=None if rollout is None else rollout.status(),
         generations=() if rollout is None else generations(observed, rollout.inputs.fleets),
         summary=fields.summary(
-            readiness.ready, readiness.wanted, lag, stored, found, "" if rollout is None else rollout.step.words
+            readiness.ready,
+            readiness.wanted,
+            lag,
+            stored,
+            found,
+            "" if rollout is None else rollout.step.words,
+            stalest_type(of_types, observed.now),
         ),
     ).model_dump(mode="json", by_alias=True, exclude_none=True)

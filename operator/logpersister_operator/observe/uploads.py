@@ -1,7 +1,7 @@
 """What members have stored in all. A member counts since it started; what earlier ones stored is not forgotten."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ class _Counts:
     objects: int = 0
     bytes: int = 0
     records: int = 0
+    dropped: int = 0
     failures: int = 0
     late: int = 0
     quarantined: int = 0
@@ -23,7 +24,7 @@ class _Counts:
     def of(cls, document: Mapping[str, Any]) -> Self:
         """Return what the report of a member says, or the status of a resource: here they are alike."""
         uploads, quarantine = (document.get(name) or {} for name in ("uploads", "quarantine"))
-        counts = [uploads.get(name) for name in ("objects", "bytes", "records", "failures", "late")]
+        counts = [uploads.get(name) for name in ("objects", "bytes", "records", "dropped", "failures", "late")]
         return cls(*(int(count or 0) for count in (*counts, quarantine.get("records"))))
 
     def plus(self, other: "_Counts") -> "_Counts":
@@ -102,6 +103,4 @@ class UploadTally:
         self._failed_before_end = [one for one in self._failed_before_end if now - one[0] < HOUR]
         recent = [count for _, count in self._failed_before_end]
         recent += [process.failures_last_hour for process in self._processes.values()]
-        return Stored(
-            total.objects, total.bytes, total.records, total.quarantined, total.late, total.failures, sum(recent)
-        )
+        return Stored(**asdict(total), failures_last_hour=sum(recent))

@@ -353,6 +353,11 @@ def _quarantine(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     _refused(replay)
     replay.add_argument("--dry-run", action="store_true", help="count what would be stored; write nothing")
     replay.add_argument(
+        "--leave-out",
+        action="store_true",
+        help="delete records that spec.keep or spec.types leaves out; else objects with such records stay as they are",
+    )
+    replay.add_argument(
         "--without-kafka",
         action="store_true",
         help="do not ask Kafka whether ranges are committed: for a group that no longer has members",

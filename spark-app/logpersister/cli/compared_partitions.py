@@ -1,8 +1,8 @@
 """The part of ``verify`` that looks into the Hive table of a topic: no object is read for it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from logpersister.cli.compared_tables import ComparedTables, Objects
+from logpersister.cli.compared_tables import ComparedTables, Objects, WritingOf
 from logpersister.cli.exits import UnreachableError
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
@@ -15,16 +15,22 @@ from logpersister.tables.errors import TableError
 from logpersister.tables.hive.duty import RegisteredTopic
 from logpersister.tables.hive.folders import Partition, partition_of
 from logpersister.verify.evidence import StoredObject
-from logpersister.verify.findings import Finding
+from logpersister.verify.missing_offsets import Reader
 from logpersister.verify.partitions import RegisteredPartitions, partition_findings
+from logpersister.verify.verification import TopicResult
 
 
-def compared_tables(resource: LogPersister, store: ObjectStore, secrets: Secrets, *, deep: bool) -> Objects:
-    """Return what looks into the tables of a manifest: into those of Iceberg only if that is `deep`."""
+def compared_tables(
+    resource: LogPersister, store: ObjectStore, secrets: Secrets, reader: Reader, writing_of: WritingOf, *, deep: bool
+) -> Objects:
+    """Return what looks into the tables of a manifest: into those of Iceberg only if that is `deep`.
+
+    `reader` reads records, and `writing_of` says how a revision has written them.
+    """
     table = resource.spec.table
     if table is not None and table.format == "hive":
         return ComparedPartitions(resource, table, store, secrets)
-    return ComparedTables(resource, store, secrets) if deep else Objects()
+    return ComparedTables(resource, store, secrets, reader, writing_of) if deep else Objects()
 
 
 class ComparedPartitions(Objects):
@@ -45,16 +51,16 @@ class ComparedPartitions(Objects):
                 self._folders.setdefault(folder, one)
             yield one
 
-    def findings(self, topic: str) -> Sequence[Finding]:
+    def compare(self, result: TopicResult) -> None:
         if self._registered is None:
-            return []
-        of = self._open(topic)
+            return
+        of, topic = self._open(result.topic), result.topic
         finished = set(list_folders(self._store, self._group, topic)) if of.when == "onFinish" else set()
 
         def is_due(path: str) -> bool:
             return of.when != "onFinish" or any(path == one or path.startswith(f"{one}/") for one in finished)
 
-        return list(partition_findings(topic, self._folders, self._registered, is_due=is_due))
+        result.findings += partition_findings(topic, self._folders, self._registered, is_due=is_due)
 
     def _look(self, topic: str, of: RegisteredTopic) -> RegisteredPartitions | None:
         noted = {one.path for one in list_untold(self._store, self._group, TABLE).get(topic, ())}

@@ -1,21 +1,39 @@
-"""The part of ``verify --deep`` that looks into the table of a topic."""
+"""The part of ``verify --deep`` that looks into the tables of a topic: that of its rows, or those of its types."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
-from logpersister.cli.exits import UnreachableError
 from logpersister.manifest import LogPersister
+from logpersister.manifest.revision import resource_of
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.table_binding import table_of
+from logpersister.manifest.table_binding import TableBinding, table_of, tables_of
 from logpersister.member.tables import table_opener
-from logpersister.storage.receipts import list_receipts
+from logpersister.ranges import TopicPartition
+from logpersister.records.escaping import QUARANTINE, own_path
+from logpersister.records.type_names import TypeNames
+from logpersister.storage.receipts import NO_TYPE, list_receipts
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
+from logpersister.tables.columns import table_columns
 from logpersister.tables.errors import TableError
-from logpersister.tables.offsets import held_by
+from logpersister.tables.offsets import Numbering, held_by
 from logpersister.verify.evidence import StoredObject
-from logpersister.verify.findings import Finding
+from logpersister.verify.findings import Finding, Kind
+from logpersister.verify.missing_offsets import Reader
+from logpersister.verify.table_rows import FileColumns, StoredRange, TableRows, folder_values
 from logpersister.verify.tables import TableContent, table_findings
+from logpersister.verify.verification import TopicResult
+from logpersister.verify.writing import Writing
+
+if TYPE_CHECKING:
+    from logpersister.tables.live_rows import LiveRows
+
+WritingOf = Callable[[str], Writing | str]
+PLACES: Final = frozenset({"partition", "offset"})
+"""Kafka's own fields by which a row is found."""
 
 
 class Objects:
@@ -24,56 +42,170 @@ class Objects:
     def objects(self, topic: str, stored: Iterable[StoredObject]) -> Iterable[StoredObject]:  # noqa: ARG002
         return stored
 
-    def findings(self, topic: str) -> Sequence[Finding]:  # noqa: ARG002
-        return []
+    def compare(self, result: TopicResult) -> None:
+        """Add what is found to the result of a topic, whose objects have passed by."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A table, and the objects that should be its files."""
+
+    type: str
+    content: TableContent
+    uuid: str
+    rows: "LiveRows"
+    objects: list[StoredObject] = field(default_factory=list)
 
 
 class ComparedTables(Objects):
-    """Looks at the table before the objects of its topic are listed, and compares both afterwards."""
+    """Looks at the tables before the objects of their topic are listed, and compares both afterwards."""
 
-    def __init__(self, resource: LogPersister, store: ObjectStore, secrets: Secrets) -> None:
+    def __init__(
+        self, resource: LogPersister, store: ObjectStore, secrets: Secrets, reader: Reader, writing_of: WritingOf
+    ) -> None:
+        """Take what reads records, and what says how a revision has written them."""
         self._resource, self._store = resource, store
+        self._reader, self._writing_of = reader, writing_of
         spec = resource.spec.table
         self._open = None if spec is None else table_opener(resource, spec, secrets)
-        self._seen: list[StoredObject] = []
-        self._content: TableContent | None = None
+        self._seen: dict[str, _Seen] = {}
+        """Of the present topic, by type."""
+        self._errors: list[str] = []
+        self._written = lru_cache(self._written_by)
 
     def objects(self, topic: str, stored: Iterable[StoredObject]) -> Iterator[StoredObject]:
-        self._seen = []
+        self._seen, self._errors = {}, []
         if self._open is not None:
-            self._content = self._look(topic)
+            self._look(topic)
+        types = self._resource.spec.for_topic(topic).types
+        names = None if types is None else TypeNames(types)
         for one in stored:
-            if self._content is not None:
-                self._seen.append(one)
+            seen = self._seen.get(NO_TYPE if names is None else names.value_of(one.name.path) or "")
+            if seen is not None:
+                seen.objects.append(one)
             yield one
 
-    def findings(self, topic: str) -> Sequence[Finding]:
-        if self._content is None:
-            return []
-        parquet = self._resource.spec.for_topic(topic).output.parquet
-        return list(
-            table_findings(
-                topic,
-                self._seen,
-                self._content,
-                self._store.storage.bucket,
-                lru_cache(self._is_file),
-                keeps_tombstones=parquet is not None and parquet.tombstones == "null",
-            )
-        )
+    def compare(self, result: TopicResult) -> None:
+        result.errors += self._errors
+        for seen in self._seen.values():
+            try:
+                self._compare(seen, result)
+            except TableError as error:
+                result.errors.append(f"cannot be compared with its table: {error}")
 
-    def _look(self, topic: str) -> TableContent | None:
+    def _look(self, topic: str) -> None:
+        receipts = [name for name, _ in list_receipts(self._store, self._resource.group_id, topic)]
+        spec = self._resource.spec.for_topic(topic)
+        for type_ in [NO_TYPE] if spec.types is None else spec.tables_of_types():
+            try:
+                self._seen[type_] = self._look_at(topic, type_, receipts)
+            except TableError as error:
+                if error.reason != "no-table" or receipts:
+                    self._errors.append(f"cannot be compared with its table: {error}")
+
+    def _look_at(self, topic: str, type_: str, receipts: Sequence[Any]) -> _Seen:
         assert self._open is not None
-        receipts = list(list_receipts(self._store, self._resource.group_id, topic))
-        try:
-            loaded = self._open(topic, self._resource.spec.generation).load()
-            return TableContent(loaded.view.table, list(loaded.live_files()), held_by(loaded.view), receipts)
-        except TableError as error:
-            if error.reason == "no-table" and not receipts:
-                return None
-            raise UnreachableError(f"topic {topic} cannot be compared with its table: {error}") from None
+        loaded = self._open(topic, self._resource.spec.generation, type_).load()
+        view = loaded.view
+        content = TableContent(view.table, list(loaded.live_files()), held_by(view), receipts)
+        return _Seen(type_, content, view.uuid, loaded.rows)
 
-    def _is_file(self, revision: str) -> bool:
-        """Whether what a revision has stored is of the table."""
+    def _compare(self, seen: _Seen, result: TopicResult) -> None:
+        """Compare files, then rows. Raises `TableError`."""
+        table, has_places = seen.content.table, seen.rows.has_places
+        parquet = self._resource.spec.for_topic(result.topic).output.parquet
+        if seen.type != NO_TYPE:
+            parquet = self._resource.spec.for_topic(result.topic).tables_of_types()[seen.type].output.parquet
+        result.findings += table_findings(
+            result.topic,
+            seen.objects,
+            seen.content,
+            self._store.storage.bucket,
+            lambda revision: self._written(revision, seen.type, seen.uuid) is not None,
+            keeps_tombstones=parquet is not None and parquet.tombstones == "null",
+            counts_rows=not has_places,
+        )
+        if not has_places:
+            told = (
+                f"table {table} has no columns kafka_partition and kafka_offset, so its files and the number of its "
+                "rows were compared, and not rows with records; see output.parquet.kafkaColumns"
+            )
+            result.findings.append(_note(result.topic, told))
+            return
+        ranges, without = self._ranges(seen)
+        compared = TableRows(table, seen.rows, self._reader, result.readable).compare(ranges)
+        result.findings += compared.findings
+        result.table_rows = (result.table_rows or 0) + compared.compared
+        self._tell_others(seen, result, without, compared.not_in_kafka)
+
+    def _tell_others(self, seen: _Seen, result: TopicResult, without: int, not_in_kafka: int) -> None:
+        """Tell of rows that were counted only."""
+        table = seen.content.table
+        if not_in_kafka:
+            told = f"{not_in_kafka:,} rows of table {table} were counted only: Kafka has their records no more"
+            result.findings.append(_note(result.topic, told))
+        nameless = seen.rows.without_place()
+        if nameless == without != 0:
+            told = f"{without:,} rows of table {table} were counted only: their files have no partition and offset"
+            result.findings.append(_note(result.topic, told))
+        elif nameless != without:
+            told = f"table {table} has {nameless:,} rows without partition and offset, and {without:,} were stored so"
+            result.findings.append(Finding(Kind.NOT_IN_TABLE, TopicPartition(result.topic, 0), 0, 0, told))
+
+    def _ranges(self, seen: _Seen) -> tuple[list[StoredRange], int]:
+        """Return the ranges whose rows the table should have, and how many rows do not say of which record they are."""
+        by_range: defaultdict[tuple[Any, ...], list[StoredObject]] = defaultdict(list)
+        for one in seen.objects:
+            facts = one.facts
+            if facts is None or one.name.path == QUARANTINE or one.name.replay:
+                continue
+            held = seen.content.held.get(Numbering(one.name.generation, facts.topic_id or ""), {})
+            if facts.range.end <= held.get(one.name.partition, 0):
+                by_range[facts.range, one.name.generation, facts.revision, facts.rules, facts.horizon].append(one)
+        found, without = [], 0
+        for (range_, generation, revision, rules, horizon), objects in by_range.items():
+            written = self._written(revision, seen.type, seen.uuid)
+            writing = self._writing_of(rules or revision)
+            if written is None or isinstance(writing, str):
+                continue  # `verify.deep` tells it of the objects
+            columns, skips_tombstones, says_places = written
+            records = {
+                one.name.path: one.facts.records - (one.facts.tombstones if skips_tombstones else 0)
+                for one in objects
+                if one.facts is not None
+            }
+            if not says_places:
+                without += sum(records.values())
+                continue
+            inner = {path: own_path(path) for path in records}
+            if seen.type != NO_TYPE:
+                inner = {path: own.partition("/")[2] for path, own in inner.items()}
+            values = {path: folder_values(below) for path, below in inner.items()}
+            found.append(StoredRange(range_, generation, records, values, writing, columns, horizon))
+        return found, without
+
+    def _written_by(self, revision: str, type_: str, uuid: str) -> "tuple[FileColumns, bool, bool] | None":
+        """Return what columns the files of a revision have for a table; None: they are none of its files.
+
+        Then also whether null values are left out, and whether rows say of which record they are.
+        """
         document = get_revision(self._store, self._resource.group_id, revision)
-        return document is not None and table_of(document) is not None
+        binding = None if document is None else _binding(document, type_)
+        if document is None or binding is None or binding.uuid != uuid:
+            return None
+        resource = resource_of(document)
+        if type_ != NO_TYPE:
+            resource = resource.model_copy(update={"spec": resource.spec.tables_of_types()[type_]})
+        columns, parquet = table_columns(resource), resource.spec.output.parquet
+        kafka = () if parquet is None else parquet.kafka_columns
+        skips = parquet is None or parquet.tombstones == "skip"
+        of_file = FileColumns(columns.files, binding.field_ids, columns.folders)
+        return of_file, skips, set(kafka) >= PLACES
+
+
+def _binding(document: Mapping[str, Any], type_: str) -> TableBinding | None:
+    return table_of(document) if type_ == NO_TYPE else tables_of(document).get(type_)
+
+
+def _note(topic: str, told: str) -> Finding:
+    return Finding(Kind.NOT_COMPARED, TopicPartition(topic, 0), 0, 0, told)

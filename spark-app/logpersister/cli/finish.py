@@ -21,7 +21,7 @@ from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.table_rules import registration
 from logpersister.member.telling import tellers
-from logpersister.records.time_folders import time_folders
+from logpersister.records.type_folders import folders_by_time
 from logpersister.report import logs
 from logpersister.report.human import plural
 from logpersister.storage.facts import ForeignObjectError
@@ -109,7 +109,7 @@ def _judged(
     resource: LogPersister, topic: str, store: ObjectStore, offsets: OffsetReader, arguments: argparse.Namespace
 ) -> Sequence[Judged]:
     spec = resource.spec.for_topic(topic)
-    layout = time_folders(spec.output.partition_by)
+    layout = folders_by_time(spec)
     if spec.finish is None or layout is None:
         return []
     folders = TopicFolders(

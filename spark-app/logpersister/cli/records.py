@@ -7,7 +7,7 @@ from typing import Final
 
 from logpersister.cli.avro_rows import shown_rows
 from logpersister.cli.orc_rows import shown_rows as shown_rows_of_orc
-from logpersister.cli.rows import OFFSET, ParquetRows
+from logpersister.cli.rows import HEADERS, OFFSET, ParquetRows
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.manifest.format_settings import JsonLinesSpec, TextSpec
 from logpersister.manifest.revision import RevisionError, resource_of
@@ -50,6 +50,7 @@ class Preview:
     note: str = ""
     """What the reader should know of how it was read."""
     keeps_offsets: bool = False
+    keeps_headers: bool = False
 
 
 def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
@@ -63,10 +64,12 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     looks = next((name for magic, name in _MAGIC.items() if first.startswith(magic)), "none")
     if first.startswith(_PARQUET) if output is None else output.format == "parquet" or keeps_all:
         rows = ParquetRows(peeked.size, peeked.section)
-        return Preview("parquet", INSIDE, iter(rows), note, keeps_offsets=rows.keeps_offsets)
+        keeps = {"keeps_offsets": rows.keeps_offsets, "keeps_headers": rows.keeps_headers}
+        return Preview("parquet", INSIDE, iter(rows), note, **keeps)
     if first.startswith(_ORC) if output is None else output.format == "orc":
         found = OrcRows(peeked.size, peeked.section, MOST_BYTES)
-        return Preview("orc", INSIDE, shown_rows_of_orc(found), note, keeps_offsets=OFFSET in found.names)
+        keeps = {"keeps_offsets": OFFSET in found.names, "keeps_headers": HEADERS in found.names}
+        return Preview("orc", INSIDE, shown_rows_of_orc(found), note, **keeps)
     if first.startswith(_AVRO) if output is None else output.format == "avro":
         return _avro(bound, note)
     looks_so = looks == "none" and first.startswith(_SEQUENCEFILE)

@@ -12,11 +12,11 @@ import pyarrow as pa
 from logpersister.cli.records import Preview, preview
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.stored import Entry
+from logpersister.manifest.keep import field_conditions
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
 from logpersister.ranges import Offset
 from logpersister.records.late import lateness_of
-from logpersister.records.quarantine import make_parser
 from logpersister.records.schema import FIELD, REASON, RECORDS_WITH_HEADERS
 from logpersister.records.typed import WritersOf, layout_for, with_lateness
 from logpersister.storage.facts import LEFT_OUT, VALUES
@@ -27,32 +27,34 @@ ACCEPTED: Final = "accepted"
 """The reason of records that the parser of the manifest does not refuse."""
 NO_VALUES: Final = "values_left_out"
 """That of records of which the quarantine has no values, so that nothing can be judged; their file has the reason."""
-DROPPED: Final = "dropped_type"
-"""The reason of records whose type the manifest leaves out now."""
+NOT_KEPT: Final = "left_out"
+"""The reason of records that the manifest leaves out now, by conditions or by their type."""
 AT_ONCE: Final = 1_000
 """Records that are judged together."""
 
 
 Refusals = Mapping[int, tuple[str, str | None]]
 """By row: why it is refused, in one word, and the field."""
-Judge = Callable[[pa.RecordBatch], Refusals]
-"""Returns what of a batch, whose offsets are the numbers of rows, is refused now."""
+Judge = Callable[[pa.RecordBatch, bool], Refusals]
+"""Returns what of a batch, whose offsets are the numbers of rows, is refused now, or left out. The second argument says
+whether its headers are those of the records; else conditions on them are not judged."""
 
 
 def judge_of(spec: Spec, writers_of: WritersOf, horizon: int | None = None) -> Judge:
-    """Return what the manifest says of records: their types, the parser that applies to each, and what came late.
+    """Return what the manifest says of records: types, the parser that applies to each, conditions, what came late.
 
     `horizon`: up to when folders are finished.
     """
     lateness = lateness_of(spec, horizon) if spec.quarantines_late else None
-    by_layout = spec.types is not None or lateness is not None
-    layout = with_lateness(layout_for(spec, writers_of), lateness) if by_layout else None
-    parser = None if layout is not None else make_parser(spec.parser, spec.row_schema, writers_of(spec))
+    layout = with_lateness(layout_for(spec, writers_of), lateness)
+    without_headers = spec.model_copy(update={"keep": field_conditions(spec.keep)})
+    layouts = {True: layout, False: layout}
+    if without_headers != spec:
+        layouts[False] = with_lateness(layout_for(without_headers, writers_of), lateness)
 
-    def by_side(batch: pa.RecordBatch) -> Refusals:
-        assert layout is not None
-        found: dict[int, tuple[str, str | None]] = dict.fromkeys(range(batch.num_rows), (DROPPED, None))
-        for side in sides(batch, layout):
+    def judge(batch: pa.RecordBatch, has_headers: bool) -> Refusals:  # noqa: FBT001 - as `Judge` has it
+        found: dict[int, tuple[str, str | None]] = dict.fromkeys(range(batch.num_rows), (NOT_KEPT, None))
+        for side in sides(batch, layouts[has_headers]):
             rows: list[Any] = side.rows.column("offset").to_pylist()
             if side.refused is None:
                 found |= dict.fromkeys(rows, (ACCEPTED, None))
@@ -61,14 +63,7 @@ def judge_of(spec: Spec, writers_of: WritersOf, horizon: int | None = None) -> J
                 found |= {row: (reason or "", field) for row, reason, field in zip(rows, *columns, strict=True)}
         return found
 
-    def by_parser(batch: pa.RecordBatch) -> Refusals:
-        refused = None if parser is None else parser.parse(batch).refused
-        if refused is None:
-            return {}
-        reasons = zip(refused.reasons.to_pylist(), refused.fields.to_pylist(), strict=True)
-        return {int(row): (reason or "", field) for row, (reason, field) in zip(refused.rows, reasons, strict=True)}
-
-    return by_parser if layout is None else by_side
+    return judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +75,7 @@ class RefusedRecord:
     """None where the format does not keep it: then it is one of the object's range."""
     value: bytes | None
     reason: str
-    """Why the parser of the manifest refuses it now, or `ACCEPTED`, or `NO_VALUES`."""
+    """Why the parser of the manifest refuses it now, or `ACCEPTED`, `NOT_KEPT` or `NO_VALUES`."""
     field: str | None
 
     @property
@@ -127,9 +122,9 @@ def _judged(entry: Entry, begun: Preview, some: Sequence[ShownRecord], judge: Ju
         "value": values,
         "headers": [[{"key": key, "value": value} for key, value in one.headers] for one in some],
     }
-    why = judge(pa.RecordBatch.from_pydict(columns, schema=RECORDS_WITH_HEADERS))
+    why = judge(pa.RecordBatch.from_pydict(columns, schema=RECORDS_WITH_HEADERS), begun.keeps_headers)
     for row, (one, value) in enumerate(zip(some, values, strict=True)):
-        yield RefusedRecord(entry, one.offset, value, *why.get(row, (ACCEPTED, None)))
+        yield RefusedRecord(entry, one.offset, value, *why[row])
 
 
 def _value(line: bytes) -> bytes:

@@ -47,7 +47,10 @@ from logpersister.storage.store import ObjectStore
 Document = dict[str, Any]
 Commits = Mapping[TopicPartition, CommittedOffset | UnknownMetadataError | None]
 
-COLUMNS = [Column("TOPIC"), *(Column(name, right=True) for name in ("OBJECTS", "RECORDS", "ACCEPTED", "REFUSED"))]
+COLUMNS = [
+    Column("TOPIC"),
+    *(Column(name, right=True) for name in ("OBJECTS", "RECORDS", "ACCEPTED", "REFUSED", "LEFT OUT")),
+]
 _WAITS = (
     "a member or another replay is at work on it, or may soon be; replay it later, with --without-kafka only if the "
     "group has no members any more"
@@ -77,7 +80,9 @@ class Told:
             return "waits"
         if self.replay is not None:
             return "replayed"
-        return "accepted" if self.judgement.accepted else "refused"
+        if self.judgement.accepted:
+            return "accepted"
+        return "left-out" if self.judgement.left_out else "refused"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -103,7 +108,13 @@ def run(arguments: argparse.Namespace) -> int:
             commits = _commits(resource, secrets, arguments.timeout, {one.name.topic_partition for one in found})
         outputs = Outputs(resource, store, registries, resource_with_columns)
         replayer = Replayer(
-            store, resource.group_id, outputs.now, outputs.under, outputs.put, lru_cache(outputs.horizon)
+            store,
+            resource.group_id,
+            outputs.now,
+            outputs.under,
+            outputs.put,
+            lru_cache(outputs.horizon),
+            leaves_out=arguments.leave_out,
         )
         told = list(_told(replayer, found, commits, dry_run=arguments.dry_run))
     if arguments.json:
@@ -222,6 +233,7 @@ def document(resource: LogPersister, told: Sequence[Told], *, dry_run: bool) -> 
                 "records": one.judgement.records,
                 "accepted": one.judgement.accepted,
                 "refused": one.judgement.refused,
+                "leftOut": one.judgement.left_out,
                 "revision": one.replay.revision if one.replay is not None else None,
                 "to": sorted(one.replay.objects or {}) if one.replay is not None else [],
                 "message": _WAITS if one.waits else one.error,
@@ -233,6 +245,7 @@ def document(resource: LogPersister, told: Sequence[Told], *, dry_run: bool) -> 
             "records": sum(one.judgement.records for one in told),
             "accepted": sum(one.judgement.accepted for one in told),
             "refused": sum(one.judgement.refused for one in told),
+            "leftOut": sum(one.judgement.left_out for one in told),
         },
     }
 
@@ -244,18 +257,21 @@ def show(told: Sequence[Told], out: TextIO, *, dry_run: bool) -> None:
         topics.setdefault(one.entry.name.topic, []).append(one)
     rows = []
     for topic, some in sorted(topics.items()):
-        counts = [
-            (one.judgement.records, one.judgement.accepted, one.judgement.refused) for one in some if one.error is None
-        ]
-        rows.append([topic, number(len(some)), *(number(sum(column)) for column in zip(*counts, strict=True))][:5])
+        judged = [one.judgement for one in some if one.error is None]
+        counts = [sum(getattr(one, name) for one in judged) for name in ("records", "accepted", "refused", "left_out")]
+        rows.append([topic, number(len(some)), *(number(count) if judged else "-" for count in counts)])
     if rows:
-        table(COLUMNS, [row + ["-"] * (5 - len(row)) for row in rows], out)
+        table(COLUMNS, rows, out)
         out.write("\n")
     accepted = sum(one.judgement.accepted for one in told)
     if dry_run:
         out.write(f"{plural(accepted, 'record')} would be replayed; nothing was written\n")
     else:
         out.write(f"{plural(accepted, 'record')} replayed\n")
+    left_out = sum(one.judgement.left_out for one in told)
+    if left_out:
+        would = "would be deleted (only with --leave-out)" if dry_run else "deleted"
+        out.write(f"{plural(left_out, 'record')} that the manifest leaves out {would}\n")
     waiting = sum(one.waits for one in told)
     if waiting:
         out.write(f"{plural(waiting, 'object')} left for later: {_WAITS}\n")

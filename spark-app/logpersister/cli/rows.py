@@ -15,6 +15,7 @@ from logpersister.verify.parquet import damage_as_content_error, plain
 BATCH_ROWS: Final = 64
 _KAFKA: Final = "kafka_"
 OFFSET: Final = f"{_KAFKA}offset"
+HEADERS: Final = f"{_KAFKA}headers"
 _IN_QUARANTINE: Final = {"value", "reason", "field"}
 """Name of the column of offsets."""
 
@@ -32,6 +33,11 @@ class ParquetRows:
     def keeps_offsets(self) -> bool:
         """Whether each row has its offset."""
         return OFFSET in self._names
+
+    @property
+    def keeps_headers(self) -> bool:
+        """Whether each row has its headers."""
+        return HEADERS in self._names
 
     def __iter__(self) -> Iterator[ShownRecord]:
         with damage_as_content_error():

@@ -4,8 +4,9 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any, Final, TextIO, cast
 
 import pyarrow as pa
@@ -23,12 +24,14 @@ from logpersister.formats.registry import RULES as FORMATS
 from logpersister.formats.registry import format_of, make_format
 from logpersister.manifest import LogPersister
 from logpersister.manifest.event_types import TypesSpec
+from logpersister.manifest.format_limits import format_findings
+from logpersister.manifest.keep import Condition
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.adjusted import Kind
+from logpersister.records.adjusted import Adjusted, Kind
 from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import ROW
@@ -41,6 +44,7 @@ MOST_FOLDERS: Final = 20
 MOST_KINDS: Final = 20
 """Reasons and fields of adjusted values."""
 WIDEST_CELL: Final = 30
+WIDEST_CONDITION: Final = 80
 
 Part = tuple[TopicPartition, str, pa.RecordBatch]
 """Records of one partition and one folder, as encoders take them."""
@@ -64,14 +68,9 @@ class Trial:
 
     def __init__(self, resource: LogPersister, sample: Sample, writers_of: WritersOf, type_name: str | None) -> None:
         """Take the sample apart; `type_name`: whose rows are shown, where types have columns of their own."""
-        spec, layout = resource.spec, layout_for(resource.spec, writers_of)
-        pieces = _pieces(sample, most_rows_of(spec))
+        spec = resource.spec
         self._adjusted: Counter[Kind] = Counter()
-        self._parts: list[Part] = [
-            (partition, path, rows)
-            for partition, batch in pieces
-            for path, rows in by_path(batch, layout, lambda one: self._adjusted.update(one.counts()))
-        ]
+        self._parts = _parts(sample, spec, writers_of, lambda one: self._adjusted.update(one.counts()))
         self._judgement = Judgement()
         for partition, path, rows in self._parts:
             if path == QUARANTINE:
@@ -81,12 +80,18 @@ class Trial:
         if spec.types is not None and type_name is not None:
             self._shown, spec = _of_type(self._parts, spec, spec.types, type_name)
         self._spec, self._output, self._parser, self._schema = spec, spec.output, spec.parser, spec.row_schema
+        self._left_out = _left_out(
+            resource.spec,
+            type_name,
+            lambda one: sum(rows.num_rows for _, _, rows in _parts(sample, one, writers_of)),
+        )
 
     def show(self, rows: int, out: TextIO) -> None:
         """Write the sample, what is refused or adjusted of it, the first rows, folders, and sizes by format."""
         times = self._sample.times
         span = f", {' to '.join(_instant(one) for one in times)}" if times is not None else ""
         out.write(f"topic {printable(self._sample.topic)}: {self._sample}{span}\n")
+        self._show_left_out(out)
         self._show_refused(out)
         self._show_adjusted(out)
         if self._spec.types is not None:
@@ -98,6 +103,15 @@ class Trial:
             self._show_values(rows, out)
         self._show_folders(out)
         self._show_sizes(out)
+
+    def _show_left_out(self, out: TextIO) -> None:
+        """Show how many records conditions leave out, each at the first one that it does not fulfil."""
+        if not self._left_out:
+            return
+        total = sum(count for _, count in self._left_out)
+        out.write(f"\nleft out by conditions: {number(total)} of {plural(self._sample.records, 'record')}\n")
+        cells = [[_cut(printable(str(one)), WIDEST_CONDITION), number(count)] for one, count in self._left_out]
+        table([Column("CONDITION"), Column("RECORDS", right=True)], cells, out)
 
     def _show_refused(self, out: TextIO) -> None:
         if not self._judgement.refused:
@@ -138,7 +152,7 @@ class Trial:
             table(columns, cells, out)
         if len(stored) > MOST_FOLDERS:
             out.write(f"and {len(stored) - MOST_FOLDERS:,} more types\n")
-        if left_out := self._sample.records - records.total():
+        if left_out := self._sample.records - records.total() - sum(count for _, count in self._left_out):
             out.write(f"left out, as their entries say: {plural(left_out, 'record')}\n")
         if stored:
             out.write("rows, folders and sizes of one type: add --type NAME\n")
@@ -187,7 +201,11 @@ class Trial:
         ]
         others = [OutputSpec(format=name) for name in FORMATS if name != self._output.format]
         cells = []
+        columns_of_rows = () if self._schema is None else self._schema.columns
         for output in (self._output, *others):
+            if any(format_findings(output.format, columns_of_rows)):
+                cells.append([output.format, "cannot hold the columns", "-", "-"])
+                continue
             found = sum(self._sizes(make_format(output, self._parser, self._schema)).values())
             name = f"{output.format}, as in the manifest" if output is self._output else output.format
             cells.append([name, str(output.compression), size(found), f"{found / whole:.0%}"])
@@ -207,6 +225,36 @@ class Trial:
         for (_, path), encoder in encoders.items():
             found[path.split("/")[0]] += sum(memoryview(piece).nbytes for piece in encoder.finish())
         return found
+
+
+def _parts(
+    sample: Sample, spec: Spec, writers_of: WritersOf, note: Callable[[Adjusted], None] = lambda _: None
+) -> list[Part]:
+    """Take a sample apart; `note` is told what the parser has adjusted."""
+    layout = layout_for(spec, writers_of)
+    pieces = _pieces(sample, most_rows_of(spec))
+    return [(partition, path, rows) for partition, batch in pieces for path, rows in by_path(batch, layout, note)]
+
+
+def _left_out(spec: Spec, type_name: str | None, stored: Callable[[Spec], int]) -> list[tuple[Condition, int]]:
+    """Return the conditions of a topic, or of one of its types, and how many records each leaves out.
+
+    A record that does not fulfil several of them counts at the first. `stored`: how many records a spec does not leave
+    out; each condition asks once more.
+    """
+    types = spec.types
+    if types is None or type_name is None:
+        conditions = spec.keep
+        fewer = [spec.model_copy(update={"keep": conditions[:count]}) for count in range(len(conditions) + 1)]
+    else:
+        rule = TypeNames(types).place(type_name.encode()).rule
+        conditions = types.rules[rule].keep
+        fewer = [
+            spec.model_copy(update={"types": types.with_conditions(rule, conditions[:count])})
+            for count in range(len(conditions) + 1)
+        ]
+    counts = map(stored, fewer if conditions else ())
+    return [(one, before - after) for one, (before, after) in zip(conditions, pairwise(counts), strict=True)]
 
 
 def _of_type(parts: list[Part], spec: Spec, types: TypesSpec, name: str) -> tuple[list[Part], Spec]:
@@ -242,5 +290,5 @@ def _cell(value: Any) -> str:
     return _cut(value if isinstance(value, str) else json.dumps(value, default=as_text, ensure_ascii=False))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= WIDEST_CELL else text[: WIDEST_CELL - 1] + "…"
+def _cut(text: str, widest: int = WIDEST_CELL) -> str:
+    return text if len(text) <= widest else text[: widest - 1] + "…"

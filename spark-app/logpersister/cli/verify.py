@@ -4,10 +4,14 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, registry
@@ -26,15 +30,16 @@ from logpersister.pipeline.rules import other_rules
 from logpersister.report import logs
 from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError
+from logpersister.storage.left_out import list_left_out
 from logpersister.storage.losses import list_losses
 from logpersister.storage.replays import list_replays
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
-from logpersister.verify.deep import DeepVerification
+from logpersister.verify.deep import DeepVerification, WritingOf
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.inventory import stored_topics, with_facts
-from logpersister.verify.missing_offsets import leaves_out
+from logpersister.verify.missing_offsets import LeavesOut, Rules, leaves_out
 from logpersister.verify.streams import ContentError
 from logpersister.verify.verification import TopicResult, Verification, VerifiedGroup, waiting
 from logpersister.verify.writing import Writing
@@ -55,19 +60,22 @@ def run(arguments: argparse.Namespace) -> int:
         bucket.opened(resource, secrets) as store,
         _kafka(resource, secrets, arguments.timeout, found, deep=arguments.deep) as (offsets, reader),
         registry.all_opened(secrets) as registries,
+        registry.resources(resource, secrets) as with_columns,
     ):
         topics = _topics(resource, store, found, arguments.topic)
-        compared = compared_tables(resource, store, secrets, deep=arguments.deep)
+        writing_of = _writings(resource, store, registries)
+        compared = compared_tables(resource, store, secrets, reader, writing_of, deep=arguments.deep)
         verification = Verification(
             VerifiedGroup(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
             offsets,
             reader,
             lambda topic: compared.objects(topic, _stored(store, topic)),
             list(list_losses(store, resource.group_id)),
-            _deep(resource, store, reader, registries) if arguments.deep else None,
+            DeepVerification(reader, partial(_content, store), writing_of) if arguments.deep else None,
             lambda topic: list_replays(store, resource.group_id, topic),
             store.prefix,
-            lambda topic: leaves_out(resource.spec.for_topic(topic).types),
+            lambda topic: list_left_out(store, resource.group_id, topic),
+            lambda topic: _rules(resource, topic, with_columns, registries, writing_of if arguments.deep else None),
         )
         if not topics:
             pattern = resource.spec.kafka.topic_pattern
@@ -82,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.timeout,
                 lambda topic=topic, partitions=partitions: verification.topic(topic, partitions),  # type: ignore[misc]
             )
-            result.findings += compared.findings(topic)
+            compared.compare(result)
             results.append(result)
     if arguments.json:
         sys.stdout.write(json.dumps(document(resource, results)) + "\n")
@@ -105,7 +113,7 @@ def exit_code(results: Sequence[TopicResult]) -> Exit:
 def _kafka(
     resource: LogPersister, secrets: Secrets, seconds: float, found: BrokerReport, *, deep: bool
 ) -> Iterator[tuple[OffsetReader, KafkaReader]]:
-    """Open what asks for offsets, and what reads records; `deep`: with headers, which an older revision may store."""
+    """Open what asks for offsets, and what reads records; `deep`: with headers, which an older revision may need."""
     kafka = resource.spec.kafka
     config = brokers.config(resource, secrets, seconds, found)
 
@@ -133,9 +141,7 @@ def _stored(store: ObjectStore, topic: str) -> Iterator[StoredObject]:
     return counted(with_facts(store, store.inventory(topic)), f"objects of {printable(topic)} read")
 
 
-def _deep(
-    resource: LogPersister, store: ObjectStore, reader: KafkaReader, registries: registry.Registries
-) -> DeepVerification:
+def _writings(resource: LogPersister, store: ObjectStore, registries: registry.Registries) -> WritingOf:
     @lru_cache
     def writing_of(revision: str) -> Writing | str:
         snapshot = get_revision(store, resource.group_id, revision)
@@ -152,15 +158,49 @@ def _deep(
         except (RevisionError, ManifestError) as error:
             return f"its revision {revision} cannot be read ({error})"
 
-    def read_object(key: str) -> Generator[bytes, None, None]:
-        try:
-            yield from store.read(key)
-        except StorageError as error:
-            if error.code != "NoSuchKey":
-                raise
-            raise ContentError("it was deleted after it had been listed") from None
+    return writing_of
 
-    return DeepVerification(reader, read_object, writing_of)
+
+def _content(store: ObjectStore, key: str) -> Generator[bytes, None, None]:
+    try:
+        yield from store.read(key)
+    except StorageError as error:
+        if error.code != "NoSuchKey":
+            raise
+        raise ContentError("it was deleted after it had been listed") from None
+
+
+def _rules(
+    resource: LogPersister,
+    topic: str,
+    with_columns: Callable[[str], LogPersister],
+    registries: registry.Registries,
+    writing_of: WritingOf | None,
+) -> Rules:
+    """Return which records of a topic are left out; None as `writing_of`: what is noted is believed."""
+
+    @cache
+    def by_manifest() -> LeavesOut:  # made only where an offset is in no object, because a registry may be asked
+        found = with_columns(topic)
+        return leaves_out(Writing.of(found.spec, "", registry.writers_of(found, registries)).judging)
+
+    def of_manifest(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+        return by_manifest()(batch)
+
+    def written_by(revision: str) -> Writing | None:
+        found = None if writing_of is None else writing_of(revision)
+        return None if isinstance(found, str) else found
+
+    def of_revision(revision: str) -> LeavesOut | None:
+        writing = written_by(revision)
+        return None if writing is None else leaves_out(writing.judging)
+
+    def of_replayed(revision: str, horizon: int | None) -> LeavesOut | None:
+        writing = written_by(revision)
+        return None if writing is None else leaves_out(writing.layout_at(horizon), counts_refused=True)
+
+    left_out = resource.spec.for_topic(topic).leaves_out
+    return Rules(of_manifest if left_out else None, of_revision, of_replayed)
 
 
 def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document:
@@ -174,7 +214,8 @@ def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document
         "complete": not any(result.errors for result in results),
         "topics": [
             {"topic": result.topic, "partitions": result.partitions, "objects": result.objects, "bytes": result.bytes,
-             "records": result.records, "compared": result.compared, "problems": result.problems, "notes": result.notes}
+             "records": result.records, "compared": result.compared, "tableRows": result.table_rows,
+             "problems": result.problems, "notes": result.notes}
             for result in results
         ],
         "findings": [_finding_document(finding) for result in results for finding in result.findings],
@@ -199,7 +240,9 @@ def _finding_document(finding: Finding) -> Document:
 def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:
     """Write the table of topics, then the findings, problems first, and the verdict."""
     deep = any(result.compared is not None for result in results)
-    numbers = ("PARTITIONS", "OBJECTS", "BYTES", "RECORDS", *(["COMPARED"] if deep else []), "NOTES", "PROBLEMS")
+    in_tables = any(result.table_rows is not None for result in results)
+    more = [name for name, is_shown in (("COMPARED", deep), ("TABLE ROWS", in_tables)) if is_shown]
+    numbers = ("PARTITIONS", "OBJECTS", "BYTES", "RECORDS", *more, "NOTES", "PROBLEMS")
     table(
         [Column("TOPIC"), *(Column(name, right=True) for name in numbers)],
         [
@@ -210,6 +253,7 @@ def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:
                 size(result.bytes),
                 number(result.records),
                 *([number(result.compared or 0)] if deep else []),
+                *([number(result.table_rows or 0)] if in_tables else []),
                 number(result.notes),
                 number(result.problems),
             ]

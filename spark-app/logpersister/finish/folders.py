@@ -6,6 +6,7 @@ from itertools import islice
 
 from logpersister.finish.positions import Positions
 from logpersister.records.time_folders import TimeFolder, TimeFolders
+from logpersister.records.type_folders import AnyFolders, TypeFolders
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each
 from logpersister.storage.facts import ObjectFacts
@@ -14,7 +15,7 @@ from logpersister.storage.store import ListedObject, ObjectStore
 
 
 def existing_folders(
-    store: ObjectStore, topic: str, layout: TimeFolders, *, after: int | None, until: int, most: int | None = None
+    store: ObjectStore, topic: str, layout: AnyFolders, *, after: int | None, until: int, most: int | None = None
 ) -> list[TimeFolder]:
     """Return the folders that end in ``(after, until]`` (milliseconds since the epoch), oldest first.
 
@@ -22,17 +23,38 @@ def existing_folders(
     names are in the order of time, and no more than the oldest `most` are looked for. Raises StorageError.
     """
     found = _found(store, topic, layout, after, until)
-    return sorted(islice(found, most) if layout.above == 0 else found)
+    in_order = isinstance(layout, TimeFolders) and layout.above == 0
+    return sorted(islice(found, most) if in_order else found)
 
 
-def has_folders(store: ObjectStore, topic: str, layout: TimeFolders, *, after: int | None, until: int) -> bool:
+def has_folders(store: ObjectStore, topic: str, layout: AnyFolders, *, after: int | None, until: int) -> bool:
     """Whether there is such a folder; lists until one is found. Raises StorageError."""
     return next(_found(store, topic, layout, after, until), None) is not None
 
 
-def _found(store: ObjectStore, topic: str, layout: TimeFolders, after: int | None, until: int) -> Iterator[TimeFolder]:
-    below = _below(store, names.topic_prefix(store.prefix, topic), "", layout, after, until)
+def _found(store: ObjectStore, topic: str, layout: AnyFolders, after: int | None, until: int) -> Iterator[TimeFolder]:
+    root = names.topic_prefix(store.prefix, topic)
+    if isinstance(layout, TimeFolders):
+        below = _below(store, root, "", layout, after, until)
+    else:
+        below = _of_types(store, root, layout, after, until)
     return (one for one in below if (after is None or one.end > after) and one.end <= until)
+
+
+def _of_types(
+    store: ObjectStore, root: str, layout: TypeFolders, after: int | None, until: int
+) -> Iterator[TimeFolder]:
+    """Yield the folders of all types, a few of which are listed at once."""
+
+    def listed(type_: str) -> list[TimeFolder]:
+        inner = layout.of_type(type_)
+        if inner is None:
+            return []
+        below = _below(store, f"{root}{type_}/", "", inner, after, until)
+        return [TimeFolder(one.end, f"{type_}/{one.path}") for one in below]
+
+    for found in ask_each(listed, (key.removeprefix(root).rstrip("/") for key in store.folders(root))):
+        yield from found
 
 
 def _below(

@@ -20,7 +20,8 @@ from logpersister.finish.watermark import (
 )
 from logpersister.manifest.finish import FinishSpec
 from logpersister.ranges import TopicPartition
-from logpersister.records.time_folders import TimeFolder, TimeFolders
+from logpersister.records.time_folders import TimeFolder
+from logpersister.records.type_folders import AnyFolders, TypeFolders
 from logpersister.storage.finished import Arrival, FinishedTo, finish_to, finished_to, read_arrivals
 from logpersister.storage.store import ObjectStore
 
@@ -29,6 +30,8 @@ MOST_FOLDERS: Final = 100
 MOST_SECONDS: Final = 60.0
 """The same: a look that takes longer leaves the rest to the next one, so that who watches sees that it goes on."""
 MOST_REASONS: Final = 3
+LISTED_SECONDS: Final = 300.0
+"""How long the folders of types are not listed again while the oldest of them waits: that is one listing for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class TopicFolders:
     def __init__(
         self,
         topic: str,
-        layout: TimeFolders,
+        layout: AnyFolders,
         spec: FinishSpec,
         kafka: Kafka,
         store: ObjectStore,
@@ -104,6 +107,10 @@ class TopicFolders:
         self._later: dict[str, int] = {}
         """Notes of arrivals that need no reading until a folder is finished that ends then; the name says which it is.
         There are many where one partition holds back the folders of all others for days."""
+        self._waiting: TimeFolder | None = None
+        """As the last look saw it."""
+        self._list_after = float("-inf")
+        """Until then folders of types are not listed again while that one waits, by the clock."""
         self._clock = clock
         self._now = now
 
@@ -149,12 +156,16 @@ class TopicFolders:
         """
         before, over = self.finished_to(), self.over_to()
         done = None if before is None else before.end
-        ours = self._is_ours(before)
-        if not arrivals and ours and not has_folders(self.store, self.topic, self.layout, after=done, until=over):
+        ours, of_types = self._is_ours(before), isinstance(self.layout, TypeFolders)
+        found_by_one = not arrivals and ours and not of_types
+        if found_by_one and not has_folders(self.store, self.topic, self.layout, after=done, until=over):
             return Look(settled_to=over)
         look, positions, until = Look(), self.positions(), self._clock() + MOST_SECONDS
+        if of_types and self._still_waits(positions, look):
+            self._take_in(arrivals, positions, done, look, until)
+            return look
         # Listed after that: what was stored by then has its folder, and is not late.
-        most = MOST_FOLDERS + 1
+        self._list_after, most = until + LISTED_SECONDS, MOST_FOLDERS + 1
         folders = existing_folders(self.store, self.topic, self.layout, after=done, until=over, most=most)
         reasons: dict[int, str] = {}
         ends = sorted({folder.end for folder in folders})
@@ -178,8 +189,19 @@ class TopicFolders:
             look.more = True  # perhaps not all were listed
         elif not look.more:
             look.waiting, look.reason = left[0], reasons.get(left[0].end, "")
+        self._waiting = look.waiting
         self._take_in(arrivals, positions, done, look, until)
         return look
+
+    def _still_waits(self, positions: Positions, look: Look) -> bool:
+        """Whether the oldest folder that was found a moment ago waits still, so that nothing is listed anew."""
+        if self._waiting is None or self._clock() >= self._list_after:
+            return False
+        reasons: dict[int, str] = {}
+        if self._has_passed(positions, self._waiting.end, reasons):
+            return False
+        look.waiting, look.reason = self._waiting, reasons[self._waiting.end]
+        return True
 
     def progress(self, positions: Positions) -> dict[int, Progress]:
         """Return how far each partition is, and how long it has been quiet by now."""

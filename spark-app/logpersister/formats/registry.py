@@ -38,6 +38,7 @@ from logpersister.manifest.spec import Spec
 from logpersister.records.columns import row_columns
 from logpersister.records.type_names import TypeNames
 
+NO_TABLES: Final[Mapping[str, Mapping[str, int]]] = {}
 _ANY_BYTES: Final = ParserSpec()
 _ALL_OF_A_RECORD: Final = ParquetFormat(ParquetOptions(kafka_columns=tuple(KAFKA_FIELDS)))
 
@@ -70,14 +71,32 @@ def make_format(
     )
 
 
-def format_of(spec: Spec, field_ids: Mapping[str, int] | None = None) -> Format:
-    """Return the format of a spec, its overrides aside; `field_ids`: those of the table of a topic."""
+def format_of(
+    spec: Spec,
+    field_ids: Mapping[str, int] | None = None,
+    of_types: Mapping[str, Mapping[str, int]] = NO_TABLES,
+) -> Format:
+    """Return the format of a spec, its overrides aside.
+
+    Args:
+        spec: of a topic.
+        field_ids: by which its table knows the columns; None: it has none.
+        of_types: the same of types with tables, by the values of their folders.
+    """
     if spec.types is None:
         late = spec.quarantines_late
         return make_format(spec.output, spec.parser, spec.row_schema, field_ids, quarantines_late=late)
-    formats = [make_format(one.output, one.parser, one.row_schema) for one in spec.of_types()]
+    names, specs = TypeNames(spec.types), spec.of_types()
+    formats = [make_format(one.output, one.parser, one.row_schema) for one in specs]
     quarantine = replace(_ALL_OF_A_RECORD.options, refuses_tombstones=True)  # they may have no type
-    return TypedFormat(TypeNames(spec.types), formats, ParquetFormat(quarantine))
+    in_tables: dict[str, Format] = {}
+    for name, ids in of_types.items():
+        folder = names.folder_of(name)
+        rule = names.rule_at(folder)
+        if rule is not None:
+            one = specs[rule]
+            in_tables[folder] = make_format(one.output, one.parser, one.row_schema, ids)
+    return TypedFormat(names, formats, ParquetFormat(quarantine), in_tables)
 
 
 def _text(output: OutputSpec, *_: object) -> Format:

@@ -1,9 +1,10 @@
 """Formats of topics whose types have one each."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from logpersister.formats.base import Encoder, Format, ObjectIdentity
+from logpersister.records.escaping import own_path
 from logpersister.records.type_names import TypeNames
 
 
@@ -17,6 +18,8 @@ class TypedFormat:
     names: TypeNames
     formats: Sequence[Format]
     quarantine: Format
+    in_tables: Mapping[str, Format] = field(default_factory=dict)
+    """By the name of its folder: that of a type whose table knows the columns by numbers of its own."""
 
     @property
     def extension(self) -> str:
@@ -43,5 +46,8 @@ class TypedFormat:
 
     def at(self, path: str) -> Format:
         """Return the format of the objects of a path."""
+        in_table = self.in_tables.get(own_path(path).partition("/")[0])
+        if in_table is not None:
+            return in_table
         rule = self.names.rule_at(path)
         return self.quarantine if rule is None else self.formats[rule]

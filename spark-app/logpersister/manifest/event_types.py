@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Condition, Model, Text, Unique
+from logpersister.manifest.constraint import Condition, Flag, Model, Text, Unique
+from logpersister.manifest.keep import Conditions
 from logpersister.manifest.linear_pattern import Patterns, is_linear_pattern
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
@@ -26,6 +27,11 @@ MOST_NAME_BYTES: Final = 100
 LARGEST_PATTERNS: Final = 10_000
 """Characters and classes of all patterns together, repeated ones counted so often. So many take up to 40 MiB when they
 are compiled; 100 patterns, each within its own limit, took 1 GB."""
+
+OTHER_TYPES: Final = "other"
+"""What counts of types are told under that no entry names, and of records without a type."""
+MOST_LABEL: Final = 100
+"""Characters of a pattern as counts are told under it."""
 
 Action = Literal["store", "quarantine", "drop"]
 
@@ -87,15 +93,27 @@ class TypeRule(Model):
     output: OutputSpec | None = None
     """Replaces `spec.output` as a whole, with its folders, which stand below the folder of the type."""
 
+    keep: Conditions = ()
+    """Conditions that these records must fulfil to be stored, besides those of `spec.keep`."""
+
+    table: Flag = True
+    """Whether its types have tables, with `spec.table` and format `parquet`."""
+
     @property
     def blocks(self) -> frozenset[PathStep]:
         """The blocks of the spec that it replaces; a parser replaces the schema, too, by none."""
-        set_here = {"parser": self.parser, "schema": self.row_schema, "output": self.output}
+        set_here = {
+            "parser": self.parser,
+            "schema": self.row_schema,
+            "output": self.output,
+            "keep": self.keep or None,
+        }
         return frozenset(name for name, block in set_here.items() if block is not None)
 
     @rule(
-        "!has(self.parser) && !has(self.schema) && !has(self.output) && !has(self.folder) || $action == 'store'",
-        "has a parser, a schema, an output or a folder, but its records are not stored",
+        "!has(self.parser) && !has(self.schema) && !has(self.output) && !has(self.folder) && !has(self.keep)"
+        " || $action == 'store'",
+        "has a parser, a schema, an output, a folder or conditions, but its records are not stored",
         "remove these, or set action to store",
         "action",
     )
@@ -112,6 +130,11 @@ class TypeEntry(TypeRule):
     pattern: TypePattern | None = None
     """Types by regular expression (docs/schemas.md#regular-expressions), found anywhere in the name unless anchored
     with ^ and $."""
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """What counts are told under: each of its types, or all types of its pattern."""
+        return self.names or (_pattern_label(self.pattern or ""),)
 
     @rule(
         "has(self.names) != has(self.pattern)",
@@ -150,9 +173,28 @@ class TypesSpec(TypePlace):
         """The entries, and last the others."""
         return *self.entries, self.others
 
+    def with_conditions(self, rule: int, keep: Conditions) -> Self:
+        """Return the same with other conditions for the records of a rule, by its place."""
+        changed = self.rules[rule].model_copy(update={"keep": keep})
+        if rule == len(self.entries):
+            return self.model_copy(update={"others": changed})
+        return self.model_copy(update={"entries": (*self.entries[:rule], changed, *self.entries[rule + 1 :])})
+
     @property
     def _size_of_patterns(self) -> int:
         return sum(size_of(one.pattern) for one in self.entries if one.pattern is not None)
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """What counts are told under, whatever types producers write."""
+        return frozenset([OTHER_TYPES, *(label for one in self.entries for label in one.labels)])
+
+    def label(self, rule: int, name: str) -> str:
+        """Return what counts of a type are told under, to which a rule applies."""
+        if rule == len(self.entries):
+            return OTHER_TYPES
+        of_entry = self.entries[rule].labels
+        return name if self.entries[rule].pattern is None else of_entry[0]
 
     def finder(self) -> "RuleFinder":
         """Return what finds the rule of a type."""
@@ -255,6 +297,11 @@ class RuleFinder:
         matched = self.patterns.first(name)
         by_pattern = self.others if matched is None else self.places[matched]
         return min(by_pattern, self.names.get(name, self.others))
+
+
+def _pattern_label(pattern: str) -> str:
+    label = f"/{pattern}/"
+    return label if len(label) <= MOST_LABEL else f"{label[: MOST_LABEL - 1]}…"
 
 
 def _has_own_folders(one: TypeRule) -> bool:

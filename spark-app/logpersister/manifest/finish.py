@@ -107,6 +107,11 @@ def date_levels(rules: Sequence[PartitionRule]) -> list[DateRule]:
     return [level.date for level in rules if level.date is not None]
 
 
+def time_field(rules: Sequence[PartitionRule]) -> str | None:
+    """Return the field by whose time folders by date are; None: by that of the record."""
+    return next((date.field for date in date_levels(rules) if date.field is not None), None)
+
+
 def has_time_folders(rules: Sequence[PartitionRule]) -> bool:
     """Whether the levels by date stand together and are about one time, so that they name folders by time."""
     places = [place for place, level in enumerate(rules) if level.date is not None]

@@ -4,28 +4,20 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from logpersister.manifest.constraint import Model
-from logpersister.manifest.finish import FinishSpec, date_levels, has_time_folders
+from logpersister.manifest.finish import date_levels, has_time_folders
 from logpersister.manifest.kafka import KafkaSpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.overrides import Override
 from logpersister.manifest.row_rules import HIDES_NOTHING
 from logpersister.manifest.rule import NotInCel, rule
+from logpersister.manifest.type_specs import Typed, stored_specs
 
 
-class _Finish(Protocol):
+class _Finish(Typed, Protocol):
     """What of a spec decides about finished folders."""
-
-    @property
-    def finish(self) -> FinishSpec | None: ...
 
     @property
     def kafka(self) -> KafkaSpec: ...
 
-    @property
-    def output(self) -> OutputSpec: ...
-
-    @property
-    def overrides(self) -> Sequence[Override]: ...
+    def variants(self) -> Sequence[Typed]: ...
 
     @property
     def quarantines_late(self) -> bool: ...
@@ -39,12 +31,12 @@ class FinishRules(Model):
 
     @rule(
         NotInCel("each level would have to be compared with its neighbours, and with those of overrides"),
-        "needs folders by time, but the levels by date of spec.output.partitionBy name none",
+        "needs folders by time, but the levels by date of partitionBy name none",
         "let levels by date follow each other from day to minute, with one timezone and one field, or remove it",
         "finish",
     )
     def _finished_folders_are_by_time(self: _Finish) -> bool:
-        outputs = [self.output, *(one.output for one in self.overrides if one.output is not None)]
+        outputs = [one.output for variant in self.variants() for one in stored_specs(variant)]
         by_date = [output.partition_by for output in outputs if date_levels(output.partition_by)]
         return self.finish is None or (bool(by_date) and all(map(has_time_folders, by_date)))
 

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from logpersister.manifest.constraint import Model, Regex, Unique
 from logpersister.manifest.kafka import TopicName
+from logpersister.manifest.keep import Conditions
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.problems import PathStep
@@ -53,6 +54,9 @@ class Override(Model):
     upload: UploadLimits | None = None
     """Replaces limits of `spec.upload`."""
 
+    keep: Conditions | None = None
+    """Replaces `spec.keep` as a whole; `[]`: all records are stored."""
+
     def names(self, topic: str) -> bool:
         """Whether the entry is about a topic. The first one that is applies."""
         if self.topics is not None:
@@ -62,7 +66,13 @@ class Override(Model):
     @property
     def blocks(self) -> frozenset[PathStep]:
         """The blocks of the spec that it replaces; a parser replaces the schema, too, by none."""
-        set_here = {"parser": self.parser, "schema": self.row_schema, "output": self.output, "upload": self.upload}
+        set_here = {
+            "parser": self.parser,
+            "schema": self.row_schema,
+            "output": self.output,
+            "upload": self.upload,
+            "keep": self.keep,
+        }
         return frozenset(name for name, block in set_here.items() if block is not None)
 
     @rule(
@@ -74,9 +84,9 @@ class Override(Model):
         return (self.topics is None) != (self.topic_pattern is None)
 
     @rule(
-        "has(self.parser) || has(self.schema) || has(self.output) || has(self.upload)",
+        "has(self.parser) || has(self.schema) || has(self.output) || has(self.upload) || has(self.keep)",
         "changes nothing",
-        "set parser, schema, output or upload, or remove it",
+        "set parser, schema, output, upload or keep, or remove it",
     )
     def _changes_something(self) -> bool:
         return bool(self.blocks)

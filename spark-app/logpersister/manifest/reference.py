@@ -27,7 +27,7 @@ _NAMES = {
 _AS_BEFORE = frozenset(
     f"{entry}.{block}"
     for entry in ("spec.overrides[]", "spec.types.entries[]", "spec.types.others")
-    for block in ("parser", "schema", "output")
+    for block in ("parser", "schema", "output", "keep")
 )
 """Mappings whose fields are described where the group has them."""
 _MARKED = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -85,7 +85,7 @@ def _resolve(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mappi
 
 
 def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    kind = str(schema.get("type", "text, number or bool"))  # only a field's default has no type
+    kind = str(schema.get("type", "text, number or bool"))  # defaults of fields and values of conditions have no type
     if named := _NAMES.get(schema.get("pattern", "")):
         kind = f"{named}, {schema[BOUNDS]}"
     elif "minimum" in schema:

@@ -47,7 +47,7 @@ Of the metadata only the name counts: it is the default of the group. Labels and
 rotated Secret keeps its name.
 """
 
-_NOT_OF_THE_MANIFEST = ("codeVersion", "rules", "original", "table")
+_NOT_OF_THE_MANIFEST = ("codeVersion", "rules", "original", "table", "tables")
 _PLACE = ("bucket", "prefix")
 _OF_THE_PLACE = (*_PLACE, "encryption", "partSize", "storageClass")
 """What a revision that stores elsewhere asks for there; the rest of ``storage`` says how to reach it."""
@@ -67,8 +67,8 @@ class Revision:
     """First 12 hexadecimal digits of the SHA-256 of `canonical_json` of the document."""
     document: dict[str, Any]
     """``{"kind", "metadata": {"name"}, "spec", "codeVersion", "rules"}`` of JSON values, without what equals its
-    default (`sparse`); and perhaps ``original``, see `under_rules`, and ``table``, see `table_binding`. A version of
-    the API is none of what is written."""
+    default (`sparse`); and perhaps ``original``, see `under_rules`, and ``table`` or ``tables``, see `table_binding`. A
+    version of the API is none of what is written."""
 
     def canonical_json(self) -> bytes:
         """The document as it is hashed and stored."""

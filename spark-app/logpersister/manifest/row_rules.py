@@ -1,11 +1,14 @@
 """Rules about the parser, the schema and the output of a spec: what contradicts what."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
+from logpersister.manifest.condition_values import NOT_COMPARED, condition_findings
 from logpersister.manifest.constraint import Model
 from logpersister.manifest.folders import NO_FOLDERS, folder_findings
 from logpersister.manifest.format_limits import NO_COLUMN, NOT_IN_FORMAT, format_findings, parquet_findings
+from logpersister.manifest.keep import Condition, named_columns
 from logpersister.manifest.output import COLUMNAR, OutputSpec
 from logpersister.manifest.parser import REGISTERED, ParserSpec
 from logpersister.manifest.pattern import groups_of
@@ -26,6 +29,9 @@ class Rows(Protocol):
 
     @property
     def output(self) -> OutputSpec: ...
+
+    @property
+    def keep(self) -> Sequence[Condition]: ...
 
 
 NO_REST: Final = "is the name of a column of values, and so of what unknownFields keeps; case does not count"
@@ -339,6 +345,35 @@ class RowRules(Model):
             return []  # told when the registry has said what the fields are
         found = enumerate(self.output.partition_by)
         return [one for index, level in found for one in folder_findings(level, index, self.row_schema)]
+
+    @rule(
+        NotInCel("it would have to understand the types of the schema"),
+        NOT_COMPARED,
+        "write another condition (docs/filters.md)",
+        "keep",
+    )
+    def _conditions_are_of_fields(self: Rows) -> Sequence[Finding]:
+        schema = self.row_schema
+        if schema is not None and schema.asks_registry:
+            return []  # told when the registry has said what the fields are
+        parsed = None if schema is None else schema.parsed_for(named_columns(self.keep))
+        return [
+            replace(one, at=("keep", place, *one.at))
+            for place, condition in enumerate(self.keep)
+            for one in condition_findings(condition, parsed)
+        ]
+
+    @rule(
+        "!has(self.schema) || !has(self.schema.drop) || !has(self.schema.fields) || self.schema.drop.all(name,"
+        " has(self.keep) && self.keep.exists(one, has(one.field)"
+        " && (one.field == name || one.field.startsWith(name + '.'))))",
+        "has columns of fields that no condition of spec.keep is about",
+        "remove them from spec.schema.fields, and here",
+        *("schema", "drop"),
+    )
+    def _what_is_dropped_of_fields_is_needed(self: Rows) -> bool:
+        schema = self.row_schema
+        return schema is None or schema.fields is None or set(schema.drop) <= named_columns(self.keep)
 
     @rule(
         f"{HIDES_NOTHING} || $output.format in {cel_literal(COLUMNAR)}",

@@ -1,6 +1,6 @@
 """``spec.schema``: the columns that values become."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Self
 
 from pydantic import Field, PrivateAttr
@@ -75,8 +75,8 @@ class SchemaSpec(Model):
     """Fields of which at most the end is stored."""
 
     drop: Annotated[tuple[FieldName, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
-    """Columns of `avro`, `protobuf`, `thrift` or the registry that are not stored. A column of `fields` is removed
-    there."""
+    """Columns that are not stored: of `avro`, `protobuf`, `thrift` or the registry; of `fields` only those that
+    `spec.keep` needs, others are removed there."""
 
     _rest: str | None = PrivateAttr(default=None)
     """Name of the column of what values have besides, which `spec.parser` asks for."""
@@ -124,6 +124,14 @@ class SchemaSpec(Model):
         names = [one.name for one in self.source_columns]
         dropped = (name for name, column in zip(names, self.declared, strict=True) if column.name in self.drop)
         return self.without_key.model_copy(update={"rename": (), "drop": tuple(dropped)})
+
+    def parsed_for(self, names: Collection[str]) -> Self:
+        """Return the schema by which values are parsed where more has to be known of them than is stored.
+
+        `names`: columns that are needed, also if `drop` leaves them out.
+        """
+        drop = tuple(one for one in self.drop if one not in names)
+        return self if drop == self.drop else self.model_copy(update={"drop": drop})
 
     @property
     def has_avro_keys(self) -> bool:
@@ -327,15 +335,6 @@ class SchemaSpec(Model):
     )
     def _the_key_is_a_column_of_its_own(self) -> bool:
         return self.key is None or self.key.column.lower() not in (one.name.lower() for one in self.of_values)
-
-    @rule(
-        "!has(self.drop) || self.drop.size() == 0 || !has(self.fields)",
-        "has no meaning beside fields, which name the columns that are stored",
-        "remove the field from spec.schema.fields",
-        "drop",
-    )
-    def _what_is_named_is_not_dropped(self) -> bool:
-        return not self.drop or self.fields is None
 
     @rule(
         NotInCel("it would have to understand the types"),

@@ -1,7 +1,7 @@
 """``spec`` of the resource: what the user wants, and which of its sections contradict each other."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Literal
@@ -15,6 +15,7 @@ from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import FinishSpec, Late, date_levels
 from logpersister.manifest.finish_rules import FinishRules
 from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.keep import Conditions
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.overrides import MOST_OVERRIDES, Override
 from logpersister.manifest.parser import ParserSpec
@@ -30,7 +31,8 @@ from logpersister.manifest.storage import MAX_PARTS, StorageSpec
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import TableRules
 from logpersister.manifest.type_rules import TypeRules
-from logpersister.manifest.type_specs import specs_of_types
+from logpersister.manifest.type_specs import specs_of_types, stored_specs
+from logpersister.manifest.type_tables import TypeTableRules, tables_of_types
 from logpersister.manifest.upload import Limits, UploadSpec
 
 Image = Annotated[
@@ -71,7 +73,7 @@ def _over_every_age(target: str) -> str:
     )
 
 
-class Spec(TypeRules, FinishRules, TableRules):
+class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
     """What the user wants."""
 
     generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
@@ -92,6 +94,10 @@ class Spec(TypeRules, FinishRules, TableRules):
 
     declared_schema: SchemaSpec | None = Field(default=None, alias="schema")
     """Columns that values become, with every parser except `bytes` (docs/schemas.md)."""
+
+    keep: Conditions = ()
+    """Conditions that a record must fulfil to be stored, all of them. Other records are counted and left out
+    (docs/filters.md). Default: all records are stored."""
 
     types: TypesSpec | None = None
     """For topics that mix records of many types: how the type of a record is found, and what becomes of each type
@@ -182,6 +188,10 @@ class Spec(TypeRules, FinishRules, TableRules):
         """Return what holds for the records of each rule of `types`, as specs without types; itself without any."""
         return specs_of_types(self)
 
+    def tables_of_types(self) -> "Mapping[str, Spec]":
+        """Return what holds for each type with a table, by the value of its folder, as specs without types."""
+        return tables_of_types(self)
+
     @property
     def has_folders(self) -> bool:
         """Whether objects stand in folders below that of their topic, quarantine aside."""
@@ -191,6 +201,12 @@ class Spec(TypeRules, FinishRules, TableRules):
     def has_quarantine(self) -> bool:
         """Whether records may go to quarantine."""
         return self.types is not None or self.quarantines_late or self.parser.has_quarantine
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether records may be in no object, overrides aside."""
+        rules = () if self.types is None else self.types.rules
+        return bool(self.keep) or any(one.action == "drop" or one.keep for one in rules)
 
     @property
     def keeps_all_in_quarantine(self) -> bool:
@@ -251,12 +267,15 @@ class Spec(TypeRules, FinishRules, TableRules):
             update["declared_schema"] = override.row_schema
         if override.output is not None:
             update["output"] = override.output
-            if not date_levels(override.output.partition_by):
-                update["finish"] = None
+        if override.keep is not None:
+            update["keep"] = override.keep
         if override.upload is not None:
             set_here = {name: value for name, value in dict(override.upload).items() if value is not None}
             update["upload"] = self.upload.model_copy(update=set_here)
-        return self.model_copy(update=update)
+        found = self.model_copy(update=update)
+        if override.output is not None and not any(date_levels(one.output.partition_by) for one in stored_specs(found)):
+            return found.model_copy(update={"finish": None})
+        return found
 
     @rule(
         "!has(self.overrides) || self.overrides.size() == 0 || !has(self.upload) || !has(self.upload.overrides)"

@@ -2,7 +2,7 @@
 
 import re
 from datetime import timedelta
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field
 
@@ -12,16 +12,18 @@ from logpersister.manifest.storage import Region
 
 TOPIC: Final = "{topic}"
 GENERATION: Final = "{generation}"
+TYPE: Final = "{type}"
 GLUE_ID: Final = "glue.id"
 """Property of a catalog, as pyiceberg has it: the account whose catalog of Glue it is."""
 OWN_PROPERTIES: Final = "logpersister."
 """How the names of properties begin that are ours."""
+_PART: Final = r"([A-Za-z0-9_]|\{topic\}|\{generation\}|\{type\})"
 _NO_IDENTIFIER: Final = re.compile(r"[^A-Za-z0-9_]", re.ASCII)
 
 TableName = Annotated[
     str,
     Text(
-        r"^([A-Za-z0-9_]|\{topic\}|\{generation\})+(\.([A-Za-z0-9_]|\{topic\}|\{generation\})+)+$",
+        rf"^{_PART}+(\.{_PART}+)+$",
         "is not the name of a table",
         f"write namespace and table, for example lake.{TOPIC} (letters, digits and _; {TOPIC} stands for the topic)",
         200,
@@ -139,7 +141,8 @@ class TableSpec(Model):
 
     name: TableName
     """Namespace and name of the table. `{topic}` stands for the topic (characters other than letters, digits and _
-    become _), `{generation}` for `spec.generation`. A group of several topics needs `{topic}`."""
+    become _), `{generation}` for `spec.generation`, `{type}` for the value of a type's folder (as with the topic). A
+    group of several topics needs `{topic}`, and `spec.types` needs `{type}`."""
 
     create: Flag = True
     """Whether members create a missing table and its namespace. `false`: the topic waits until somebody has created
@@ -191,6 +194,10 @@ class TableSpec(Model):
     )
     def _partitions_are_those_of_hive(self) -> bool:
         return self.format == "hive" or self.partitions == "onFirstObject"
+
+    def for_type(self, type_: str) -> Self:
+        """Return the table of a type, by the value of its folder."""
+        return self.model_copy(update={"name": self.name.replace(TYPE, _NO_IDENTIFIER.sub("_", type_))})
 
     @rule(
         NotInCel("keys of a map have no patterns there"),

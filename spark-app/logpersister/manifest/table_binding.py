@@ -11,6 +11,7 @@ from typing import Any, Final
 from logpersister.manifest.revision import Revision, revision_of_document
 
 _KEY: Final = "table"
+_OF_TYPES: Final = "tables"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +64,13 @@ def table_of(document: Mapping[str, Any]) -> TableBinding | None:
     """Return what `with_table` has put into a document, if it has."""
     found = document.get(_KEY)
     return None if found is None else parse_binding(found)
+
+
+def with_tables(document: Mapping[str, Any], bindings: Mapping[str, TableBinding]) -> Revision:
+    """Return the revision of a document whose types have tables; the others of it have none."""
+    return revision_of_document({**document, _OF_TYPES: {name: one.document() for name, one in bindings.items()}})
+
+
+def tables_of(document: Mapping[str, Any]) -> Mapping[str, TableBinding]:
+    """Return by type, by the value of its folder, what `with_tables` has put into a document."""
+    return {name: parse_binding(one) for name, one in document.get(_OF_TYPES, {}).items()}

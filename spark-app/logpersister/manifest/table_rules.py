@@ -15,7 +15,7 @@ from logpersister.manifest.problems import Finding
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.storage import StorageSpec
-from logpersister.manifest.table import TOPIC, Registration, TableSpec
+from logpersister.manifest.table import TOPIC, TYPE, Registration, TableSpec
 from logpersister.manifest.types import ListOf, MapOf, Struct, Time, Timestamp, Type
 
 NOT_IN_TABLE: Final = "cannot be a column of the table"
@@ -52,13 +52,15 @@ class TableRules(Model):
     """The rules, for a spec that has these fields."""
 
     @rule(
-        "!has(self.table) || self.table.format == 'hive' || $output.format == 'parquet'",
+        "!has(self.table) || self.table.format == 'hive' || has(self.types) || $output.format == 'parquet'",
         "needs Parquet files",
         "set spec.output.format to parquet, or spec.table.format to hive",
         "table",
     )
     def _files_of_an_iceberg_table_are_parquet(self: _Table) -> bool:
-        return self.table is None or self.table.format == "hive" or self.output.format == "parquet"
+        if self.table is None or self.table.format == "hive" or self.types is not None:
+            return True  # of each type it is told apart (`type_tables`)
+        return self.output.format == "parquet"
 
     @rule(
         "!has(self.table) || self.table.format != 'hive' || !has(self.types)",
@@ -110,6 +112,18 @@ class TableRules(Model):
         return self.table is None or TOPIC in self.table.name or len(self.kafka.topics or ()) == 1
 
     @rule(
+        f"!has(self.table) || self.table.name.contains('{TYPE}') == has(self.types)"
+        " || self.table.format == 'hive' && has(self.types)",
+        "has the placeholder of types without spec.types, or spec.types without it",
+        "put it into the name where there are types, and leave it out elsewhere (docs/tables.md#tables-of-types)",
+        *("table", "name"),
+    )
+    def _each_type_has_its_table(self: _Table) -> bool:
+        if self.table is None or (self.table.format == "hive" and self.types is not None):
+            return True  # they have no tables, whatever the name
+        return (TYPE in self.table.name) == (self.types is not None)
+
+    @rule(
         "!has(self.table) || self.table.format == 'hive' || !has(self.storage.caSecretName)",
         "cannot be combined with an Iceberg table: the library that writes its metadata cannot be given a CA",
         "remove it if a public authority signed the certificate, or remove spec.table",
@@ -125,7 +139,7 @@ class TableRules(Model):
         *("output", "partitionBy"),
     )
     def _folders_are_columns(self: _Table) -> Sequence[Finding]:
-        if self.table is None:
+        if self.table is None or self.types is not None:  # of each type it is told apart (`type_table_rules`)
             return []
         told = "names no column of the table"
         remedy = "set a prefix of letters, digits, - and _ with = at the end, for example dt="
@@ -142,7 +156,7 @@ class TableRules(Model):
         *("output", "partitionBy"),
     )
     def _folders_are_columns_of_their_own(self: _Table) -> Sequence[Finding]:
-        if self.table is None:
+        if self.table is None or self.types is not None:
             return []
         told: list[Finding] = []
         has_schema = self.row_schema is not None
@@ -163,7 +177,8 @@ class TableRules(Model):
         "schema",
     )
     def _columns_are_those_of_tables(self: _Table) -> Sequence[Finding]:
-        if self.table is None or self.row_schema is None or self.row_schema.asks_registry:
+        has_columns = self.types is None and self.row_schema is not None
+        if self.table is None or not has_columns or self.row_schema is None or self.row_schema.asks_registry:
             return []  # told when the registry has said what the fields are
         refused = [
             one for column in self.row_schema.columns if (one := refusal(column, self.table, self.output.format))

@@ -5,7 +5,9 @@ from dataclasses import replace
 from typing import cast
 
 from logpersister.manifest.event_types import TypeRule, TypesSpec
+from logpersister.manifest.finish import date_levels, time_field
 from logpersister.manifest.headed_schema import HeadedSchema
+from logpersister.manifest.keep import named_columns
 from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.parser import REGISTERED
 from logpersister.manifest.problems import Finding, PathStep, path_text
@@ -14,9 +16,14 @@ from logpersister.manifest.protobuf.schema import read_schema
 from logpersister.manifest.row_rules import RowRules
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule, rules_of
-from logpersister.manifest.type_specs import Typed, specs_of_types
+from logpersister.manifest.type_specs import Typed, specs_of_types, stored_specs
 
 _OF_EACH = NotInCel("each rule of the spec would have to be written once more for each entry")
+_OTHER_TIMES = "follows the time of folders, but types have folders by different times"
+_ONE_TIME = (
+    "let the folders of all types be by one field (or by none), or set the trigger to record-time or process-time "
+    "(docs/finish.md#topics-of-many-types)"
+)
 _NOT_THERE = "is not in the message of spec.schema"
 _OTHER_PLACE = "write a field of type google.protobuf.Any, or a oneof, of spec.schema.message"
 
@@ -35,22 +42,30 @@ class TypeRules(RowRules):
         return self.row_schema is None or self.row_schema.key is None or keeps_all
 
     @rule(
-        "!has(self.table) || self.table.format == 'hive' || !has(self.types)",
-        "cannot be combined with spec.types, whose types have columns of their own",
-        "remove it; types have no tables yet",
-        "table",
+        NotInCel("the levels of all entries would have to be compared"),
+        _OTHER_TIMES,
+        _ONE_TIME,
+        *("finish", "trigger"),
     )
-    def _types_have_no_tables(self: Typed) -> bool:
-        return self.table is None or self.table.format == "hive" or self.types is None
+    def _types_are_finished_by_one_time(self: Typed) -> Sequence[Finding]:
+        if self.finish is None or self.types is None or self.finish.trigger != "partition-time":
+            return []
+        in_frames = self.types.frame is not None and self.types.frame.timestamp is not None
+        of_records = "the timestamp of frames" if in_frames else "the record's timestamp"
+        by_date = (one.output.partition_by for one in stored_specs(self) if date_levels(one.output.partition_by))
+        times = sorted({time_field(levels) or of_records for levels in by_date})
+        if len(times) < 2:
+            return []
+        return [Finding(f"{_OTHER_TIMES}: {', '.join(times)}", _ONE_TIME, ("finish", "trigger"), '"partition-time"')]
 
     @rule(
-        "!has(self.finish) || !has(self.types)",
-        "cannot be combined with spec.types, whose types have folders of their own",
-        "remove it; folders of types are not finished yet",
-        "finish",
+        "!has(self.types) || !has(self.keep) || self.keep.all(one, !has(one.field))",
+        "names a field, but beside spec.types each type has columns of its own",
+        "name headers here, and fields in keep of the entries of spec.types",
+        "keep",
     )
-    def _folders_of_types_are_not_finished(self: Typed) -> bool:
-        return self.finish is None or self.types is None
+    def _conditions_of_all_types_are_on_headers(self: Typed) -> bool:
+        return self.types is None or not named_columns(self.keep)
 
     @rule(
         "!has(self.types) || !has(self.types.schemaName)"
@@ -114,7 +129,7 @@ class TypeRules(RowRules):
             return []
         own = _findings(self.model_copy(update={"types": None}))
         return [
-            _of_entry(place, self.types, finding)
+            of_entry(place, self.types, finding)
             for place, (entry, spec) in enumerate(zip(self.types.rules, specs_of_types(self), strict=True))
             if entry.action == "store"
             for finding in _of_entries(self.types, entry, spec)
@@ -131,7 +146,7 @@ class TypeRules(RowRules):
         if self.types is None:
             return []
         told = "has no meaning beside spec.types, where quarantine is always Parquet with all of a record"
-        of_entries = [(("types", *_where(place, self.types)), one.parser) for place, one in enumerate(self.types.rules)]
+        of_entries = [(("types", *where(place, self.types)), one.parser) for place, one in enumerate(self.types.rules)]
         return [
             Finding(told, "remove it; the limit is spec.types.holdAbove", (*at, "parser", "quarantine"))
             for at, parser in [((), self.parser), *of_entries]
@@ -185,13 +200,13 @@ def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
     return found
 
 
-def _where(place: int, types: TypesSpec) -> tuple[PathStep, ...]:
+def where(place: int, types: TypesSpec) -> tuple[PathStep, ...]:
     return ("others",) if place == len(types.entries) else ("entries", place)
 
 
-def _of_entry(place: int, types: TypesSpec, finding: Finding) -> Finding:
+def of_entry(place: int, types: TypesSpec, finding: Finding) -> Finding:
     """Return what is wrong with the records of an entry, told where it can be put right."""
-    at = ("types", *_where(place, types))
+    at = ("types", *where(place, types))
     if finding.at and finding.at[0] in types.rules[place].blocks:
         return replace(finding, at=(*at, *finding.at))
     told = f"does not go together with {path_text(('spec', *finding.at))}, which then {finding.expectation}"

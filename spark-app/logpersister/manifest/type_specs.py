@@ -40,8 +40,16 @@ def specs_of_types(spec: TypedSpec) -> Sequence[TypedSpec]:
     return [spec] if spec.types is None else [_of(spec, spec.types, one) for one in spec.types.rules]
 
 
+def stored_specs(spec: TypedSpec) -> Sequence[TypedSpec]:
+    """Return those of them whose records are stored in folders of their own."""
+    of_types = specs_of_types(spec)
+    if spec.types is None:
+        return of_types
+    return [one for rule, one in zip(spec.types.rules, of_types, strict=True) if rule.action == "store"]
+
+
 def _of(spec: TypedSpec, types: TypesSpec, entry: TypeRule) -> TypedSpec:
-    update: dict[str, object] = {"types": None}
+    update: dict[str, object] = {"types": None, "keep": entry.keep}  # those of the topic hold before there is a type
     if entry.action != "store":  # so it is not parsed
         return spec.model_copy(update=update | {"parser": ParserSpec(), "declared_schema": None})
     parser = entry.parser

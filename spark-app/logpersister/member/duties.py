@@ -29,7 +29,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from logpersister.backoff import Backoff
+from logpersister.backoff import Backoff, PartlyFailedError
 from logpersister.ranges import TopicPartition
 from logpersister.report.duties import MAX_FAILING, DutyReport, FailingTopic
 
@@ -66,7 +66,7 @@ class Duty(Protocol):
         """Do what can be done for a topic now; return the seconds until there may be more, 0 where there is.
 
         `last`: the member leaves, so what was read a moment ago is read again. Each request must have a deadline.
-        Whatever is raised counts as a failure, and the topic is tried again later.
+        Whatever is raised counts as a failure, and the topic is tried again later; `PartlyFailedError` says when.
         """
 
     def forget(self, topic: str) -> None:
@@ -203,21 +203,25 @@ class DutyThread:
 
     def _perform(self, topic: str, state: _Topic, *, last: bool = False) -> None:
         started = self._clock()
-        failure: str | None = None
+        failure, partly = None, False
         try:
             pause = self._duty.perform(topic, last=last) * self._jitter()
+        except PartlyFailedError as error:
+            failure, pause, partly = str(error), error.seconds * self._jitter(), True
         except Exception as error:
             failure = str(error) or type(error).__name__
             pause = _BACKOFF.pause(state.failures + 1)
         with self._lock:
-            self._take_in(topic, state, failure, pause)
+            self._take_in(topic, state, failure, pause, partly=partly)
         self._listener.performed(self._duty.name, self._clock() - started, failed=failure is not None)
 
-    def _take_in(self, topic: str, state: _Topic, failure: str | None, pause: float) -> None:
+    def _take_in(self, topic: str, state: _Topic, failure: str | None, pause: float, *, partly: bool) -> None:
         if failure is not None:
+            is_news = not partly or failure != state.message or (state.failures + 1).bit_count() == 1
             state.failures, state.message = state.failures + 1, failure
             state.failing_since = state.failing_since or self._now()
-            self._log_failure(topic, state, pause)
+            if is_news:  # what fails in part is tried as often as what works
+                self._log_failure(topic, state, pause)
         else:
             if state.failures or state.hangs:
                 log.info("duty.works_again", duty=self._duty.name, topic=topic, failures=state.failures)

@@ -12,7 +12,7 @@ from logpersister.finish.look import Finished, Look, TopicFolders
 from logpersister.finish.positions import Kafka
 from logpersister.manifest import LogPersister
 from logpersister.manifest.table_rules import registration
-from logpersister.records.time_folders import time_folders
+from logpersister.records.type_folders import folders_by_time
 from logpersister.report.finish import FinishReport, WaitingFolder
 from logpersister.storage.finished import list_arrivals
 from logpersister.storage.store import ObjectStore
@@ -94,7 +94,7 @@ class FinishDuty:
 
     def _new(self, topic: str) -> TopicFolders | None:
         spec = self._resource.spec.for_topic(topic)
-        layout = None if spec.finish is None else time_folders(spec.output.partition_by)
+        layout = None if spec.finish is None else folders_by_time(spec)
         if spec.finish is None or layout is None:
             return None
         return TopicFolders(

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from typing import Self
 
 from logpersister.manifest.spec import Spec
-from logpersister.records.time_folders import TimeFolders, time_folders
+from logpersister.records.type_folders import AnyFolders, folders_by_time
 
 
 @dataclass(frozen=True, slots=True)
 class FolderEnds:
     """The ends of the folders of a topic, and how long after them records are still allowed."""
 
-    layout: TimeFolders
+    layout: AnyFolders
     lateness: float
     """Seconds."""
 
     @classmethod
     def of(cls, spec: Spec) -> Self | None:
         """Return those of the spec of a topic; None: records wait for their age, whatever their folder."""
-        layout = None if spec.finish is None else time_folders(spec.output.partition_by)
+        layout = None if spec.finish is None else folders_by_time(spec)
         if spec.finish is None or layout is None or not spec.finish.store_at_end:
             return None
         return cls(layout, spec.finish.allowed_lateness.total_seconds())

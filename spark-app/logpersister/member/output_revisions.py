@@ -23,7 +23,6 @@ from logpersister.manifest.revision import (
     revision_of,
     with_output_schema,
 )
-from logpersister.manifest.table_binding import with_table
 from logpersister.member.ports import Schemas, Tables
 from logpersister.member.revision_snapshots import RevisionSnapshots
 from logpersister.pipeline.rules import rules_of
@@ -189,8 +188,8 @@ class OutputRevisions:
         """Return the revision by which rows of a topic are written; None: the topic waits for its table."""
         if self._tables is None:
             return self._known(revision)
-        binding = self._tables.binding(topic, revision.hash, revision.document)
-        return None if binding is None else self._known(with_table(revision.document, binding))
+        bound = self._tables.bound(topic, revision)
+        return None if bound is None else self._known(bound)
 
     def _of_manifest(self, topic: str) -> Revision:
         """Return the revision of our manifest as it is for a topic. So it does not change when others get overrides."""

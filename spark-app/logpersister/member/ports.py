@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
-from logpersister.manifest.revision import OutputSchema
-from logpersister.manifest.table_binding import TableBinding
+from logpersister.manifest.revision import OutputSchema, Revision
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
 from logpersister.plan.partitions import Commit
 from logpersister.plan.recovery import StoredTail
@@ -121,10 +120,10 @@ class Schemas(Protocol):
 
 
 class Tables(Protocol):
-    """The tables of topics, as far as their columns decide what files are like."""
+    """The tables of topics, or of their types, as far as their columns decide what files are like."""
 
-    def binding(self, topic: str, revision: str, document: Mapping[str, Any]) -> TableBinding | None:
-        """Return by which numbers the table of a topic knows the columns of a revision; None: not known yet."""
+    def bound(self, topic: str, revision: Revision) -> Revision | None:
+        """Return a revision with the numbers by which tables know its columns; None: not known yet."""
 
     def take_errors(self) -> Mapping[str, Exception]:
         """Return by topic what went wrong since the last call."""

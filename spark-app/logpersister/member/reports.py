@@ -105,6 +105,7 @@ class Reports(Listener, DutyListener, FolderListener):
             quarantined=outcome.quarantined,
             unexplained=outcome.unexplained,
             dropped=outcome.dropped,
+            types=outcome.types,
             adjusted=outcome.adjusted,
             late=outcome.late,
         )

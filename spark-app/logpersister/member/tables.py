@@ -1,8 +1,10 @@
 """What a member has for ``spec.table``: the columns of tables for its promises, and the duty that appends."""
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,21 +15,25 @@ from logpersister.manifest.secrets import Secrets, storage_credentials
 from logpersister.manifest.table import TableSpec
 from logpersister.member.duties import Duty
 from logpersister.member.hive_tables import hive_tables
+from logpersister.member.ports import Tables
 from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import TopicPartition
+from logpersister.storage.receipts import NO_TYPE
 from logpersister.storage.store import ObjectStore
 from logpersister.tables.access import catalog_login, glue_credentials
 from logpersister.tables.appends import CommittedPosition
 from logpersister.tables.bindings import Bindings
 from logpersister.tables.columns import table_columns
 from logpersister.tables.duty import TableDuty
+from logpersister.tables.errors import TableError
+from logpersister.tables.type_bindings import TypeBindings
 
 
 @dataclass(frozen=True, slots=True)
 class MemberTables:
     """Nothing, where a manifest has no table."""
 
-    bindings: Bindings[Any] | None = None
+    bindings: Tables | None = None
     duties: Sequence[Duty] = ()
     stack: ExitStack = field(default_factory=ExitStack)
 
@@ -57,42 +63,67 @@ def open_tables(
         stack.callback(of_hive.close)
         return MemberTables(of_hive, [duty_of_hive], stack)
     open_table = table_opener(resource, spec, secrets)
-    bindings = Bindings(store, group, spec.full_name, open_table, table_columns)
-    stack.callback(bindings.close)
     reader = OffsetReader(client_config, group, read_committed=False)
     stack.callback(reader.close)
-    duty = TableDuty(
+    duty = partial(
+        TableDuty,
         store,
         group,
         open_table,
+        lambda topic, number, type_: _of_type(spec, type_).full_name(topic, number),
         lambda topic: committed_positions(reader, topic),
         spec.commit_interval.total_seconds(),
         generation=resource.spec.generation,
     )
-    return MemberTables(bindings, [duty], stack)
+    if resource.spec.types is None:
+        bindings = Bindings(
+            store, group, spec.full_name, lambda topic, number: open_table(topic, number, NO_TYPE), table_columns
+        )
+        stack.callback(bindings.close)
+        return MemberTables(bindings, [duty()], stack)
+    of_types = TypeBindings(
+        store, group, lambda topic, number, type_: spec.for_type(type_).full_name(topic, number), open_table
+    )
+    stack.callback(of_types.close)
+    types = lru_cache(lambda topic: frozenset(resource.spec.for_topic(topic).tables_of_types()))
+    return MemberTables(of_types, [duty(types=types, without_table=of_types.without_table)], stack)
 
 
-def table_opener(resource: LogPersister, spec: TableSpec, secrets: Secrets) -> "Callable[[str, int], Any]":
-    """Return what opens the table of a topic and a generation.
+def _of_type(spec: TableSpec, type_: str) -> TableSpec:
+    """Return the table of a type, or of a topic without types."""
+    return spec if type_ == NO_TYPE else spec.for_type(type_)
+
+
+def table_opener(resource: LogPersister, spec: TableSpec, secrets: Secrets) -> "Callable[[str, int, str], Any]":
+    """Return what opens the table of a topic, a generation and a type; `NO_TYPE` of a topic without types.
 
     Its first call loads pyiceberg and opens the catalog; so does one after a Secret was rotated.
     """
     storage = resource.spec.storage
     known: list[tuple[Any, Any]] = []
+    one_at_a_time = threading.Lock()  # tables of types are opened side by side
 
     def catalog() -> Any:
         from logpersister.tables.catalog import open_catalog  # noqa: PLC0415 - takes a second, and memory
 
         own = glue_credentials(spec.catalog, storage, secrets)
         login = catalog_login(spec.catalog, secrets), storage_credentials(storage, secrets), own
-        if not known or known[0][0] != login:
-            known[:] = [(login, open_catalog(spec.catalog, storage, secrets))]
-        return known[0][1]
+        with one_at_a_time:
+            if not known or known[0][0] != login:
+                known[:] = [(login, open_catalog(spec.catalog, storage, secrets))]
+            return known[0][1]
 
-    def opened(topic: str, generation: int) -> Any:
+    def opened(topic: str, generation: int, type_: str) -> Any:
         from logpersister.tables.catalog import IcebergTable  # noqa: PLC0415
 
-        return IcebergTable(catalog(), spec, topic, generation, resource.group_id, storage.bucket)
+        if (type_ == NO_TYPE) != (resource.spec.types is None):
+            raise TableError(
+                "other-table",
+                f"receipts of topic {topic} are of a manifest with spec.types, or without it, unlike this one; raise "
+                "spec.generation with such a change (docs/tables.md#tables-of-types)",
+            )
+        group, bucket = resource.group_id, storage.bucket
+        return IcebergTable(catalog(), _of_type(spec, type_), topic, generation, group, bucket, type_)
 
     return opened
 

@@ -12,6 +12,7 @@ from logpersister.formats.registry import format_of
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
 from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.keep import header_conditions
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.manifest.storage import StorageSpec
@@ -55,7 +56,7 @@ def open_reader(resource: LogPersister, secrets: Secrets, *, headers: bool = Fal
 
 
 def _wants_headers(spec: Spec) -> bool:
-    return any(format_of(variant).wants_headers for variant in spec.variants())
+    return any(format_of(one).wants_headers or header_conditions(one.keep) for one in spec.variants())
 
 
 def _new_reader(kafka: KafkaSpec, secrets: Secrets, *, headers: bool) -> KafkaReader:

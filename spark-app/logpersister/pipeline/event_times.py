@@ -5,7 +5,7 @@ partition would seem to have passed times of which it will have records.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -13,29 +13,35 @@ import pyarrow as pa
 
 from logpersister.manifest.spec import Spec
 from logpersister.ranges import NewestEvent
-from logpersister.records.field_paths import milliseconds_at
-from logpersister.records.time_folders import time_folders
+from logpersister.records.record_times import RecordTimes
+from logpersister.records.type_folders import TypeFolders, folders_by_time
 
 
 @dataclass(frozen=True, slots=True)
 class EventTimes:
-    """Which field says when the records of a revision happened."""
+    """Where it stands when the records of a revision happened."""
 
     digest: str
-    path: tuple[str, ...]
-    """In the rows."""
+    times: Mapping[int, RecordTimes]
+    """By rule of ``spec.types``, of those that have folders by time; 0 without types."""
     now: Callable[[], float] = time.time
 
     @classmethod
     def of(cls, spec: Spec) -> Self | None:
         """Return that of a topic; None: nobody asks for it."""
-        layout = None if spec.finish is None else time_folders(spec.output.partition_by)
+        layout = None if spec.finish is None else folders_by_time(spec)
         if spec.finish is None or layout is None or not spec.finish.watches_field(layout.field):
             return None
-        return cls(layout.field_digest, layout.field)
+        if not isinstance(layout, TypeFolders):
+            return cls(layout.field_digest, {0: RecordTimes(layout.field)})
+        rules = [rule for rule, one in enumerate(layout.layouts) if one is not None]
+        return cls(layout.field_digest, dict.fromkeys(rules, layout.times))
 
-    def newest(self, rows: pa.RecordBatch) -> NewestEvent | None:
-        """Return the newest event of records with their rows; None: they have no time that counts."""
-        times = milliseconds_at(rows, self.path)
+    def newest(self, records: pa.RecordBatch, rule: int = 0) -> NewestEvent | None:
+        """Return the newest event of records of a rule with their rows; None: they have no time that counts."""
+        of_rule = self.times.get(rule)
+        if of_rule is None:
+            return None
+        times = of_rule.milliseconds(records)
         counting = times[(times >= 0) & (times <= int(self.now() * 1000))]
         return NewestEvent(self.digest, int(counting.max())) if len(counting) else None

@@ -7,7 +7,7 @@ over the same range, because Kafka is the buffer. Which pass writes an object ha
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -24,12 +24,13 @@ from logpersister.pipeline.path_states import PathStates, State
 from logpersister.pipeline.room import FILLED, LEAST_FILLED, Room
 from logpersister.pipeline.splitting import Side, again, in_order, sides
 from logpersister.pipeline.summary import Summary
+from logpersister.pipeline.type_tally import TypeTally
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import NewestEvent, Offset
 from logpersister.records.adjusted import by_reason
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.typed import AnyLayout
-from logpersister.report.facts import LateRecords, Quarantined
+from logpersister.report.facts import LateRecords, Quarantined, TypeCounts
 from logpersister.storage.object_requests import StoredObject
 
 
@@ -134,6 +135,7 @@ class RangeWriter:
         self._hold_above = hold_above
         self._event_times = event_times
         self._records = self._refused = 0
+        self._types = TypeTally()
         self._finishing: list[_Finishing] = []
         self._first_refused: tuple[Offset, str] | None = None
         """Its offset, and why."""
@@ -157,7 +159,7 @@ class RangeWriter:
             self._paths.progress = self._progress(batch)
             self._records += batch.num_rows
             self.dropped += batch.num_rows
-        for side in sides(batch, self._layout, self._wanted):
+        for side in sides(batch, self._layout, self._wanted, self._types if self._first_pass else None):
             self._count(side)
             self._take_in(side)
             self._make_room()
@@ -175,7 +177,7 @@ class RangeWriter:
             if side.adjusted is not None:
                 self.adjusted += by_reason(side.adjusted.counts())
             if self._event_times is not None and side.refused is None:
-                newest = self._event_times.newest(side.rows)
+                newest = self._event_times.newest(side.rows, side.rule)
                 self.newest = newest if self.newest is None else self.newest.followed_by(newest)
 
     def _progress(self, batch: pa.RecordBatch) -> float:
@@ -305,6 +307,11 @@ class RangeWriter:
         """Wait until every object is durable; raises the first storage error."""
         return tuple(finishing.result() for finishing in self._finishing)
 
+    @property
+    def paths(self) -> Sequence[str]:
+        """Those of which there are objects."""
+        return [finishing.path for finishing in self._finishing]
+
     def table_files(self) -> Iterator[tuple[str, StoredObject, Mapping[str, Any]]]:
         """Yield path, object and `ParquetEncoder.table_facts` of each file of a table; waits as `objects` does."""
         for finishing in self._finishing:
@@ -319,6 +326,16 @@ class RangeWriter:
         stored = finishing.result()
         records = stored.records if self.late is None else self._refused  # late ones may be in it, too
         return Quarantined(stored.key, records, *self._first_refused)
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether nothing is stored because all records are left out; known when all passes have ended."""
+        return self.dropped > 0 and not self._finishing
+
+    @property
+    def types(self) -> Mapping[str, TypeCounts]:
+        """See `RangeOutcome`."""
+        return self._types.counts
 
     @property
     def ready(self) -> bool:

@@ -1,7 +1,7 @@
-"""Leaves the receipt of a range: what the table of its topic needs to know of its objects (`storage.receipts`)."""
+"""Leaves the receipt of a range: what tables need to know of its objects (`storage.receipts`)."""
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Final, cast
 from urllib.parse import unquote
@@ -13,9 +13,10 @@ from logpersister.manifest.table_binding import TableBinding
 from logpersister.pipeline.persist import RangeWriter
 from logpersister.records.escaping import own_path
 from logpersister.records.field_paths import NULL
+from logpersister.records.type_names import TypeNames
 from logpersister.storage.errors import StorageError
 from logpersister.storage.object_requests import StoredObject
-from logpersister.storage.receipts import Receipt, TableFile, put_receipt
+from logpersister.storage.receipts import NO_TYPE, Receipt, TableFile, TableFiles, put_receipt
 from logpersister.storage.store import ObjectStore
 
 _READ_AHEAD: Final = 64 << 10
@@ -30,7 +31,12 @@ class Receipts:
     group: str
     revision: str
     """That the objects name as theirs."""
-    binding: TableBinding
+    bindings: Mapping[str, TableBinding]
+    """By type; `NO_TYPE` of a topic without types."""
+    names: TypeNames | None = None
+    """Gives the type of a path; None: there are none."""
+    types: Collection[str] = ()
+    """Types that should have tables; those without a binding are stored without theirs for now."""
 
     def leave(self, writer: RangeWriter) -> None:
         """Put the receipt of a range; waits for its objects. Raises StorageError, also where an object failed.
@@ -39,27 +45,37 @@ class Receipts:
         its object stays (`if_absent`), and what stands there is what the table is told of.
         """
         work = writer.work
-        files = tuple(self._files(writer, may_stand=work.partly_lost))
-        of = self.binding
-        receipt = Receipt(
-            work.range, work.topic_id, work.generation, self.revision, of.uuid, of.schema_id, of.spec_id, files
-        )
+        files: dict[str, list[TableFile]] = {} if self.names is not None else {NO_TYPE: []}
+        for type_, file in self._files(writer, may_stand=work.partly_lost):
+            files.setdefault(type_, []).append(file)
+        tables = {type_: self._of_table(self.bindings[type_], some) for type_, some in files.items()}
+        outside = {self._type_of(path)[0] for path in writer.paths} - self.bindings.keys()
+        without = tuple(sorted(set(self.types) - tables.keys() - outside))
+        receipt = Receipt(work.range, work.topic_id, work.generation, self.revision, tables, without)
         put_receipt(self.store, self.group, receipt)
 
-    def _files(self, writer: RangeWriter, *, may_stand: bool) -> Iterator[TableFile]:
+    def _of_table(self, of: TableBinding, files: Sequence[TableFile]) -> TableFiles:
+        return TableFiles(of.uuid, of.schema_id, of.spec_id, tuple(files))
+
+    def _files(self, writer: RangeWriter, *, may_stand: bool) -> Iterator[tuple[str, TableFile]]:
         for path, stored, facts in sorted(writer.table_files(), key=lambda one: one[0]):
-            file = (
-                self._file(path, stored, facts) if not (may_stand and stored.existing) else self._standing(path, stored)
-            )
+            type_, inner = self._type_of(path)
+            stands = may_stand and stored.existing
+            file = self._standing(type_, inner, stored) if stands else self._file(inner, stored, facts)
             if file.records:
-                yield file
+                yield type_, file
+
+    def _type_of(self, path: str) -> tuple[str, str]:
+        """Return the type of a path, and the path below its folder."""
+        type_ = None if self.names is None else self.names.value_of(path)
+        return (NO_TYPE, path) if type_ is None else (type_, own_path(path).partition("/")[2])
 
     def _file(self, path: str, stored: StoredObject, facts: Mapping[str, Any]) -> TableFile:
         return TableFile(
             stored.key, stored.bytes, facts["records"], partition_values(path), facts["columns"], tuple(facts["splits"])
         )
 
-    def _standing(self, path: str, stored: StoredObject) -> TableFile:
+    def _standing(self, type_: str, path: str, stored: StoredObject) -> TableFile:
         """Return what an object is that was there before."""
         size = self.store.size(stored.key)
         if size is None:
@@ -68,7 +84,7 @@ class Receipts:
             footer, schema = file.metadata, file.schema_arrow
         facts = {
             "records": footer.num_rows,
-            "columns": column_statistics(footer, schema, self.binding.field_ids),
+            "columns": column_statistics(footer, schema, self.bindings[type_].field_ids),
             "splits": split_offsets(footer),
         }
         return self._file(path, StoredObject(stored.key, size), facts)

@@ -25,6 +25,7 @@ from logpersister.records import (
     avro_rows,
     field_paths,
     hiding,
+    keeping,
     keyed_rows,
     late,
     line_rows,
@@ -65,6 +66,8 @@ def rules_of(resource: LogPersister) -> Rules:
     rules: dict[str, int | str] = {"names": names.RULES}
     if resource.spec.types is not None:
         rules["types"] = type_names.RULES
+    if any(one.keep for one in (resource.spec, *resource.spec.of_types())):
+        rules["keep"] = keeping.RULES
     if resource.spec.late != "append":
         rules["late"] = late.RULES
     if resource.spec.keeps_all_in_quarantine:

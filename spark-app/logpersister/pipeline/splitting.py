@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from logpersister.formats import binary
+from logpersister.pipeline.type_tally import TypeTally
 from logpersister.ranges import Offset
 from logpersister.records.adjusted import Adjusted
 from logpersister.records.escaping import QUARANTINE, own_path
+from logpersister.records.event_types import Found
 from logpersister.records.late import CAME_LATE
 from logpersister.records.paths import Assignment, Indices
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
@@ -73,19 +75,28 @@ class Side:
         return offset
 
 
-def sides(batch: pa.RecordBatch, layout: AnyLayout, wanted: Container[int] | None = None) -> Iterator[Side]:
-    """Yield the sides of a batch that has rows. Records whose type is left out are in none.
+def sides(
+    batch: pa.RecordBatch, layout: AnyLayout, wanted: Container[int] | None = None, tally: TypeTally | None = None
+) -> Iterator[Side]:
+    """Yield the sides of a batch that has rows. Records that are left out are in none.
 
     Args:
+        batch: columns of `records.schema`.
+        layout: how it is split.
         wanted: with types, those `Side.columns` of which something is needed; None: all.
+        tally: counts the types of all records.
     """
     if isinstance(layout, TypedLayout):
-        yield from _of_types(batch, layout, None if wanted is None or REFUSED in wanted else wanted)
+        yield from _of_types(batch, layout, None if wanted is None or REFUSED in wanted else wanted, tally)
     else:
         yield from _of(batch, layout.assign(batch))
 
 
 def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
+    if assignment.kept is not None:
+        if not len(assignment.kept):
+            return
+        batch = batch.take(assignment.kept)
     refused = assignment.refused
     if refused is None:
         rows = _with_rows(batch, assignment.rows)
@@ -101,12 +112,20 @@ def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
     yield _refused(_told(bad, refused.reasons, refused.fields), refused.reason)
 
 
-def _of_types(batch: pa.RecordBatch, layout: TypedLayout, wanted: Container[int] | None) -> Iterator[Side]:
+def _of_types(
+    batch: pa.RecordBatch, layout: TypedLayout, wanted: Container[int] | None, tally: TypeTally | None
+) -> Iterator[Side]:
     """Yield a side for each rule whose records are stored, in pieces, and last one for all that are refused."""
+    kept = None if layout.headers is None else layout.headers.kept(batch)
+    if kept is not None:
+        if not len(kept):
+            return
+        batch = batch.take(kept)
     found = layout.finder.find(batch)
+    if tally is not None:
+        tally.found(batch, found)
     rule_of = np.array([place.rule for place in found.places], np.int64)[found.indices]
     order = in_order(rule_of - REFUSED)
-    folders = [place.segment for place in found.places]
     refused: list[pa.RecordBatch] = []
     for rows in np.split(order, np.flatnonzero(np.diff(rule_of[order])) + 1):
         rule, of_types = int(rule_of[rows[0]]), found.indices[rows]
@@ -119,19 +138,41 @@ def _of_types(batch: pa.RecordBatch, layout: TypedLayout, wanted: Container[int]
             )
             refused.append(_told(records, reasons, pa.nulls(len(rows), pa.string())))
             continue
-        begin = 0
-        for piece in pieces(records, layout.rules[rule].most_rows):
-            end = begin + piece.num_rows
-            inner = layout.rules[rule].layout.assign(piece)
-            placed = in_folders_of_types(inner, folders, of_types[begin:end])
-            for side in _of(piece, placed if layout.lateness is None else layout.lateness.place(placed)):
-                if side.refused is None:
-                    yield replace(side, rule=rule, is_of_type=True)
-                else:
-                    refused.append(side.rows)
-            begin = end
+        for side in _of_rule(records, layout, rule, replace(found, indices=of_types), tally):
+            if side.refused is None:
+                yield side
+            else:
+                refused.append(side.rows)
     if refused:
         yield _refused(_by_offset(refused))
+
+
+def _of_rule(
+    records: pa.RecordBatch, layout: TypedLayout, rule: int, found: Found, tally: TypeTally | None
+) -> Iterator[Side]:
+    """Yield the sides of records of one rule, in pieces; `found`: their types."""
+    folders = [place.segment for place in found.places]
+    begin = 0
+    for piece in pieces(records, layout.rules[rule].most_rows):
+        of_piece = found.indices[begin : begin + piece.num_rows]
+        begin += piece.num_rows
+        inner = layout.rules[rule].layout.assign(piece)
+        of_kept = of_piece if inner.kept is None else of_piece[inner.kept]
+        placed = in_folders_of_types(inner, folders, of_kept)
+        if layout.lateness is not None:
+            placed = layout.lateness.place(placed)
+        if tally is not None and inner.kept is not None:
+            tally.left_out(piece, found, of_piece, inner.kept)
+        if tally is not None and inner.refused is not None:
+            tally.refused(found, of_kept[inner.refused.rows])
+        for side in _of(piece, placed):
+            if side.refused is not None:
+                yield side
+                continue
+            if tally is not None:
+                of_rows = of_kept if placed.refused is None else np.delete(of_kept, placed.refused.rows)
+                tally.accepted(found, of_rows, layout.rules[rule].times.milliseconds(side.rows))
+            yield replace(side, rule=rule, is_of_type=True)
 
 
 def again(batch: pa.RecordBatch, layout: AnyLayout, columns: int) -> Iterator[pa.RecordBatch]:

@@ -63,6 +63,8 @@ class TaskResources:
     """None: the revision finishes no folders."""
     leave_receipt: Callable[[RangeWriter], None] | None = None
     """Puts the receipt of a range, or notes of its folders, once its objects are there; None: no table needs them."""
+    leave_note: Callable[[RangeWriter], None] | None = None
+    """Puts the note of a range whose records are all left out; None: there are no notes."""
     event_times: EventTimes | None = None
     """None: the revision finishes no folders by the times of a field."""
     lateness: Callable[[int | None], Lateness | None] = lambda _: None
@@ -77,17 +79,18 @@ _LEAVING: Final = ThreadPoolExecutor(RECEIPTS_AT_ONCE, thread_name_prefix="recei
 
 
 class _Unfinished:
-    """A range whose last bytes, or whose receipt, are on their way."""
+    """A range whose last bytes, or whose receipt or note, are on their way."""
 
     def __init__(self, writer: RangeWriter, resources: TaskResources) -> None:
         self.writer = writer
-        self._note_arrivals, leave = resources.note_arrivals, resources.leave_receipt
+        self._note_arrivals = resources.note_arrivals
+        leave = [resources.leave_receipt, resources.leave_note if writer.is_left_out else None]
         # Waits for the objects, too: so no small range holds up the next one for the time of a request.
-        self._receipt = None if leave is None else _LEAVING.submit(leave, writer)
+        self._leaving = [_LEAVING.submit(one, writer) for one in leave if one is not None]
 
     @property
     def ready(self) -> bool:
-        return self.writer.ready if self._receipt is None else self._receipt.done()
+        return all(one.done() for one in self._leaving) if self._leaving else self.writer.ready
 
     def outcome(self) -> RangeOutcome:
         """Return the outcome; waits until all is there."""
@@ -96,8 +99,8 @@ class _Unfinished:
             objects, quarantined = writer.objects(), writer.quarantined()
             if self._note_arrivals is not None:
                 self._note_arrivals(writer.work, objects)
-            if self._receipt is not None:
-                self._receipt.result()
+            for one in self._leaving:
+                one.result()
         except Exception as error:
             return RangeOutcome(writer.work.range, seconds=writer.seconds, error=work_error(error))
         return RangeOutcome(
@@ -108,6 +111,7 @@ class _Unfinished:
             quarantined=quarantined,
             unexplained=writer.unexplained,
             dropped=writer.dropped,
+            types=writer.types,
             adjusted=dict(writer.adjusted),
             late=writer.late,
             newest=writer.newest,

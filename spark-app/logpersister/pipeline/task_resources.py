@@ -11,12 +11,14 @@ from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import original_of, resource_of
-from logpersister.manifest.table_binding import TableBinding, table_of
+from logpersister.manifest.spec import Spec
+from logpersister.manifest.table_binding import TableBinding, table_of, tables_of
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.connections import begin_task, connections, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.folder_notes import folder_notes
+from logpersister.pipeline.left_out import LeftOutNotes
 from logpersister.pipeline.persist import RangeWriter, Upload
 from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
@@ -25,12 +27,14 @@ from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.late import Lateness, lateness_of
+from logpersister.records.late import Lateness, lateness_by
+from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import AnyLayout, layout_for, most_rows_of, with_lateness
 from logpersister.report import logs
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.names import object_key
 from logpersister.storage.ranges import SoughtRange, objects_of
+from logpersister.storage.receipts import NO_TYPE
 from logpersister.storage.store import ObjectStore
 
 MOST_REVISIONS = 64
@@ -68,10 +72,12 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     parsed = json.loads(document)
     resource = resource_of(parsed)
     spec, connected = resource.spec, connections(resource)
-    binding = table_of(parsed)
-    store, file_format = connected.store, format_of(spec, None if binding is None else binding.field_ids)
+    binding, of_types = table_of(parsed), tables_of(parsed)
+    ids = {name: one.field_ids for name, one in of_types.items()}
+    store, file_format = connected.store, format_of(spec, None if binding is None else binding.field_ids, ids)
     layout = layout_for(spec, connected.writers_of)
-    objects = _Objects(group, revision, original_of(parsed, revision), resource, store, layout, file_format)
+    original, lateness = original_of(parsed, revision), lateness_by(spec)
+    objects = _Objects(group, revision, original, resource, store, layout, file_format, lateness)
     others = begun_by_others(parsed, resource)
     dry_runs = partial(objects.dry_runs, others) if others else None
     return TaskResources(
@@ -83,19 +89,21 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         dry_runs,
         most_rows_of(spec),
         arrival_notes(store, group, spec),
-        _leaving(store, group, objects.original, resource, binding),
+        _leaving(store, group, objects.original, spec, of_types if binding is None else {NO_TYPE: binding}),
+        LeftOutNotes(store, group, revision).leave,
         EventTimes.of(spec),
-        objects.lateness,
+        lateness,
     )
 
 
 def _leaving(
-    store: ObjectStore, group: str, revision: str, resource: LogPersister, binding: TableBinding | None
+    store: ObjectStore, group: str, revision: str, spec: Spec, bindings: Mapping[str, TableBinding]
 ) -> Callable[[RangeWriter], None] | None:
-    """Return what leaves a word for the table of a topic; None: there is none that needs it."""
-    if binding is not None:
-        return Receipts(store, group, revision, binding).leave
-    notes = folder_notes(store, group, resource.spec)
+    """Return what leaves a word for the tables of a topic; None: there is none that needs it."""
+    if bindings:
+        names = None if spec.types is None else TypeNames(spec.types)
+        return Receipts(store, group, revision, bindings, names, spec.tables_of_types()).leave
+    notes = folder_notes(store, group, spec)
     return None if notes is None else notes.leave
 
 
@@ -111,14 +119,12 @@ class _Objects:
     store: ObjectStore
     layout: AnyLayout
     file_format: Format
+    lateness: Callable[[int | None], Lateness | None]
 
     def key(self, work: RangeWork, path: str) -> str:
         of, extension = work.range.partition, format_at(self.file_format, path).extension
         prefix = self.store.prefix
         return object_key(prefix, of.topic, path, work.generation, of.partition, work.range.start, extension)
-
-    def lateness(self, horizon: int | None) -> Lateness | None:
-        return lateness_of(self.resource.spec, horizon)
 
     def begin(self, work: RangeWork, path: str) -> Upload:
         metadata = {

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from logpersister.ranges import NewestEvent, Offset, Range
-from logpersister.report.facts import LateRecords, Quarantined
+from logpersister.report.facts import LateRecords, Quarantined, TypeCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,9 @@ class RangeOutcome:
     unexplained: int = 0
     """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
     dropped: int = 0
-    """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
+    types: Mapping[str, TypeCounts] = field(default_factory=dict)
+    """What there was of each type, by `TypesSpec.labels`; empty without ``spec.types``."""
     adjusted: Mapping[str, int] = field(default_factory=dict)
     """Values in its records that the parser has adjusted, by the reason why it would have refused them else."""
     late: LateRecords | None = None

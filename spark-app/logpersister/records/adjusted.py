@@ -26,6 +26,12 @@ class Adjusted:
         kept = records[self.records]
         return Adjusted(self.kinds, self.records[kept], self.kind_of[kept]) if kept.any() else None
 
+    def among(self, records: npt.NDArray[np.int64]) -> "Adjusted | None":
+        """Return those of some records of the batch, by their ascending places, as if the batch had no others."""
+        kept = np.isin(self.records, records)
+        places = np.searchsorted(records, self.records[kept])
+        return Adjusted(self.kinds, places, self.kind_of[kept]) if kept.any() else None
+
     def counts(self) -> Counter[Kind]:
         """Return how many there are of each kind."""
         found = np.bincount(self.kind_of, minlength=len(self.kinds)).tolist()

@@ -51,7 +51,7 @@ class TypeFinder:
 def types_at(types: TypesSpec, batch: pa.RecordBatch) -> "pa.Array[Any]":
     """Return the type of each record, in bytes; null where it has none."""
     if types.header is not None:
-        return _last_header(batch, types.header.encode())
+        return last_header(batch, types.header.encode())
     if types.key:
         return batch.column("key")
     value = cast("pa.BinaryArray", batch.column("value"))
@@ -61,7 +61,7 @@ def types_at(types: TypesSpec, batch: pa.RecordBatch) -> "pa.Array[Any]":
     return native.json_texts(value, types.field.split("."))
 
 
-def _last_header(batch: pa.RecordBatch, name: bytes) -> "pa.Array[Any]":
+def last_header(batch: pa.RecordBatch, name: bytes) -> "pa.Array[Any]":
     """Return the value of the last header of a name that each record has."""
     headers: Any = batch.column("headers")
     items = headers.flatten()

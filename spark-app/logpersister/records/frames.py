@@ -1,7 +1,7 @@
 """Frames: numbers at fixed places of values, and the body behind them, for whole batches at once."""
 
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -9,11 +9,10 @@ import pyarrow as pa
 
 import logpersister_native as native
 from logpersister.formats import binary
-from logpersister.manifest.frame import LENGTH_BYTES, FrameSpec
+from logpersister.manifest.frame import LENGTH_BYTES, FrameSpec, NumberAt
 from logpersister.records.keyed_rows import HEAD
 
 Int64s = npt.NDArray[np.int64]
-NO_TIME: Final = -1
 
 
 class _Values:
@@ -42,6 +41,11 @@ def types_of(frame: FrameSpec, values: pa.BinaryArray) -> "pa.Array[Any]":
     is_none = np.ones(len(values), np.bool_)
     is_none[rows] = False
     return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32(), mask=is_none), names)
+
+
+def timestamps_of(at: NumberAt, values: pa.BinaryArray) -> Int64s:
+    """Return the timestamp in each of some values that are frames."""
+    return _Values(values).numbers(at.at, at.bytes, np.arange(len(values)))
 
 
 def _frames(frame: FrameSpec, values: pa.BinaryArray, found: _Values) -> Int64s:
@@ -78,8 +82,7 @@ class FrameBodies:
         begins = self.frame.fixed + header
         columns: dict[str, Any] = {name: batch.column(name) for name in ("offset", "timestamp", "key")}
         if self.frame.timestamp is not None:
-            times = found.numbers(self.frame.timestamp.at, self.frame.timestamp.bytes, rows)
-            columns["timestamp"] = pa.array(times, pa.int64())
+            columns["timestamp"] = pa.array(timestamps_of(self.frame.timestamp, values), pa.int64())
         columns["value"] = _parts(values, begins, begins + body)
         if self.frame.header is not None and self.frame.header.row_schema is not None:
             columns[HEAD] = _parts(values, np.full(len(values), self.frame.fixed), begins)

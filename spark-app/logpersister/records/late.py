@@ -5,9 +5,9 @@ What is finished rises while a range is executed, and two processes may know dif
 the record, the revision and the promise alone, and an execution that is repeated puts each record where it was.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import QUARANTINE, late_path
 from logpersister.records.parsers import Refused
 from logpersister.records.paths import Assignment, Layout
-from logpersister.records.time_folders import TimeFolders, time_folders
+from logpersister.records.type_folders import AnyFolders, folders_by_time
 
 RULES: Final = 1
 """Raise it when a record counts as late that did not before, or goes elsewhere."""
@@ -28,11 +28,18 @@ CAME_LATE: Final = "late"
 Marks = npt.NDArray[np.bool_]
 
 
+class Places(Protocol):
+    """Knows where late records belong."""
+
+    def place(self, found: Assignment) -> Assignment:
+        """Return the same with late records where they belong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lateness:
     """Which records of a range came late, and where they go. Picklable."""
 
-    folders: TimeFolders
+    folders: AnyFolders
     horizon: int
     """Records of folders that ended at this instant or before it came late (milliseconds since the epoch)."""
     to_quarantine: bool
@@ -89,7 +96,7 @@ class LateLayout:
     """Gives each record the path that a layout gives it, unless it came late."""
 
     inner: Layout
-    lateness: Lateness
+    lateness: Places
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
         return self.lateness.place(self.inner.assign(batch))
@@ -100,7 +107,14 @@ def lateness_of(spec: Spec, horizon: int | None) -> Lateness | None:
 
     `spec`: of the revision of the range, without overrides.
     """
-    if horizon is None or spec.late == "append":
-        return None
-    folders = time_folders(spec.output.partition_by)
-    return None if folders is None else Lateness(folders, horizon, spec.quarantines_late)
+    return lateness_by(spec)(horizon)
+
+
+def lateness_by(spec: Spec) -> Callable[[int | None], Lateness | None]:
+    """Return the same for whatever horizon: of many types, the folders are made once."""
+    folders, to_quarantine = None if spec.late == "append" else folders_by_time(spec), spec.quarantines_late
+
+    def at(horizon: int | None) -> Lateness | None:
+        return None if folders is None or horizon is None else Lateness(folders, horizon, to_quarantine)
+
+    return at

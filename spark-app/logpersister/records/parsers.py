@@ -49,6 +49,24 @@ class Parsed:
     """None: all records are what they must be."""
     adjusted: Adjusted | None = None
     """What of the others was adjusted; None: nothing."""
+    kept: Rows | None = None
+    """Of which rows of the batch this is, ascending, where others are left out: places in `refused` and `adjusted` are
+    places in this. None: of all."""
+
+    def without(self, left_out: "npt.NDArray[np.bool_]", records: int, rows: pa.StructArray) -> "Parsed":
+        """Return the same without accepted records that are left out.
+
+        Args:
+            left_out: of each of `self.rows`.
+            records: of the batch.
+            rows: those that stay.
+        """
+        refused = np.zeros(0, np.int64) if self.refused is None else self.refused.rows
+        out = np.delete(np.arange(records), refused)[left_out]
+        kept = np.delete(np.arange(records), out)
+        moved = refused - np.searchsorted(out, refused)
+        told = None if self.refused is None else replace(self.refused, rows=moved)
+        return Parsed(rows, told, None if self.adjusted is None else self.adjusted.among(kept), kept)
 
     def because(self, problem: str | None) -> "Parsed":
         """Return the same; the reason of the first refused record says more, if more is known."""

@@ -57,6 +57,9 @@ class Assignment:
     """What it has adjusted in them; None: nothing."""
     keeps_refused_values: bool = True
     """Whether value, key and headers of what the parser refused are stored."""
+    kept: "npt.NDArray[np.int64] | None" = None
+    """Of which rows of the batch this is, ascending, where others are left out: all of the above is about these, as if
+    the batch had no others. None: of all."""
 
 
 class Granularity(StrEnum):

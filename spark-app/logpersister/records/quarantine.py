@@ -5,12 +5,14 @@ it: its object is promised, written and committed with the others, and whether a
 record alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from logpersister.manifest.headed_schema import HeadedSchema
+from logpersister.manifest.keep import Condition
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec, ThriftSpec
@@ -18,10 +20,11 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.hiding import hiding
+from logpersister.records.keeping import keeping
 from logpersister.records.keyed_rows import HEAD, KeyedRows, keyed
 from logpersister.records.line_rows import CsvRows, RegexRows
 from logpersister.records.messagepack_rows import MessagePackRows
-from logpersister.records.parsers import JsonParser, Parser
+from logpersister.records.parsers import JsonParser, Parsed, Parser
 from logpersister.records.paths import Assignment, Layout, make_layout
 from logpersister.records.protobuf_rows import ProtobufRows
 from logpersister.records.renaming import renaming
@@ -43,6 +46,12 @@ class QuarantineLayout:
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
         parsed = self.parser.parse(batch)
+        if parsed.kept is None:
+            return self._assigned(batch, parsed)
+        found = self._assigned(batch.select(_NEEDED_BY_PATHS).take(parsed.kept), parsed)
+        return replace(found, kept=parsed.kept)
+
+    def _assigned(self, batch: pa.RecordBatch, parsed: Parsed) -> Assignment:
         refused = parsed.refused
         if refused is None:
             found = self.inner.assign(_with_row(batch, parsed.rows))
@@ -72,7 +81,11 @@ def _with_row(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBa
 
 
 def make_parser(
-    parser: ParserSpec, schema: SchemaSpec | None, writers: Writers | None = None, heads: Parser | None = None
+    parser: ParserSpec,
+    schema: SchemaSpec | None,
+    writers: Writers | None = None,
+    heads: Parser | None = None,
+    keep: Sequence[Condition] = (),
 ) -> Parser | None:
     """Return what ``spec.parser`` and ``spec.schema`` ask for; None when any bytes are good.
 
@@ -81,16 +94,21 @@ def make_parser(
         schema: what they become.
         writers: by which schemas they were written; only for headers that name these, and needed there.
         heads: makes the column of what stands around values, if the schema has one.
+        keep: conditions on fields, which rows must fulfil.
 
     Raises ManifestError when the key of hashed fields is not there.
     """
     if schema is None:
         return JsonParser() if parser.type == "json" else None
-    rows = renaming(_rows(parser, schema.as_written, writers), schema.rename)
-    rows = keyed(rows, schema, writers)
-    if heads is not None and isinstance(schema, HeadedSchema):
-        rows = KeyedRows(rows, heads, schema.head.name, source=HEAD)
-    return hiding(rows, schema)
+
+    def rows_of(parsed: SchemaSpec) -> Parser:
+        rows = renaming(_rows(parser, parsed.as_written, writers), parsed.rename)
+        rows = keyed(rows, parsed, writers)
+        if heads is not None and isinstance(parsed, HeadedSchema):
+            rows = KeyedRows(rows, heads, parsed.head.name, source=HEAD)
+        return rows
+
+    return hiding(keeping(rows_of, schema, keep), schema)
 
 
 def _rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
@@ -127,9 +145,10 @@ def layout_of(
     schema: SchemaSpec | None = None,
     writers: Writers | None = None,
     heads: Parser | None = None,
+    keep: Sequence[Condition] = (),
 ) -> Layout:
     """Return how a revision spreads records over partition paths; see `make_parser`."""
-    inner, checks = make_layout(output.partition_by), make_parser(parser, schema, writers, heads)
+    inner, checks = make_layout(output.partition_by), make_parser(parser, schema, writers, heads, keep)
     if checks is None:
         return inner
     layout = QuarantineLayout(checks, inner)

@@ -54,7 +54,7 @@ class TimeFolders:
     @property
     def field_digest(self) -> str:
         """What stands for the field, in few characters."""
-        return hashlib.sha256(".".join(self.field).encode()).hexdigest()[:_DIGEST_DIGITS]
+        return digest_of(".".join(self.field))
 
     @property
     def depth(self) -> int:
@@ -111,6 +111,11 @@ class TimeFolders:
         while (end := over_at(floor, self.timezone)) > instant:
             floor -= size
         return end
+
+
+def digest_of(field: str) -> str:
+    """Return what stands for a field, in few characters."""
+    return hashlib.sha256(field.encode()).hexdigest()[:_DIGEST_DIGITS]
 
 
 def time_folders(rules: Sequence[PartitionRule]) -> TimeFolders | None:

@@ -6,8 +6,8 @@ A name and its folder say the same: from the path of an object follows the rule 
 from dataclasses import dataclass, field
 from typing import Final
 
-from logpersister.manifest.event_types import MOST_NAME_BYTES, RuleFinder, TypesSpec
-from logpersister.records.escaping import escape, unescape
+from logpersister.manifest.event_types import MOST_NAME_BYTES, OTHER_TYPES, RuleFinder, TypesSpec
+from logpersister.records.escaping import escape, own_path, unescape
 
 RULES: Final = 1
 """Raise it when a record gets another type, or a type another folder, than before."""
@@ -37,6 +37,8 @@ class Place:
     """Name of the folder, of those that are stored."""
     reason: str | None = None
     """Why they are refused, in one word."""
+    label: str = field(default=OTHER_TYPES, compare=False)
+    """What counts of the type are told under."""
 
 
 _NO_TYPE: Final = Place(REFUSED, reason=NO_TYPE)
@@ -72,20 +74,29 @@ class TypeNames:
         if not text or len(escape(text)) > MOST_NAME_BYTES:
             return _NO_TYPE
         rule = self._finder.place(text)
-        applies = self.types.rules[rule]
+        applies, label = self.types.rules[rule], self.types.label(rule, text)
         if applies.action == "drop":
-            return Place(DROPPED)
+            return Place(DROPPED, label=label)
         if applies.action == "quarantine":
-            return Place(REFUSED, reason=UNKNOWN_TYPE if rule == len(self.types.entries) else QUARANTINED_TYPE)
+            reason = UNKNOWN_TYPE if rule == len(self.types.entries) else QUARANTINED_TYPE
+            return Place(REFUSED, reason=reason, label=label)
         folder = text if applies.folder is None else applies.folder
         if applies.folder is None and any(one.folder == text for one in self.types.rules):
-            return Place(REFUSED, reason=UNKNOWN_TYPE)  # its folder is that of another rule
-        return Place(rule, self.types.prefix + escape(folder))
+            return Place(REFUSED, reason=UNKNOWN_TYPE, label=label)  # its folder is that of another rule
+        return Place(rule, self.folder_of(folder), label=label)
+
+    def folder_of(self, value: str) -> str:
+        """Return the name of the folder that stands for a type, or for all types of an entry."""
+        return self.types.prefix + escape(value)
+
+    def value_of(self, path: str) -> str | None:
+        """Return the type of a partition path, by the value of its folder; None: no folder of a type is in the path."""
+        segment = own_path(path).split("/", 1)[0]
+        return unescape(segment.removeprefix(self.types.prefix)) if segment.startswith(self.types.prefix) else None
 
     def rule_at(self, path: str) -> int | None:
         """Return the rule by which the objects of a path were written; None: no type has this path."""
-        segment = path.split("/", 1)[0]
-        name = unescape(segment.removeprefix(self.types.prefix)) if segment.startswith(self.types.prefix) else None
+        name = self.value_of(path)
         if name is None:
             return None
         for rule, applies in enumerate(self.types.rules):

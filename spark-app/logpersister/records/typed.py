@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.manifest.event_types import TypesSpec
+from logpersister.manifest.keep import named_columns
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
@@ -15,11 +16,13 @@ from logpersister.records.columns import most_rows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Indices, TypeFinder
 from logpersister.records.frames import FrameBodies
-from logpersister.records.late import LateLayout, Lateness
+from logpersister.records.keeping import Headers, HeaderTests, keeping_headers
+from logpersister.records.late import LateLayout, Places
 from logpersister.records.message_types import MessageTypes
 from logpersister.records.parsers import Parser
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.records.record_times import OF_KAFKA, RecordTimes
 from logpersister.records.schema_names import SchemaNameFinder
 from logpersister.records.type_names import TypeNames
 from logpersister.records.writers import Writers
@@ -36,6 +39,8 @@ class RuleLayout:
     """Their paths below the folder of their type."""
     most_rows: int | None = None
     """How many may be made rows of at once; None: any number."""
+    times: RecordTimes = OF_KAFKA
+    """When they happened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,9 @@ class TypedLayout:
     finder: FindTypes
     rules: Sequence[RuleLayout]
     """By `Place.rule`."""
-    lateness: Lateness | None = None
+    headers: Headers | None = None
+    """Tells the records that are kept, before types are found; None: all are."""
+    lateness: Places | None = None
     """What becomes of late records, by their folders with that of their type; None: none is late."""
 
 
@@ -73,18 +80,21 @@ class BodyLayout:
 def layout_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
     """Return how a spec, its overrides aside, spreads records over partition paths."""
     if spec.types is None:
-        return layout_of(spec.output, spec.parser, spec.row_schema, writers_of(spec))
+        layout = layout_of(spec.output, spec.parser, spec.row_schema, writers_of(spec), keep=spec.keep)
+        return keeping_headers(layout, spec.keep)
     finder, bodies = _found_by(spec.types, spec, writers_of)
     heads = _heads(spec.types, spec, writers_of)
     rules: list[RuleLayout] = []
     for one in spec.of_types():
-        layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one), heads)
-        rows = None if one.row_schema is None else most_rows(one.row_schema)
-        rules.append(RuleLayout(layout if bodies is None else BodyLayout(bodies, layout), rows))
-    return TypedLayout(finder, rules)
+        layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one), heads, one.keep)
+        if bodies is not None:
+            layout = BodyLayout(bodies, layout)
+        times = RecordTimes.of(one.output.partition_by, spec.types)
+        rules.append(RuleLayout(keeping_headers(layout, one.keep), _most_rows(one), times))
+    return TypedLayout(finder, rules, HeaderTests.of(spec.keep))
 
 
-def with_lateness(layout: AnyLayout, lateness: Lateness | None) -> AnyLayout:
+def with_lateness(layout: AnyLayout, lateness: Places | None) -> AnyLayout:
     """Return a layout for a range whose late records go elsewhere; None: none is late, or they stand with others."""
     if lateness is None:
         return layout
@@ -120,7 +130,12 @@ def _found_by(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> tuple[Find
 
 def most_rows_of(spec: Spec) -> int | None:
     """Return how many records of a spec are written at once; None: any number, or those of types are cut when split."""
-    return None if spec.types is not None or spec.row_schema is None else most_rows(spec.row_schema)
+    return None if spec.types is not None else _most_rows(spec)
+
+
+def _most_rows(spec: Spec) -> int | None:
+    schema = spec.row_schema
+    return None if schema is None else most_rows(schema.parsed_for(named_columns(spec.keep)))
 
 
 def in_folders_of_types(assignment: Assignment, folders: Sequence[str], of_rows: Indices) -> Assignment:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
+from logpersister.manifest.keep import header_conditions
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.persist import RangeWriter, Upload
@@ -43,10 +44,17 @@ class Judgement:
 
     records: int = 0
     accepted: int = 0
+    left_out: int = 0
+    """Records that the manifest leaves out."""
 
     @property
     def refused(self) -> int:
-        return self.records - self.accepted
+        return self.records - self.accepted - self.left_out
+
+    @property
+    def changes_something(self) -> bool:
+        """Whether not all records would stay where they are."""
+        return self.accepted + self.left_out > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,8 @@ class Replayer:
         output_under: Callable[[str], TopicOutput],
         put_revision: Callable[[str, Mapping[str, Any]], None],
         horizon_of: Callable[[str, int], int | None] = lambda _topic, _generation: None,
+        *,
+        leaves_out: bool = False,
     ) -> None:
         """Begin.
 
@@ -81,6 +91,7 @@ class Replayer:
             output_under: how a revision does that has begun a replay. Raises SourceError.
             put_revision: stores the snapshot of a revision, before the first note names it.
             horizon_of: returns up to when the folders of a topic are finished now, for what a generation stores.
+            leaves_out: whether a replay may begin that deletes records which the manifest leaves out.
         """
         self._store = store
         self._group = group
@@ -88,6 +99,7 @@ class Replayer:
         self._output_under = output_under
         self._put_revision = put_revision
         self._horizon_of = horizon_of
+        self._leaves_out = leaves_out
         self._stored: set[str] = set()
         """Replays whose objects this process has written."""
 
@@ -144,10 +156,19 @@ class Replayer:
             self._check_values(key, output)
             horizon = self._horizon(name, output)
             judgement = self._judged(key, source, output, horizon)
-            if not judgement.accepted:
+            if not judgement.changes_something:
                 return judgement
+            if judgement.left_out and not self._leaves_out:
+                raise SourceError(
+                    f"spec.keep or spec.types leaves out {judgement.left_out} of its {judgement.records} records, "
+                    "which a replay would delete; allow that with --leave-out, or replay by a manifest that keeps them"
+                )
             self._put_revision(output.revision, output.document)
-            begin_replay(self._store, self._group, Replay(source, output.revision, horizon=horizon))
+            begin_replay(
+                self._store,
+                self._group,
+                Replay(source, output.revision, left_out=judgement.left_out, horizon=horizon),
+            )
         return None
 
     def _horizon(self, name: ObjectName, output: TopicOutput) -> int | None:
@@ -243,6 +264,11 @@ class Replayer:
                     "it has no headers, and spec.output stores them; leave them out of the columns of Kafka, or store "
                     "its range again in a higher generation while Kafka has it"
                 )
+            if header_conditions(output.spec.keep) and not records.has_headers:
+                raise SourceError(
+                    "it has no headers, and spec.keep has conditions on them; replay by a manifest without these, or "
+                    "store its range again in a higher generation while Kafka has it"
+                )
             yield records
 
     def _judged(self, key: str, source: Source, output: TopicOutput, horizon: int | None) -> Judgement:
@@ -250,13 +276,9 @@ class Replayer:
         with self._reading(key, source, output) as records:
             for batch in records.batches():
                 found = [(side.rows.num_rows, side.refused is not None) for side in sides(batch, layout)]
-                if sum(count for count, _ in found) < batch.num_rows:
-                    raise SourceError(
-                        "spec.types leaves some of its records out now, and a replay leaves out none; set their action "
-                        "to quarantine or store"
-                    )
                 judgement.records += batch.num_rows
                 judgement.accepted += sum(count for count, is_refused in found if not is_refused)
+                judgement.left_out += batch.num_rows - sum(count for count, _ in found)
         return judgement
 
     def _written(self, key: str, name: ObjectName, note: Replay) -> Replay:
@@ -288,8 +310,9 @@ class Replayer:
             writer.abort()
             raise
         found = {one.key[len(names.head(self._store.prefix)) :]: one.records for one in written}
-        if sum(found.values()) != source.records:
-            raise SourceError(f"{sum(found.values())} of its {source.records} records were written: a bug, report it")
+        wanted = source.records - note.left_out
+        if sum(found.values()) != wanted:
+            raise SourceError(f"{sum(found.values())} of {wanted} of its records were written: a bug, report it")
         return replace(note, objects=found)
 
 
@@ -297,7 +320,8 @@ def _of(note: Replay) -> Judgement:
     """Return what a settled replay has made of its records."""
     refused = f"/{QUARANTINE}/"
     objects = note.objects or {}
-    return Judgement(note.source.records, sum(count for path, count in objects.items() if refused not in f"/{path}"))
+    accepted = sum(count for path, count in objects.items() if refused not in f"/{path}")
+    return Judgement(note.source.records, accepted, note.left_out)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,10 @@ the first one is settled.
 
 1. *One revision replays a source.* BEGIN writes only if there is no note, and no step replaces the source or the
    revision of a note. So all replays of a source, at the same time or after a crash, write the same objects.
-2. *Nothing is deleted that does not stand elsewhere.* Only a settled note leads to DELETE; a note is settled only by a
-   process that has read the whole source (its records have the checksum of the note) and to which the bucket has
-   confirmed each object; and who has not just done that looks whether they are still there.
+2. *Nothing is deleted that does not stand elsewhere*, but for what the note's revision leaves out: a person has allowed
+   that before the note was put, and the note says how many these are. Only a settled note leads to DELETE; a note is
+   settled only by a process that has read the whole source (its records have the checksum of the note) and to which the
+   bucket has confirmed each object; and who has not just done that looks whether they are still there.
 3. *A paused process repeats, and changes nothing.* Its BEGIN finds a note. Its WRITE reads what the note is about, and
    gives the same objects, or fails because the source has gone. Its DELETE removes what the settled note has replaced.
 4. *A member beside it.* A source is replayed once its range is committed, and nobody writes a committed range but who

@@ -15,6 +15,7 @@ from logpersister.report.lag import LagSummary, PartitionLag
 from logpersister.report.outages import Outage
 from logpersister.report.shadow import Difference, ShadowReport, figures_document
 from logpersister.report.status import MAX_PARTITIONS_OF_JOB, RecentError, RecentQuarantine, RecentUpload, Status
+from logpersister.report.types import types_document
 
 Document = dict[str, Any]
 
@@ -35,6 +36,7 @@ def status_document(status: Status) -> Document:
             "last": rfc3339(status.last_quarantined),
             "recent": [_quarantine(recent) for recent in status.quarantine],
         },
+        "types": types_document(status.types),
         "adjusted": {"values": sum(status.totals.adjusted.values()), "reasons": dict(status.totals.adjusted)},
         "progress": {"at": rfc3339(status.progress_at), "jobs": [_job(job) for job in status.jobs]},
         "errors": {

@@ -58,6 +58,33 @@ class LateRecords:
 
 
 @dataclass(frozen=True, slots=True)
+class TypeCounts:
+    """What there was of one type (``spec.types``)."""
+
+    records: int = 0
+    """That are stored, those in quarantine included."""
+    bytes: int = 0
+    """Their keys and values, decompressed."""
+    quarantined: int = 0
+    """Those of them that are in quarantine; late ones do not count."""
+    dropped: int = 0
+    """Records that are left out."""
+    newest: int | None = None
+    """When the newest record happened that is stored in the type's folder, in milliseconds since the epoch; times in
+    the future do not count. None: none has a time."""
+
+    def plus(self, other: "TypeCounts") -> "TypeCounts":
+        times = [time for time in (self.newest, other.newest) if time is not None]
+        return TypeCounts(
+            self.records + other.records,
+            self.bytes + other.bytes,
+            self.quarantined + other.quarantined,
+            self.dropped + other.dropped,
+            max(times, default=None),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class RangeWritten:
     """A range whose objects are durable **and** whose end is committed: from now on nobody writes it again."""
 
@@ -73,7 +100,9 @@ class RangeWritten:
     unexplained: int = 0
     """Offsets at its end without records, for which no record batch says that there are none."""
     dropped: int = 0
-    """Records that are in none of the objects, because ``spec.types`` leaves their types out."""
+    """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
+    types: Mapping[str, TypeCounts] = field(default_factory=dict)
+    """By type, as they are told; empty without ``spec.types``."""
     adjusted: Mapping[str, int] = field(default_factory=dict)
     """Values that the parser has adjusted, by the reason why it would have refused their records else."""
     late: LateRecords | None = None

@@ -31,6 +31,7 @@ from logpersister.report.lag import LagSummary, TopicLag
 from logpersister.report.processes import ProcessCollector
 from logpersister.report.shadow import ShadowReport
 from logpersister.report.telling import TellingReport
+from logpersister.report.type_metrics import TypeMetrics
 
 PREFIX: Final = "logpersister"
 MAX_TOPICS: Final = 2_000
@@ -67,6 +68,7 @@ class Metrics:
             }
         )
         self._make_those_of_ranges()
+        self._types = TypeMetrics(self.registry, PREFIX)
         self._make_those_of_commits()
         self._make_those_of_the_group()
         self._make_those_of_duties()
@@ -84,7 +86,7 @@ class Metrics:
         self._records = counter("records", "Records stored and committed.", "topic")
         self._quarantined = counter("quarantined_records", "Records stored that the parser refused.", "topic")
         self._adjusted = counter("adjusted_values", "Values that the parser has adjusted.", "topic", "reason")
-        self._dropped = counter("dropped_records", "Records left out because of their type.", "topic")
+        self._dropped = counter("dropped_records", "Records left out by spec.keep or spec.types.", "topic")
         self._payload_bytes = counter("payload_bytes", "Bytes of keys and values stored, before encoding.", "topic")
         self._object_bytes = counter("object_bytes", "Bytes of the objects stored, as in the bucket.", "topic")
         self._objects = counter("objects", "Objects stored and committed.", "topic")
@@ -167,6 +169,7 @@ class Metrics:
         self._range_seconds.observe(written.seconds)
         if written.objects:
             self._last_upload.set_to_current_time()
+        self._types.range_written(written)
 
     def range_failed(self, failed: RangeFailed) -> None:
         kind = self._kinds(failed.kind)

@@ -32,6 +32,7 @@ from logpersister.report.lag import LagSummary
 from logpersister.report.outages import Outage
 from logpersister.report.shadow import ShadowReport
 from logpersister.report.telling import TellingReport
+from logpersister.report.types import Counted, TypeNumbers
 
 T = TypeVar("T")
 
@@ -194,6 +195,8 @@ class Status:
     """None: no folders are finished."""
     telling: tuple[TellingReport, ...] = ()
     """Who is told of them; by policy."""
+    types: tuple[Counted, ...] = ()
+    """Bounded (`report.types`)."""
 
 
 def utc_now() -> datetime:
@@ -213,6 +216,7 @@ class StatusBoard:
         self._quarantine: deque[RecentQuarantine] = deque(maxlen=MAX_QUARANTINED)
         self._errors: deque[RecentError] = deque(maxlen=MAX_ERRORS)
         self._losses: deque[DataLoss] = deque(maxlen=MAX_LOSSES)
+        self._types = TypeNumbers()
         self._status = Status(
             identity=identity,
             state=MemberState.STARTING,
@@ -291,6 +295,7 @@ class StatusBoard:
                 last_upload=now if written.objects else self._status.last_upload,
                 progress_at=now,
             )
+            self._types.range_written(written)
             if written.quarantined is not None:
                 quarantined = replace(written.quarantined, reason=_short(written.quarantined.reason))
                 self._quarantine.append(RecentQuarantine(now, written.range.partition, quarantined))
@@ -396,6 +401,7 @@ class StatusBoard:
                 quarantine=tuple(reversed(self._quarantine)),
                 errors=tuple(reversed(self._errors)),
                 losses=tuple(reversed(self._losses)),
+                types=tuple(self._types.counts.items()),
                 failures_last_hour=self._all_failures.count(now),
                 upload_failures_last_hour=self._upload_failures.count(now),
             )

@@ -267,6 +267,17 @@ def parse_receipt_key(prefix: str, group: str, topic: str, key: str) -> tuple[in
     return int(file[1]), int(file[2]), int(file[3])
 
 
+def left_out_prefix(prefix: str, group: str, topic: str) -> str:
+    """Return what the names of all notes of ranges begin with of which all records are left out; ends with a slash."""
+    return _checked(own_prefix(prefix, group) + f"left-out/{_topic_segment(topic)}/")
+
+
+def left_out_key(prefix: str, group: str, partition: TopicPartition, generation: int, start: Offset) -> str:
+    """Return the name of the note of such a range, which begins at `start`."""
+    file = f"{generation}_{partition.partition}_{start:020d}.json"
+    return _checked(left_out_prefix(prefix, group, partition.topic) + file)
+
+
 def table_key(prefix: str, group: str, topic: str, generation: int, digest: str) -> str:
     """Return the name of the note by which numbers the table of a topic knows certain columns."""
     return _checked(own_prefix(prefix, group) + f"tables/{_topic_segment(topic)}/{generation}_{digest}.json")

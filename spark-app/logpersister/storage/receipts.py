@@ -1,14 +1,15 @@
-"""What a stored range leaves for the table of its topic: its objects, with all that a table says of them.
+"""What a stored range leaves for tables, that of its topic or those of its types: its objects, and what is in them.
 
 A receipt is put when the objects of its range are there, and before the offset moves over them. So whatever is before a
 committed offset and was promised for a table has one. Name and content depend on range, records and revision only, as
-those of objects do: whoever executes the range again puts the same receipt. It is deleted once the table has its rows
-(docs/design/tables.md).
+those of objects do: whoever executes the range again puts the same receipt. It names each table of its revision, also
+those of which it has no rows, and is deleted once all of these hold its range (docs/design/tables.md).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from logpersister.ranges import Offset, Range, TopicPartition
@@ -17,6 +18,8 @@ from logpersister.storage.names import parse_receipt_key, receipt_key, receipts_
 from logpersister.storage.store import ObjectStore
 
 READING_THREADS: Final = 8
+NO_TYPE: Final = ""
+"""Stands for the table of a topic without types; no type has this name."""
 
 
 class ReceiptName(NamedTuple):
@@ -54,6 +57,26 @@ class TableFile:
 
 
 @dataclass(frozen=True, slots=True)
+class TableFiles:
+    """The objects of a range that are files of one table."""
+
+    table: str
+    """UUID of the table."""
+    schema_id: int
+    spec_id: int
+    files: tuple[TableFile, ...]
+    """A range without rows has none, and leaves that for the table of a topic without types."""
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "table": self.table,
+            "schemaId": self.schema_id,
+            "specId": self.spec_id,
+            "files": [one.document() for one in self.files],
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """Of one range."""
 
@@ -61,19 +84,17 @@ class Receipt:
     topic_id: str | None
     generation: int
     revision: str
-    table: str
-    """UUID of the table whose files the objects are."""
-    schema_id: int
-    spec_id: int
-    files: tuple[TableFile, ...]
-    """None for a range without rows, which has a receipt all the same."""
+    tables: Mapping[str, TableFiles]
+    """By type, by the value of its folder; `NO_TYPE` where the topic has none."""
+    without: tuple[str, ...] = ()
+    """Types with tables of which the range has no rows."""
 
     @property
     def name(self) -> ReceiptName:
         return ReceiptName(self.generation, self.range.partition.partition, self.range.start)
 
     def document(self) -> dict[str, Any]:
-        return {
+        common = {
             "topic": self.range.partition.topic,
             "topicId": self.topic_id,
             "partition": self.range.partition.partition,
@@ -81,11 +102,11 @@ class Receipt:
             "start": self.range.start,
             "end": self.range.end,
             "revision": self.revision,
-            "table": self.table,
-            "schemaId": self.schema_id,
-            "specId": self.spec_id,
-            "files": [one.document() for one in self.files],
         }
+        if NO_TYPE in self.tables:
+            return common | self.tables[NO_TYPE].document()
+        types = {name: one.document() for name, one in sorted(self.tables.items())}
+        return common | {"types": types, "without": sorted(self.without)}
 
 
 def put_receipt(store: ObjectStore, group: str, receipt: Receipt, *, if_absent: bool = False) -> None:
@@ -94,12 +115,12 @@ def put_receipt(store: ObjectStore, group: str, receipt: Receipt, *, if_absent: 
     store.put_json(key, receipt.document(), if_absent=if_absent)
 
 
-def list_receipts(store: ObjectStore, group: str, topic: str) -> Iterator[ReceiptName]:
-    """Yield the receipts of a topic. Raises StorageError."""
+def list_receipts(store: ObjectStore, group: str, topic: str) -> Iterator[tuple[ReceiptName, datetime]]:
+    """Yield the receipts of a topic, and when each was put last. Raises StorageError."""
     for listed in store.list_objects(receipts_prefix(store.prefix, group, topic)):
         found = parse_receipt_key(store.prefix, group, topic, listed.key)
         if found is not None:
-            yield ReceiptName(*found)
+            yield ReceiptName(*found), listed.last_modified
 
 
 def read_receipts(store: ObjectStore, group: str, topic: str, names: Sequence[ReceiptName]) -> list[Receipt]:
@@ -139,6 +160,13 @@ def _parsed(document: Mapping[str, Any]) -> Receipt:
         None if document["topicId"] is None else str(document["topicId"]),
         int(document["generation"]),
         str(document["revision"]),
+        {name: _table_files(one) for name, one in document.get("types", {NO_TYPE: document}).items()},
+        tuple(str(name) for name in document.get("without", ())),
+    )
+
+
+def _table_files(document: Mapping[str, Any]) -> TableFiles:
+    return TableFiles(
         str(document["table"]),
         int(document["schemaId"]),
         int(document["specId"]),

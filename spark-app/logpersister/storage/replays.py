@@ -93,6 +93,8 @@ class Replay:
     """Whose parser and output the objects are made by, whoever makes them."""
     objects: Mapping[str, int] | None = None
     """Their names below the prefix, and how many records each has; None: not all of them are there yet."""
+    left_out: int = 0
+    """Records of the source that the revision leaves out: they are in none of the objects."""
     horizon: int | None = None
     """Up to when folders were finished when it began, where late records do not stand with the others."""
 
@@ -115,7 +117,8 @@ class Replay:
     def document(self) -> dict[str, Any]:
         objects = None if self.objects is None else dict(self.objects)
         of = {"source": self.source.document(), "revision": self.revision, "objects": objects}
-        return of | _said(self.horizon)
+        left_out = {"leftOut": self.left_out} if self.left_out else {}
+        return of | left_out | _said(self.horizon)
 
 
 def begin_replay(store: ObjectStore, group: str, replay: Replay) -> None:
@@ -177,6 +180,7 @@ def _parsed(key: str, document: Mapping[str, Any]) -> Replay:
             ),
             str(document["revision"]),
             None if objects is None else {str(path): int(records) for path, records in objects.items()},
+            int(document.get("leftOut", 0)),
             _horizon(document),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:

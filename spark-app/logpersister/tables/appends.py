@@ -4,6 +4,10 @@ A receipt goes when its range is committed and begins where the table ends, part
 holds of a partition is one stretch of offsets without holes, except those that are recorded as lost or skipped. Nothing
 is ever appended that cannot be told to be missing: a hole, an overlap or a receipt for another table stops its
 partition, and only that.
+
+A receipt that says that its range has no rows for a table is one that the table has all rows of. So the table moves
+over it, but only together with rows that come behind it, or where somebody asks it to move (`tables.duty`): a snapshot
+for each range would be one for nothing.
 """
 
 from collections import defaultdict
@@ -12,12 +16,28 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from logpersister.ranges import Offset, Range
-from logpersister.storage.receipts import Receipt, ReceiptName
+from logpersister.storage.receipts import ReceiptName
 from logpersister.tables.errors import TableError, TableReason
 from logpersister.tables.offsets import GAPS, Held, Numbering, TableView
 
 MOST_RECEIPTS: Final = 10_000
 """Of one snapshot: what they say is in memory at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What a receipt has for one table."""
+
+    range: Range
+    topic_id: str | None
+    generation: int
+    table: str | None
+    """UUID of the table whose files are in it; None: the range has no rows for the table."""
+    spec_id: int = 0
+
+    @property
+    def name(self) -> ReceiptName:
+        return ReceiptName(self.generation, self.range.partition.partition, self.range.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,94 +57,100 @@ class Stop:
     partition: int
     reason: TableReason
     message: str
+    gap: str = ""
+    """Its name, of one that a person may accept."""
 
 
 @dataclass(slots=True)
 class Appends:
     """What is to be done with receipts."""
 
-    take: list[Receipt] = field(default_factory=list)
-    """These go into one snapshot, in this order."""
+    take: list[Portion] = field(default_factory=list)
+    """The files of these go into one snapshot, in this order."""
     held: dict[Numbering, dict[int, Offset]] = field(default_factory=dict)
     """What the table holds then."""
-    done: list[ReceiptName] = field(default_factory=list)
-    """The table has their rows: they can be deleted."""
+    moved: bool = False
+    """Whether that is more than now, perhaps without a file."""
     stops: list[Stop] = field(default_factory=list)
 
-    def raise_stops(self, table: str) -> None:
-        """Raise a `TableError` that tells of the first partition that is stopped, if any is."""
-        if self.stops:
-            first, *others = self.stops
-            more = f" (and {len(others)} more partitions)" if others else ""
-            raise TableError(first.reason, f"table {table}, partition {first.partition}: {first.message}{more}")
+    def told(self, table: str) -> TableError | None:
+        """Return an error that tells of the first partition that is stopped, if any is."""
+        if not self.stops:
+            return None
+        first, *others = self.stops
+        more = f" (and {len(others)} more partitions)" if others else ""
+        gaps = ",".join(stop.gap for stop in self.stops if stop.gap) if first.gap else ""
+        remedy = f"; or, if it may lack these rows, set its property {GAPS} to {gaps}" if gaps else ""
+        return TableError(first.reason, f"table {table}, partition {first.partition}: {first.message}{remedy}{more}")
 
 
 def appends(
     view: TableView,
     held: Held,
     committed: Mapping[int, CommittedPosition],
-    receipts: Iterable[Receipt],
+    portions: Iterable[Portion],
     unstored: Sequence[Range] = (),
     most: int = MOST_RECEIPTS,
 ) -> Appends:
-    """Decide about receipts of a topic.
+    """Decide about what receipts have for a table.
 
     Args:
         view: the table.
         held: what it holds, by the same view (`held_by`).
         committed: how far partitions are, read before the receipts were listed. May be stale, which is acting late.
-        receipts: those that are there.
+        portions: of those that are there.
         unstored: offsets of the topic that are recorded as lost or skipped.
         most: how many go at once.
     """
     found = Appends(held={of: dict(offsets) for of, offsets in held.items()})
-    by_partition: defaultdict[tuple[int, int], list[Receipt]] = defaultdict(list)
-    for receipt in receipts:
-        by_partition[receipt.generation, receipt.range.partition.partition].append(receipt)
+    by_partition: defaultdict[tuple[int, int], list[Portion]] = defaultdict(list)
+    for portion in portions:
+        by_partition[portion.generation, portion.range.partition.partition].append(portion)
     for (_, partition), of_partition in sorted(by_partition.items()):
         position = committed.get(partition)
         lost = sorted((one.start, one.end) for one in unstored if one.partition.partition == partition)
-        for receipt in sorted(of_partition, key=lambda one: one.range.start):
-            if not _considered(receipt, position, found, view, lost, most):
+        for portion in sorted(of_partition, key=lambda one: one.range.start):
+            if not _considered(portion, position, found, view, lost, most):
                 break
     return found
 
 
 def _considered(
-    receipt: Receipt,
+    portion: Portion,
     position: CommittedPosition | None,
     found: Appends,
     view: TableView,
     lost: Sequence[tuple[Offset, Offset]],
     most: int,
 ) -> bool:
-    """Take in one receipt; return whether the next one of its partition may go, too."""
-    range_, partition = receipt.range, receipt.range.partition.partition
-    of = Numbering(receipt.generation, receipt.topic_id or "")
+    """Take in one portion; return whether the next one of its partition may go, too."""
+    range_, partition = portion.range, portion.range.partition.partition
+    of = Numbering(portion.generation, portion.topic_id or "")
     holds = found.held.get(of, {}).get(partition)
     if holds is not None and range_.end <= holds:
-        found.done.append(receipt.name)
         return True
-    if not _is_committed(receipt, position) or len(found.take) >= most:
+    if not _is_committed(portion, position) or len(found.take) >= most:
         return False
     if holds is not None and holds < range_.start:
         holds = min(range_.start, _over_lost(holds, lost))  # a skip may be taken back: then a part of it is stored
-    stop = _stop(receipt, holds, view)
+    stop = _stop(portion, holds, view)
     if stop is not None:
         found.stops.append(stop)
         return False
-    found.take.append(receipt)
+    if portion.table is not None:
+        found.take.append(portion)
     found.held.setdefault(of, {})[partition] = range_.end
+    found.moved = True
     return True
 
 
-def _is_committed(receipt: Receipt, position: CommittedPosition | None) -> bool:
+def _is_committed(portion: Portion, position: CommittedPosition | None) -> bool:
     """Whether the range is stored for good: an offset says so of its own generation and of lower ones."""
     return (
         position is not None
-        and position.topic_id == receipt.topic_id
-        and position.generation >= receipt.generation
-        and receipt.range.end <= position.offset
+        and position.topic_id == portion.topic_id
+        and position.generation >= portion.generation
+        and portion.range.end <= position.offset
     )
 
 
@@ -136,9 +162,9 @@ def _over_lost(holds: Offset, lost: Sequence[tuple[Offset, Offset]]) -> Offset:
     return holds
 
 
-def _stop(receipt: Receipt, holds: Offset | None, view: TableView) -> Stop | None:
-    range_, partition, generation = receipt.range, receipt.range.partition.partition, receipt.generation
-    if receipt.table != view.uuid:
+def _stop(portion: Portion, holds: Offset | None, view: TableView) -> Stop | None:
+    range_, partition, generation = portion.range, portion.range.partition.partition, portion.generation
+    if portion.table is not None and portion.table != view.uuid:
         return Stop(
             generation,
             partition,
@@ -146,13 +172,13 @@ def _stop(receipt: Receipt, holds: Offset | None, view: TableView) -> Stop | Non
             f"{range_} was written for a table of this name that was dropped since; restore that table, or raise "
             "spec.generation, and the table of today has what is stored from then on",
         )
-    if receipt.spec_id != view.spec_id:
+    if portion.table is not None and portion.spec_id != view.spec_id:
         return Stop(
             generation,
             partition,
             "partition-spec",
-            f"{range_} was written for partition spec {receipt.spec_id}, and the default is {view.spec_id} now; make "
-            f"spec {receipt.spec_id} the default again",
+            f"{range_} was written for partition spec {portion.spec_id}, and the default is {view.spec_id} now; make "
+            f"spec {portion.spec_id} the default again",
         )
     if holds is None or range_.start == holds:
         return None
@@ -172,7 +198,7 @@ def _stop(receipt: Receipt, holds: Offset | None, view: TableView) -> Stop | Non
         partition,
         "gap",
         f"the table has all rows before offset {holds}, and the next receipt begins at {range_.start}: what is between "
-        "was stored by a revision without spec.table, or for another bucket or prefix, or its receipt was deleted. "
-        "Raise spec.generation, and the table has what is stored from then on; or, if it may lack these rows, set its "
-        f"property {GAPS} to {gap}",
+        "was stored by a revision without this table, or for another bucket or prefix, or its receipt was deleted. "
+        "Raise spec.generation, and the table has what is stored from then on",
+        gap,
     )

@@ -19,8 +19,8 @@ import structlog
 
 from logpersister.backoff import Backoff
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import resource_of
-from logpersister.manifest.table_binding import TableBinding, parse_binding
+from logpersister.manifest.revision import Revision, resource_of
+from logpersister.manifest.table_binding import TableBinding, parse_binding, with_table
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import table_key
 from logpersister.storage.store import ObjectStore
@@ -96,6 +96,11 @@ class Bindings(Generic[OfTable]):
         self._of_bucket = ThreadPoolExecutor(1, thread_name_prefix="table-notes")
         self._of_catalog = ThreadPoolExecutor(1, thread_name_prefix="table-columns")
 
+    def bound(self, topic: str, revision: Revision) -> Revision | None:
+        """Return the revision with its table; None: that is not known yet, and the topic has to wait."""
+        binding = self.binding(topic, revision.hash, revision.document)
+        return None if binding is None else with_table(revision.document, binding)
+
     def binding(self, topic: str, revision: str, document: Mapping[str, Any]) -> TableBinding | None:
         """Return the binding for a revision of a topic; None: it is not known yet, and the topic has to wait."""
         known = self._known.get((topic, revision))
@@ -157,7 +162,7 @@ class Bindings(Generic[OfTable]):
         """Return what the note says; None: there is none. Raises `TableError` or StorageError."""
         key, _, _ = self._note(topic, document)
         noted = self._store.get_json(key)
-        return None if noted is None else _read(key, noted)
+        return None if noted is None else read_note(key, noted)
 
     def _made(self, topic: str, document: Mapping[str, Any]) -> TableBinding:
         """Give the table the columns, and write the note. Raises `TableError` or StorageError."""
@@ -166,7 +171,7 @@ class Bindings(Generic[OfTable]):
         written = self._store.put_json(key, binding.document(), if_absent=True)
         if not written.existing:
             return binding
-        return _read(key, self._store.get_json(key) or binding.document())  # two at once: the first note counts
+        return read_note(key, self._store.get_json(key) or binding.document())  # two at once: the first note counts
 
     def _note(self, topic: str, document: Mapping[str, Any]) -> tuple[str, OfTable, int]:
         """Return the key of the note, and what it is about. Raises `TableError`."""
@@ -177,7 +182,7 @@ class Bindings(Generic[OfTable]):
         return table_key(self._store.prefix, self._group, topic, generation, digest), columns, generation
 
 
-def _read(key: str, noted: Mapping[str, Any]) -> TableBinding:
+def read_note(key: str, noted: Mapping[str, Any]) -> TableBinding:
     try:
         return parse_binding(noted)
     except (KeyError, TypeError, ValueError) as error:

@@ -35,10 +35,11 @@ from logpersister.manifest.storage import StorageSpec
 from logpersister.manifest.table import CatalogSpec, TableSpec
 from logpersister.manifest.table_binding import TableBinding
 from logpersister.storage.names import object_address
-from logpersister.storage.receipts import TableFile
+from logpersister.storage.receipts import NO_TYPE, TableFile
 from logpersister.tables.access import catalog_login, glue_credentials
 from logpersister.tables.columns import TableColumns
 from logpersister.tables.errors import TableError, short
+from logpersister.tables.live_rows import LiveRows
 from logpersister.tables.offsets import ACCEPTED, GAPS, LAST, SUMMARY, Ancestor, Held, TableView, held_text, last_text
 from logpersister.tables.single_commit import commit_once
 
@@ -46,6 +47,7 @@ CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 60
 _GROUP: Final = "logpersister.group"
 _TOPIC: Final = "logpersister.topic"
+_TYPE: Final = "logpersister.type"
 _FORMAT_VERSION: Final = 2
 _PROPERTIES: Final = {
     "format-version": str(_FORMAT_VERSION),
@@ -63,12 +65,21 @@ _REGION: Final = "us-east-1"
 class IcebergTable:
     """The table of one topic, loaded anew for each decision."""
 
-    def __init__(self, catalog: Catalog, spec: TableSpec, topic: str, generation: int, group: str, bucket: str) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        spec: TableSpec,
+        topic: str,
+        generation: int,
+        group: str,
+        bucket: str,
+        type_: str = NO_TYPE,
+    ) -> None:
         """Take the catalog (`open_catalog`), and whose table it is; `bucket` has the files."""
         self._catalog = catalog
         self._spec = spec
         self._identifier = spec.identifier(topic, generation)
-        self._owner = {_GROUP: group, _TOPIC: topic}
+        self._owner = {_GROUP: group, _TOPIC: topic} | ({} if type_ == NO_TYPE else {_TYPE: type_})
         self._bucket = bucket
         self.name = ".".join(self._identifier)
 
@@ -146,14 +157,15 @@ class IcebergTable:
 
     def _check(self, table: Table) -> None:
         """Raise unless it is a table of ours, or of nobody yet, in the version of the format that is known here."""
-        for name, own in self._owner.items():
-            other = table.properties.get(name, own)
-            if other != own:
-                raise TableError(
-                    "other-owner",
-                    f"table {self.name} is that of {name.rpartition('.')[2]} {other!r}, not of {own!r}; name another "
-                    "one in spec.table.name",
-                )
+        owner: dict[str, str] = {
+            name: table.properties[name] for name in (_GROUP, _TOPIC, _TYPE) if name in table.properties
+        }
+        if owner and owner != self._owner:
+            raise TableError(
+                "other-owner",
+                f"table {self.name} is that of {_people(owner)}, not of {_people(self._owner)}; name another one in "
+                "spec.table.name",
+            )
         if table.metadata.format_version != _FORMAT_VERSION:
             raise TableError(
                 "format-version",
@@ -219,6 +231,11 @@ class LoadedTable:
                 {SUMMARY: held_text(held)},
                 lambda snapshot: {LAST: last_text(held, snapshot.snapshot_id, snapshot.sequence_number or 0)},
             )
+
+    @property
+    def rows(self) -> LiveRows:
+        """Its rows, as readers see them."""
+        return LiveRows(self._table)
 
     def live_files(self) -> Iterator[tuple[str, int]]:
         """Yield address and rows of each live file, one that is there twice twice; deletes beside files are refused."""
@@ -374,3 +391,8 @@ def _told(table: str) -> Iterator[None]:
         raise TableError(
             "unavailable", f"table {table}: {type(error).__name__}: {short(error)}; check spec.table.catalog.uri"
         ) from error
+
+
+def _people(owner: Mapping[str, str]) -> str:
+    """Return an owner for people."""
+    return ", ".join(f"{name.rpartition('.')[2]} {value!r}" for name, value in owner.items())

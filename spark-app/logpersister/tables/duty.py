@@ -1,61 +1,46 @@
-"""Appends what is stored to the table of a topic (`member.duties`): the algorithm of docs/design/tables.md.
+"""Appends what is stored to the tables of a topic (`member.duties`): the algorithm of docs/design/tables.md.
 
-The table is loaded before anything is concluded, and one attempt is made; whatever goes wrong, the next one begins with
-loading it. So a zombie, a lost answer or another member that does the same at the same time change nothing.
+This part lists and reads receipts, says which tables are to be looked at, and deletes what all of them hold. What
+happens to one table is `tables.appender`.
 """
 
-import random
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 import structlog
 
-from logpersister.ranges import Offset, Range
-from logpersister.storage.losses import list_losses
+from logpersister.backoff import PartlyFailedError
 from logpersister.storage.receipts import (
+    NO_TYPE,
     Receipt,
     ReceiptName,
-    TableFile,
     delete_receipts,
     list_receipts,
     read_receipts,
 )
 from logpersister.storage.store import ObjectStore
-from logpersister.tables.appends import MOST_RECEIPTS, Appends, CommittedPosition, appends
-from logpersister.tables.errors import TableError, TableReason
-from logpersister.tables.offsets import Held, TableView, held_by
+from logpersister.tables.appender import MOST_STATISTICS, READ_AT_ONCE, Appender, OpenTable, Outcome, Topic
+from logpersister.tables.appends import MOST_RECEIPTS, CommittedPosition
+from logpersister.tables.book import ReceiptBook, TableKey
+from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
 
-CONFLICTS: Final = 5
-"""In a row, before the topic is left for later: compaction and other writers commit, too."""
-CONFLICT_SECONDS: Final = 0.5
-READ_AT_ONCE: Final = 100
-MOST_STATISTICS: Final = 100_000
-"""Columns of files of one snapshot: what receipts say of them is in memory at once, about a kilobyte each."""
+TABLES_AT_ONCE: Final = 4
+"""Of one topic. A commit waits for the catalog most of its time."""
+MOST_KEPT: Final = 1_000
+"""Receipts that are kept though all tables have their rows, because tables without rows of them have not moved."""
+LONGEST_KEPT: Final = timedelta(hours=1)
+MOVE_SECONDS: Final = 600.0
+"""Between two attempts to move such tables, where one cannot move."""
 GIVEN_UP: Final = ("gap", "other-table", "no-table")
 """What a higher generation is the remedy for: of the generations below it nobody is asked again."""
-
-
-class Loaded(Protocol):
-    """A table at one moment (`tables.catalog.LoadedTable`)."""
-
-    @property
-    def view(self) -> TableView: ...
-
-    def append(self, files: Sequence[TableFile], held: Held) -> None: ...
-
-
-class Table(Protocol):
-    """The table of a topic (`tables.catalog.IcebergTable`)."""
-
-    @property
-    def name(self) -> str: ...
-
-    def load(self) -> Loaded: ...
-
+_OF_THE_CATALOG: Final = ("unavailable", "unauthorized")
+"""What probably is no matter of one table."""
 
 Positions = Callable[[str], Mapping[int, CommittedPosition]]
 """Returns how far the partitions of a topic are committed; those of which nothing is known are missing."""
@@ -70,35 +55,53 @@ class TableDuty:
         self,
         store: ObjectStore,
         group: str,
-        open_table: Callable[[str, int], Table],
+        open_table: OpenTable,
+        name_of: Callable[[str, int, str], str],
         positions: Positions,
         interval: float,
         *,
         generation: int = 1,
+        types: Callable[[str], frozenset[str]] = lambda _: frozenset([NO_TYPE]),
+        without_table: Callable[[str], Mapping[str, str]] = lambda _: {},
         pause: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        tables_at_once: int = TABLES_AT_ONCE,
     ) -> None:
         """Append the receipts of a group.
 
         Args:
             store: the bucket with the receipts.
             group: whose receipts they are.
-            open_table: gives the table of a topic and a generation.
+            open_table: gives the table of a topic, a generation and a type.
+            name_of: gives its name.
             positions: gives how far a topic is committed.
             interval: seconds between two snapshots.
             generation: that of the manifest.
+            types: gives the types of a topic that have tables now.
+            without_table: gives those that are stored without theirs, and why.
             pause: waits after a conflict.
+            clock: monotonic seconds.
+            now: the time.
+            tables_at_once: of one topic.
         """
         self._store = store
         self._group = group
-        self._open_table = open_table
+        self._name_of = name_of
         self._positions = positions
         self._interval = interval
         self._generation = generation
-        self._pause = pause
+        self._types = types
+        self._without_table = without_table
+        self._clock = clock
+        self._now = now
+        self._tables_at_once = tables_at_once
+        self._appender = Appender(store, group, open_table, pause)
+        self._books: dict[str, ReceiptBook] = {}
         self._given_up: set[tuple[str, str]] = set()
         """Topics and messages that were logged."""
-        self._ends: dict[str, dict[ReceiptName, Offset]] = {}
-        """By topic: where the ranges of receipts end that this process has appended, so that they need no reading."""
+        self._move_at: dict[str, float] = {}
+        self._turns: Counter[str] = Counter()
 
     @property
     def name(self) -> str:
@@ -108,115 +111,113 @@ class TableDuty:
         return True
 
     def perform(self, topic: str, *, last: bool = False) -> float:  # noqa: ARG002 - all is read each time
-        """Append what is committed; return the seconds until the next snapshot. Raises `TableError`, StorageError."""
-        conflicts = 0
-        while True:
-            try:
-                if not self._append(topic):
-                    return self._interval
-            except TableError as error:
-                conflicts += 1
-                if error.reason != "conflict" or conflicts >= CONFLICTS:
-                    raise
-                log.info("table.conflict", topic=topic, error=str(error))
-                self._pause(CONFLICT_SECONDS * 2**conflicts * random.uniform(0.5, 1.0))
+        """Append what is committed; return the seconds until the next snapshot.
+
+        Raises StorageError; `TableError`, or PartlyFailedError where other tables of the topic are fine.
+        """
+        failed: dict[TableKey, TableError] = {}
+        unreached: set[TableKey] = set()
+        while self._pass(topic, failed, unreached):
+            failed = {key: error for key, error in failed.items() if key in unreached}
+        problems = [*map(str, failed.values()), *self._without_table(topic).values()]
+        if not problems:
+            return self._interval
+        if self._types(topic) == {NO_TYPE}:
+            raise next(iter(failed.values()))
+        more = f" (and {len(problems) - 1} more tables)" if len(problems) > 1 else ""
+        raise PartlyFailedError(problems[0] + more, self._interval)
 
     def forget(self, topic: str) -> None:
         self._given_up = {one for one in self._given_up if one[0] != topic}
-        self._ends.pop(topic, None)
+        for of_topics in (self._books, self._move_at, self._turns):
+            of_topics.pop(topic, None)
 
-    def _append(self, topic: str) -> bool:
-        """Make one attempt; return whether there is more to do at once."""
+    def _pass(self, topic: str, failed: dict[TableKey, TableError], unreached: set[TableKey]) -> bool:
+        """Look at each table that has to be; return whether there is more to do at once.
+
+        `failed` gets why tables failed; those that are `unreached` are not tried again.
+        """
         positions = self._positions(topic)  # first: what is committed by then has its receipt
-        names = list(list_receipts(self._store, self._group, topic))
-        generations = sorted({name.generation for name in names}, reverse=True)
-        tables = {number: self._open_table(topic, number) for number in generations}
-        of_tables: defaultdict[str, list[ReceiptName]] = defaultdict(list)
-        for name in names:
-            of_tables[tables[name.generation].name].append(name)
-        more, failed = False, None
-        for table in {table.name: table for table in tables.values()}.values():  # that of the newest generation first
-            of_table = of_tables[table.name]
-            try:
-                more = self._append_to(topic, table, of_table, positions) or more
-            except TableError as error:
-                if not self._gives_up(topic, max(of_table).generation, error.reason, str(error)):
-                    failed = failed or error
-        if failed is not None and not more:
-            raise failed
+        book = self._books.setdefault(topic, ReceiptBook(lambda number, type_: self._name_of(topic, number, type_)))
+        unknown = book.unknown(list_receipts(self._store, self._group, topic))
+        contents, are_all = self._read(topic, unknown, positions)
+        for receipt in contents:
+            book.add(receipt, unknown[receipt.name])
+        more = not are_all
+        of_topic = Topic(topic, positions, book, {receipt.name: receipt for receipt in contents})
+        for key, outcome in self._append(of_topic, unreached):
+            more |= outcome.more
+            if not outcome.reached:
+                unreached.add(key)
+            if outcome.failure is not None and not self._gives_up(topic, book, key, outcome.failure):
+                failed[key] = outcome.failure
+        done = book.done()
+        if done:  # last: a bucket that refuses it delays no rows
+            delete_receipts(self._store, self._group, topic, done)
+            book.drop(done)
         return more
 
-    def _append_to(
-        self, topic: str, table: Table, names: Sequence[ReceiptName], positions: Mapping[int, CommittedPosition]
-    ) -> bool:
-        """Append to one table; return whether there is more to do at once."""
-        loaded = table.load()
-        view = loaded.view
-        held = held_by(view)
-        done = self._known_done(topic, names, held)
-        receipts, are_all = self._read(topic, [name for name in names if name not in done], positions)
-        found = appends(view, held, positions, receipts)
-        if any(stop.reason == "gap" for stop in found.stops):  # rare: the records of losses are listed
-            found = appends(view, held, positions, receipts, self._unstored(topic, positions))
-        # A backlog; what only waits for a person, or came meanwhile, has time until the next snapshot.
-        more = not are_all and 0 < len(receipts) <= 2 * len(found.take)
-        if found.take:
-            self._commit(topic, loaded, found)
-            if not more:
-                done |= self._known_done(topic, names, held_by(table.load().view))
-        self._delete(topic, done.union(found.done))  # last: a bucket that refuses it delays no rows
-        if more:
-            return True
-        found.stops = [
-            stop for stop in found.stops if not self._gives_up(topic, stop.generation, stop.reason, stop.message)
-        ]
-        found.raise_stops(view.table)
-        return False
+    def _append(self, topic: Topic, unreached: Collection[TableKey]) -> Iterator[tuple[TableKey, Outcome]]:
+        """Append to each table that has not all rows; yield what became of it."""
+        moves = self._behind(topic)
+        order = [key for key in dict.fromkeys([*topic.book.waiting(), *moves]) if key not in unreached]
+        turn = self._turns[topic.name] = self._turns[topic.name] + 1
+        begin = turn % max(1, len(order))  # not always the same ones first: perhaps they are the ones that fail
+        succeeded = False
+        order = order[begin:] + order[:begin]
+        for first in range(0, len(order), self._tables_at_once):
+            some = order[first : first + self._tables_at_once]
+            outcomes = self._side_by_side(topic, some, moves)
+            yield from zip(some, outcomes, strict=True)
+            away = [one.failure is not None and one.failure.reason in _OF_THE_CATALOG for one in outcomes]
+            succeeded |= not all(away)
+            if not succeeded:
+                return  # the catalog is away, and each of many tables would wait for it
 
-    def _gives_up(self, topic: str, generation: int, reason: TableReason, message: str) -> bool:
-        """Whether rows stay out of a table because somebody has begun a higher generation; it is logged once."""
-        if generation >= self._generation or reason not in GIVEN_UP:
+    def _side_by_side(self, topic: Topic, keys: Sequence[TableKey], moves: Collection[TableKey]) -> Sequence[Outcome]:
+        def outcome(key: TableKey) -> Outcome:
+            return self._appender.append(topic, key, moves=key in moves)
+
+        if len(keys) == 1:
+            return [outcome(key) for key in keys]
+        with ThreadPoolExecutor(len(keys), thread_name_prefix="tables") as threads:
+            return list(threads.map(outcome, keys))
+
+    def _behind(self, topic: Topic) -> Sequence[TableKey]:
+        """Return tables that have no rows of many receipts, which are kept for them only: rarely any."""
+        if self._clock() < self._move_at.get(topic.name, float("-inf")):
+            return ()
+        found = topic.book.behind(most=MOST_KEPT, before=self._now() - LONGEST_KEPT)
+        if found:
+            self._move_at[topic.name] = self._clock() + MOVE_SECONDS
+        return found
+
+    def _gives_up(self, topic: str, book: ReceiptBook, key: TableKey, error: TableError) -> bool:
+        """Whether rows stay out of a table because somebody wants that; it is logged once.
+
+        Somebody has begun a higher generation, or has removed the type and dropped its table.
+        """
+        removed = key.type not in self._types(topic) and error.reason == "no-table"
+        generation = book.newest_generation(key)
+        if not removed and (generation >= self._generation or error.reason not in GIVEN_UP):
             return False
-        if (topic, message) not in self._given_up:
-            self._given_up.add((topic, message))
-            log.warning("table.given_up", topic=topic, generation=generation, reason=reason, message=message)
+        if removed:
+            book.waive(key)
+        if (topic, str(error)) not in self._given_up:
+            self._given_up.add((topic, str(error)))
+            log.warning("table.given_up", topic=topic, generation=generation, reason=error.reason, message=str(error))
         return True
 
-    def _commit(self, topic: str, loaded: Loaded, found: Appends) -> None:
-        files = [file for receipt in found.take for file in receipt.files]
-        started = time.perf_counter()
-        loaded.append(files, found.held)
-        ends = self._ends.setdefault(topic, {})
-        ends |= {receipt.name: receipt.range.end for receipt in found.take}
-        log.info(
-            "table.appended",
-            topic=topic,
-            table=loaded.view.table,
-            ranges=len(found.take),
-            files=len(files),
-            rows=sum(file.records for file in files),
-            seconds=round(time.perf_counter() - started, 3),
-        )
-
-    def _known_done(self, topic: str, names: Iterable[ReceiptName], held: Held) -> set[ReceiptName]:
-        """Return the receipts of ranges that this process has appended, where the table says so, too."""
-        ends = self._ends.get(topic, {})
-        holds: dict[tuple[int, int], Offset] = {}
-        for of, offsets in held.items():
-            for partition, offset in offsets.items():
-                holds[of.generation, partition] = max(offset, holds.get((of.generation, partition), 0))
-        return {name for name in names if name in ends and ends[name] <= holds.get(name[:2], 0)}
-
     def _read(
-        self, topic: str, names: Sequence[ReceiptName], positions: Mapping[int, CommittedPosition]
+        self, topic: str, unknown: Mapping[ReceiptName, datetime], positions: Mapping[int, CommittedPosition]
     ) -> tuple[list[Receipt], bool]:
-        """Return the receipts whose range may be committed, and whether these are all.
+        """Return the unknown receipts whose range may be committed, and whether these are all.
 
-        At most as many as go at once, of each partition alike.
+        At most as many as have room, of each partition alike.
         """
         possible = (
             name
-            for name in sorted(names)
+            for name in sorted(unknown)
             if name.partition in positions and name.start < positions[name.partition].offset
         )
         places: Counter[tuple[int, int]] = Counter()
@@ -230,23 +231,6 @@ class TableDuty:
         while read < min(len(wanted), MOST_RECEIPTS) and statistics < MOST_STATISTICS:
             some = read_receipts(self._store, self._group, topic, wanted[read : read + READ_AT_ONCE])
             found += some
-            statistics += sum(len(file.columns) for receipt in some for file in receipt.files)
+            statistics += sum(len(file.columns) for one in some for of in one.tables.values() for file in of.files)
             read += READ_AT_ONCE
         return found, read >= len(wanted)
-
-    def _unstored(self, topic: str, positions: Mapping[int, CommittedPosition]) -> list[Range]:
-        ids = {position.topic_id for position in positions.values()}
-        return [
-            loss.range
-            for loss in list_losses(self._store, self._group)
-            if loss.range.partition.topic == topic and loss.topic_id in ids
-        ]
-
-    def _delete(self, topic: str, done: Collection[ReceiptName]) -> None:
-        """Delete what the loaded table says it holds, never what is only committed."""
-        if not done:
-            return
-        delete_receipts(self._store, self._group, topic, list(done))
-        ends = self._ends.get(topic, {})
-        for name in done:
-            ends.pop(name, None)

@@ -26,7 +26,7 @@ TableReason = Literal[
 ``unauthorized``    it refuses the login
 ``conflict``        others were faster, again and again
 ``no-table``        the table is not there, and must not be created
-``other-owner``     the table is that of another topic or group
+``other-owner``     the table is that of another topic, type or group
 ``other-table``     a table of this name was made anew, and files were written for the one before
 ``schema``          its columns cannot become what files have
 ``partition-spec``  it is not partitioned by the folders

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from logpersister.plan.intents import CommittedOffset, same_topic
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.facts import ObjectFacts
+from logpersister.storage.left_out import LeftOutRange
 from logpersister.storage.losses import Loss
 from logpersister.storage.names import ObjectName
 from logpersister.verify.replays import NotedReplay
@@ -60,6 +61,8 @@ class PartitionEvidence:
     losses: Sequence[Loss] = ()
     replays: Sequence[NotedReplay] = ()
     """Of quarantine."""
+    left_out: Sequence[LeftOutRange] = ()
+    """Ranges of which nothing was stored, because all of their records are left out."""
     kafka: KafkaView | None = None
     """None: Kafka does not have the partition (any more)."""
     from_earliest: bool = False

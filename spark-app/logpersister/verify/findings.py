@@ -38,7 +38,8 @@ class Kind(StrEnum):
     NO_RECORD = "no-record"
     """No object, and Kafka has no record there either: compaction, aborted transactions, markers."""
     LEFT_OUT = "left-out"
-    """No object, and Kafka has records there of types that the manifest leaves out (``spec.types``)."""
+    """No object, because ``spec.keep`` or ``spec.types`` leaves out the records there: a member has noted it, or Kafka
+    has them and the manifest leaves them out."""
     UNEXPLAINED = "unexplained"
     """No record batch explains why there is no record: Kafka only says nothing, now or when the range was stored."""
     NOT_COMPARED = "not-compared"

@@ -19,7 +19,7 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.parsers import Refused
 from logpersister.records.paths import Assignment
 from logpersister.records.zones import load_zone
-from logpersister.verify.refusal import RefusalError
+from logpersister.verify.refusal import LeftOutError, RefusalError
 from logpersister.verify.rows import Oracle, Row
 
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
@@ -42,6 +42,7 @@ class FolderOracle:
         """Return the path of each record of a batch."""
         paths: list[str] = []
         why: list[tuple[int, RefusalError]] = []
+        kept: list[int] = []
         columns: Iterator[tuple[int, int, bytes | None, bytes | None]] = zip(
             *(batch.column(name).to_pylist() for name in ("timestamp", "offset", "key", "value")), strict=True
         )
@@ -49,18 +50,22 @@ class FolderOracle:
             try:
                 row = self.oracle.row_of_record(key, value) or {}
                 paths.append("/".join(self._segments(timestamp, offset, row)))
+            except LeftOutError:
+                continue
             except RefusalError as error:
+                why.append((len(paths), error))
                 paths.append(QUARANTINE)
-                why.append((place, error))
+            kept.append(place)
+        of = None if len(kept) == batch.num_rows else np.array(kept, np.int64)
         good = sorted({path for path in paths if path != QUARANTINE})
         index_of = {path: index for index, path in enumerate([*good, QUARANTINE])}
         indices = np.array([index_of[path] for path in paths], np.int32)
         if not why:
-            return Assignment(good, indices)
+            return Assignment(good, indices, kept=of)
         reasons = pa.array([error.reason for _, error in why], pa.string())
         fields = pa.array([error.path or None for _, error in why], pa.string())
         refused = Refused(np.array([place for place, _ in why], np.int64), why[0][1].reason, reasons, fields)
-        return Assignment([*good, QUARANTINE], indices, refused)
+        return Assignment([*good, QUARANTINE], indices, refused, kept=of)
 
     def _segments(self, timestamp: int, offset: int, row: Row) -> Iterator[str]:
         outer: DateRule | None = None

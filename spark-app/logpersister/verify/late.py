@@ -3,7 +3,7 @@
 No code that tells late records for members is in it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -17,7 +17,7 @@ from logpersister.manifest.partition_rule import DateRule, PartitionRule
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.late import CAME_LATE
 from logpersister.records.parsers import Refused
-from logpersister.records.paths import Assignment, Layout
+from logpersister.records.paths import Assignment
 from logpersister.records.zones import load_zone
 
 _LENGTHS: Final = {"day": timedelta(days=1), "hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
@@ -25,19 +25,20 @@ _FORMS: Final = {"day": "%Y-%m-%d", "hour": "%Y-%m-%d-%H", "minute": "%Y-%m-%d-%
 _LATEST: Final = timedelta(hours=14)
 """How much later than in UTC a clock on the wall shows a time for the last time, at most."""
 
+Levels = tuple[Sequence[str], Sequence[PartitionRule]]
+"""The segments of a path below the folder of its type, and the levels of folders that they stand for."""
+
 
 @dataclass(frozen=True, slots=True)
 class LateOracle:
-    """A layout, as `records.late` has it, for verification."""
+    """Where late records belong, as `records.late.Lateness` has it, for verification."""
 
-    rules: Sequence[PartitionRule]
-    inner: Layout
+    levels_at: Callable[[str], Levels]
     late: Late
     horizon: int
 
-    def assign(self, batch: pa.RecordBatch) -> Assignment:
-        """Return the path of each record of a batch."""
-        found = self.inner.assign(batch)
+    def place(self, found: Assignment) -> Assignment:
+        """Return the same with late records where they belong."""
         late = {path for path in found.paths if path != QUARANTINE and self._came_late(path)}
         if not late:
             return found
@@ -46,13 +47,15 @@ class LateOracle:
         return _refused(found, late)
 
     def _came_late(self, path: str) -> bool:
-        end = _end(path.split("/"), self.rules)
+        end = _end(*self.levels_at(path))
         return end is not None and end <= self.horizon
 
 
 def _end(segments: Sequence[str], rules: Sequence[PartitionRule]) -> int | None:
     """Return when a folder's time was over (milliseconds since the epoch); None: it says no time."""
     dated = [(rule.date, segment) for rule, segment in zip(rules, segments, strict=True) if rule.date is not None]
+    if not dated:
+        return None
     said = "-".join(segment.removeprefix(date.folder_prefix) for date, segment in dated)
     finest: DateRule = dated[-1][0]
     try:

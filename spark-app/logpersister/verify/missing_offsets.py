@@ -1,17 +1,19 @@
-"""Asks Kafka whether it has records at offsets that are in no object."""
+"""Why offsets are in no object: what members have noted of them, and whether Kafka has records there."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from logpersister.manifest.event_types import TypesSpec
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
+from logpersister.pipeline.splitting import sides
+from logpersister.plan.intents import same_topic
 from logpersister.ranges import Offset, Range
-from logpersister.records.type_names import DROPPED
-from logpersister.verify.event_types import TypeOracle
+from logpersister.records.typed import AnyLayout
+from logpersister.storage.left_out import LeftOutRange
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.spans import Span, common, minus
 from logpersister.verify.tiling import Examination, MissingOffsets
@@ -40,34 +42,109 @@ class Reader(Protocol):
 
 
 LeavesOut = Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
-"""Returns which records of a batch are of types that are left out."""
+"""Returns which records of a batch are left out."""
+Under = Callable[[str], LeavesOut | None]
+"""Returns what tells the records that a revision leaves out; None: its notes are believed, and Kafka is not asked."""
 
 
-def leaves_out(types: TypesSpec | None) -> LeavesOut | None:
-    """Return what tells the records that a manifest leaves out; None: it leaves out none."""
-    if types is None or all(one.action != "drop" for one in types.rules):
-        return None
-    oracle = TypeOracle(types)
+UnderAt = Callable[[str, int | None], LeavesOut | None]
+"""The same by a revision and a horizon."""
+
+
+def _believed(_: str, _horizon: int | None = None) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """By which records are in no object."""
+
+    of_manifest: LeavesOut | None = None
+    """For offsets of which nothing is noted; None: the manifest leaves out none."""
+    of_revision: Under = _believed
+    """For ranges that are noted as left out."""
+    of_replayed: UnderAt = _believed
+    """For ranges whose quarantine was replayed, by the revision that has put records there, and the horizon by which
+    late ones were among them: they are no longer where it has put them, so they count, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """Offsets of which it is noted why no object has them."""
+
+    span: Span
+    records: int
+    by: LeavesOut | None
+
+
+def leaves_out(layout: AnyLayout, *, counts_refused: bool = False) -> LeavesOut:
+    """Return what tells the records that a layout gives no path; `counts_refused`: or that of quarantine."""
 
     def of(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-        found = oracle.find(batch)
-        return np.array([place.rule == DROPPED for place in found.places])[found.indices]
+        found = [side for side in sides(batch, layout) if not (counts_refused and side.refused is not None)]
+        stored = [side.rows.column("offset").to_numpy() for side in found]
+        return ~np.isin(batch.column("offset").to_numpy(), np.concatenate([np.zeros(0, np.int64), *stored]))
 
     return of
 
 
-def explain(examination: Examination, reader: Reader, left_out: LeavesOut | None = None) -> Iterator[Finding]:
-    """Yield what Kafka says of each span that no object has; `left_out` tells records that belong in none.
+def explain(examination: Examination, reader: Reader, rules: Rules | None = None) -> Iterator[Finding]:
+    """Yield why no object has certain offsets: what members have noted, and what Kafka says.
 
     Raises nothing: a span that cannot be read stays `Kind.UNKNOWN`, with the reason.
     """
-    readable = examination.evidence.readable
+    rules = Rules() if rules is None else rules
+    notes = list(_notes(examination, rules))
     for missing in examination.missing:
-        known = common([missing.span], [(readable.start, readable.end)]) if readable else []
-        for span in minus([missing.span], known):
-            yield _out_of_reach(examination, missing, span)
-        for span in known:
-            yield from _read(examination, missing, span, reader, left_out)
+        left = [missing.span]
+        for note in notes:
+            for span in common(left, [note.span]):
+                yield from _noted(examination, missing, span, note, reader)
+            left = minus(left, [note.span])
+        for rest in left:
+            known = common([rest], _in_kafka(examination))
+            for span in minus([rest], known):
+                yield _out_of_reach(examination, missing, span)
+            for span in known:
+                yield from _read(examination, missing, span, reader, rules.of_manifest)
+
+
+def _in_kafka(examination: Examination) -> list[Span]:
+    readable = examination.evidence.readable
+    return [(readable.start, readable.end)] if readable else []
+
+
+def _noted(
+    examination: Examination, missing: MissingOffsets, span: Span, note: _Note, reader: Reader
+) -> Iterator[Finding]:
+    known = [] if note.by is None else common([span], _in_kafka(examination))
+    for part in minus([span], known):
+        told = f"no object, and it is noted that the {note.records:,} records there were left out"
+        yield _finding(examination, missing, Kind.LEFT_OUT, part, told)
+    for part in known:
+        yield from _read(examination, missing, part, reader, note.by)
+
+
+def _notes(examination: Examination, rules: Rules) -> Iterator[_Note]:
+    """Yield what is noted; ranges of one revision that follow each other as one."""
+    evidence = examination.evidence
+    noted = [one for one in evidence.left_out if same_topic(one.topic_id, evidence.topic_id)]
+    joined: list[LeftOutRange] = []
+    for one in sorted(noted, key=lambda one: (one.range.start, one.generation)):
+        last = joined[-1] if joined else None
+        if last is not None and (last.range.end, last.revision) == (one.range.start, one.revision):
+            whole = replace(last.range, end=one.range.end)
+            joined[-1] = replace(last, range=whole, records=last.records + one.records)
+        else:
+            joined.append(one)
+    for one in joined:
+        yield _Note((one.range.start, one.range.end), one.records, rules.of_revision(one.revision))
+    for of_source in examination.replays.noted:
+        replay, source = of_source.replay, of_source.replay.source
+        if replay.settled and replay.left_out:
+            span = (source.range.start, source.range.end)
+            by = rules.of_replayed(source.revision, examination.replays.horizon_of(source))
+            yield _Note(span, replay.left_out, by)
 
 
 def _out_of_reach(examination: Examination, missing: MissingOffsets, span: Span) -> Finding:
@@ -103,7 +180,7 @@ def _read(
         return
     silent_from = span[1] - unexplained
     if others:
-        told = f"{whose}, and spec.types leaves out the {others:,} records that Kafka has there"
+        told = f"{whose}, and spec.keep or spec.types leaves out the {others:,} records that Kafka has there"
         yield _finding(examination, missing, Kind.LEFT_OUT, (span[0], silent_from), told)
     elif silent_from > span[0] and missing.within is None:
         yield _finding(examination, missing, Kind.NO_RECORD, (span[0], silent_from), f"{whose}, and {NOTHING_THERE}")

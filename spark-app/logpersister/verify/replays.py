@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from logpersister.storage.names import head, parse_object_key
-from logpersister.storage.replays import Replay
+from logpersister.storage.replays import Replay, Source
 from logpersister.verify.spans import Span
 
 
@@ -70,6 +70,12 @@ class Replays:
             if is_of_range and name is not None and name.replay is None:
                 return one
         return None
+
+    def horizon_of(self, source: Source) -> int | None:
+        """Return by which horizon late records were put into an object in quarantine; None: none were."""
+        name = parse_object_key("", source.path)
+        origin = None if name is None or name.replay is None else self.by_id(name.replay)
+        return source.horizon if origin is None else origin.replay.horizon
 
     def lost(self, one: NotedReplay) -> bool:
         """Whether the source was deleted though the replay was not settled, even when it was looked at last."""

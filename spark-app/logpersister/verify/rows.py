@@ -20,7 +20,7 @@ from logpersister.verify.faults import Faults, is_plain_scalar, unique
 from logpersister.verify.growth import Budget, width
 from logpersister.verify.json_text import Node, tree_of
 from logpersister.verify.json_values import Reading, document_of, plain_value
-from logpersister.verify.refusal import RefusalError
+from logpersister.verify.refusal import LeftOutError, RefusalError
 from logpersister.verify.rest import joined
 from logpersister.verify.text_values import text_value
 
@@ -39,25 +39,30 @@ class Oracle(ABC):
         """Return the row of a value. Raises `RefusalError`."""
 
     def row_of_record(self, key: bytes | None, value: bytes | None) -> Row | None:  # noqa: ARG002 - for those with keys
-        """Return the row of a record; None: it has none. Raises `RefusalError`."""
+        """Return the row of a record; None: it has none. Raises `RefusalError` and `LeftOutError`."""
         return None if value is None else self.row(value)
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
-        """Return what is refused; rows are made apart."""
+        """Return what is refused, and what is left out; rows are made apart."""
         rows: list[int] = []
         why: list[RefusalError] = []
+        kept: list[int] = []
         records = zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True)
         for place, (key, value) in enumerate(records):
             try:
                 self.row_of_record(key, value)
+            except LeftOutError:
+                continue
             except RefusalError as error:
-                rows.append(place)
+                rows.append(len(kept))
                 why.append(error)
+            kept.append(place)
+        of = None if len(kept) == batch.num_rows else np.array(kept, np.int64)
         if not rows:
-            return Parsed()
+            return Parsed(kept=of)
         reasons = pa.array([one.reason for one in why], pa.string())
         fields = pa.array([one.path or None for one in why], pa.string())
-        return Parsed(None, Refused(np.array(rows, np.int64), why[0].reason, reasons, fields))
+        return Parsed(None, Refused(np.array(rows, np.int64), why[0].reason, reasons, fields), kept=of)
 
 
 @dataclass(frozen=True)

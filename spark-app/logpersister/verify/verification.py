@@ -7,7 +7,8 @@ from typing import Protocol
 
 from logpersister.group.answers import Answer, TopicDescription
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
-from logpersister.ranges import Offset, TopicPartition
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.storage.left_out import LeftOutRange
 from logpersister.storage.losses import Loss
 from logpersister.storage.replays import Replay
 from logpersister.verify import missing_offsets
@@ -57,6 +58,10 @@ class TopicResult:
 
     begun: int = 0
     """Partitions of which the group has committed an offset or stored an object."""
+    table_rows: int | None = None
+    """Rows of tables that are what their records in Kafka should be; None: there is no table, or it was not read."""
+    readable: dict[int, Range] = field(default_factory=dict)
+    """What can be read from Kafka of the topic that is judged, by partition."""
 
     @property
     def problems(self) -> int:
@@ -80,7 +85,8 @@ class Verification:
         deep: DeepVerification | None = None,
         replays: Callable[[str], Iterable[Replay]] = lambda _: (),
         prefix: str = "",
-        left_out: Callable[[str], missing_offsets.LeavesOut | None] = lambda _: None,
+        left_out: Callable[[str], Iterable[LeftOutRange]] = lambda _: (),
+        rules: Callable[[str], missing_offsets.Rules] = lambda _: missing_offsets.Rules(),
     ) -> None:
         """Begin.
 
@@ -89,9 +95,10 @@ class Verification:
             deep: compares objects with records, if that is wanted.
             replays: lists the notes of the replays of a topic; it is asked before and after `stored`.
             prefix: below which their objects are.
-            left_out: returns by topic what tells the records that the manifest leaves out.
+            left_out: lists the notes of ranges of a topic whose records are all left out.
+            rules: returns by topic which records are left out.
         """
-        self._replays, self._prefix, self._left_out = replays, prefix, left_out
+        self._replays, self._prefix, self._left_out, self._rules = replays, prefix, left_out, rules
         self._deep = deep
         self._group = group
         self._offsets = offsets
@@ -103,16 +110,18 @@ class Verification:
 
     def topic(self, topic: str, partitions: int) -> TopicResult:
         """Verify one topic with so many partitions in Kafka. Holds the facts of its objects in memory."""
-        result = TopicResult(topic)
+        result, rules = TopicResult(topic), self._rules(topic)
         for examination in self._examinations(topic, partitions, result):
             result.partitions += 1
             result.begun += examination.has_begun
+            if examination.evidence.readable is not None:
+                result.readable[examination.evidence.partition.partition] = examination.evidence.readable
             for one in examination.objects:
                 result.objects += 1
                 result.bytes += one.size
                 result.records += one.facts.records if one.facts else 0
             result.findings += examination.findings
-            result.findings += missing_offsets.explain(examination, self._reader, self._left_out(topic))
+            result.findings += missing_offsets.explain(examination, self._reader, rules)
             if self._deep is not None:
                 comparison = self._deep.compare(examination)
                 result.findings += comparison.findings
@@ -133,6 +142,9 @@ class Verification:
         replays: defaultdict[TopicPartition, list[NotedReplay]] = defaultdict(list)
         for noted in NotedReplay.of(self._prefix, replays_before, self._replays(topic)):
             replays[noted.replay.source.range.partition].append(noted)
+        left_out: defaultdict[TopicPartition, list[LeftOutRange]] = defaultdict(list)
+        for note in self._left_out(topic):
+            left_out[note.range.partition].append(note)
         views = self._views(topic, in_kafka, result)
         for partition in sorted({*in_kafka, *objects}):
             unreadable = [entry for entry in (before.get(partition), after.get(partition)) if _unknown(entry)]
@@ -151,6 +163,7 @@ class Verification:
                     objects=objects[partition],
                     losses=self._losses[partition],
                     replays=replays[partition],
+                    left_out=left_out[partition],
                     kafka=views.get(partition),
                     from_earliest=self._group.from_earliest,
                 )

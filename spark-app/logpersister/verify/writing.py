@@ -6,24 +6,27 @@ from typing import Self
 
 from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import Late
+from logpersister.manifest.keep import Condition, field_conditions
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec, ThriftSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.columns import most_rows
-from logpersister.records.paths import Layout, make_layout
+from logpersister.records.keeping import HeaderLayout
+from logpersister.records.paths import Layout, PathLayout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, WithoutRefusedValues, layout_of
 from logpersister.records.type_names import TypeNames
-from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, WritersOf
+from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, WritersOf, with_lateness
 from logpersister.records.writers import Writers
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.csv_record import CsvOracle
 from logpersister.verify.event_types import Bodies, BodyOracle, FrameBodies, TimedFolders, TypeOracle
 from logpersister.verify.folders import FolderOracle
 from logpersister.verify.hiding import hiding
+from logpersister.verify.keeping import HeaderOracle, keeping
 from logpersister.verify.keyed_rows import keyed
-from logpersister.verify.late import LateOracle
+from logpersister.verify.late import LateOracle, Levels
 from logpersister.verify.message_types import MessageTypeOracle
 from logpersister.verify.messagepack import MessagePackOracle
 from logpersister.verify.pattern import RegexOracle
@@ -51,6 +54,8 @@ class Writing:
     """What makes rows of what stands around this part."""
     types: "TypesWriting | None" = None
     """How the records of types are written, where each has a way of its own."""
+    keep: Sequence[Condition] = ()
+    """What records must fulfil; beside types, before these are found."""
     late: Late = "append"
     """Where records go that come when their folder is finished."""
 
@@ -58,13 +63,21 @@ class Writing:
     def of(cls, spec: Spec, other_rules: str, writers_of: WritersOf) -> Self:
         """Return how a spec, its overrides aside, writes records."""
         if spec.types is None:
-            return cls(spec.output, spec.parser, spec.row_schema, other_rules, writers_of(spec), late=spec.late)
+            return cls(
+                spec.output,
+                spec.parser,
+                spec.row_schema,
+                other_rules,
+                writers_of(spec),
+                keep=spec.keep,
+                late=spec.late,
+            )
         of_values, bodies = _found_by(spec.types, spec, writers_of)
         heads = _heads(spec.types, spec, writers_of)
         of_types = [cls.of(one, other_rules, writers_of) for one in spec.of_types()]
         rules = [replace(one, bodies=bodies, heads=heads) for one in of_types]
         types = TypesWriting(TypeNames(spec.types), tuple(rules), of_values)
-        return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types)
+        return cls(spec.output, spec.parser, spec.row_schema, other_rules, types=types, keep=spec.keep, late=spec.late)
 
     def at(self, path: str) -> "Writing":
         """Return how objects of a path are written."""
@@ -79,18 +92,21 @@ class Writing:
     @property
     def oracle(self) -> Oracle | None:
         """What makes rows of values, as they are stored; None: nothing does. Raises ManifestError without its key."""
-        if self.schema is None:
-            return None
-        found = keyed(_of_values(self.parser, self.schema, self.writers), self.schema, self.writers)
-        if self.bodies is not None:
-            found = BodyOracle(self.schema, self.bodies, found, self.heads)
-        return hiding(found)
+        return None if self.schema is None else hiding(keeping(self._rows_of, self.schema, self.keep))
+
+    def _rows_of(self, schema: SchemaSpec) -> Oracle:
+        found = keyed(_of_values(self.parser, schema, self.writers), schema, self.writers)
+        return found if self.bodies is None else BodyOracle(schema, self.bodies, found, self.heads)
 
     def layout_at(self, horizon: int | None) -> AnyLayout:
         """Return in which path each record belongs, in a range with a horizon."""
         if horizon is None or self.late == "append":
             return self.layout
-        return LateOracle(self.output.partition_by, self.plain_layout, self.late, horizon)
+        return with_lateness(self.layout, LateOracle(self._levels_at, self.late, horizon))
+
+    def _levels_at(self, path: str) -> Levels:
+        segments = path.split("/") if path else []
+        return segments if self.types is None else segments[1:], self.at(path).output.partition_by
 
     @property
     def layout(self) -> AnyLayout:
@@ -101,13 +117,35 @@ class Writing:
             RuleLayout(one.plain_layout, None if one.schema is None else most_rows(one.schema))
             for one in self.types.rules
         ]
-        return TypedLayout(TypeOracle(self.types.names.types, self.types.of_values), rules)
+        finder = TypeOracle(self.types.names.types, self.types.of_values)
+        return TypedLayout(finder, rules, HeaderOracle.of(self.keep))
+
+    @property
+    def judging(self) -> AnyLayout:
+        """The same without folders and quarantine: it tells only which records are left out, and asks for no key."""
+        if self.types is None:
+            return self.plain_judging
+        rules = [RuleLayout(one.plain_judging) for one in self.types.rules]
+        finder = TypeOracle(self.types.names.types, self.types.of_values)
+        return TypedLayout(finder, rules, HeaderOracle.of(self.keep))
+
+    @property
+    def plain_judging(self) -> Layout:
+        """The same, types aside."""
+        layout: Layout = PathLayout()
+        if self.schema is not None and field_conditions(self.keep):
+            layout = QuarantineLayout(keeping(self._rows_of, self.schema, self.keep), layout)
+        return self._with_headers(layout)
 
     @property
     def plain_layout(self) -> Layout:
-        """The same, types aside."""
+        """The same as `layout`, types aside."""
         inner = self._layout_of_values
-        return inner if self.bodies is None else TimedFolders(self.bodies, inner)
+        return self._with_headers(inner if self.bodies is None else TimedFolders(self.bodies, inner))
+
+    def _with_headers(self, layout: Layout) -> Layout:
+        headers = HeaderOracle.of(self.keep)
+        return layout if headers is None else HeaderLayout(headers, layout)
 
     @property
     def _layout_of_values(self) -> Layout:

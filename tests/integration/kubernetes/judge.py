@@ -13,8 +13,11 @@ from tests.stack.kubernetes.client import Cause
 COLLECTION = "/apis/logpersister.dev/v1alpha1/namespaces/{}/logpersisters"
 
 ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
-    "needs folders by time, but the levels by date of spec.output.partitionBy name none": "each level would have to be "
+    "needs folders by time, but the levels by date of partitionBy name none": "each level would have to be "
     "compared with its neighbours, and with those of overrides",
+    "follows the time of folders, but types have folders by different times": (
+        "the levels of all entries would have to be compared"
+    ),
     "is a topic that the group stores, so that it would tell of itself": (
         "the API server cannot say whether a pattern in Python's syntax selects a topic"
     ),
@@ -24,6 +27,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
         "the default of a folder's prefix depends on its granularity"
     ),
     "cannot be a column of the table": "it would have to understand the types of the schema",
+    "cannot have tables of its types": "each rule of tables would have to be written once more for each entry",
     "names no column of the table": "the default of a folder's prefix depends on its granularity",
     "names a column that the table has already": (
         "names are compared without regard to case, and the default of a prefix depends on its granularity"
@@ -53,6 +57,14 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
         "it would have to understand Avro, protobuf and Thrift"
     ),
     "cannot be what keys become": "it would have to understand the type",
+    "cannot be compared": "it would have to understand the types of the schema",
+    "asks for nothing": "values may be of several types, so the definition knows nothing of them",
+    "has no meaning beside other operators, which hold for values only": (
+        "values may be of several types, so the definition knows nothing of them"
+    ),
+    "has more than 1,000 characters and classes, repeated ones counted so often": (
+        "it would have to understand the pattern"
+    ),
     "cannot be hidden": "it would have to understand the types",
     "cannot have this option": "it would have to understand the types of the schema",
     "cannot hold the columns": "it would have to understand the types of the schema",
@@ -92,7 +104,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
 
 _OF_OVERRIDES = re.compile(
     r"spec\.(overrides\[[0-9]+\]|types\.entries\[[0-9]+\]|types\.others)"
-    r"(\.(parser|schema|output)\b.*: |\.topics\[|\.upload\.maxBytes: .* does not fit|: does not go)"
+    r"(\.(parser|schema|output|keep)\b.*: |\.topics\[|\.upload\.maxBytes: .* does not fit|: does not go)"
 )
 """Of what an override replaces the API server knows fields and patterns, and no rules: they would cost too much. Of
 what an entry of types replaces it knows nothing."""

@@ -14,6 +14,7 @@ from logpersister_operator.crd.status import (
     MOST_LOSSES,
     MOST_QUARANTINED,
     MOST_RESTARTS,
+    MOST_TYPES,
     Condition,
     DataLoss,
     Lag,
@@ -27,6 +28,8 @@ from logpersister_operator.crd.status import (
     Restart,
     Status,
     Summary,
+    Types,
+    TypeState,
     UploadFailure,
     Uploads,
 )
@@ -174,7 +177,15 @@ def full_status() -> dict[str, Any]:
         ),
         lag=Lag(records=1, seconds=2, partitions=3, behind=4, worst=tuple(worst)),
         uploads=Uploads(
-            objects=1, bytes=2**60, records=3, last=now, failures=1, failures_last_hour=1, last_failure=failure
+            objects=1,
+            bytes=2**60,
+            records=3,
+            dropped=1,
+            late=1,
+            last=now,
+            failures=1,
+            failures_last_hour=1,
+            last_failure=failure,
         ),
         quarantine=Quarantine(
             records=2**62,
@@ -184,6 +195,19 @@ def full_status() -> dict[str, Any]:
                     topic="t" * 249, partition=n, offset=2**62, records=1, reason="r" * 4096, key="k" * 1024, time=now
                 )
                 for n in range(MOST_QUARANTINED)
+            ),
+        ),
+        types=Types(
+            count=300,
+            records=2**62,
+            bytes=2**62,
+            quarantined=2,
+            dropped=1,
+            stalest=tuple(
+                TypeState(topic="t" * 249, type=f"{n}" * 100, newest=now, quarantined=0) for n in range(MOST_TYPES)
+            ),
+            most_quarantined=tuple(
+                TypeState(topic="t", type=f"{n}", newest=now, quarantined=9 - n) for n in range(MOST_TYPES)
             ),
         ),
         members=Members(
@@ -234,7 +258,7 @@ def full_status() -> dict[str, Any]:
             )
             for n in range(MOST_GENERATIONS)
         ),
-        summary=Summary(members="1/1", lag="1", lag_age="1s", uploaded="1B", state="x"),
+        summary=Summary(members="1/1", lag="1", lag_age="1s", uploaded="1B", state="x", stalest_type="t 1s"),
     )
     document: dict[str, Any] = full.model_dump(mode="json", by_alias=True)
     return document

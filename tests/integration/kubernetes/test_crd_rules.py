@@ -142,10 +142,8 @@ _ODD_TEXTS = ("", "\n", "ä", " x", "x\n", "{}")
 def _violations(node: Node) -> Iterator[Violation]:
     schema = node.schema
     current = _value(_base(node), node.steps)
-    if "type" in schema:
-        yield Violation(node, "type", _OTHER_TYPE[schema["type"]])
-    else:
-        yield Violation(node, "type", 1.5)
+    if "type" in schema or "x-kubernetes-preserve-unknown-fields" not in schema:  # else it may be anything
+        yield Violation(node, "type", _OTHER_TYPE.get(schema.get("type", ""), 1.5))
     if "enum" in schema:
         yield Violation(node, "enum", "no-such-word")
     if "minimum" in schema:

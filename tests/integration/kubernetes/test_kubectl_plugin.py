@@ -85,6 +85,7 @@ def test_a_full_status_is_told(plugin: Plugin, api: Client, path: str) -> None:
         "Lag:        1 records, the oldest for 1s\n",
         f"Failed:     S3 at {TIME}: mmm",
         "Lost:       1 records in 50 ranges\n",
+        f"Types:      300 with records, 2 records in quarantine, 1 left out; newest of {'0' * 100} is of {TIME}\n",
         "  Ready              Unknown  Because              since",
     ):
         assert line in told
@@ -205,3 +206,21 @@ def test_a_command_line_that_makes_no_sense(plugin: Plugin) -> None:
     assert 'context "other" does not exist' in refused(plugin("status", NAME, "--context=other"))
     assert succeeded(plugin("--help")).startswith("Show and steer LogPersisters")
     assert "kubectl logpersister promote NAME --all" in refused(plugin(), code=2)
+
+
+def test_types(plugin: Plugin, api: Client, path: str) -> None:
+    tell(api, path, {"summary": {"state": "MembersReady"}})
+    assert "No records by type are known" in succeeded(plugin("types", NAME))
+    numbers = {"count": 3, "records": 12345678901, "bytes": 1, "quarantined": 7, "dropped": 2}
+    stalest = [{"topic": "clicks", "type": "refund", "newest": TIME}]
+    refused_most = [{"topic": "clicks", "type": "order", "quarantined": 7}]
+    tell(api, path, {"types": {**numbers, "stalest": stalest, "mostQuarantined": refused_most}})
+    assert succeeded(plugin("types", NAME)).splitlines() == [
+        "12345678901 records of 3 types since the members started; 7 in quarantine, 2 left out",
+        "",
+        "NEWEST RECORD             TYPE",
+        f"{TIME:24}  clicks refund",
+        "",
+        "IN QUARANTINE             TYPE",
+        f"{7:<24}  clicks order",
+    ]

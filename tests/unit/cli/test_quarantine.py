@@ -145,6 +145,23 @@ def test_what_another_schema_would_accept_is_told(monkeypatch: pytest.MonkeyPatc
     assert lines[-1].startswith("the parser of clicks-backup accepts 3 of them now")
 
 
+def test_what_conditions_leave_out_now_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those on headers count only where an object has headers: here they are of no record."""
+    schema = {"fields": [{"name": "id", "type": "json"}]}
+    keep = {"spec.keep": [{"header": "env", "in": ["prod"]}]}
+    text = {"fields": [{"name": "id", "type": "string"}]}
+    without_1 = {"spec.keep": [{"field": "id", "notIn": ["1"], "orAbsent": True}]}
+    with_all = {"spec.parser": {"type": "json", "quarantine": {"format": "parquet"}}}
+    for stored, changes, expected in (
+        ({}, {"spec.schema": text, **without_1}, {"accepted": 2, "left_out": 1, "not_json": 1, "not_utf8": 1}),
+        ({}, {"spec.schema": schema, **keep}, {"accepted": 3, "not_json": 1, "not_utf8": 1}),
+        (with_all, {"spec.schema": schema, **keep}, {"left_out": 5}),
+    ):
+        bucket, manifest = Bucket(resource_of(OUTPUTS["jsonl"], **stored)), resource_of(OUTPUTS["jsonl"], **changes)
+        document = json.loads(run(monkeypatch, bucket, manifest, "ls", json=True)[1])
+        assert {one["reason"]: one["records"] for one in document["reasons"]} == expected
+
+
 def test_what_came_late_is_told_while_its_folder_is_finished(
     monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]
 ) -> None:

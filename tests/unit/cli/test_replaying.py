@@ -14,7 +14,7 @@ from logpersister.cli.exits import Exit
 from logpersister.manifest import LogPersister
 from logpersister.plan.intents import UnknownMetadataError
 from tests.unit.replay.bucket import CLICKS, Bucket, KilledError, replayer, store_range
-from tests.unit.replay.samples import NUMBERS, RECORDS, TEXTS, resource
+from tests.unit.replay.samples import NUMBERS, RECORDS, TEXTS, TEXTS_BUT_4, resource
 from tests.unit.verify.samples import committed
 
 
@@ -37,7 +37,7 @@ def run(
     monkeypatch.setattr("logpersister.cli.context.secrets", lambda *_: None)
     monkeypatch.setattr(replaying, "_commits", lambda *_: commits)
     given = {"file": "-", "topic": None, "json": False, "dry_run": False, "without_kafka": commits is None}
-    arguments = argparse.Namespace(action="replay", timeout=1.0, **(given | options))
+    arguments = argparse.Namespace(action="replay", timeout=1.0, **({"leave_out": False} | given | options))
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
         code = quarantine.run(arguments)
     return code, out.getvalue(), err.getvalue()
@@ -45,7 +45,8 @@ def run(
 
 def test_a_dry_run_and_a_replay(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:
     before = dict(bucket.objects)
-    row = "TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED\nclicks        1        4         2        2\n\n"
+    head = "TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED  LEFT OUT\n"
+    row = f"{head}clicks        1        4         2        2         0\n\n"
     dry = run(monkeypatch, bucket, TEXTS, dry_run=True)
     assert dry == (Exit.OK, f"{row}2 records would be replayed; nothing was written\n", "")
     assert bucket.objects == before
@@ -54,12 +55,26 @@ def test_a_dry_run_and_a_replay(monkeypatch: pytest.MonkeyPatch, bucket: Bucket)
     document = json.loads(out)
     (one,) = document["objects"]
     assert code == Exit.OK
-    assert document["totals"] == {"objects": 1, "records": 4, "accepted": 2, "refused": 2}
+    assert document["totals"] == {"objects": 1, "records": 4, "accepted": 2, "refused": 2, "leftOut": 0}
     assert (one["state"], one["object"] in bucket.objects) == ("replayed", False)
     assert {"raw/" + key for key in one["to"]} <= bucket.objects.keys()
     assert [key.split("/")[1] for key in one["to"]] == ["_quarantine", "dt=1970-01-02", "dt=1970-01-05"]
 
     assert run(monkeypatch, bucket, TEXTS)[1].endswith("0 records replayed\n")
+
+
+def test_what_the_manifest_leaves_out_is_deleted_only_if_somebody_says_so(
+    monkeypatch: pytest.MonkeyPatch, bucket: Bucket
+) -> None:
+    before = dict(bucket.objects)
+    dry = run(monkeypatch, bucket, TEXTS_BUT_4, dry_run=True)[1]
+    assert dry.startswith("TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED  LEFT OUT\nclicks        1        4         1")
+    assert dry.endswith("1 record that the manifest leaves out would be deleted (only with --leave-out)\n")
+    code, _, err = run(monkeypatch, bucket, TEXTS_BUT_4)
+    assert (code, bucket.objects) == (Exit.FAILED, before)
+    assert "leaves out 1 of its 4 records, which a replay would delete; allow that with --leave-out" in err
+    code, out, _ = run(monkeypatch, bucket, TEXTS_BUT_4, leave_out=True)
+    assert (code, out.splitlines()[-1]) == (Exit.OK, "1 record that the manifest leaves out deleted")
 
 
 def test_what_a_killed_replay_has_refused_is_counted_once(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:
@@ -72,7 +87,7 @@ def test_what_a_killed_replay_has_refused_is_counted_once(monkeypatch: pytest.Mo
         bucket.dies_at = None
     monkeypatch.setattr(replaying, "__version__", "1")
     assert run(monkeypatch, bucket, TEXTS)[1].startswith(
-        "TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED\nclicks        1        4         2        2\n"
+        "TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED  LEFT OUT\nclicks        1        4         2        2         0\n"
     )
 
 
@@ -92,7 +107,7 @@ def test_what_cannot_be_replayed_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     store_range(bucket, resource("int64", format="text"), RECORDS)
     code, out, err = run(monkeypatch, bucket, TEXTS)
     assert code == Exit.FAILED
-    assert out.startswith("TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED\nclicks        1        -")
+    assert out.startswith("TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED  LEFT OUT\nclicks        1        -")
     assert err.startswith("raw/clicks/_quarantine/1_0_00000000000000000100.txt.gz: cannot be replayed: objects .txt")
 
 

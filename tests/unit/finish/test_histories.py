@@ -4,6 +4,7 @@ The oracle shares no decision with the product: it knows every record, and what 
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -26,7 +27,6 @@ from tests.unit.finish.world import (
     TOPIC_ID,
     FakePartition,
     World,
-    folder_of,
     spec,
 )
 
@@ -48,9 +48,12 @@ class History:
         trigger: str = "record-time",
         rules: Sequence[PartitionRule] = RULES,
         late: str = "append",
+        *,
+        has_types: bool = False,
     ) -> None:
         self.chance = random.Random(seed)
-        self.world = World(self.chance.choice([1, 2, 3]), spec(trigger=trigger, late=late), [*rules])
+        settings = spec(trigger=trigger, late=late)
+        self.world = World(self.chance.choice([1, 2, 3]), settings, [*rules], has_types=has_types)
         self.horizons: list[int | None] = [None]
         """All that were ever read."""
         self.world.at(0)
@@ -180,9 +183,9 @@ class History:
                 said = self.contents.setdefault((document["folder"], document["number"]), document)
                 assert said == document, "a number has one content"
         for number, offset in self.world.aside:
-            time = self.world.partitions[number].times[offset]
+            folder = self.world.folder(offset, self.world.partitions[number].times[offset])
             over = max((one for one in self.horizons if one is not None), default=0)
-            assert end_of(folder_of(time)) <= over, "no record is late whose folder is not finished"
+            assert end_of(folder) <= over, "no record is late whose folder is not finished"
         for folder in set(self.world.finished()) - self.finished:
             self.finished.add(folder)
             self.check_not_early(folder)
@@ -194,8 +197,7 @@ class History:
         for partition in self.world.partitions.values():
             stored = 0 if partition.committed is None else partition.committed.offset
             for offset in self.before_passing(partition, end + LATENESS_MS):
-                time = partition.times[offset]
-                belongs = time is not None and end - HOUR_MS <= time < end
+                belongs = self.world.folder(offset, partition.times[offset]) == folder
                 assert not belongs or offset < stored, f"{folder} is early"
 
     def before_passing(self, partition: FakePartition, instant: int) -> Iterator[int]:
@@ -236,18 +238,29 @@ class History:
             self.world.at(self.hours)
             self.world.look()
             self.hours += 1.1
-        expected: dict[str, int] = {}
+        expected: Counter[str] = Counter()
         for number, partition in self.world.partitions.items():
             for offset, time in enumerate(partition.times):
-                if time is not None and (number, offset) not in self.world.aside:
-                    expected[folder_of(time)] = expected.get(folder_of(time), 0) + 1
+                folder = self.world.folder(offset, time)
+                has_time = "=unknown" not in folder and folder != "type=raw"
+                if has_time and self.is_over(folder) and (number, offset) not in self.world.aside:
+                    expected[folder] += 1
         assert set(self.world.finished()) == set(expected)
         assert {folder: self.world.content(folder)["records"] for folder in expected} == expected
         assert self.world.arrivals() == 0
 
+    def is_over(self, folder: str) -> bool:
+        return end_of(folder) + LATENESS_MS <= self.world.seconds * 1000
+
 
 def end_of(folder: str) -> int:
-    return int(datetime.strptime(f"{folder} +0000", "dt=%Y-%m-%d/hr=%H %z").timestamp() * 1000) + HOUR_MS
+    if folder.startswith("type=refund/"):
+        return _begin_of(folder, "type=refund/dt=%Y-%m-%d") + 24 * HOUR_MS
+    return _begin_of(folder.removeprefix("type=order/"), "dt=%Y-%m-%d/hr=%H") + HOUR_MS
+
+
+def _begin_of(folder: str, pattern: str) -> int:
+    return int(datetime.strptime(f"{folder} +0000", f"{pattern} %z").timestamp() * 1000)
 
 
 @pytest.mark.slow
@@ -263,11 +276,11 @@ def end_of(folder: str) -> int:
     ids=["records", "a field", "the clock", "records, late ones apart", "a field, late ones apart"],
 )
 @examples(60)
-@given(seed=st.integers(0, 1 << 32))
+@given(seed=st.integers(0, 1 << 32), has_types=st.booleans())
 def test_never_early_each_number_once_and_nothing_forgotten(
-    trigger: str, rules: Sequence[PartitionRule], late: str, seed: int
+    trigger: str, rules: Sequence[PartitionRule], late: str, seed: int, has_types: bool
 ) -> None:
-    history = History(seed, trigger, rules, late)
+    history = History(seed, trigger, rules, late, has_types=has_types)
     for _ in range(STEPS):
         history.step()
     history.end()

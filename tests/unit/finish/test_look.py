@@ -157,6 +157,45 @@ def test_a_busy_partition_with_a_record_from_the_future_passes_by_the_clock() ->
     assert world.content(hour(0))["lateRecords"] == 0
 
 
+def test_folders_of_all_types_are_finished_by_the_records_of_any_type() -> None:
+    """Offset 0 is a refund, with folders by day; 1 has no time; all others are orders, with folders by hour."""
+    world = World(has_types=True)
+    world.produce(0, 0.2, 0.3, 0.5, 1.5)
+    world.store_range(0)
+    assert hours_later(world, 1.6) == [f"type=order/{hour(0)}"]
+    world.produce(0, 24.5)
+    world.store_range(0)
+    assert hours_later(world, 25) == [f"type=order/{hour(0)}", f"type=order/{hour(1)}", "type=refund/dt=2026-03-28"]
+    assert world.content("type=refund/dt=2026-03-28")["records"] == 1
+
+    # Records of a type that was declared since, or out of quarantine, are late as all others are.
+    world.produce(0, 1.7, 25, 0.7)
+    world.store_range(0)
+    world.at(25.1)
+    assert [(one.folder.path, one.published.late_records) for one in world.look().late] == [
+        (f"type=order/{hour(1)}", 1),
+        ("type=refund/dt=2026-03-28", 1),
+    ]
+    assert world.content("type=refund/dt=2026-03-28")["number"] == 2
+    assert world.arrivals() == 0
+
+
+def test_types_are_not_listed_again_and_again_while_a_partition_holds_them_back() -> None:
+    world = World(partitions=2, has_types=True)
+    world.produce(0, 0.2, 0.3, 0.5, 1.5)
+    world.store_range(0)
+    world.at(1.5)
+    assert world.look().waiting is not None
+    listings = world.store.listings
+    world.at(1.52)
+    look = world.look()
+    assert look.waiting is not None
+    assert look.reason.startswith("partition 1 has no record of")
+    assert world.store.listings == listings + 1, "that of arrivals"
+    world.produce(1, 1.2)
+    assert hours_later(world, 1.53) == [f"type=order/{hour(0)}"]
+
+
 def by_field(partitions: int = 1) -> World:
     return World(partitions, rules=OF_A_FIELD)
 

@@ -1,6 +1,6 @@
 """A topic in Kafka, a group that stores it, and its bucket, in memory; with clocks that a test moves."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from logpersister.finish.look import Look, TopicFolders
 from logpersister.group.answers import Answer, Registered, TopicDescription
+from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import FinishSpec
 from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.pipeline.arrivals import ArrivalNotes
@@ -15,7 +16,10 @@ from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import NewestEvent, Offset, Range, TopicPartition
 from logpersister.records.escaping import late_path
+from logpersister.records.record_times import RecordTimes
 from logpersister.records.time_folders import time_folders
+from logpersister.records.type_folders import AnyFolders, TypeFolders
+from logpersister.records.type_names import TypeNames
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.finished import horizon_of, list_arrivals
 from logpersister.storage.names import object_key
@@ -48,6 +52,18 @@ def folder_of(time: int | None) -> str:
         return "dt=unknown/hr=unknown"
     moment = datetime.fromtimestamp(time / 1000, UTC)
     return f"dt={moment:%Y-%m-%d}/hr={moment:%H}"
+
+
+def type_of(offset: Offset) -> str:
+    """Return the type of a record, where there are types: orders by hour, few refunds by day, others without time."""
+    return {0: "refund", 1: "raw"}.get(offset % 7, "order")
+
+
+def folders_of_types(rules: Sequence[PartitionRule]) -> TypeFolders:
+    layouts = [time_folders(rules), time_folders(rules[:1]), None, None]
+    entries = [{"names": [name]} for name in ("order", "refund", "raw")]
+    types = TypesSpec.model_validate({"header": "type", "entries": entries})
+    return TypeFolders(TypeNames(types), layouts, RecordTimes.of(rules, None))
 
 
 class FakeStore:
@@ -138,14 +154,23 @@ class FakePartition:
 class World:
     """One topic with folders by hour, by Kafka's time or by that of a field."""
 
-    def __init__(self, partitions: int = 1, spec: FinishSpec = SPEC, rules: list[PartitionRule] = RULES) -> None:
+    def __init__(
+        self,
+        partitions: int = 1,
+        spec: FinishSpec = SPEC,
+        rules: list[PartitionRule] = RULES,
+        *,
+        has_types: bool = False,
+    ) -> None:
+        """Begin at midnight; `has_types`: with the folders of three types (`type_of`), by Kafka's time or the field."""
         self.seconds = MIDNIGHT_MS / 1000
         self.partitions = {number: FakePartition() for number in range(partitions)}
         self.store = FakeStore()
         self.spec = spec
-        layout = time_folders(rules)
+        self.has_types = has_types
+        layout = folders_of_types(rules) if has_types else time_folders(rules)
         assert layout is not None
-        self.layout = layout
+        self.layout: AnyFolders = layout
         self.generation = 1
         self.aside: set[tuple[int, Offset]] = set()
         """Records that came late and stand elsewhere, by partition and offset."""
@@ -167,6 +192,14 @@ class World:
             assume_idle=assume_idle,
             registers=registers,
         )
+
+    def folder(self, offset: Offset, time: int | None) -> str:
+        """Return the folder of a record."""
+        if not self.has_types:
+            return folder_of(time)
+        type_ = type_of(offset)
+        inside = {"order": folder_of(time), "refund": folder_of(time).partition("/")[0], "raw": ""}[type_]
+        return f"type={type_}/{inside}".removesuffix("/")
 
     # time and records; in hours since midnight
 
@@ -202,7 +235,8 @@ class World:
         number, times = range_.partition.partition, self.partitions[range_.partition.partition].times
         paths: dict[str, list[Offset]] = {}
         for offset in range(range_.start, range_.end):
-            path, folder = folder_of(times[offset]), self.layout.folder_of(folder_of(times[offset]))
+            path = self.folder(offset, times[offset])
+            folder = self.layout.folder_of(path)
             if folder is not None and horizon is not None and folder.end <= horizon:
                 path = late_path(path)
                 self.aside.add((number, offset))
@@ -230,7 +264,9 @@ class World:
         start, seen = 0, None
         if of.committed is not None and of.committed.metadata is not None:
             start, seen = of.committed.offset, of.committed.metadata.seen
-        times = [time for time in of.times[start:offset] if time is not None and time <= self.seconds * 1000]
+        counting = enumerate(of.times[start:offset], start)
+        stored = [time for at, time in counting if not self.has_types or type_of(at) != "raw"]
+        times = [time for time in stored if time is not None and time <= self.seconds * 1000]
         if not self.spec.watches_field(self.layout.field) or not times:
             return seen
         newest = NewestEvent(self.layout.field_digest, max(times))

@@ -12,7 +12,8 @@ EARLIER, LATER = "2026-11-21T11:00:00.000Z", "2026-11-21T13:00:00.000Z"
 
 
 def says(objects: int, *, failures: int = 0, started: str = LATER) -> MemberReport:
-    counts = {"objects": objects, "bytes": objects * 10, "records": objects * 100, "late": objects * 7, "last": None}
+    counts = {"objects": objects, "bytes": objects * 10, "records": objects * 100, "last": None}
+    counts |= {"dropped": objects * 5, "late": objects * 7}
     uploads = {**counts, "failures": failures, "failuresLastHour": failures}
     return report(startedAt=started, uploads=uploads, quarantine={"records": objects * 3, "last": None, "recent": []})
 
@@ -20,12 +21,14 @@ def says(objects: int, *, failures: int = 0, started: str = LATER) -> MemberRepo
 def objects(stored: Stored | None) -> int:
     assert stored is not None
     assert (stored.bytes, stored.records) == (stored.objects * 10, stored.objects * 100)
-    assert (stored.quarantined, stored.late) == (stored.objects * 3, stored.objects * 7)
+    others = (stored.quarantined, stored.dropped, stored.late)
+    assert others == (stored.objects * 3, stored.objects * 5, stored.objects * 7)
     return stored.objects
 
 
 def told(total: int) -> dict[str, Any]:
-    uploads = {"objects": total, "bytes": total * 10, "records": total * 100, "late": total * 7, "failures": 0}
+    uploads = {"objects": total, "bytes": total * 10, "records": total * 100, "failures": 0}
+    uploads |= {"dropped": total * 5, "late": total * 7}
     return {"uploads": uploads, "quarantine": {"records": total * 3}}
 
 

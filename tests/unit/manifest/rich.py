@@ -414,6 +414,29 @@ BY_TYPES: dict[str, Any] = {
     },
 }
 
+BY_TYPES_IN_TABLES: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-types-in-tables"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "json"},
+        "schema": {"fields": [{"name": "id", "type": "int64"}]},
+        "output": {"format": "parquet"},
+        "types": {
+            "header": "event-type",
+            "entries": [{"pattern": "^audit[.]", "table": False}, {"names": ["order", "refund"]}],
+            "others": {"action": "store", "folder": "others", "table": False},
+        },
+        "table": {
+            "format": "iceberg",
+            "catalog": {"type": "rest", "uri": "https://catalog.example.com"},
+            "name": "lake.{topic}_{type}",
+        },
+    },
+}
+
 BY_FRAMES: dict[str, Any] = {
     "apiVersion": "logpersister.dev/v1alpha1",
     "kind": "LogPersister",
@@ -478,6 +501,55 @@ BY_ANY, BY_ONEOF = (
     for way in (_ANY, _ONEOF)
 )
 
+_KEPT: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-conditions"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "json", "quarantine": {"format": "parquet", "keepValue": False}},
+        "schema": {
+            "fields": [
+                {"name": "country", "type": "string"},
+                {"name": "level", "type": "int16"},
+                {"name": "id", "type": "int64"},
+            ],
+            "drop": ["level"],
+        },
+        "output": {"format": "parquet"},
+    },
+}
+_BOUNDS: dict[str, Any] = {"atLeast": -3, "atMost": 300, "below": 300, "orAbsent": True}
+BY_CONDITIONS: dict[str, Any] = {
+    **_KEPT,
+    "spec": {
+        **_KEPT["spec"],
+        "keep": [{"field": "level", "in": [1, 2, 3], "notIn": [2], **_BOUNDS}],
+        "overrides": [{"topicPattern": "^e", "keep": [{"field": "level", "absent": False}]}],
+    },
+}
+BY_PATTERN_OF_TEXT: dict[str, Any] = {
+    **_KEPT,
+    "spec": {
+        **_KEPT["spec"],
+        "keep": [{"field": "country", "matches": "^D"}, {"field": "level", "absent": False}],
+    },
+}
+BY_HEADERS: dict[str, Any] = {
+    **BY_TYPES,
+    "metadata": {"name": "by-headers"},
+    "spec": {
+        **BY_TYPES["spec"],
+        "keep": [{"header": "env", "absent": True}],
+        "types": {
+            "header": "event-type",
+            "entries": [{"names": ["a"], "keep": [{"header": "env", "in": ["prod"]}]}],
+            "others": {"action": "store", "keep": [{"header": "env", "notIn": ["test"]}]},
+        },
+    },
+}
+
 RICH = (
     BY_NAME,
     BY_PATTERN,
@@ -492,10 +564,14 @@ RICH = (
     BY_TABLE,
     BY_HIVE,
     BY_TYPES,
+    BY_TYPES_IN_TABLES,
     BY_FRAMES,
     BY_KEYS,
     BY_FIELDS,
     BY_SCHEMA_NAMES,
     BY_ANY,
     BY_ONEOF,
+    BY_CONDITIONS,
+    BY_PATTERN_OF_TEXT,
+    BY_HEADERS,
 )

@@ -147,10 +147,10 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
             {
                 "spec.finish": {},
                 "spec.output": {"partitionBy": [{"date": {"granularity": "day"}}]},
-                **types({"names": ["a"]}),
+                **types({"names": ["a"], "output": {"format": "text"}}),
             },
             "spec.finish",
-            "combined with spec.types",
+            "needs folders by time",
         ),
         (
             {
@@ -161,8 +161,8 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
                 },
                 **types(NAMED),
             },
-            "spec.table",
-            "combined with spec.types",
+            "spec.table.name",
+            "has the placeholder of types without spec.types, or spec.types without it",
         ),
         (types({**NAMED, "action": "drop"}), "spec.types.entries[0].action", "its records are not stored"),
         (types({"names": ["a"], "folder": "f", "action": "quarantine"}), "spec.types.entries[0].action", "not stored"),

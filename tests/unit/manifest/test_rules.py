@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import ManifestError, parse
+from tests.unit.manifest.conditions import ACCEPTED_CONDITIONS, REFUSED_CONDITIONS
 from tests.unit.manifest.documents import REMOVE, accepted, changed, problems
 
 K, S, F, U = "spec.kafka.", "spec.storage.", "spec.output.", "spec.upload."
@@ -142,10 +143,36 @@ def thrift(idl: str = "struct S { 1: i32 id }", /, struct: str | None = None, **
     return {"spec.parser": {"type": "thrift"}, "spec.schema": {"thrift": {"idl": idl, **named}, **schema}}
 
 
+def in_types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
+    """Return a change to a topic whose types are in a header."""
+    return {TY: {"header": "h", "entries": list(entries) or [{"names": ["a"]}], **others}}
+
+
+def tables_of(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
+    """Return a change to a topic whose types are stored as Parquet, in tables."""
+    return in_table(name="lake.{topic}_{type}") | in_types(*entries, **others)
+
+
+def named_by_time(name: str, field: str | None = None) -> dict[str, Any]:
+    """Return an entry with folders by day, perhaps of a field."""
+    level = {"granularity": "day"} | ({} if field is None else {"field": field})
+    rows = {"parser": {"type": "json"}, "schema": {"fields": [{"name": "at", "type": "timestamp[ms]"}]}}
+    return {"names": [name], **rows, "output": {"format": "parquet", "partitionBy": [{"date": level}]}}
+
+
 ACCEPTED: list[dict[str, Any]] = [
+    *ACCEPTED_CONDITIONS,
     in_table(),
     in_table(name="lake.{topic}_{generation}", properties={"a": "b"}, create=False, commitInterval="5s"),
     in_table(name="a.{topic}") | PATTERN,
+    tables_of(
+        {"names": ["a", "b"]},
+        {"pattern": "^c", "table": False},
+        {"pattern": "^d", "folder": "d"},
+        {"names": ["B"], "output": {"format": "avro"}},
+    ),
+    tables_of({"names": ["raw"], "parser": {"type": "bytes"}, "output": {"format": "parquet"}})
+    | {F + "format": "text"},
     in_table(catalog={"type": "sql", "uri": "postgresql+psycopg2://db:5432/catalog", "warehouse": "s3://a/b"}),
     in_table({"name": "at", "type": "timestamp[us]"}, {"name": "of", "type": "list<time[us]>"}),
     in_table(catalog=METASTORE),
@@ -320,6 +347,9 @@ ACCEPTED: list[dict[str, Any]] = [
     ),
     finishing(policy=["webhook"], webhook={"url": "https://[::1]:8443/a~b/?x=%20,y"}, trigger="process-time"),
     finishing(policy=["kafka", "webhook"], webhook={"url": "http://h", "timeout": "1m"}, kafka={"topic": "told"}),
+    in_types(named_by_time("a"), named_by_time("b", "at"), {"names": ["c"]})
+    | {"spec.finish": {"trigger": "record-time"}},
+    in_types(named_by_time("a", "at"), named_by_time("b", "at")) | {"spec.finish": {}},
     finishing(late="folder"),
     finishing(late="quarantine"),
     finishing(late="folder") | hashing("mail"),
@@ -402,11 +432,6 @@ def test_accepted(changes: dict[str, Any]) -> None:
     assert accepted(changes).kind == "LogPersister"
 
 
-def in_types(*entries: dict[str, Any], **others: Any) -> dict[str, Any]:
-    """Return a change to a topic whose types are in a header."""
-    return {TY: {"header": "h", "entries": list(entries) or [{"names": ["a"]}], **others}}
-
-
 def found_by(**way: Any) -> dict[str, Any]:
     """Return a change to a topic whose types are found in another way."""
     return {TY: {**way, "entries": [{"names": ["1"], "parser": {"type": "bytes"}}]}}
@@ -417,8 +442,44 @@ FRAME_HEADER = {"lengthAt": 4, "schema": {"protobuf": "message H { optional int3
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    (in_table() | in_types(), "spec.table: cannot be combined with spec.types"),
-    (in_types() | {"spec.finish": {}, F + "partitionBy": [DAY]}, "spec.finish: cannot be combined with spec.types"),
+    *REFUSED_CONDITIONS,
+    (in_table() | in_types(), 'spec.table.name: "a.b" has the placeholder of types without spec.types, or spec.types'),
+    (in_table(name="a.{type}"), "has the placeholder of types without spec.types, or spec.types without it"),
+    (tables_of({"names": ["a"], "output": {"format": "jsonl"}}), "tables of its types: none is stored with format par"),
+    (tables_of({"names": ["a"], "table": False}), "spec.types: cannot have tables of its types: none is stored"),
+    (
+        tables_of({"names": ["a"]}, {"pattern": "b"}),
+        "spec.types.entries[1]: cannot have tables of its types: only records say what they are called; set folder, or",
+    ),
+    (
+        tables_of({"names": ["a"]}, others={"action": "store"}),
+        "spec.types.others: cannot have tables of its types: only records say what they are called",
+    ),
+    (
+        tables_of({"names": ["a.b"]}, {"names": ["A-b"]}),
+        "spec.types.entries[1]: cannot have tables of its types: those of a.b and A-b would be one, lake.{topic}_A_b",
+    ),
+    (
+        tables_of(*({"names": [f"{of}-{one}" for one in range(100)]} for of in range(6))),
+        "spec.types: cannot have tables of its types: they would be 600, and 500 is the most",
+    ),
+    (
+        tables_of({"names": ["a"], "schema": {"fields": [{"name": "t", "type": "time[ms]"}]}}),
+        "spec.types.entries[0].schema: cannot be a column of the table: field t is of type time[ms]",
+    ),
+    (
+        tables_of({"names": ["a"], "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "id/"}]}}),
+        "spec.types.entries[0].output.partitionBy[0]",
+    ),
+    (
+        tables_of({"names": ["a"]}) | {"spec.overrides": [{"topics": ["clicks"], "parser": {"type": "bytes"}}]},
+        "spec.overrides[0]: does not go together with spec.table.name, which then has the placeholder of types",
+    ),
+    (in_types() | {"spec.finish": {}}, "spec.finish: needs folders by time"),
+    (
+        in_types(named_by_time("a"), named_by_time("b", "at")) | {"spec.finish": {}},
+        "follows the time of folders, but types have folders by different times: at, the record's timestamp",
+    ),
     (in_types(key=True), "spec.types: a mapping is not exactly one of header, key, field, frame"),
     (
         {TY: {"schemaName": "record", "entries": [{"names": ["a"]}]}},
@@ -1456,7 +1517,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (hashing("user.n"), 'spec.schema.hash.fields[0]: "user.n" cannot be hidden: it is not a string'),
     (hashing("mail", mask=[{"fields": ["mail"]}]), 'spec.schema.mask[0].fields[0]: "mail" cannot be hidden twice'),
     (hashing("a b"), 'spec.schema.hash.fields[0]: "a b" is not a field, or one in a struct'),
-    (hiding(drop=["mail"]), "spec.schema.drop: has no meaning beside fields"),
+    (hiding(drop=["mail"]), "spec.schema.drop: has columns of fields that no condition of spec.keep is about; remove"),
     (dropping("f1"), 'spec.schema.drop[0]: "f1" cannot be hidden: there is no such column'),
     (dropping("f0"), "spec.schema.drop: cannot be hidden: no column would be left"),
     (dropping("kafka_x", of=2), 'spec.schema.drop[0]: "kafka_x" begins with kafka_'),

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 import structlog
 
+from logpersister.backoff import PartlyFailedError
 from logpersister.member.duties import IDLE_SECONDS, STUCK_SECONDS, DutyListener, DutyThread, performing
 from logpersister.ranges import TopicPartition
 from logpersister.report.duties import MAX_FAILING, DutyReport, duty_document
@@ -43,6 +44,7 @@ class World:
         self.done: list[str] = []
         self.forgotten: list[str] = []
         self.failing: set[str] = set()
+        self.partly_failing: set[str] = set()
         self.seconds = 0.0
         self.meanwhile: Callable[[], None] = lambda: None
         self.more = 0
@@ -60,6 +62,8 @@ class World:
         self.meanwhile()
         if topic in self.failing:
             raise OSError(f"{topic}: the catalog is away")
+        if topic in self.partly_failing:
+            raise PartlyFailedError(f"{topic}: one of its tables is away", PAUSE)
         self.more -= 1
         return PAUSE if self.more < 0 else 0.0
 
@@ -110,6 +114,19 @@ def test_a_topic_that_fails_is_tried_less_and_less_often_and_others_go_on() -> N
     assert 2 <= pauses[0] <= 6
     assert all(140 <= pause <= 301 for pause in pauses[-3:])
     assert world.done.count("views") > 10
+
+
+def test_what_fails_in_part_goes_on_at_its_usual_time_and_is_told_less_and_less_often() -> None:
+    world = World(CLICKS)
+    world.partly_failing = {"clicks"}
+    with structlog.testing.capture_logs() as logs:
+        assert [world.after(PAUSE) for _ in range(20)] == [["clicks"]] * 20
+    (failing,) = world.report.first_failing
+    assert (failing.failures, failing.message) == (20, "clicks: one of its tables is away")
+    assert [entry["failures"] for entry in logs] == [1, 2, 4, 8, 16]
+    world.partly_failing = set()
+    world.after(PAUSE)
+    assert world.report == DutyReport("fake", topics=1)
 
 
 def test_failures_are_shown_until_it_works_again() -> None:

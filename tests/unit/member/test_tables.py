@@ -6,13 +6,15 @@ import pytest
 
 from logpersister.group.answers import TopicDescription
 from logpersister.manifest import ManifestError, parse
+from logpersister.manifest.revision import Revision
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.table_binding import TableBinding, table_of
+from logpersister.manifest.table_binding import TableBinding, table_of, with_table
 from logpersister.member import tables
 from logpersister.member.tables import committed_positions, open_tables, table_opener
 from logpersister.pipeline.work import WorkError
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata, UnknownMetadataError
 from logpersister.ranges import TopicPartition
+from logpersister.storage.receipts import NO_TYPE
 from logpersister.tables import catalog as catalog_module
 from logpersister.tables.appends import CommittedPosition
 from logpersister.tables.errors import TableError
@@ -31,8 +33,8 @@ class FakeTables:
         self.errors: dict[str, Exception] = {}
         self.refused: set[str] = set()
 
-    def binding(self, topic: str, revision: str, document: Any) -> TableBinding | None:
-        return self.known
+    def bound(self, topic: str, revision: Revision) -> Revision | None:
+        return None if self.known is None else with_table(revision.document, self.known)
 
     def take_errors(self) -> dict[str, Exception]:
         errors, self.errors = self.errors, {}
@@ -89,8 +91,10 @@ def test_a_catalog_is_opened_once_and_again_with_a_rotated_secret(monkeypatch: p
     open_table = table_opener(resource, resource.spec.table, Secrets(environment))
     for token in ("before", "before", "after", "after"):
         environment["LOGPERSISTER_SECRET_LOGIN_TOKEN"] = token
-        assert open_table("clicks", 1).name == "lake.clicks"
+        assert open_table("clicks", 1, NO_TYPE).name == "lake.clicks"
     assert len(opened) == 2
+    with pytest.raises(TableError, match="receipts of topic clicks are of a manifest with spec"):
+        open_table("clicks", 1, "order")
 
 
 class Reader:

@@ -1,6 +1,7 @@
 """The newest event of a range: of which field, which times count, and that a range tells it."""
 
 import json
+import struct
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from logpersister.ranges import NewestEvent
 from logpersister.records.quarantine import layout_of
 from tests.unit.manifest.documents import accepted
 from tests.unit.pipeline.fakes import ROOM, FakeBucket, Lines, records, work
+from tests.unit.records.batches import batch_of
 
 FIELDS = [{"name": "at", "type": "timestamp[s]", "format": "epoch[s]"}, {"name": "sent", "type": "timestamp[ms]"}]
 NOW = 1_774_659_600
@@ -33,7 +35,7 @@ def newest(spec: Spec, *values: object) -> NewestEvent | None:
     """Return what is told of a range with these values of `at`, in seconds from now."""
     times = EventTimes.of(spec)
     assert times is not None
-    times = EventTimes(times.digest, times.path, lambda: NOW + 0.5)
+    times = EventTimes(times.digest, times.times, lambda: NOW + 0.5)
     bucket = FakeBucket()
     layout = layout_of(spec.output, spec.parser, spec.row_schema)
     writer = RangeWriter(work(0, len(values)), layout, Lines(), bucket.open_upload, ROOM, event_times=times)
@@ -71,3 +73,22 @@ def test_of_which_field() -> None:
 def test_times_count_that_have_come_and_are_no_nonsense(values: list[object], expected: int | None) -> None:
     found = newest(spec_of(), *values)
     assert (None if found is None else found.time) == (None if expected is None else (NOW + expected) * 1000)
+
+
+def test_of_types_those_count_that_have_folders_by_the_time_of_all() -> None:
+    """Frames have a timestamp of their own, and an entry without folders by date has no time to tell."""
+    by_day = {"format": "text", "partitionBy": [{"date": {"granularity": "day"}}]}
+    frame = {"type": {"at": 0}, "timestamp": {"at": 4, "bytes": 8}, "body": {"lengthAt": 12}}
+    entries = [{"names": ["1"], "output": by_day}, {"names": ["2"], "output": {"format": "text"}}]
+    spec = accepted({"spec.finish": {}, "spec.types": {"frame": frame, "entries": entries}}).spec
+    times = EventTimes.of(spec)
+    assert times is not None
+    values = [struct.pack(">iqi", 1, at, 0) for at in (5_000, 9_000, (NOW + 60) * 1000)]
+    batch = batch_of([0] * 3, range(3), values=values)
+    now = EventTimes(times.digest, times.times, lambda: NOW)
+    assert now.newest(batch, 0) == NewestEvent(times.digest, 9_000)
+    assert now.newest(batch, 1) is None
+    of_records = accepted(
+        {"spec.finish": {"trigger": "record-time"}, "spec.types": {"frame": frame, "entries": entries}}
+    )
+    assert EventTimes.of(of_records.spec) is None, "Kafka tells it"

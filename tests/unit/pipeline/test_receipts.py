@@ -2,6 +2,8 @@
 
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pytest
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.field_ids import with_field_ids
 from logpersister.formats.registry import make_format
+from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.table_binding import TableBinding
 from logpersister.pipeline.receipts import Receipts, partition_values
@@ -18,8 +21,9 @@ from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.field_paths import NULL, name_of
+from logpersister.records.type_names import TypeNames
 from logpersister.storage.object_requests import StoredObject
-from logpersister.storage.receipts import ReceiptName, list_receipts, read_receipts
+from logpersister.storage.receipts import NO_TYPE, Receipt, ReceiptName, TableFiles, list_receipts, read_receipts
 from tests.unit.formats.samples import Record, batch
 
 IDS = {"value": 7, "kafka_offset": 9}
@@ -44,7 +48,7 @@ class Bucket:
 
     def list_objects(self, prefix: str) -> Iterator[Any]:
         for key in self.documents:
-            yield type("Listed", (), {"key": key})()
+            yield type("Listed", (), {"key": key, "last_modified": datetime(2026, 11, 26, tzinfo=UTC)})()
 
     def size(self, key: str) -> int:
         return len(self.content)
@@ -59,6 +63,11 @@ class Writer:
     def __init__(self, *files: tuple[str, StoredObject, Mapping[str, Any]], read_from: int = 100) -> None:
         self.work = RangeWork(RANGE, "id", 4, 0, read_from)
         self.files = files
+        self.others: list[str] = []
+
+    @property
+    def paths(self) -> list[str]:
+        return [path for path, _, _ in self.files] + self.others
 
     def table_files(self) -> Iterator[tuple[str, StoredObject, Mapping[str, Any]]]:
         yield from self.files
@@ -73,14 +82,21 @@ def written(path: str, records: int) -> tuple[bytes, Mapping[str, Any] | None]:
     return content, encoder.table_facts()
 
 
-def left(bucket: Bucket, writer: Writer) -> Any:
+def receipt_of(bucket: Bucket, writer: Writer, **of: Any) -> Receipt:
     store: Any = bucket
     anything: Any = writer
-    Receipts(store, "group", "revision", BINDING).leave(anything)
-    [name] = list_receipts(store, "group", "clicks")
+    Receipts(store, "group", "revision", **({"bindings": {NO_TYPE: BINDING}} | of)).leave(anything)
+    [(name, _)] = list_receipts(store, "group", "clicks")
     assert name == ReceiptName(4, 3, 100)
     [receipt] = read_receipts(store, "group", "clicks", [name])
     return receipt
+
+
+def left(bucket: Bucket, writer: Writer) -> TableFiles:
+    """Return what is left for the table of a topic without types."""
+    receipt = receipt_of(bucket, writer)
+    assert (receipt.range, receipt.generation, receipt.without) == (RANGE, 4, ())
+    return receipt.tables[NO_TYPE]
 
 
 def test_a_file_has_ids_and_its_receipt_has_them_too() -> None:
@@ -92,9 +108,9 @@ def test_a_file_has_ids_and_its_receipt_has_them_too() -> None:
         "kafka_offset": b"9",
     }
     stored = StoredObject("raw/clicks/x.parquet", len(content))
-    receipt = left(Bucket(), Writer(("dt=2026-11-21/country=a%2Fb", stored, facts)))
-    [file] = receipt.files
-    assert (receipt.range, receipt.generation, receipt.table, receipt.spec_id) == (RANGE, 4, "uuid", 1)
+    of_table = left(Bucket(), Writer(("dt=2026-11-21/country=a%2Fb", stored, facts)))
+    [file] = of_table.files
+    assert (of_table.table, of_table.spec_id) == ("uuid", 1)
     assert (file.key, file.bytes, file.records, file.partition) == (stored.key, len(content), 3, ("2026-11-21", "a/b"))
     assert set(file.columns) == {"7", "9"}
 
@@ -104,6 +120,29 @@ def test_ranges_without_rows_have_a_receipt_and_no_file() -> None:
     assert left(Bucket(), Writer()).files == ()
     assert empty is not None
     assert left(Bucket(), Writer(("", StoredObject("raw/clicks/x.parquet", 500), empty))).files == ()
+
+
+def test_each_type_has_its_files_and_all_others_are_named() -> None:
+    """Of `c` there is nothing, `b` has an object without rows, and `outside` has one, but no table for now."""
+    (_, facts), (_, empty) = written("type=a/dt=2026-11-21", 3), written("type=b", 0)
+    assert facts is not None
+    assert empty is not None
+    keys = {name: StoredObject(f"raw/clicks/{name}.parquet", 100) for name in ("1", "2", "3")}
+    late = "_late/type=a/dt=2"
+    writer = Writer(("type=a/dt=1", keys["1"], facts), (late, keys["2"], facts), ("type=b", keys["3"], empty))
+    writer.others = ["_late/type=outside/dt=1", "_quarantine"]
+    types = TypesSpec.model_validate({"header": "h", "entries": [{"names": ["a", "b", "c", "outside"]}]})
+    bindings = {name: replace(BINDING, uuid=name, field_ids=IDS) for name in ("a", "b", "c")}
+    names = TypeNames(types)
+    bucket = Bucket()
+    receipt = receipt_of(bucket, writer, bindings=bindings, names=names, types=["a", "b", "c", "outside"])
+    assert {name: one.table for name, one in receipt.tables.items()} == {"a": "a"}
+    assert [(file.key, file.partition) for file in receipt.tables["a"].files] == [
+        (keys["2"].key, ("2",)),
+        (keys["1"].key, ("1",)),
+    ]
+    assert receipt.without == ("b", "c")
+    assert receipt.document() == next(iter(bucket.documents.values()))
 
 
 def test_late_rows_are_rows_of_the_partition_of_their_own_folder() -> None:

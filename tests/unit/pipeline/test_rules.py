@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json as json_text
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import product
@@ -23,6 +24,7 @@ from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rule
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records import (
     avro_rows,
+    keeping,
     late,
     line_rows,
     messagepack_rows,
@@ -36,10 +38,14 @@ from logpersister.records import (
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
 from logpersister.storage import names
+from tests.unit.formats.samples import with_headers
 from tests.unit.manifest.documents import accepted
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.batches import batch_of
 from tests.unit.records.messagepack_samples import Written, packed
+from tests.unit.records.test_keeping import HEADERS as SOME_HEADERS
+from tests.unit.records.test_keeping import TABLE, kept, spec_of
+from tests.unit.records.test_keeping import records as records_of
 
 BERLIN = [{"date": {"granularity": "day", "timezone": "Europe/Berlin"}}]
 UTC = [{"date": {"granularity": "day"}}, {"date": {"granularity": "hour", "timezone": "Etc/UTC"}}]
@@ -77,6 +83,9 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     assert used(output__partitionBy=UTC) == {"format:text": 1, "names": 1, "paths": 1}
     zone = zones.zone_rules("Europe/Berlin")
     assert used(output__partitionBy=BERLIN) == {"format:text": 1, "names": 1, "paths": 1, "zone:Europe/Berlin": zone}
+    assert used(keep=[{"header": "a", "in": ["b"]}]) == {"format:text": 1, "keep": 1, "names": 1}
+    types = {"header": "a", "entries": [{"names": ["b"], "keep": [{"header": "c", "in": ["d"]}]}]}
+    assert "keep" in used(types=types)
     assert len({zone, zones.zone_rules("Europe/Paris"), zones.zone_rules("Europe/Berlin")}) == 2
 
 
@@ -416,6 +425,21 @@ def rows_of_thrift() -> Iterable[bytes]:
         yield from said(parsed)
 
 
+def records_that_are_kept() -> Iterable[bytes]:
+    """Offsets that conditions keep, of all operators, of the table of `test_keeping`."""
+    for type_, notation, values, cases in TABLE:
+        field = {"name": "f", "type": type_} | ({} if notation is None else {"format": notation})
+        documents: list[Any] = [*({"f": value} for value in values), {"f": None}, {}]
+        found = records_of([*(json_text.dumps(one).encode() for one in documents), None])
+        for operators in (*(operators for operators, _ in cases), {"absent": True}, {"absent": False}):
+            of_absent = {} if "absent" in operators else {"orAbsent": True}
+            for condition in (operators, operators | of_absent):
+                yield str(kept(spec_of([field], [{"field": "f", **condition}]), found)).encode()
+    for header in ({"in": ["prod"]}, {"notIn": ["prod"]}, {"notIn": ["prod"], "orAbsent": True}, {"absent": True}):
+        spec = spec_of([{"name": "f", "type": "string"}], [{"header": "env", **header}])
+        yield str(kept(spec, with_headers(records_of([b"{}"] * len(SOME_HEADERS)), SOME_HEADERS))).encode()
+
+
 @pytest.mark.parametrize(
     ("behaviour", "version", "known"),
     [
@@ -429,6 +453,7 @@ def rows_of_thrift() -> Iterable[bytes]:
         (rows_of_messagepack, messagepack_rows.MESSAGEPACK_RULES, (1, "7dad080057c2")),
         (rows_of_csv, line_rows.CSV_RULES, (1, "bd26327f827f")),
         (rows_of_a_pattern, line_rows.REGEX_RULES, (1, "b936814716fe")),
+        (records_that_are_kept, keeping.RULES, (1, "5ea65955b6da")),
         (parquet, used(output={"format": "parquet"})["format:parquet"], (1, "04fdd4c55089")),
         (partial(columns_of, "jsonl"), used(output={"format": "jsonl"})["format:jsonl"], (1, "66262bff4cd2")),
         (
@@ -460,6 +485,7 @@ def rows_of_thrift() -> Iterable[bytes]:
         "messagepack",
         "csv",
         "regex",
+        "keep",
         "parquet",
         "jsonl",
         "container",

@@ -5,7 +5,9 @@ import json
 import pickle
 import struct
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +25,7 @@ from logpersister.pipeline.splitting import sides
 from logpersister.records.schema import RECORDS_WITH_HEADERS
 from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import layout_for
+from logpersister.report.facts import TypeCounts
 from logpersister.verify.writing import Writing
 from tests.examples import examples
 from tests.unit.pipeline.fakes import FakeBucket, work
@@ -82,9 +85,14 @@ def value_of(number: int, name: str | None, kind: int) -> bytes | None:
     return None if kind == 3 else json.dumps(document).encode() if kind < 2 else b'{"kind": '
 
 
-def written(spec: Spec, batches: Sequence[pa.RecordBatch], room: Room) -> tuple[FakeBucket, RangeWriter]:
+def written(
+    spec: Spec,
+    batches: Sequence[pa.RecordBatch],
+    room: Room,
+    of_types: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
+) -> tuple[FakeBucket, RangeWriter]:
     bucket = FakeBucket()
-    layout, file_format = layout_for(spec, lambda _: None), format_of(spec)
+    layout, file_format = layout_for(spec, lambda _: None), format_of(spec, of_types=of_types)
     writer = RangeWriter(work(0, 10_000), layout, file_format, bucket.open_upload, room)
     while True:
         for batch in batches:
@@ -129,6 +137,30 @@ def test_objects_depend_on_the_records_only_and_each_record_is_in_its_folder(
         key: (str(offsets[0]), str(offsets[-1])) for key, offsets in expected.items()
     }
     assert writer.dropped == len(records) - sum(stored.values())
+    assert writer.types == counts_of(drawn, records, way)
+
+
+def counts_of(
+    drawn: Sequence[tuple[int, str | None, int]], records: Sequence[tuple[int, str | None, bytes | None]], way: Any
+) -> dict[str, TypeCounts]:
+    """Count once more, record by record."""
+    found: dict[str, TypeCounts] = {}
+    for (day, name, value), (_, _, kind) in zip(records, drawn, strict=True):
+        type_ = name if "field" not in way or kind < 2 else None
+        path = path_of(type_, day, kind, value)
+        key = (type_ or "").encode() if "key" in way else b"key"
+        if "key" in way and name is not None:
+            key = name.encode()
+        size = len(value or b"") + (0 if "key" in way and name is None else len(key))
+        label = "/^audit[.]/" if (type_ or "").startswith("audit.") else type_
+        label = label if label in ("click", "view", "1001", "/^audit[.]/", "noise", "odd") else "other"
+        counts = TypeCounts(1, size) if path is not None else TypeCounts(dropped=1)
+        if path == "_quarantine":
+            counts = replace(counts, quarantined=1)
+        elif path is not None:
+            counts = replace(counts, newest=day * DAY)
+        found[label or ""] = found.get(label or "", TypeCounts()).plus(counts)
+    return found
 
 
 def path_of(name: str | None, day: int, kind: int, value: bytes | None) -> str | None:
@@ -211,9 +243,13 @@ def test_the_body_of_a_frame_becomes_columns_and_its_time_names_the_folder() -> 
         None,
     ]
     batch = batch_of([(9, None, value) for value in values], {"frame": FRAME})
-    bucket, _ = written(spec, [batch], Room(10**9, 10**9))
+    bucket, writer = written(spec, [batch], Room(10**9, 10**9))
     rows = pq.read_table(io.BytesIO(bucket.objects["type=container/dt=1970-01-03/0"])).to_pylist()
     assert rows == [{"id": 7, "kind": "x", "kafka_offset": 0}]
+    assert {name: (one.records, one.quarantined, one.newest) for name, one in writer.types.items()} == {
+        "1001": (3, 1, 3 * DAY),
+        "other": (6, 5, 0),
+    }
     assert "type=container/dt=1970-01-04/0" in bucket.objects
     assert bucket.objects["type=-5/0"] == values[2] + b"\n", "without a schema the whole frame is stored"
     refused = pq.read_table(io.BytesIO(bucket.objects["_quarantine/0"])).to_pylist()
@@ -224,6 +260,44 @@ def test_the_body_of_a_frame_becomes_columns_and_its_time_names_the_folder() -> 
     assert refused[0]["value"] == values[3]
     found = paths(batch, layout_for(spec, lambda _: None))
     assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == found
+
+
+def test_the_newest_record_of_a_type_is_by_the_time_of_its_folders_and_never_in_the_future() -> None:
+    by_field = [{"date": {"granularity": "day", "field": "at"}}]
+    schema = {"fields": [{"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"}]}
+    entry = {"parser": {"type": "json"}, "schema": schema, "output": {"format": "jsonl", "partitionBy": by_field}}
+    spec = spec_of({"header": "event-type"}, [{"names": ["a", "b"], **entry}])
+    later = 4_000_000_000_000  # in the year 2096
+    times = [("a", 3), ("a", 9), ("a", later), ("b", later), ("b", None), ("a", 5)]
+    values = [(1, name, json.dumps({"at": at}).encode()) for name, at in times]
+    _, writer = written(spec, [batch_of(values, {"header": "event-type"})], Room(10**9, 10**9))
+    assert {name: one.newest for name, one in writer.types.items()} == {"a": 9, "b": None}
+
+
+def test_what_conditions_leave_out_counts_as_left_out_of_its_type() -> None:
+    schema = {"fields": [{"name": "kind", "type": "string"}, {"name": "id", "type": "int32"}]}
+    entry = {
+        "parser": {"type": "json"},
+        "schema": schema,
+        "keep": [{"field": "kind", "in": ["x"]}],
+        "output": {"format": "jsonl"},
+    }
+    spec = spec_of({"header": "event-type"}, [{"names": ["a", "b"], **entry}])
+    values = [
+        (1, name, value)
+        for name, value in [
+            ("a", b'{"kind":"y"}'),
+            ("a", b'{"kind":"x"}'),
+            ("b", b'{"kind":"y","id":1}'),
+            ("a", b'{"kind":"x","id":"no number"}'),
+            ("b", b'{"kind":"y"}'),
+        ]
+    ]
+    _, writer = written(spec, [batch_of(values, {"header": "event-type"})], Room(10**9, 10**9))
+    stored = sum(len(b"key") + len(values[place][2]) for place in (1, 3))
+    assert writer.types["a"] == TypeCounts(2, stored, quarantined=1, dropped=1, newest=DAY)
+    assert writer.types["b"] == TypeCounts(0, 0, 0, 2)
+    assert writer.dropped == 3
 
 
 HEADER_SCHEMA = {"protobuf": "message Header { optional string host = 1; repeated int32 ids = 2; }"}
@@ -272,6 +346,25 @@ def test_fields_of_headers_are_a_column_of_every_type_and_name_folders() -> None
     assert oracle.row_of_record(None, values[0]) == {"id": 7, "kind": "x", "of": {"host": "a", "ids": [5, 6]}}
 
 
+def test_conditions_on_fields_of_bodies_and_of_headers() -> None:
+    frame_of = {**FRAME, "header": {"lengthAt": 12, "schema": HEADER_SCHEMA, "column": "of"}}
+    keep = [{"field": "of.host", "in": ["a"]}, {"field": "id", "atLeast": 5}]
+    container: Any = ENTRIES[1]
+    spec = spec_of({"frame": frame_of}, [{**container, "keep": keep}])
+    values: list[Any] = [
+        frame(1001, 2 * DAY, header, json.dumps({"id": number}).encode())
+        for header, number in ((HOST_A, 5), (HOST_A, 4), (HOST_B, 5), (b"", 5), (HOST_A, 6))
+    ]
+    batch = batch_of([(9, None, value) for value in [*values, b"no frame"]], {"frame": FRAME})
+    bucket, writer = written(spec, [batch], Room(10**9, 10**9))
+    rows = pq.read_table(io.BytesIO(bucket.objects["type=container/dt=1970-01-03/0"])).to_pylist()
+    assert [(row["kafka_offset"], row["id"], row["of"]["host"]) for row in rows] == [(0, 5, "a"), (4, 6, "a")]
+    assert (sorted(bucket.objects), writer.dropped) == (["_quarantine/0", "type=container/dt=1970-01-03/0"], 3)
+    found = {offset: path for offset, (path, _) in paths(batch, layout_for(spec, lambda _: None)).items()}
+    verified = paths(batch, Writing.of(spec, "", lambda _: None).layout)
+    assert {offset: path for offset, (path, _) in verified.items()} == found
+
+
 def test_a_range_of_types_with_headers_is_the_same_however_it_is_cut() -> None:
     """Rows that wait are made again, with their column of the header."""
     frame_of = {**FRAME, "header": {"lengthAt": 12, "schema": HEADER_SCHEMA}}
@@ -302,6 +395,26 @@ def test_names_of_folders_are_escaped_and_tell_the_format() -> None:
     extensions = {key: format_at(file_format, key.rpartition("/")[0]).extension for key in bucket.objects}
     assert set(extensions.values()) == {".txt", ".parquet"}
     assert extensions["type=%2E/0"] == ".txt"
+
+
+def test_the_columns_of_each_type_have_the_numbers_of_its_table() -> None:
+    spec = spec_of({"key": True})
+    of_types = {
+        name: {"id": first, "kind": first + 1, "kafka_offset": first + 2}
+        for name, first in (("click", 1), ("container", 11))
+    }
+    records = [(0, name, b'{"id": 1}') for name in ("click", "view", "1001")]
+    bucket, _ = written(spec, [batch_of(records, {"key": True})], Room(10**9, 10**9), of_types)
+    found = {
+        key.partition("/")[0]: [(field.metadata or {}).get(b"PARQUET:field_id") for field in schema]
+        for key, content in bucket.objects.items()
+        for schema in [pq.read_schema(io.BytesIO(content), memory_map=False)]
+    }
+    assert found == {
+        "type=click": [b"1", b"2", b"3"],
+        "type=container": [b"11", b"12", b"13"],
+        "type=view": [None, None, None],  # its table refused the columns
+    }
 
 
 def test_a_type_that_nobody_names_never_gets_the_folder_of_an_entry() -> None:

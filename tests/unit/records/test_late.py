@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
+from logpersister.pipeline.type_tally import TypeTally
 from logpersister.records.escaping import QUARANTINE, is_aside, late_path, own_path
 from logpersister.records.late import LateLayout, Lateness, lateness_of
 from logpersister.records.schema import FIELD, REASON, ROW
 from logpersister.records.typed import AnyLayout, layout_for, with_lateness
+from logpersister.report.facts import TypeCounts
 from logpersister.verify.writing import Writing
 from tests.examples import examples
 from tests.unit.records.batches import batch_of
@@ -46,8 +48,8 @@ def zoned(zone: str, *granularities: str) -> list[dict[str, Any]]:
 
 
 @lru_cache
-def json_rows(late: str, levels: str) -> Spec:
-    return spec_of(late, json.loads(levels), parser={"type": "json"}, schema=SCHEMA)
+def json_rows(late: str, levels: str, keep: str = "[]") -> Spec:
+    return spec_of(late, json.loads(levels), parser={"type": "json"}, schema=SCHEMA, keep=json.loads(keep))
 
 
 def layout(spec: Spec, horizon: int | None) -> AnyLayout:
@@ -133,23 +135,54 @@ def test_levels_above_and_below_the_date_and_an_empty_batch() -> None:
 
 @pytest.mark.parametrize("late", ["folder", "quarantine"])
 def test_records_of_types_by_their_folders_with_that_of_their_type(late: str) -> None:
-    """The seam for `spec.types`, whose folders of types stand above those by time."""
-    types = {"key": True, "entries": [{"names": ["click", "view"], "output": {"partitionBy": [DAY_LEVEL]}}]}
-    kafka = {"bootstrapServers": "a:9092", "topics": ["clicks"]}
-    spec = Spec.model_validate({"kafka": kafka, "storage": {"bucket": "logs"}, "types": types})
-    above = lateness_of(spec_of(late, [OFFSETS, DAY_LEVEL]), MIDNIGHT)
-    assert above is not None
-    batch = batch_of([MIDNIGHT, MIDNIGHT - 1, MIDNIGHT - 1], keys=[b"click", b"view", b"stranger"], values=[b"v"] * 3)
-    placed = found(batch, with_lateness(layout_for(spec, lambda _: None), above))
-    day = "type=view/dt=2026-10-24"
-    expected = (f"_late/{day}", None, None, None) if late == "folder" else (QUARANTINE, "late", None, None)
+    """One has folders by hour, another by day in a country's time, a third has none by time, a fourth is no row."""
+    days = [OFFSETS, *zoned("Europe/Berlin", "day")]
+    entries = [
+        {"names": ["click", "view"]},
+        {"names": ["refund"], "output": {"partitionBy": days}},
+        {"names": ["raw"], "output": {"partitionBy": []}},
+        {"names": ["row"], "parser": {"type": "json"}, "schema": SCHEMA},
+    ]
+    spec = spec_of(late, [DAY_LEVEL, HOUR_LEVEL], types={"key": True, "entries": entries})
+    keys = [b"click", b"view", b"refund", b"refund", b"raw", b"row", b"row", b"stranger"]
+    times = [MIDNIGHT, MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT - 3 * HOUR, 0, MIDNIGHT - 1, MIDNIGHT - 1, 0]
+    batch = batch_of(times, keys=keys, values=[b"v"] * 5 + [b'{"id": 1}', b"{", b"v"])
+    by = layout(spec, MIDNIGHT)
+
+    def aside(path: str, row: Any = None) -> tuple[str, str | None, str | None, Any]:
+        return (f"_late/{path}", None, None, row) if late == "folder" else (QUARANTINE, "late", None, None)
+
+    placed = found(batch, by)
     assert placed == {
-        0: ("type=click/dt=2026-10-25", None, None, None),
-        1: expected,
-        2: (QUARANTINE, "unknown_type", None, None),
+        0: ("type=click/dt=2026-10-25/hr=00", None, None, None),
+        1: aside("type=view/dt=2026-10-24/hr=23"),
+        2: ("type=refund/offset=0/dt=2026-10-25", None, None, None),
+        3: aside("type=refund/offset=3/dt=2026-10-24"),
+        4: ("type=raw", None, None, None),
+        5: aside("type=row/dt=2026-10-24/hr=23", {"id": 1, "at": None}),
+        6: (QUARANTINE, "not_json", None, None),
+        7: (QUARANTINE, "unknown_type", None, None),
     }
-    *_, refused = sides(batch, with_lateness(layout_for(spec, lambda _: None), above))
-    assert refused.refused == "unknown_type"
+    *_, refused = sides(batch, by)
+    assert refused.refused == "not_json", "not that the first one came late"
+    for horizon in (None, MIDNIGHT - 2 * HOUR, MIDNIGHT, MIDNIGHT + HOUR):
+        expected = found(batch, Writing.of(spec, "", lambda _: None).layout_at(horizon))
+        members = found(batch, layout(spec, horizon))
+        assert {offset: one[:3] for offset, one in members.items()} == {of: one[:3] for of, one in expected.items()}
+
+
+def test_late_records_of_types_are_counted_as_theirs() -> None:
+    """They are good records of their type, wherever they stand."""
+    entries = [{"names": ["row"], "parser": {"type": "json"}, "schema": SCHEMA}]
+    values, times = [b'{"id": 1}', b"{", b'{"id": 3}'], [MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT]
+    batch = batch_of(times, keys=[b"row"] * 3, values=values)
+    counted = {}
+    for late in ("folder", "quarantine"):
+        tally = TypeTally()
+        by = layout(spec_of(late, types={"key": True, "entries": entries}), MIDNIGHT)
+        counted[late] = sum(side.late for side in sides(batch, by, tally=tally)), tally.counts["row"]
+    size = sum(map(len, values)) + 3 * len(b"row")
+    assert counted["folder"] == counted["quarantine"] == (1, TypeCounts(3, size, quarantined=1, newest=MIDNIGHT))
 
 
 def test_paths_that_partition_by_does_not_make() -> None:
@@ -202,20 +235,24 @@ def test_as_verification_has_it(
         assert (path == plain[offset][0]) != came_late
 
 
+@pytest.mark.parametrize("keep", [[], [{"field": "id", "in": [2]}]], ids=["all", "some"])
 @pytest.mark.parametrize("late", ["folder", "quarantine"])
 @examples(60)
 @given(
     records=st.lists(st.tuples(times, values), min_size=1, max_size=12), horizon=times.filter(lambda time: time >= 0)
 )
 def test_as_verification_has_it_by_a_field(
-    late: str, records: Sequence[tuple[int, bytes | None]], horizon: int
+    late: str, keep: Sequence[dict[str, Any]], records: Sequence[tuple[int, bytes | None]], horizon: int
 ) -> None:
+    """Records that conditions leave out are so whatever the horizon is: they are never late."""
     levels = [{"field": "id"}, {"date": {"granularity": "day", "field": "at", "timezone": "Europe/Berlin"}}]
-    spec = json_rows(late, json.dumps(levels))
+    spec = json_rows(late, json.dumps(levels), json.dumps(keep))
     batch = batch_of([time for time, _ in records], values=[value for _, value in records])
     expected = found(batch, Writing.of(spec, "", lambda _: None).layout_at(horizon))
     members = found(batch, layout(spec, horizon))
     assert {offset: one[:3] for offset, one in members.items()} == {offset: one[:3] for offset, one in expected.items()}
+    left_out = {offset for offset, (_, value) in enumerate(records) if keep and value in (b'{"id": 1}', None)}
+    assert set(range(len(records))) - members.keys() == left_out
 
 
 def test_what_was_said_of_a_path_is_remembered_and_makes_no_difference() -> None:

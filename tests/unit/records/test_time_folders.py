@@ -11,6 +11,8 @@ import pytest
 from logpersister.manifest.partition_rule import DateRule, OffsetRule, PartitionRule
 from logpersister.records.paths import Granularity, make_layout
 from logpersister.records.time_folders import TimeFolder, TimeFolders, over_at, time_folders
+from logpersister.records.type_folders import TypeFolders, folders_by_time
+from tests.unit.manifest.documents import accepted
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -168,3 +170,20 @@ def test_the_last_folder_that_is_over(zone: str) -> None:
 def test_nothing_is_over_at_its_beginning() -> None:
     assert over_at(0, "UTC") == 0
     assert folders("day").granularity is Granularity.DAY
+
+
+def test_each_type_has_folders_of_its_own() -> None:
+    hourly = {"format": "text", "partitionBy": [{"date": {"granularity": one}} for one in ("day", "hour")]}
+    daily = {"format": "text", "partitionBy": [{"date": {"granularity": "day", "timezone": "Asia/Tokyo"}}]}
+    entries = [{"names": ["a"], "output": hourly}, {"pattern": "^b", "folder": "c", "output": daily}, {"names": ["d"]}]
+    spec = accepted({"spec.finish": {"trigger": "record-time"}, "spec.types": {"header": "h", "entries": entries}}).spec
+    found = folders_by_time(spec)
+    assert isinstance(found, TypeFolders)
+    hour, day, noon = 3_600_000, 24 * 3_600_000, 1_774_699_200_000  # 2026-03-28T12:00Z
+    assert found.folder_of("type=a/dt=2026-03-28/hr=11/more") == TimeFolder(noon, "type=a/dt=2026-03-28/hr=11")
+    assert found.folder_of("type=c/dt=2026-03-28") == TimeFolder(noon + 3 * hour, "type=c/dt=2026-03-28")
+    for path in ("type=a/dt=2026-03-28", "type=d", "type=d/dt=2026-03-28", "_quarantine", "dt=2026-03-28/hr=11", ""):
+        assert found.folder_of(path) is None, path
+    assert found.last_end(noon + 59 * 60_000) == noon, "the hour"
+    assert found.last_end(noon + 3 * hour) == noon + 3 * hour, "both"
+    assert noon + 3 * hour - day == TimeFolders.last_end(found.layouts[1], noon)  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """Columns from a registry: which version, what cannot be columns, and which versions a new one must be able to read."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -70,12 +71,17 @@ def client() -> FakeClient:
 
 
 def schemas(
-    client: FakeClient, output: dict[str, Any] | None = None, rename: Any = (), **registry: Any
+    client: FakeClient,
+    output: dict[str, Any] | None = None,
+    keep: Sequence[dict[str, Any]] = (),
+    rename: Any = (),
+    **registry: Any,
 ) -> RegistrySchemas:
     changes = {
         "spec.parser": {"type": "avro"},
         "spec.schema": {"registry": {"url": URL, **registry}, "rename": list(rename)},
         "spec.output": {"format": "parquet", **(output or {})},
+        "spec.keep": list(keep),
     }
     resource = accepted(changes)
     assert resource.spec.row_schema is not None
@@ -133,6 +139,26 @@ def test_what_cannot_be_the_columns(client: FakeClient, schema: Schema, told: st
     assert "version 7 of subject 'clicks-value' cannot declare the columns of topic clicks: " in str(caught.value)
     assert told in str(caught.value)
     assert "; register a version that can, or name the columns in spec.schema.fields" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (record(id="int"), "cannot be compared: spec.schema has no such field"),
+        (record(id="int", country="long"), "cannot be compared: country is int64"),
+    ],
+    ids=["gone", "another type"],
+)
+def test_conditions_are_checked_when_the_columns_are_known(client: FakeClient, text: str, told: str) -> None:
+    """A topic waits rather than store what its filter was to leave out."""
+    good = record(id="int", country="string")
+    client.subjects = {"clicks-value": versions(good)}
+    found = schemas(client, keep=[{"field": "country", "in": ["DE"]}])
+    assert found.current("clicks") == OutputSchema(1, good)
+    client.subjects = {"clicks-value": versions(good, text)}
+    with pytest.raises(RegistryError) as caught:
+        found.current("clicks")
+    assert (caught.value.kind, told in str(caught.value)) == ("rejected", True)
 
 
 def test_columns_of_versions_have_other_names_and_resolve_by_those_of_values(client: FakeClient) -> None:

@@ -134,9 +134,17 @@ def output_of(resource: LogPersister) -> TopicOutput:
 
 
 def store_range(
-    bucket: Bucket, resource: LogPersister, records: list[Record], *, horizon: int | None = None
+    bucket: Bucket,
+    resource: LogPersister,
+    records: list[Record],
+    *,
+    horizon: int | None = None,
+    with_trace: int | None = None,
 ) -> RangeWriter:
-    """Store a range as a member does, by a promise with a horizon; return what has written it."""
+    """Store a range as a member does, by a promise with a horizon; return what has written it.
+
+    `with_trace`: so many of the first records have a header, where headers are wanted; None: all.
+    """
     output, spec = output_of(resource), resource.spec
     bucket.objects[names.revision_key("raw", GROUP, output.revision)] = json.dumps(output.document).encode(), {}
     metadata = {
@@ -163,21 +171,27 @@ def store_range(
     work = RangeWork(RANGE, "id", 1, 0, RANGE.start, horizon=horizon)
     writer = RangeWriter(work, output.layout_at(horizon), made, opened, output.room)
     rows = batch(records)
-    writer.write(with_headers(rows, [[(b"trace", b"1")]] * rows.num_rows) if made.wants_headers else rows)
+    traced = rows.num_rows if with_trace is None else with_trace
+    writer.write(with_headers(rows, [[(b"trace", b"1")]] * traced) if made.wants_headers else rows)
     assert not writer.end_pass()
     return writer
 
 
-def replayer(bucket: Bucket, *resources: LogPersister, horizon: int | None = None) -> Replayer:
+def replayer(
+    bucket: Bucket, *resources: LogPersister, horizon: int | None = None, leaves_out: bool = False
+) -> Replayer:
     """Return a replayer under the first resource, which can go on under all of them.
 
     `horizon`: up to when folders are finished now.
     """
     outputs = {output.revision: output for output in map(output_of, resources)}
     now = output_of(resources[0])
-    return Replayer(
-        bucket.store, GROUP, lambda _: now, outputs.__getitem__, _put_revision(bucket), lambda _topic, _of: horizon
-    )
+    put = _put_revision(bucket)
+
+    def horizon_of(_topic: str, _generation: int) -> int | None:
+        return horizon
+
+    return Replayer(bucket.store, GROUP, lambda _: now, outputs.__getitem__, put, horizon_of, leaves_out=leaves_out)
 
 
 def _put_revision(bucket: Bucket) -> Any:

@@ -1,5 +1,6 @@
 """A range with records that one schema refuses, and other schemas accept."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from logpersister.manifest import LogPersister
@@ -15,16 +16,25 @@ GOOD = {"dt=1970-01-01": 100, "dt=1970-01-04": 103}
 _BY_DAY = [{"date": {"granularity": "day"}}]
 
 
-def resource(type_: str, *, required: bool = True, **output: Any) -> LogPersister:
+def resource(type_: str, *, required: bool = True, keep: Sequence[dict[str, Any]] = (), **output: Any) -> LogPersister:
     fields = [{"name": "id", "type": type_, "required": required}]
     output = {"format": "parquet", "partitionBy": _BY_DAY} | output
-    return accepted({"spec.output": output, "spec.parser": {"type": "json"}, "spec.schema": {"fields": fields}})
+    schema = {"fields": fields}
+    return accepted(
+        {"spec.output": output, "spec.parser": {"type": "json"}, "spec.schema": schema, "spec.keep": list(keep)}
+    )
 
 
 NUMBERS = resource("int64")
 """Refuses the offsets 101, 102, 104 and 105."""
 TEXTS = resource("string")
 """Accepts 101 and 104 of them."""
+TEXTS_BUT_4 = resource("string", keep=[{"field": "id", "notIn": ["4"]}])
+"""The same, and leaves out 104."""
+NO_TEXTS = resource("string", required=False, keep=[{"field": "id", "absent": True}])
+"""Leaves out 101 and 104, and accepts 105."""
+NOTHING = resource("string", required=False, keep=[{"field": "id", "in": ["none"]}])
+"""Leaves out all that it accepts."""
 TEXTS_OR_NONE = resource("string", required=False)
 """Accepts 105, too."""
 NO_PARSER = accepted(
@@ -32,19 +42,28 @@ NO_PARSER = accepted(
 )
 
 
-def by_late(late: str, type_: str | None = "string") -> LogPersister:
+BUT_1_AND_2: dict[str | None, list[dict[str, Any]]] = {
+    "int64": [{"field": "id", "notIn": [1]}],
+    "string": [{"field": "id", "notIn": ["2"]}],
+}
+"""Conditions by the type of the field: leave out 100, or 101."""
+
+
+def by_late(late: str, type_: str | None = "string", keep: Sequence[dict[str, Any]] = ()) -> LogPersister:
     """Return a resource that finishes folders; without a type it checks nothing and makes no rows."""
     rows: dict[str, Any] = {"spec.output": {"format": "jsonl", "compression": "none", "partitionBy": _BY_DAY}}
     if type_ is not None:
         fields = [{"name": "id", "type": type_, "required": True}]
         rows = {"spec.output": {"format": "parquet", "partitionBy": _BY_DAY}, "spec.parser": {"type": "json"}}
         rows["spec.schema"] = {"fields": fields}
-    return accepted(rows | {"spec.finish": {"late": late}})
+    return accepted(rows | {"spec.finish": {"late": late}, "spec.keep": list(keep)})
 
 
-def replay(bucket: Bucket, *resources: LogPersister, horizon: int | None = None) -> list[tuple[int, int]]:
+def replay(
+    bucket: Bucket, *resources: LogPersister, horizon: int | None = None, leaves_out: bool = False
+) -> list[tuple[int, int]]:
     """Replay all; return how many of the records of each object were accepted and refused."""
-    runs = replayer(bucket, *resources, horizon=horizon)
+    runs = replayer(bucket, *resources, horizon=horizon, leaves_out=leaves_out)
     found = [runs.replay(key, name).judgement for key, name in bucket.quarantined()]
     return [(one.accepted, one.refused) for one in found]
 

@@ -11,6 +11,7 @@ from logpersister.manifest import LogPersister
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.work import RangeWork
 from logpersister.records.escaping import QUARANTINE
+from logpersister.replay.source import SourceError
 from logpersister.report.facts import LateRecords
 from logpersister.storage.names import parse_object_key
 from logpersister.verify.deep import DeepResult
@@ -18,7 +19,7 @@ from logpersister.verify.findings import Finding, Kind
 from tests.unit.formats.samples import batch, with_headers
 from tests.unit.pipeline.fakes import FakeBucket
 from tests.unit.replay.bucket import RANGE, Bucket, KilledError, output_of, store_range
-from tests.unit.replay.samples import DAY, RECORDS, by_late, noted, replay
+from tests.unit.replay.samples import BUT_1_AND_2, DAY, RECORDS, by_late, noted, replay
 from tests.unit.verify.test_replays import verified
 
 HORIZON = 2 * DAY
@@ -71,6 +72,33 @@ def test_a_range_with_late_records() -> None:
         assert places(without[0]) == days(*range(6))
         assert without[1].late is None
         assert verified(without[0]) == ALL_GOOD
+
+
+@pytest.mark.parametrize("late", ["folder", "quarantine"])
+def test_records_that_are_left_out_are_not_late(late: str) -> None:
+    """Offset 100 came late and is left out, 101 came late and is refused."""
+    bucket, writer = stored(by_late(late, "int64", BUT_1_AND_2["int64"]))
+    assert places(bucket) == days(3, quarantined=4)
+    assert (writer.dropped, writer.late) == (1, None)
+    findings, comparison = verified(bucket)
+    assert (findings, comparison.compared) == ([], 5)
+
+
+def test_a_replay_may_leave_out_all_that_came_late() -> None:
+    """Only with consent. The rest stays late, by the horizon of the replay."""
+    bucket, _ = stored(by_late("quarantine", "string"))
+    assert places(bucket) == days(4, quarantined=5), "101 came late, the others are refused"
+    narrower = by_late("quarantine", "string", BUT_1_AND_2["string"])
+    before = dict(bucket.objects)
+    with pytest.raises(SourceError, match="leaves out 1 of its 5 records"):
+        replay(bucket, narrower, horizon=HORIZON)
+    assert bucket.objects == before
+    assert replay(bucket, narrower, horizon=HORIZON, leaves_out=True)[0] == (0, 4)
+    assert places(bucket) == days(4, quarantined=4)
+    (note,) = noted(bucket)
+    assert (note.left_out, note.horizon) == (1, HORIZON)
+    findings, comparison = verified(bucket)
+    assert (findings, comparison.compared) == ([], 5)
 
 
 def test_late_records_hold_no_partition() -> None:

@@ -9,12 +9,13 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from logpersister.report.duties import DutyReport
-from logpersister.report.facts import DataLoss, HeldPartition, LateRecords, LateTo
+from logpersister.report.facts import DataLoss, HeldPartition, LateRecords, LateTo, TypeCounts
 from logpersister.report.labels import OTHER, BoundedValues
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.metrics import MAX_KINDS, MAX_TOPICS, Metrics
 from logpersister.report.shadow import Both, Figures, ShadowReport
 from logpersister.report.telling import TellingReport
+from logpersister.report.types import MAX_TYPES
 from tests.unit.report.samples import IDENTITY, NOON, failed, partition, written
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "monitoring.md"
@@ -83,6 +84,24 @@ def test_kinds_from_executors_cannot_make_series_without_end(metrics: Metrics) -
     kinds = {sample.labels["kind"] for sample in family.samples}
     assert len(kinds) == MAX_KINDS + 1
     assert value(metrics, "range_failures_total", kind=OTHER) == 50
+
+
+def test_types_have_series_of_their_own_up_to_a_bound(metrics: Metrics) -> None:
+    both = {"order": TypeCounts(10, 500, 2, 0, 5_000), "noise": TypeCounts(dropped=4)}
+    metrics.range_written(replace(written("clicks"), types=both))
+    metrics.range_written(replace(written("clicks"), types={"order": TypeCounts(1, 5, newest=4_000)}))
+    of = {"topic": "clicks", "type": "order"}
+    assert value(metrics, "type_records_total", **of) == 11
+    assert value(metrics, "type_payload_bytes_total", **of) == 505
+    assert value(metrics, "type_quarantined_records_total", **of) == 2
+    assert value(metrics, "type_newest_event_timestamp_seconds", **of) == 5, "it never goes back"
+    assert value(metrics, "type_dropped_records_total", **of) is None
+    assert value(metrics, "type_dropped_records_total", topic="clicks", type="noise") == 4
+    for number in range(MAX_TYPES + 50):
+        metrics.range_written(replace(written(f"topic-{number}"), types={"order": TypeCounts(1)}))
+    family = next(one for one in metrics.registry.collect() if one.name == "logpersister_type_records")
+    assert len({(one.labels["topic"], one.labels["type"]) for one in family.samples}) == MAX_TYPES
+    assert value(metrics, "type_records_total", topic=OTHER, type=OTHER) == 52
 
 
 def test_only_a_shadow_has_series_of_a_comparison(metrics: Metrics) -> None:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -6,12 +7,13 @@ import pytest
 from logpersister.report import status
 from logpersister.report.document import rfc3339, status_document
 from logpersister.report.duties import DutyReport, FailingTopic
-from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RunningJob
+from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RunningJob, TypeCounts
 from logpersister.report.finish import FinishReport
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.shadow import Both, Difference, Figures, ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
 from logpersister.report.telling import RefusedFolder, TellingReport
+from logpersister.report.types import MAX_TYPES
 from tests.unit.report.samples import IDENTITY, NOON, Clock, failed, partition, partly_refused, written
 
 
@@ -215,15 +217,42 @@ def test_the_document_is_small_whatever_the_number_of_partitions(board: StatusBo
         board.range_failed(failed(one.topic, message=long))
         board.range_written(written(one.topic, objects=50))
         board.range_written(partly_refused(reason=long))
+    for number in range(1000):
+        counts = TypeCounts(10**15, 10**18, 10**15, 10**15, number * 10**9)
+        board.range_written(replace(written(many[number].topic), types={f"{number:0100}": counts}))
     board.running([job(partitions=500)] * 4)
     board.state(MemberState.RUNNING, long)
 
     document = status_document(board.snapshot())
-    assert len(json.dumps(document)) < 60_000
+    assert len(json.dumps(document)) < 100_000
+    assert document["types"]["count"] == MAX_TYPES + 1
     assert document["assignment"]["count"] == 20_000
     assert document["pendingIntents"]["count"] == 20_000
     assert document["heldPartitions"]["count"] == 20_000
     assert document["dataLoss"]["offsets"] == 10_000
+
+
+def test_types_are_told_by_age_and_by_quarantine(board: StatusBoard) -> None:
+    assert status_document(board.snapshot())["types"] is None
+    noon, hour = int(NOON.timestamp() * 1000), 3_600_000
+    board.range_written(
+        replace(written(), types={"order": TypeCounts(10, 500, 2, 0, noon), "noise": TypeCounts(dropped=5)})
+    )
+    board.range_written(replace(written(), types={"refund": TypeCounts(3, 30, 0, 0, noon - hour)}))
+    board.range_written(replace(written(), types={"order": TypeCounts(1, 5, 1, 0, noon - 2 * hour)}))
+    told = status_document(board.snapshot())["types"]
+    assert {name: told[name] for name in ("count", "records", "bytes", "quarantined", "dropped")} == {
+        "count": 3, "records": 14, "bytes": 535, "quarantined": 3, "dropped": 5
+    }  # fmt: skip
+    assert [(one["type"], one["newest"]) for one in told["stalest"]] == [
+        ("refund", "2026-11-21T11:00:00Z"),
+        ("order", "2026-11-21T12:00:00Z"),
+    ]
+    assert told["mostQuarantined"] == [
+        {"topic": "clicks", "type": "order", "records": 11, "bytes": 505, "quarantined": 3, "dropped": 0,
+         "newest": "2026-11-21T12:00:00Z"}
+    ]  # fmt: skip
+    assert told["newest"] == {"clicks": {"order": "2026-11-21T12:00:00Z", "refund": "2026-11-21T11:00:00Z"}}
 
 
 def test_a_snapshot_does_not_change_afterwards(board: StatusBoard) -> None:

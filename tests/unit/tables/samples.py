@@ -7,9 +7,9 @@ from typing import Any
 from pyiceberg.catalog import Catalog, load_catalog
 
 from logpersister.manifest import LogPersister, parse
-from logpersister.manifest.table_binding import TableBinding
 from logpersister.ranges import Range, TopicPartition
-from logpersister.storage.receipts import Receipt, TableFile
+from logpersister.storage.receipts import NO_TYPE, TableFile
+from logpersister.tables.appends import Portion
 from logpersister.tables.catalog import IcebergTable
 from logpersister.tables.columns import TableColumns, table_columns
 
@@ -25,7 +25,9 @@ FIELDS: list[dict[str, Any]] = [
 BY_DAY = [{"date": {"granularity": "day"}}]
 
 
-def manifest(fields: Sequence[dict[str, Any]] = FIELDS, *, table: dict[str, Any] | None = None) -> LogPersister:
+def manifest(
+    fields: Sequence[dict[str, Any]] = FIELDS, *, table: dict[str, Any] | None = None, **spec: Any
+) -> LogPersister:
     named = {"format": "iceberg", "name": "lake.{topic}", "catalog": {"type": "sql", "uri": "sqlite:///none"}}
     return parse(
         {
@@ -39,9 +41,15 @@ def manifest(fields: Sequence[dict[str, Any]] = FIELDS, *, table: dict[str, Any]
                 "schema": {"fields": list(fields)},
                 "output": {"format": "parquet", "parquet": {"kafkaColumns": ["offset"]}, "partitionBy": BY_DAY},
                 "table": named | (table or {}),
+                **spec,
             },
         }
     )
+
+
+def manifest_of_types(*entries: dict[str, Any]) -> LogPersister:
+    """Return the manifest of a topic whose types have tables."""
+    return manifest(table={"name": "lake.{topic}_{type}"}, types={"header": "type", "entries": list(entries)})
 
 
 def columns(fields: Sequence[dict[str, Any]] = FIELDS) -> TableColumns:
@@ -52,18 +60,21 @@ def catalog_in(folder: Path) -> Catalog:
     return load_catalog("t", type="sql", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}/warehouse")
 
 
-def table_in(catalog: Catalog, *, topic: str = "clicks", group: str = GROUP, **table: Any) -> IcebergTable:
+def table_in(
+    catalog: Catalog, *, topic: str = "clicks", group: str = GROUP, type_: str = NO_TYPE, **table: Any
+) -> IcebergTable:
     spec = manifest(table=table).spec.table
     assert spec is not None
-    return IcebergTable(catalog, spec, topic, 1, group, "logs")
+    return IcebergTable(catalog, spec, topic, 1, group, "logs", type_)
 
 
-def receipt(start: int, end: int, binding: TableBinding | str = "uuid", partition: int = 0, **other: Any) -> Receipt:
-    """Return a receipt with one file of as many rows."""
-    uuid, spec = (binding, 0) if isinstance(binding, str) else (binding.uuid, binding.spec_id)
+def table_file(start: int, end: int, partition: int = 0) -> TableFile:
     key = f"clicks/dt=2026-11-21/1_{partition}_{start:020d}.parquet"
     columns = {"1": {"size": 10, "values": end - start, "nulls": 0, "lower": "AAAAAA==", "upper": "AAAAAA=="}}
-    file = TableFile(key, 1000, end - start, ("2026-11-21",), columns, (4,))
-    fields: dict[str, Any] = {"topic_id": TOPIC_ID, "generation": 1, "revision": "abc", "table": uuid, "schema_id": 0}
-    range_ = Range(TopicPartition("clicks", partition), start, end)
-    return Receipt(range_, **(fields | {"spec_id": spec, "files": (file,)} | other))
+    return TableFile(key, 1000, end - start, ("2026-11-21",), columns, (4,))
+
+
+def portion(start: int, end: int, partition: int = 0, *, rows: bool = True, **other: Any) -> Portion:
+    """Return what a receipt has for a table; `rows`: whether it has any."""
+    fields: dict[str, Any] = {"topic_id": TOPIC_ID, "generation": 1, "table": "uuid" if rows else None}
+    return Portion(Range(TopicPartition("clicks", partition), start, end), **(fields | other))

@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 from logpersister.ranges import Range, TopicPartition
-from logpersister.storage.receipts import Receipt
-from logpersister.tables.appends import Appends, CommittedPosition, appends
-from logpersister.tables.errors import TableError
+from logpersister.tables.appends import Appends, CommittedPosition, Portion, appends
 from logpersister.tables.offsets import Held, Numbering, TableView
-from tests.unit.tables.samples import TOPIC_ID, receipt
+from tests.unit.tables.samples import TOPIC_ID, portion
 
 CLICKS = Numbering(1, TOPIC_ID)
 VIEW = TableView("lake.clicks", "uuid", 0, (), None, None)
@@ -20,9 +18,16 @@ def at(offset: int, generation: int = 1, topic_id: str = TOPIC_ID) -> dict[int, 
     return {0: CommittedPosition(offset, generation, topic_id)}
 
 
-def decided(*receipts: Receipt, held: Held | None = None, **other: Any) -> Appends:
+def decided(*portions: Portion, held: Held | None = None, **other: Any) -> Appends:
     arguments: dict[str, Any] = {"view": VIEW, "held": held or {}, "committed": at(100)} | other
-    return appends(receipts=receipts, **arguments)
+    return appends(portions=portions, **arguments)
+
+
+BOTH = {number: CommittedPosition(100, 1, TOPIC_ID) for number in (0, 1)}
+
+
+def told(found: Appends) -> str:
+    return str(found.told("lake.clicks"))
 
 
 def starts(found: Appends) -> list[int]:
@@ -34,59 +39,73 @@ def reasons(found: Appends) -> list[str]:
 
 
 def test_what_is_committed_goes_in_order() -> None:
-    found = decided(receipt(5, 9), receipt(0, 5), receipt(9, 20), committed=at(9))
+    found = decided(portion(5, 9), portion(0, 5), portion(9, 20), committed=at(9))
     assert (starts(found), found.held, reasons(found)) == ([0, 5], {CLICKS: {0: 9}}, [])
 
 
 def test_what_the_table_has_is_done() -> None:
-    found = decided(receipt(0, 5), receipt(5, 9), held={CLICKS: {0: 5}})
-    assert (starts(found), [name.start for name in found.done]) == ([5], [0])
+    found = decided(portion(0, 5), portion(5, 9), held={CLICKS: {0: 5}})
+    assert (starts(found), found.held) == ([5], {CLICKS: {0: 9}})
+    assert not decided(portion(0, 5), held={CLICKS: {0: 5}}).moved
+
+
+def test_ranges_without_rows_are_passed_over_with_those_that_have_some() -> None:
+    """Of a sparse type: what is before its rows and behind them goes in one snapshot, if each has its receipt."""
+    none = [portion(start, end, rows=False) for start, end in ((0, 5), (5, 9), (12, 20), (20, 30))]
+    found = decided(*none, portion(9, 12), held={CLICKS: {0: 0}}, committed=at(20))
+    assert (starts(found), found.held, found.moved) == ([9], {CLICKS: {0: 20}}, True)
+    found = decided(*none, committed=at(9))
+    assert (starts(found), found.held, found.moved) == ([], {CLICKS: {0: 9}}, True)
+    found = decided(none[0], portion(9, 12), held={CLICKS: {0: 0}})
+    assert (starts(found), found.held, reasons(found)) == ([], {CLICKS: {0: 5}}, ["gap"]), "one in between is missing"
+    elsewhere = replace(VIEW, uuid="other")
+    assert decided(none[0], view=elsewhere).moved, "it has no file of any table"
 
 
 def test_it_begins_where_its_first_receipt_does() -> None:
-    assert decided(receipt(50, 60)).held == {CLICKS: {0: 60}}
+    assert decided(portion(50, 60)).held == {CLICKS: {0: 60}}
 
 
 def test_a_hole_stops_its_partition_and_no_other() -> None:
     found = decided(
-        *(receipt(5, 9), receipt(12, 15), receipt(15, 17), receipt(0, 3, partition=1)),
+        *(portion(5, 9), portion(12, 15), portion(15, 17), portion(0, 3, partition=1)),
         held={CLICKS: {0: 5}},
         committed=at(100) | {1: CommittedPosition(3, 1, TOPIC_ID)},
     )
     assert [(one.range.partition.partition, one.range.start) for one in found.take] == [(0, 5), (1, 0)]
     assert reasons(found) == ["gap"]
-    with pytest.raises(TableError, match=r"partition 0: the table has all rows before offset 9, .* at 12"):
-        found.raise_stops("lake.clicks")
+    assert told(found).startswith("table lake.clicks, partition 0: the table has all rows before offset 9, and the")
 
 
 def test_a_person_may_accept_a_hole() -> None:
     held: Held = {CLICKS: {0: 9}}
-    with pytest.raises(TableError, match=r"set its property logpersister\.accepted-gaps to 0:9-12"):
-        decided(receipt(12, 15), held=held).raise_stops("lake.clicks")
+    assert told(decided(portion(12, 15), held=held)).endswith("set its property logpersister.accepted-gaps to 0:9-12")
+    both = decided(portion(12, 15), portion(7, 9, partition=1), held={CLICKS: {0: 9, 1: 3}}, committed=BOTH)
+    assert told(both).endswith("accepted-gaps to 0:9-12,1:3-7 (and 1 more partitions)")
     accepting = replace(VIEW, gaps="3:0-7, 0:9-12")
-    assert starts(decided(receipt(12, 15), receipt(16, 17), held=held, view=accepting)) == [12]
-    assert reasons(decided(receipt(13, 15), held=held, view=accepting)) == ["gap"]
+    assert starts(decided(portion(12, 15), portion(16, 17), held=held, view=accepting)) == [12]
+    assert reasons(decided(portion(13, 15), held=held, view=accepting)) == ["gap"]
 
 
 def test_recorded_losses_are_no_hole() -> None:
     lost = [Range(TopicPartition("clicks", 0), 10, 12), Range(TopicPartition("clicks", 0), 9, 10)]
-    found = decided(receipt(5, 9), receipt(12, 15), held={CLICKS: {0: 5}}, unstored=lost)
+    found = decided(portion(5, 9), portion(12, 15), held={CLICKS: {0: 5}}, unstored=lost)
     assert (starts(found), reasons(found)) == ([5, 12], [])
-    assert reasons(decided(receipt(12, 15), held={CLICKS: {0: 9}}, unstored=lost[:1])) == ["gap"]
+    assert reasons(decided(portion(12, 15), held={CLICKS: {0: 9}}, unstored=lost[:1])) == ["gap"]
     other = [Range(TopicPartition("clicks", 1), 9, 12)]
-    assert reasons(decided(receipt(12, 15), held={CLICKS: {0: 9}}, unstored=other)) == ["gap"]
+    assert reasons(decided(portion(12, 15), held={CLICKS: {0: 9}}, unstored=other)) == ["gap"]
     stored = [Range(TopicPartition("clicks", 0), 5, 12)]
-    assert starts(decided(receipt(5, 9), receipt(12, 15), held={CLICKS: {0: 5}}, unstored=stored)) == [5, 12]
+    assert starts(decided(portion(5, 9), portion(12, 15), held={CLICKS: {0: 5}}, unstored=stored)) == [5, 12]
 
 
 def test_a_skip_that_was_taken_back_in_part_is_no_overlap() -> None:
     skipped = [Range(TopicPartition("clicks", 0), 5, 20)]
-    found = decided(receipt(12, 15), receipt(15, 17), held={CLICKS: {0: 5}}, unstored=skipped)
+    found = decided(portion(12, 15), portion(15, 17), held={CLICKS: {0: 5}}, unstored=skipped)
     assert (starts(found), found.held, reasons(found)) == ([12, 15], {CLICKS: {0: 17}}, [])
 
 
 def test_rows_that_the_table_may_have_are_not_appended() -> None:
-    found = decided(receipt(3, 9), held={CLICKS: {0: 5}})
+    found = decided(portion(3, 9), held={CLICKS: {0: 5}})
     assert (starts(found), reasons(found)) == ([], ["overlap"])
 
 
@@ -96,25 +115,25 @@ def test_rows_that_the_table_may_have_are_not_appended() -> None:
     ids=["nothing", "less", "of another topic", "of a lower generation"],
 )
 def test_other_offsets_say_nothing(committed: dict[int, CommittedPosition]) -> None:
-    found = decided(receipt(0, 9), committed=committed)
-    assert (starts(found), found.done, reasons(found)) == ([], [], [])
+    found = decided(portion(0, 9), committed=committed)
+    assert (starts(found), found.moved, reasons(found)) == ([], False, [])
 
 
 def test_generations_are_counted_apart() -> None:
     """A stale offset of the lower one says nothing of a replay."""
-    replayed = receipt(0, 5, generation=2)
+    replayed = portion(0, 5, generation=2)
     held: Held = {CLICKS: {0: 9}}
     assert starts(decided(replayed, held=held, committed=at(9))) == []
-    found = decided(receipt(5, 9), replayed, receipt(9, 12), held=held, committed=at(12, generation=2))
+    found = decided(portion(5, 9), replayed, portion(9, 12), held=held, committed=at(12, generation=2))
     assert [(one.generation, one.range.start) for one in found.take] == [(1, 9), (2, 0)]
     assert found.held == {CLICKS: {0: 12}, Numbering(2, TOPIC_ID): {0: 5}}
 
 
 def test_receipts_are_of_the_table_and_its_partitions() -> None:
-    assert reasons(decided(replace(receipt(0, 5), table="before"))) == ["other-table"]
-    assert reasons(decided(replace(receipt(0, 5), spec_id=3))) == ["partition-spec"]
+    assert reasons(decided(replace(portion(0, 5), table="before"))) == ["other-table"]
+    assert reasons(decided(replace(portion(0, 5), spec_id=3))) == ["partition-spec"]
 
 
 def test_a_snapshot_is_bounded() -> None:
-    found = decided(*(receipt(n, n + 1) for n in range(9)), most=4)
+    found = decided(*(portion(n, n + 1) for n in range(9)), most=4)
     assert (starts(found), found.held) == ([0, 1, 2, 3], {CLICKS: {0: 4}})

@@ -12,11 +12,10 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import DayTransform
 from pyiceberg.types import LongType, NestedField, StringType, TimestamptzType
 
-from logpersister.storage.receipts import Receipt
 from logpersister.tables.catalog import IcebergTable
 from logpersister.tables.errors import TableError
 from logpersister.tables.offsets import ACCEPTED, Held, Numbering, held_by
-from tests.unit.tables.samples import GROUP, TOPIC_ID, catalog_in, columns, receipt, table_in
+from tests.unit.tables.samples import GROUP, TOPIC_ID, catalog_in, columns, table_file, table_in
 
 pytestmark = pytest.mark.slow
 CLICKS = Numbering(1, TOPIC_ID)
@@ -38,9 +37,8 @@ def held(end: int) -> Held:
     return {CLICKS: {0: end}}
 
 
-def append(table: IcebergTable, *receipts: Receipt) -> None:
-    files = [file for one in receipts for file in one.files]
-    table.load().append(files, held(receipts[-1].range.end))
+def append(table: IcebergTable, *ranges: tuple[int, int]) -> None:
+    table.load().append([table_file(*one) for one in ranges], held(ranges[-1][1]))
 
 
 def live(table: IcebergTable) -> Counter[str]:
@@ -93,9 +91,20 @@ def test_a_table_that_must_be_there_is_not_created(catalog: Catalog) -> None:
     assert not catalog.namespace_exists("lake")
 
 
-@pytest.mark.parametrize("other", [{"topic": "orders"}, {"group": "others"}])
-def test_a_table_is_of_one_topic_of_one_group(catalog: Catalog, other: dict[str, str]) -> None:
-    table_in(catalog, name="lake.clicks").ensure(columns())
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ({}, {"topic": "orders"}),
+        ({}, {"group": "others"}),
+        ({}, {"type_": "order"}),
+        ({"type_": "order"}, {}),
+        ({"type_": "order"}, {"type_": "refund"}),
+    ],
+)
+def test_a_table_is_of_one_topic_or_type_of_one_group(
+    catalog: Catalog, own: dict[str, str], other: dict[str, str]
+) -> None:
+    table_in(catalog, name="lake.clicks", **own).ensure(columns())
     with pytest.raises(TableError, match="name another one") as error:
         table_in(catalog, name="lake.clicks", **other).ensure(columns())
     assert reason(error) == "other-owner"
@@ -108,7 +117,7 @@ def test_a_table_of_somebody_else_is_taken_when_its_partitions_are_the_folders(c
         made.update_spec().add_identity("dt").commit()
     binding = table_in(catalog, create=False).ensure(columns())
     assert binding.partition == ("dt",)
-    append(table_in(catalog), receipt(0, 5, binding))
+    append(table_in(catalog), (0, 5))
     assert live(table_in(catalog)).total() == 1
 
 
@@ -134,11 +143,11 @@ def test_a_required_column_that_files_do_not_have_is_refused(catalog: Catalog) -
 
 def test_a_snapshot_says_what_the_table_holds(catalog: Catalog) -> None:
     table = table_in(catalog)
-    binding = table.ensure(columns())
+    table.ensure(columns())
     assert held_by(table.load().view) == {}
-    append(table, receipt(0, 5, binding), receipt(5, 9, binding))
+    append(table, (0, 5), (5, 9))
     assert held_by(table.load().view) == held(9)
-    assert live(table) == {f"s3://logs/{file.key}": 1 for one in (receipt(0, 5), receipt(5, 9)) for file in one.files}
+    assert live(table) == {f"s3://logs/{table_file(*one).key}": 1 for one in ((0, 5), (5, 9))}
     table.load().append([], held(12))
     assert held_by(table.load().view) == held(12), "ranges without rows move it, too"
     assert live(table).total() == 2
@@ -146,18 +155,18 @@ def test_a_snapshot_says_what_the_table_holds(catalog: Catalog) -> None:
 
 def test_who_comes_late_appends_nothing(catalog: Catalog) -> None:
     table = table_in(catalog)
-    binding = table.ensure(columns())
+    table.ensure(columns())
     first, second = table.load(), table.load()
-    first.append(receipt(0, 5, binding).files, held(5))
+    first.append([table_file(0, 5)], held(5))
     with pytest.raises(TableError) as error:
-        second.append(receipt(0, 5, binding).files, held(5))
+        second.append([table_file(0, 5)], held(5))
     assert reason(error) == "conflict"
     assert live(table).total() == 1
 
 
 def test_a_lost_answer_is_not_sent_again(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_in(catalog)
-    binding = table.ensure(columns())
+    table.ensure(columns())
     commit, sent = catalog.commit_table, []
 
     def loses_the_answer(*arguments: Any) -> None:
@@ -166,16 +175,16 @@ def test_a_lost_answer_is_not_sent_again(catalog: Catalog, monkeypatch: pytest.M
 
     monkeypatch.setattr(catalog, "commit_table", loses_the_answer)
     with pytest.raises(TableError, match="the connection broke") as error:
-        append(table, receipt(0, 5, binding))
+        append(table, (0, 5))
     assert (reason(error), len(sent)) == ("unavailable", 1)
     assert held_by(table.load().view) == held(5), "it had happened"
 
 
 def test_a_rollback_is_seen_and_asked_about(catalog: Catalog) -> None:
     table = table_in(catalog)
-    binding = table.ensure(columns())
-    append(table, receipt(0, 5, binding))
-    append(table, receipt(5, 9, binding))
+    table.ensure(columns())
+    append(table, (0, 5))
+    append(table, (5, 9))
     real = catalog.load_table(NAME)
     first, _ = (snapshot.snapshot_id for snapshot in real.snapshots())
     real.manage_snapshots().rollback_to_snapshot(first).commit()
@@ -186,16 +195,16 @@ def test_a_rollback_is_seen_and_asked_about(catalog: Catalog) -> None:
     with real.transaction() as change:
         change.set_properties({ACCEPTED: str(first)})
     assert held_by(table.load().view) == held(9), "the rows stay away, and nothing is appended twice"
-    append(table, receipt(9, 12, binding))
+    append(table, (9, 12))
     assert held_by(table.load().view) == held(12)
     assert live(table).total() == 2
 
 
 def test_the_whole_table_rolled_back_is_seen_and_rolling_forward_mends_it(catalog: Catalog) -> None:
     table = table_in(catalog)
-    binding = table.ensure(columns())
+    table.ensure(columns())
     catalog.load_table(NAME).append(_nothing(catalog))  # somebody else's first snapshot
-    append(table, receipt(0, 5, binding))
+    append(table, (0, 5))
     real = catalog.load_table(NAME)
     first, second = (snapshot.snapshot_id for snapshot in real.snapshots())
     real.manage_snapshots().rollback_to_snapshot(first).commit()
@@ -207,8 +216,8 @@ def test_the_whole_table_rolled_back_is_seen_and_rolling_forward_mends_it(catalo
 
 def test_snapshots_of_others_lie_over_ours(catalog: Catalog) -> None:
     table = table_in(catalog)
-    binding = table.ensure(columns())
-    append(table, receipt(0, 5, binding))
+    table.ensure(columns())
+    append(table, (0, 5))
     catalog.load_table(NAME).append(_nothing(catalog))
     assert held_by(table.load().view) == held(5)
 
@@ -229,12 +238,12 @@ def _nothing(catalog: Catalog) -> Any:
 
 def test_a_conflict_of_the_catalog_is_one_of_ours(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_in(catalog)
-    binding = table.ensure(columns())
+    table.ensure(columns())
 
     def refuses(*_: Any) -> None:
         raise CommitFailedException("somebody else")
 
     monkeypatch.setattr(catalog, "commit_table", refuses)
     with pytest.raises(TableError) as error:
-        append(table, receipt(0, 5, binding))
+        append(table, (0, 5))
     assert reason(error) == "conflict"

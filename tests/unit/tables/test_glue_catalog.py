@@ -12,7 +12,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.storage import StorageSpec
 from logpersister.tables.catalog import IcebergTable, open_catalog
 from logpersister.tables.offsets import Numbering, held_by
-from tests.unit.tables.samples import GROUP, TOPIC_ID, columns, manifest, receipt
+from tests.unit.tables.samples import GROUP, TOPIC_ID, columns, manifest, table_file
 
 pytestmark = pytest.mark.slow  # moto takes seconds to load
 
@@ -36,10 +36,10 @@ def test_rows_are_appended_by_the_version_that_was_read(secrets: Secrets, tmp_pa
     catalog.glue.meta.events.register(
         "before-call.glue.UpdateTable", lambda params, **_: sent.append(str(params["body"]))
     )
-    one, clicks = receipt(0, 5, binding), Numbering(1, TOPIC_ID)
+    file, clicks = table_file(0, 5), Numbering(1, TOPIC_ID)
     before = catalog.glue.get_table(DatabaseName="lake", Name="clicks")["Table"]["VersionId"]
-    table.load().append(one.files, {clicks: {0: 5}})
-    assert Counter(table.load().live_files()) == {(f"s3://logs/{one.files[0].key}", 5): 1}
+    table.load().append([file], {clicks: {0: 5}})
+    assert Counter(table.load().live_files()) == {(f"s3://logs/{file.key}", 5): 1}
     assert held_by(table.load().view) == {clicks: {0: 5}}
     assert [f'"VersionId": "{before}"' in one for one in sent] == [True]
     assert list(tmp_path.glob("lake.db/clicks/metadata/*.metadata.json")), "where the warehouse says"

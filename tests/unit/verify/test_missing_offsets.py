@@ -1,4 +1,6 @@
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -7,11 +9,17 @@ import pytest
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.ranges import Range
 from logpersister.records.schema import RECORDS
+from logpersister.storage.left_out import LeftOutRange
+from logpersister.storage.replays import Replay, Source
 from logpersister.verify.evidence import KafkaView, PartitionEvidence
 from logpersister.verify.findings import Finding, Kind
-from logpersister.verify.missing_offsets import explain
+from logpersister.verify.missing_offsets import LeavesOut, Rules, UnderAt, explain, leaves_out
+from logpersister.verify.replays import NotedReplay
 from logpersister.verify.tiling import examine
-from tests.unit.verify.samples import CLICKS, committed, evidence, stored_object
+from logpersister.verify.writing import Writing
+from tests.unit.formats.samples import Record, batch, with_headers
+from tests.unit.manifest.documents import accepted
+from tests.unit.verify.samples import CLICKS, ID, committed, evidence, stored_object
 
 SIDES = [stored_object(0, 100), stored_object(200, 300)]
 
@@ -78,7 +86,7 @@ def test_kafka_only_says_nothing_there() -> None:
 
 def test_silence_behind_records_that_are_left_out_is_still_told() -> None:
     examination = examine(evidence(SIDES, committed(300)))
-    findings = explain(examination, Log(120, silent_from=160), lambda batch: np.ones(batch.num_rows, np.bool_))
+    findings = explain(examination, Log(120, silent_from=160), Rules(lambda batch: np.ones(batch.num_rows, np.bool_)))
     assert [(one.kind, one.start, one.end) for one in findings] == [
         (Kind.LEFT_OUT, 100, 160),
         (Kind.UNEXPLAINED, 160, 200),
@@ -133,3 +141,129 @@ def test_records_before_the_first_object() -> None:
     (finding,) = explained(Log(0, 250), evidence(SIDES[1:], committed(300), from_earliest=True))
     assert (finding.kind, finding.start, finding.end) == (Kind.MISSING, 0, 200)
     assert "startFrom is earliest" in finding.message
+
+
+def noted(start: int, end: int, *, revision: str = "a", topic_id: str | None = ID) -> LeftOutRange:
+    return LeftOutRange(Range(CLICKS, start, end), topic_id, 1, revision, end - start)
+
+
+def by_offset(*left_out: int) -> LeavesOut:
+    return lambda batch: np.isin(batch.column("offset").to_numpy(), left_out)
+
+
+def left_out(log: Log, rules: Rules, *notes: LeftOutRange, log_start: int = 0) -> list[tuple[Kind, int, int]]:
+    kafka = KafkaView(ID, log_start, 1_000)
+    seen = evidence(SIDES, committed(300), left_out=notes, kafka=kafka)
+    return [(one.kind, one.start, one.end) for one in explain(examine(seen), log, rules)]
+
+
+def test_notes_of_what_is_left_out_are_believed_unless_their_revision_is_given() -> None:
+    """So a verification that is not deep reads none of the records, and what Kafka has deleted is explained, too."""
+    unreadable = Log(errors=dict.fromkeys(range(100, 200), RangeReadError("kafka", CLICKS, 100, "away")))
+    notes = (noted(100, 150), noted(150, 180), noted(180, 200, revision="b"))
+    for log_start in (0, 150, 1_000):
+        assert left_out(unreadable, Rules(), *notes, log_start=log_start) == [
+            (Kind.LEFT_OUT, 100, 180),
+            (Kind.LEFT_OUT, 180, 200),
+        ]
+
+
+def test_notes_are_checked_by_their_revision_and_the_rest_by_the_manifest() -> None:
+    """A filter that has changed since, or records that somebody has claimed to be left out."""
+    under: dict[str, LeavesOut] = {"a": by_offset(110, 120), "b": by_offset()}
+    rules = Rules(by_offset(160), under.get)
+    log = Log(110, 120, 160)
+    assert left_out(log, rules, noted(100, 150)) == [(Kind.LEFT_OUT, 100, 150), (Kind.LEFT_OUT, 150, 200)]
+    assert left_out(log, rules, noted(100, 150, revision="b")) == [(Kind.MISSING, 100, 150), (Kind.LEFT_OUT, 150, 200)]
+    assert left_out(log, rules, noted(100, 150), log_start=115) == [
+        (Kind.LEFT_OUT, 100, 115),
+        (Kind.LEFT_OUT, 115, 150),
+        (Kind.LEFT_OUT, 150, 200),
+    ]
+    assert left_out(log, Rules(), noted(100, 150)) == [(Kind.LEFT_OUT, 100, 150), (Kind.MISSING, 150, 200)]
+
+
+def test_notes_of_another_topic_explain_nothing_and_those_that_overlap_explain_once() -> None:
+    assert left_out(Log(110), Rules(), noted(100, 200, topic_id="older")) == [(Kind.MISSING, 100, 200)]
+    notes = (noted(50, 150), noted(100, 200, revision="b"))
+    assert left_out(Log(110), Rules(), *notes) == [(Kind.LEFT_OUT, 100, 150), (Kind.LEFT_OUT, 150, 200)]
+
+
+def by_writer(revision: str, horizon: int | None, *left_out: int) -> UnderAt:
+    """Return rules of one revision and horizon; it is asked for no others."""
+    return lambda *of: {(revision, horizon): by_offset(*left_out)}[of]
+
+
+def test_what_a_replay_has_left_out_of_quarantine_is_explained_by_its_note() -> None:
+    """Of its range nothing else was stored; a record that was not refused then should still be there."""
+    source = Source("clicks/_quarantine/1_0_x.parquet", Range(CLICKS, 100, 200), ID, 1, 110, 120, 2, "crc32:1", "old")
+    kept, gone = (NotedReplay("raw/x", Replay(source, "new", {}, left_out=count), {}, True) for count in (0, 2))
+    for replay, rules, expected in (
+        (gone, Rules(), Kind.LEFT_OUT),
+        (gone, Rules(of_replayed=by_writer("old", None, 110, 120)), Kind.LEFT_OUT),
+        (gone, Rules(of_replayed=by_writer("old", None, 110)), Kind.MISSING),
+        (kept, Rules(), Kind.MISSING),
+    ):
+        seen = evidence(SIDES, committed(300), replays=[replay])
+        assert [one.kind for one in explain(examine(seen), Log(110, 120), rules)] == [expected]
+
+
+def test_late_records_that_a_replay_leaves_out_are_found_by_the_horizon_that_had_put_them_there() -> None:
+    """That of the range for what a member has stored, that of the replay for what a replay has refused again."""
+    name = "clicks/_quarantine/1_0_00000000000000000100.parquet"
+    first = Replay(Source(name, Range(CLICKS, 100, 200), ID, 1, 110, 120, 2, "crc32:1", "old", 7), "new", horizon=9)
+    again = name.replace(".parquet", f".r{first.id}.parquet")
+    settled = replace(first, objects={again: 2})
+    second = Replay(replace(first.source, path=again, revision="new"), "newest", {}, left_out=2)
+    of_member = Replay(first.source, "new", {}, left_out=2)
+    for replays, rules in (
+        ([of_member], by_writer("old", 7, 110, 120)),
+        ([settled, second], by_writer("new", 9, 110, 120)),
+    ):
+        noted = [NotedReplay(f"raw/{one.source.path}", one, one.keys("raw"), True) for one in replays]
+        seen = evidence(SIDES, committed(300), replays=noted)
+        findings = explain(examine(seen), Log(110, 120), Rules(of_replayed=rules))
+        assert [one.kind for one in findings] == [Kind.LEFT_OUT]
+
+
+def test_which_records_a_revision_leaves_out() -> None:
+    shape: dict[str, Any] = {
+        "spec.parser": {"type": "json"},
+        "spec.schema": {"fields": [{"name": "n", "type": "int64"}], "hash": {"fields": ["s"], "secretName": "none"}},
+        "spec.keep": [{"field": "n", "atLeast": 2}, {"header": "env", "absent": True}],
+    }
+    shape["spec.schema"]["fields"].append({"name": "s", "type": "string"})
+    shape["spec.parser"]["quarantine"] = {"keepValue": True}
+    shape["spec.output"] = {"format": "parquet", "partitionBy": [{"field": "s", "prefix": "of="}]}
+    values = [b'{"n": 1}', b'{"n": 2}', b"{", b'{"n": 3}', None]
+    rows = [Record(offset, 0, None, value) for offset, value in enumerate(values)]
+    records = with_headers(batch(rows), [[], [], [], [(b"env", b"x")]])
+    writing = Writing.of(accepted(shape).spec, "", lambda _: None)  # the key of the hash is nowhere, and not needed
+    assert leaves_out(writing.judging)(records).tolist() == [True, False, False, True, True]
+    types = {"key": True, "entries": [{"names": ["a"], "action": "drop"}, {"names": ["b"]}]}
+    dropping = Writing.of(accepted({"spec.types": types}).spec, "", lambda _: None)
+    keys = with_headers(batch([Record(offset, 0, key, b"x") for offset, key in enumerate([b"a", b"b", b"c"])]))
+    assert leaves_out(dropping.judging)(keys).tolist() == [True, False, False]
+
+
+def test_which_records_a_revision_leaves_out_or_has_put_into_quarantine() -> None:
+    """Refused ones, and late ones by the horizon of their range: those that are left out are never late."""
+    shape: dict[str, Any] = {
+        "spec.parser": {"type": "json", "quarantine": {"format": "parquet"}},
+        "spec.schema": {"fields": [{"name": "n", "type": "int64"}]},
+        "spec.keep": [{"field": "n", "atLeast": 2}, {"header": "env", "absent": True}],
+        "spec.output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
+        "spec.finish": {"late": "quarantine"},
+    }
+    day = 86_400_000
+    values = [(0, b'{"n": 1}'), (0, b'{"n": 2}'), (day, b'{"n": 2}'), (day, b"{"), (day, b'{"n": 3}')]
+    rows = [Record(offset, timestamp, None, value) for offset, (timestamp, value) in enumerate(values)]
+    records = with_headers(batch(rows), [[], [], [], [], [(b"env", b"x")]])
+    for late, horizon, expected in (
+        ("quarantine", day, [True, True, False, True, True]),
+        ("quarantine", None, [True, False, False, True, True]),
+        ("folder", day, [True, False, False, True, True]),
+    ):
+        writing = Writing.of(accepted(shape | {"spec.finish": {"late": late}}).spec, "", lambda _: None)
+        judged = leaves_out(writing.layout_at(horizon), counts_refused=True)
+        assert judged(records).tolist() == expected

@@ -19,7 +19,17 @@ from logpersister.verify.tiling import examine
 from logpersister.verify.writing import Writing
 from tests.unit.formats.samples import Record, batch, with_headers
 from tests.unit.replay.bucket import GROUP, Bucket, KilledError, output_of, store_range
-from tests.unit.replay.samples import NO_PARSER, NUMBERS, RECORDS, TEXTS, TEXTS_OR_NONE, by_late, noted, replay
+from tests.unit.replay.samples import (
+    BUT_1_AND_2,
+    NO_PARSER,
+    NUMBERS,
+    RECORDS,
+    TEXTS,
+    TEXTS_OR_NONE,
+    by_late,
+    noted,
+    replay,
+)
 from tests.unit.verify.samples import committed, evidence
 
 Change = Callable[[Bucket], object]
@@ -43,7 +53,8 @@ class Reader:
 @cache
 def writings() -> dict[str, Writing]:
     late = [by_late(to, type_) for to in ("append", "folder", "quarantine") for type_ in ("int64", "string", None)]
-    every = (NUMBERS, TEXTS, TEXTS_OR_NONE, NO_PARSER, *late)
+    keeping = [by_late(to, type_, BUT_1_AND_2[type_]) for to in ("folder", "quarantine") for type_ in BUT_1_AND_2]
+    every = (NUMBERS, TEXTS, TEXTS_OR_NONE, NO_PARSER, *late, *keeping)
     return {output_of(one).revision: Writing.of(one.spec, "", lambda _: None) for one in every}
 
 

@@ -60,6 +60,7 @@ def uploads(observed: ObservedState) -> crd.Uploads | None:
         objects=stored.objects,
         bytes=stored.bytes,
         records=stored.records,
+        dropped=stored.dropped or None,
         late=stored.late or None,
         last=max(times, default=None),
         failures=stored.failures,
@@ -113,6 +114,7 @@ def summary(
     stored: crd.Uploads | None,
     verdicts: Iterable[Verdict],
     words: str = "",
+    stalest_type: str | None = None,
 ) -> crd.Summary:
     """Return the texts of ``kubectl get``; ``words`` say what a rollout does."""
     states = {verdict.aspect.value: verdict for verdict in verdicts}
@@ -122,6 +124,7 @@ def summary(
         lag_age=UNKNOWN if known is None else duration(known.seconds),
         uploaded=None if stored is None else _size(stored.bytes),
         state=_state(states, words),
+        stalest_type=stalest_type,
     )
 
 

@@ -126,9 +126,10 @@ def stable_storage(own: StorageSpec, stable: StorageSpec) -> StorageSpec:
 
 
 def remark_on(resource: LogPersister, stable: LogPersister) -> str:
-    """Return what has to be said with each difference: that both do not read the same."""
+    """Return what has to be said with each difference: that both do not read or keep the same."""
     ours, theirs = resource.spec.kafka.isolation_level, stable.spec.kafka.isolation_level
-    return "" if ours == theirs else f" (isolationLevel is {theirs} there, {ours} here)"
+    told = "" if ours == theirs else f" (isolationLevel is {theirs} there, {ours} here)"
+    return told if _kept(resource.spec) == _kept(stable.spec) else f"{told} (both leave out other records)"
 
 
 def seconds_between(resource: LogPersister) -> float:
@@ -140,6 +141,13 @@ def _layout(spec: Spec) -> object:
     """Return all that the partition path of a record depends on, except for the record."""
     of_topics = [(one.topics, one.topic_pattern) for one in spec.overrides]
     return of_topics, [(one.output.partition_by, one.parser, one.row_schema, one.types) for one in spec.variants()]
+
+
+def _kept(spec: Spec) -> object:
+    """Return by what records are left out."""
+    rules = [() if one.types is None else one.types.rules for one in spec.variants()]
+    of_types = [[(rule.action == "drop", rule.keep) for rule in some] for some in rules]
+    return [one.keep for one in spec.variants()], of_types
 
 
 def _compared_group(

@@ -82,6 +82,14 @@ def test_manifests_that_read_differently_are_told_with_each_difference(level: st
     assert bool(remark_on(accepted({"spec.kafka.isolationLevel": level}), accepted({}))) == bool(remark)
 
 
+def test_manifests_that_leave_out_other_records_are_told_with_each_difference() -> None:
+    some, others = ({"spec.keep": [{"header": "env", "in": [name]}]} for name in ("prod", "test"))
+    types = {"spec.types": {"header": "a", "entries": [{"names": ["b"], "action": "drop"}]}}
+    assert remark_on(accepted(some), accepted(some)) == ""
+    for one, other in ((some, {}), (some, others), (types, {})):
+        assert remark_on(accepted(one), accepted(other)) == " (both leave out other records)"
+
+
 def test_it_looks_as_often_as_the_member_within_bounds() -> None:
     assert seconds_between(accepted({"spec.cycleInterval": "7s"})) == 7.0
     assert seconds_between(accepted({"spec.cycleInterval": "100ms"})) == 1.0

@@ -1,0 +1,72 @@
+"""Folders by time of topics whose types have folders of their own: below the folder of each type, as its entry says.
+
+All of them are over at instants, so whoever knows up to which instant a topic is stored knows it of all types.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from logpersister.manifest.spec import Spec
+from logpersister.records.record_times import RecordTimes
+from logpersister.records.time_folders import TimeFolder, TimeFolders, digest_of, time_folders
+from logpersister.records.type_names import TypeNames
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFolders:
+    """What `records.time_folders.TimeFolders` is for a topic without types."""
+
+    names: TypeNames
+    layouts: Sequence[TimeFolders | None]
+    """By rule; None: its types have no folders by time."""
+    times: RecordTimes
+    """By which all of them name their folders, if they agree."""
+    _stored: Sequence[TimeFolders] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_stored", [one for one in self.layouts if one is not None])
+
+    @property
+    def field(self) -> tuple[str, ...]:
+        """Whose time it is; empty: the record's."""
+        return (self.times.name,) if self.times.name else ()
+
+    @property
+    def field_digest(self) -> str:
+        """What stands for the field, in few characters."""
+        return digest_of(self.times.name)
+
+    def of_type(self, segment: str) -> TimeFolders | None:
+        """Return what is in a folder below that of the topic; None: it is no folder of a type, or has none by time."""
+        rule = self.names.rule_at(segment)
+        return None if rule is None else self.layouts[rule]
+
+    def folder_of(self, path: str) -> TimeFolder | None:
+        """Return the folder that a partition path stands for; None: none by time."""
+        segment, _, inner = path.partition("/")
+        layout = self.of_type(segment)
+        found = None if layout is None else layout.folder_of(inner)
+        return None if found is None else TimeFolder(found.end, f"{segment}/{found.path}")
+
+    def last_end(self, instant: int) -> int:
+        """Return when the last folder of any type was over of those that are over at an instant."""
+        return max(layout.last_end(instant) for layout in self._stored)
+
+
+AnyFolders = TimeFolders | TypeFolders
+
+
+def folders_by_time(spec: Spec) -> AnyFolders | None:
+    """Return the folders by time of a spec, its overrides aside; None: it has none."""
+    if spec.types is None:
+        return time_folders(spec.output.partition_by)
+    rules = zip(spec.types.rules, spec.of_types(), strict=True)
+    layouts = [time_folders(one.output.partition_by) if rule.action == "store" else None for rule, one in rules]
+    times = {
+        RecordTimes.of(one.output.partition_by, spec.types)
+        for one, layout in zip(spec.of_types(), layouts, strict=True)
+        if layout is not None
+    }
+    if not times:
+        return None
+    return TypeFolders(TypeNames(spec.types), layouts, times.pop() if len(times) == 1 else RecordTimes())

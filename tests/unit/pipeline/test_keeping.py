@@ -1,0 +1,191 @@
+"""Ranges of which records are left out: the objects, the count, and the note of a range of which nothing stays."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.formats.registry import format_of
+from logpersister.manifest.spec import Spec
+from logpersister.pipeline.left_out import LeftOutNotes
+from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
+from logpersister.pipeline.room import Room
+from logpersister.pipeline.task import Task, TaskResources
+from logpersister.pipeline.work import RangeOutcome
+from logpersister.ranges import Range
+from logpersister.records.typed import layout_for
+from logpersister.storage.errors import StorageError
+from logpersister.storage.left_out import LeftOutRange, list_left_out
+from tests.examples import examples
+from tests.unit.formats.samples import Record, batch, cut
+from tests.unit.manifest.conditions import on
+from tests.unit.pipeline.fakes import CLICKS, FakeBucket, FakeReader, work
+from tests.unit.replay.bucket import Bucket
+
+FIELDS = [{"name": "country", "type": "string"}, {"name": "n", "type": "int64"}]
+KEEP = [on("country", **{"in": ["DE", "FR"]}), on("n", atLeast=3, orAbsent=True)]
+
+
+def spec_of(keep: Sequence[dict[str, Any]] = KEEP) -> Spec:
+    return Spec.model_validate(
+        {
+            "kafka": {"bootstrapServers": "a:9092", "topics": ["clicks"]},
+            "storage": {"bucket": "logs"},
+            "parser": {"type": "json"},
+            "schema": {"fields": FIELDS},
+            "output": {
+                "format": "parquet",
+                "parquet": {"kafkaColumns": ["offset"]},
+                "partitionBy": [{"field": "country", "prefix": "of="}],
+            },
+            "keep": list(keep),
+        }
+    )
+
+
+def writer_of(spec: Spec, room: Room, bucket: FakeBucket, hold_above: int | None = None) -> RangeWriter:
+    layout, file_format = layout_for(spec, lambda _: None), format_of(spec)
+    return RangeWriter(work(0, 10_000), layout, file_format, bucket.open_upload, room, hold_above)
+
+
+def written(batches: Sequence[pa.RecordBatch], room: Room) -> tuple[FakeBucket, RangeWriter]:
+    bucket = FakeBucket()
+    writer = writer_of(spec_of(), room, bucket)
+    while True:
+        for one in batches:
+            writer.write(one)
+        if not writer.end_pass():
+            return bucket, writer
+
+
+DOCUMENTS = st.fixed_dictionaries(
+    {}, optional={"country": st.sampled_from([None, "DE", "FR", "US"]), "n": st.sampled_from([None, 1, 3, "no number"])}
+)
+
+
+@pytest.mark.slow
+@examples(60)
+@given(
+    st.lists(st.none() | DOCUMENTS, min_size=1, max_size=60),
+    st.lists(st.integers(0, 60), max_size=5),
+    st.integers(400, 20_000),
+)
+def test_objects_and_counts_depend_on_the_records_only(
+    documents: list[dict[str, Any] | None], cuts: list[int], total: int
+) -> None:
+    values = [None if one is None else json.dumps(one).encode() for one in documents]
+    whole = batch([Record(offset, 0, b"k", value) for offset, value in enumerate(values)])
+    at_once, one = written([whole], Room(10**9, 10**9))
+    in_pieces, other = written(cut(whole, cuts), Room(total, total // 3))
+    assert (at_once.objects, at_once.facts) == (in_pieces.objects, in_pieces.facts)
+    expected = [_place(document) for document in documents]
+    found = {key.rpartition("/")[0]: int(facts["records"]) for key, facts in at_once.facts.items()}
+    assert found == {path: expected.count(path) for path in expected if path is not None}
+    assert one.dropped == other.dropped == expected.count(None)
+    assert one.is_left_out == other.is_left_out == (set(expected) == {None})
+
+
+def _place(document: dict[str, Any] | None) -> str | None:
+    """Return the folder of a record, by plain Python; None: it is left out."""
+    if document is None:
+        return None  # a tombstone has no country
+    n = document.get("n")
+    if isinstance(n, str):
+        return "_quarantine"
+    is_kept = document.get("country") in ("DE", "FR") and (n is None or n >= 3)
+    return f"of={document['country']}" if is_kept else None
+
+
+def test_the_limit_of_quarantine_is_a_share_of_all_records() -> None:
+    """Also of those that are left out, so that conditions do not change it."""
+    values = [b'{"country": "US"}'] * 6 + [b"{"] * 4
+    records = batch([Record(offset, 0, b"k", value) for offset, value in enumerate(values)])
+    for limit, holds in ((40, False), (39, True)):
+        writer = writer_of(spec_of(), Room(10**9, 10**9), FakeBucket(), limit)
+        writer.write(records)
+        if holds:
+            with pytest.raises(TooManyRefusedError, match="refuses 4 of the 10 records"):
+                writer.end_pass()
+        else:
+            assert not writer.end_pass()
+
+
+NOTES = LeftOutNotes(Bucket().store, "backup", "abcdef123456")
+
+
+def outcomes(
+    bucket: Bucket, uploads: FakeBucket, keep: Sequence[dict[str, Any]], *ranges: tuple[int, int], **more: Any
+) -> list[RangeOutcome]:
+    """Execute ranges whose values are their offsets, as text; every tenth is a tombstone."""
+    spec = spec_of().model_copy(update={"output": spec_of().output.model_copy(update={"partition_by": ()})})
+    regex = {"type": "regex", "regex": {"pattern": "(?P<n>[0-9]+)"}}
+    fields = {"fields": [{"name": "n", "type": "int64"}]}
+    found = Spec.model_validate(
+        {**spec.model_dump(by_alias=True, exclude_none=True), "parser": regex, "schema": fields, "keep": list(keep)}
+    )
+    layout, file_format = layout_for(found, lambda _: None), format_of(found)
+    notes = replace(NOTES, store=bucket.store)
+    room = Room(10**9, 10**9)
+    resources = TaskResources(
+        FakeReader(),
+        layout,
+        file_format,
+        uploads.open_upload,
+        room,
+        leave_note=notes.leave,
+        **more,
+    )
+    return list(Task([work(*one) for one in ranges], resources).outcomes())
+
+
+def test_a_range_of_which_nothing_is_stored_leaves_a_note() -> None:
+    bucket, uploads = Bucket(), FakeBucket()
+    found = outcomes(bucket, uploads, [on("n", atLeast=15)], (0, 10), (10, 20), (20, 30))
+    assert {one.range.start: (one.dropped, one.records, one.error) for one in found} == {
+        0: (10, 0, None), 10: (6, 4, None), 20: (1, 9, None)
+    }  # fmt: skip
+    assert sorted(uploads.objects) == ["/10", "/20"]
+    (key,) = bucket.objects
+    assert key == "raw/_logpersister/backup/left-out/clicks/1_0_00000000000000000000.json"
+    assert list(list_left_out(bucket.store, "backup", "clicks")) == [
+        LeftOutRange(Range(CLICKS, 0, 10), "id", 1, "abcdef123456", 10)
+    ]
+
+
+def test_a_range_of_which_nothing_is_stored_has_a_receipt_for_its_table_too() -> None:
+    bucket, receipts = Bucket(), list[int]()
+    outcomes(
+        bucket, FakeBucket(), [on("n", atLeast=15)], (0, 10), (20, 30),
+        leave_receipt=lambda writer: receipts.append(writer.work.range.start),
+    )  # fmt: skip
+    assert (sorted(receipts), len(bucket.objects)) == ([0, 20], 1)
+
+
+def test_without_its_note_a_range_does_not_count_as_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    bucket = Bucket()
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise StorageError("throttled", "SlowDown")
+
+    monkeypatch.setattr(bucket, "put_json", refuse)
+    first, other = outcomes(bucket, FakeBucket(), [on("n", atLeast=15)], (0, 10), (20, 30))
+    errors = {one.range.start: None if one.error is None else one.error.kind for one in (first, other)}
+    assert errors == {0: "throttled", 20: None}
+
+
+def test_a_later_execution_that_knows_less_leaves_the_note_as_it_is() -> None:
+    bucket = Bucket()
+    outcomes(bucket, FakeBucket(), [on("n", atLeast=100)], (0, 10))
+    before = dict(bucket.objects)
+    spec, partly = spec_of([]), work(0, 10, read_from=5)
+    writer = RangeWriter(
+        partly, layout_for(spec, lambda _: None), format_of(spec), FakeBucket().open_upload, Room(1, 1)
+    )
+    writer.dropped = 5
+    replace(NOTES, store=bucket.store).leave(writer)
+    assert bucket.objects == before

@@ -1,0 +1,139 @@
+"""Replays under a manifest that leaves out records of quarantine: only if a person says so, and then for good."""
+
+import contextlib
+import io
+import json
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from logpersister.manifest import LogPersister
+from logpersister.replay.execution import Judgement
+from logpersister.replay.source import SourceError
+from logpersister.storage.replays import get_replay
+from tests.unit.formats.samples import Record
+from tests.unit.manifest.documents import accepted
+from tests.unit.replay.bucket import GROUP, Bucket, KilledError, replayer, store_range
+from tests.unit.replay.samples import NO_TEXTS, NOTHING, NUMBERS, RECORDS, TEXTS, TEXTS_BUT_4, noted, replay
+
+
+@pytest.fixture
+def bucket() -> Bucket:
+    bucket = Bucket()
+    store_range(bucket, NUMBERS, RECORDS)
+    return bucket
+
+
+def offsets(bucket: Bucket) -> dict[str, list[int]]:
+    """Return the first offset of each object of rows, and all of those in quarantine, by folder."""
+    found: dict[str, list[int]] = {}
+    for name, listed in bucket.inventory("clicks"):
+        rows = pq.read_table(io.BytesIO(bucket.objects[listed.key][0]))
+        facts = bucket.facts(listed.key)
+        assert facts is not None
+        some: list[Any] = rows["kafka_offset"].to_pylist() if name.path == "_quarantine" else [facts.first]
+        found.setdefault(name.path, []).extend(some)
+    return found
+
+
+STORED = {"dt=1970-01-01": [100], "dt=1970-01-04": [103]}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "judgement", "stored"),
+    [
+        (TEXTS_BUT_4, Judgement(4, 1, 1), {"dt=1970-01-02": [101], "_quarantine": [102, 105]}),
+        (NO_TEXTS, Judgement(4, 1, 2), {"dt=1970-01-06": [105], "_quarantine": [102]}),
+        (NOTHING, Judgement(4, 0, 3), {"_quarantine": [102]}),
+    ],
+    ids=["some", "others", "all"],
+)
+def test_left_out_are_deleted_by_consent_only(
+    bucket: Bucket, manifest: LogPersister, judgement: Judgement, stored: dict[str, list[int]]
+) -> None:
+    ((key, name),) = bucket.quarantined()
+    before = dict(bucket.objects)
+    with pytest.raises(SourceError, match=rf"leaves out {judgement.left_out} of its 4 records, which a replay would"):
+        replayer(bucket, manifest).replay(key, name)
+    assert replayer(bucket, manifest).judge(key, name) == judgement
+    assert bucket.objects == before
+    assert replayer(bucket, manifest, leaves_out=True).replay(key, name).judgement == judgement
+    assert offsets(bucket) == STORED | stored
+    note = get_replay(bucket.store, GROUP, key)
+    assert note is not None
+    assert (note.left_out, note.settled) == (judgement.left_out, True)
+    assert replay(bucket, manifest, leaves_out=True) == [(0, len(stored["_quarantine"]))], "nothing more is good"
+
+
+def test_of_a_range_nothing_may_stay() -> None:
+    bucket = Bucket()
+    store_range(bucket, NUMBERS, [Record(101, 0, b"k", b'{"id": "2"}'), Record(104, 0, b"k", b'{"id": "4"}')])
+    assert replay(bucket, NOTHING, leaves_out=True) == [(0, 0)]
+    assert offsets(bucket) == {}
+    (note,) = noted(bucket)
+    assert (note.objects, note.left_out) == ({}, 2)
+
+
+@pytest.mark.slow
+def test_a_death_at_any_request(bucket: Bucket) -> None:
+    """Whoever goes on needs no consent of his own, and finishes what was begun under the manifest of then."""
+    initial = dict(bucket.objects)
+    replay(bucket, TEXTS_BUT_4, leaves_out=True)
+    expected = dict(bucket.objects)
+    for number in range(1, bucket.requests + 1):
+        for is_done in (False, True):
+            dying = Bucket(dict(initial), dies_at=(number, is_done))
+            with contextlib.suppress(KilledError):
+                replay(dying, TEXTS_BUT_4, leaves_out=True)
+            dying.dies_at = None
+            assert {102, 105} <= set(offsets(dying)["_quarantine"])
+            if any("/replays/" in key for key in dying.objects):
+                under_another = Bucket(dict(dying.objects))
+                replay(under_another, TEXTS, TEXTS_BUT_4)
+                assert {key: content for key, content in under_another.objects.items() if key in expected} == expected
+            else:
+                assert 104 in offsets(dying)["_quarantine"]
+            replay(dying, TEXTS_BUT_4, leaves_out=True)
+            assert dying.objects == expected
+
+
+def test_nothing_is_deleted_where_more_would_be_left_out_than_was_noted(bucket: Bucket) -> None:
+    """Somebody has changed the note, or another build judges otherwise."""
+    ((key, name),) = bucket.quarantined()
+    replay(bucket, TEXTS_BUT_4, leaves_out=True)
+    (noted_at,) = (one for one in bucket.objects if "/replays/" in one)
+    note = json.loads(bucket.objects[noted_at][0])
+    store_range(bucket, NUMBERS, RECORDS)
+    bucket.objects[noted_at] = json.dumps(note | {"objects": None, "leftOut": 0}).encode(), {}
+    with pytest.raises(SourceError, match="3 of 4 of its records were written: a bug"):
+        replayer(bucket, TEXTS_BUT_4, leaves_out=True).replay(key, name)
+    assert key in bucket.objects
+
+
+WITH_ALL = accepted({"spec.parser": {"type": "json", "quarantine": {"format": "parquet"}}})
+"""Keeps headers in quarantine, too."""
+
+
+def test_types_that_are_dropped_now_are_left_out_like_others() -> None:
+    bucket = Bucket()
+    store_range(bucket, WITH_ALL, [Record(101, 0, b"a", b"{"), Record(102, 0, b"b", b"["), Record(103, 0, b"c", b"")])
+    entries = [{"names": ["a"], "output": {"format": "jsonl"}}, {"names": ["b"], "action": "drop"}]
+    types = accepted({"spec.types": {"key": True, "entries": entries}})
+    with pytest.raises(SourceError, match=r"spec\.keep or spec\.types leaves out 1 of its 3 records"):
+        replay(bucket, types)
+    assert replay(bucket, types, leaves_out=True) == [(1, 1)]
+
+
+def test_conditions_on_headers_need_headers() -> None:
+    bucket = Bucket()
+    store_range(bucket, NUMBERS, RECORDS)
+    keep = [{"header": "trace", "in": ["1"]}]
+    output = {"format": "jsonl", "jsonl": {"kafkaColumns": ["offset"]}}
+    by_header = accepted({"spec.output": output, "spec.keep": keep})
+    with pytest.raises(SourceError, match=r"it has no headers, and spec\.keep has conditions on them"):
+        replay(bucket, by_header)
+    bucket = Bucket()
+    store_range(bucket, WITH_ALL, [Record(101, 0, None, b"{"), Record(102, 0, None, b"[")], with_trace=1)
+    assert replay(bucket, by_header, leaves_out=True) == [(1, 0)], "only the first record has the header"
+    assert noted(bucket)[0].left_out == 1

@@ -1,0 +1,266 @@
+"""Rows of a table beside records of Kafka: each record is one live row, wherever it is; by pyiceberg's own catalog."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.expressions.parser import parse
+from pyiceberg.table import Table
+
+from logpersister.manifest.spec import Spec
+from logpersister.ranges import Range, TopicPartition
+from logpersister.tables.columns import table_columns
+from logpersister.tables.live_rows import LiveRows
+from logpersister.verify import table_rows
+from logpersister.verify.findings import Finding, Kind
+from logpersister.verify.table_rows import FileColumns, RowsResult, StoredRange, TableRows, adapted, folder_values
+from logpersister.verify.writing import Writing
+from tests.unit.records.batches import batch_of
+from tests.unit.tables.samples import manifest
+
+pytestmark = pytest.mark.slow
+FIELDS: list[dict[str, Any]] = [
+    {"name": "id", "type": "int32", "required": True},
+    {"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"},
+    {"name": "geo", "type": "struct<country: string, lat: float32>"},
+    {"name": "tags", "type": "list<string>"},
+    {"name": "counts", "type": "map<string, int16>"},
+]
+OUTPUT = {
+    "format": "parquet",
+    "parquet": {"kafkaColumns": ["partition", "offset", "timestamp"]},
+    "partitionBy": [{"field": "geo.country"}],
+}
+CLICKS = TopicPartition("clicks", 0)
+SPEC: Spec = manifest(FIELDS, output=OUTPUT).spec
+COLUMNS = table_columns(manifest(FIELDS, output=OUTPUT))
+
+
+def value(number: int) -> bytes:
+    row: dict[str, Any] = {"id": number, "at": 1_700_000_000_000 + number, "tags": [None, "a"][: number % 3]}
+    row["geo"] = {"country": ["de", None][number % 2], "lat": number / 2} if number % 5 else None
+    row["counts"] = {"x": number} if number % 4 else None
+    return json.dumps(row).encode() if number % 7 else b"no row"
+
+
+class Kafka:
+    """A log of records whose numbers are their offsets."""
+
+    def __init__(self, end: int) -> None:
+        self.end = end
+
+    def read(self, requests: Sequence[Any]) -> "Iterator[Kafka]":
+        self.wanted: Range = requests[0].range
+        yield self
+
+    unexplained = 0
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        offsets = [at for at in range(self.wanted.start, min(self.wanted.end, self.end)) if at != 11]  # compacted
+        for begin in range(0, len(offsets), 8):
+            some = offsets[begin : begin + 8]
+            yield batch_of([1_700_000_000_000] * len(some), some, values=[value(at) for at in some])
+
+
+def rows_of(start: int, end: int) -> list[dict[str, Any]]:
+    """Return what the table has of records, as another engine would write it."""
+    found = []
+    for number in range(start, end):
+        if number % 7 and number != 11:
+            row = json.loads(value(number))
+            row["at"] *= 1000
+            country = None if row["geo"] is None else row["geo"]["country"]
+            more = {"kafka_partition": 0, "kafka_offset": number, "kafka_timestamp": 1_700_000_000_000_000}
+            found.append(row | more | {"country": country})
+    return found
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    opened = load_catalog(
+        "t", type="sql", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}/warehouse"
+    )
+    opened.create_namespace("lake")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def table(catalog: Catalog) -> Table:
+    """With wider columns than the files of our revision, and some that it does not have."""
+    made = catalog.create_table("lake.clicks", COLUMNS.schema)
+    with made.update_schema() as change:
+        others: dict[str, Any] = {"new": pa.string(), "id": pa.int64()}
+        change.union_by_name(pa.schema(others | {"geo": struct(city=pa.string(), lat=pa.float64())}))
+    return catalog.load_table("lake.clicks")
+
+
+def struct(**members: Any) -> Any:
+    return pa.struct([pa.field(name, type_) for name, type_ in members.items()])
+
+
+def append(table: Table, rows: list[dict[str, Any]]) -> None:
+    schema = table.schema().as_arrow()
+    table.append(pa.Table.from_pylist([dict.fromkeys(schema.names) | row for row in rows], schema=schema))
+
+
+def ids(table: Table) -> dict[str, int]:
+    return {field.name: field.field_id for field in table.schema().fields}
+
+
+def ranges(*ends: int, generation: int = 1, table: Table) -> list[StoredRange]:
+    """Return ranges that lie side by side, of records that are in the folders of two countries and null."""
+    columns = FileColumns(COLUMNS.files, ids(table), COLUMNS.folders)
+    found = []
+    for start, end in zip((0, *ends), ends, strict=False):
+        rows = rows_of(start, end)
+        null = sum(row["country"] is None for row in rows)
+        records = {"country=de": len(rows) - null, "country=__HIVE_DEFAULT_PARTITION__": null}
+        writing = Writing.of(SPEC, "", lambda _: None)
+        values = {path: folder_values(path) for path in records}
+        found.append(StoredRange(Range(CLICKS, start, end), generation, records, values, writing, columns))
+    return found
+
+
+def compared(table: Table, stored: Sequence[StoredRange], *, first: int = 0, end: int = 100) -> RowsResult:
+    reader: Any = Kafka(end)
+    readable = {0: Range(CLICKS, first, end)} if first < end else {}
+    return TableRows("lake.clicks", LiveRows(table), reader, readable).compare(stored)
+
+
+def kinds(findings: Sequence[Finding]) -> list[tuple[Kind, int]]:
+    return [(one.kind, one.start) for one in findings]
+
+
+def test_late_rows_have_the_values_of_their_own_folder(catalog: Catalog) -> None:
+    """They are found where the promise of their range has put them."""
+    output = OUTPUT | {"partitionBy": [{"date": {"granularity": "day"}}]}
+    of_days = manifest(FIELDS, output=output, finish={"late": "folder"})
+    columns = table_columns(of_days)
+    table = catalog.create_table("lake.days", columns.schema)
+    rows = [row | {"dt": "2023-11-14"} for row in rows_of(0, 20)]
+    append(table, rows)
+    stored = StoredRange(
+        Range(CLICKS, 0, 20),
+        1,
+        {"_late/dt=2023-11-14": len(rows)},
+        {"_late/dt=2023-11-14": ("2023-11-14",)},
+        Writing.of(of_days.spec, "", lambda _: None),
+        FileColumns(columns.files, ids(table), columns.folders),
+        horizon=int(datetime(2023, 11, 15, tzinfo=UTC).timestamp() * 1000),
+    )
+    result = compared(table, [stored])
+    assert (result.findings, result.compared) == ([], len(rows))
+    unexpected = compared(table, [replace(stored, horizon=None)])
+    assert {one.kind for one in unexpected.findings} == {Kind.TWICE_IN_TABLE}, "none of them is in that path"
+
+
+@pytest.mark.parametrize("chunk", [7, 20_000])
+def test_each_record_in_one_row_is_well_whoever_wrote_the_files(
+    table: Table, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(table_rows, "CHUNK", chunk)
+    append(table, rows_of(20, 50))
+    append(table, rows_of(0, 20))
+    result = compared(table, ranges(10, 35, 50, table=table))
+    assert (result.findings, result.compared) == ([], len(rows_of(0, 50)))
+
+
+def test_rows_that_are_missing_twice_or_others_are_found(table: Table) -> None:
+    rows = rows_of(0, 30)
+    wrong = [row | {"tags": ["b"]} if row["kafka_offset"] == 8 else row for row in rows if row["kafka_offset"] != 5]
+    append(table, [*wrong, rows[1], rows[2] | {"kafka_offset": 11}])
+    found = compared(table, ranges(30, table=table))
+    assert kinds(found.findings) == [
+        (Kind.NOT_IN_TABLE, 5),
+        (Kind.WRONG_CONTENT, 8),
+        (Kind.TWICE_IN_TABLE, 2),
+        (Kind.TWICE_IN_TABLE, 11),
+    ]
+    assert "table lake.clicks has ['b'] where Kafka has" in found.findings[1].message
+    assert all(one.is_problem for one in found.findings)
+
+
+def test_deleted_rows_and_folders_that_are_not_those_of_the_record_are_found(table: Table) -> None:
+    append(table, [row | ({"country": "fr"} if row["kafka_offset"] == 4 else {}) for row in rows_of(0, 30)])
+    table.delete(parse("kafka_offset >= 20"))
+    found = compared(table, ranges(30, table=table)).findings
+    assert kinds(found)[:2] == [(Kind.WRONG_CONTENT, 4), (Kind.NOT_IN_TABLE, 20)]
+    assert len(found) == 1 + len(rows_of(20, 30))
+
+
+def test_many_wrong_rows_are_told_in_few_lines(table: Table) -> None:
+    append(table, rows_of(0, 1))
+    found = compared(table, ranges(90, table=table)).findings
+    assert len(found) == table_rows.MOST_FINDINGS + 1
+    assert f"{len(rows_of(0, 90)) - table_rows.MOST_FINDINGS} more rows" in found[-1].message
+
+
+def test_two_generations_in_one_table_have_a_row_each(table: Table) -> None:
+    append(table, rows_of(0, 30))
+    both = [*ranges(30, table=table), *ranges(12, 30, table=table, generation=2)]
+    assert (Kind.NOT_IN_TABLE, 1) in kinds(compared(table, both).findings)
+    append(table, rows_of(0, 30))
+    result = compared(table, both)
+    assert (result.findings, result.compared) == ([], 2 * len(rows_of(0, 30)))
+
+
+def test_rows_whose_records_kafka_has_no_more_are_counted(table: Table) -> None:
+    append(table, rows_of(0, 30))
+    stored = ranges(10, 20, 30, table=table)
+    result = compared(table, stored, first=15)
+    assert (result.findings, result.compared, result.not_in_kafka) == ([], len(rows_of(15, 30)), len(rows_of(0, 15)))
+    append(table, rows_of(3, 4))
+    table.delete(parse("kafka_offset = 6"))
+    twice, less = compared(table, stored, first=15).findings
+    assert (twice.kind, twice.start, less.kind, less.start) == (Kind.TWICE_IN_TABLE, 3, Kind.NOT_IN_TABLE, 0)
+    assert f"has {len(rows_of(0, 10)) - 1} of its {len(rows_of(0, 10))} rows" in less.message
+    assert compared(table, stored, first=1, end=0).not_in_kafka == len(rows_of(0, 30)), (
+        "there is no such topic any more"
+    )
+
+
+def test_columns_that_cannot_be_compared_are_told(table: Table) -> None:
+    append(table, rows_of(0, 10))
+    columns = FileColumns(COLUMNS.files, {**ids(table), "id": 99}, COLUMNS.folders)
+    [found] = compared(table, [replace(ranges(10, table=table)[0], columns=columns)]).findings
+    assert (found.kind, "cannot be compared with what was stored" in found.message) == (Kind.UNREADABLE, True)
+
+
+def test_rows_that_do_not_say_of_which_record_they_are_can_be_counted(table: Table) -> None:
+    append(table, rows_of(0, 10))
+    append(table, [row | {"kafka_offset": None} for row in rows_of(20, 25)])
+    assert LiveRows(table).without_place() == len(rows_of(20, 25))
+    assert LiveRows(table).has_places
+
+
+def test_values_are_the_same_in_wider_types() -> None:
+    """Also behind nulls, and of slices."""
+    cases: list[tuple[pa.DataType, pa.DataType, list[Any]]] = [
+        (pa.large_string(), pa.string(), ["a", None]),
+        (pa.list_(pa.int64()), pa.list_(pa.int32()), [[1, None], None, [], [2]]),
+        (
+            pa.map_(pa.string(), pa.float64()),
+            pa.map_(pa.string(), pa.float32()),
+            [[("a", 1.5)], None, [], [("b", None)]],
+        ),
+        (
+            struct(b=pa.list_(struct(c=pa.int64(), d=pa.string())), a=pa.int64()),
+            struct(b=pa.list_(struct(c=pa.int8()))),
+            [{"b": [{"c": 1}, None]}, None, {"b": None}],
+        ),
+    ]
+    for wide, narrow, values in cases:
+        array: Any = pa.array([values[0], *values], wide)
+        assert adapted(array.slice(1), narrow).to_pylist() == values
+        assert adapted(array.slice(1), narrow).type == narrow
+    with pytest.raises(KeyError):
+        adapted(pa.array([{"a": 1}]), struct(b=pa.int64()))
+    with pytest.raises(pa.ArrowException):
+        adapted(pa.array([1 << 40]), pa.int32())
