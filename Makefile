@@ -126,8 +126,8 @@ model: ## play random histories against the protocol, for long (ARGS='--exhausti
 	$(PREPARE) unit
 	@$(BIN)/python -m tests.model $(ARGS)
 
-chaos: ## kill, freeze and lie to real members, broker and S3 for minutes (ARGS=--help for its options)
-	$(PREPARE) stack minio
+chaos: ## kill, freeze and lie to real members and servers for minutes (ARGS=--help for its options)
+	$(PREPARE) stack minio registry iceberg $(if $(findstring --spark,$(ARGS)),iceberg-spark)
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
 soak: ## everything that is long or random: chaos, the model, searches, the oldest brokers (ARGS=--help)
@@ -158,8 +158,7 @@ node-programs:
 	$(PREPARE) cluster
 
 bench: ## measure what it costs (ARGS=throughput, latency, tables, trickle, backlog, peers, operator or service; ARGS=--help)
-	$(PREPARE) bench $(if $(filter operator,$(ARGS)),kube-apiserver etcd) $(if $(filter peers,$(ARGS)),spark-kafka) \
-		$(if $(filter tables,$(ARGS)),iceberg)
+	$(PREPARE) bench $(if $(filter operator,$(ARGS)),kube-apiserver etcd) $(if $(filter peers,$(ARGS)),spark-kafka) $(if $(filter tables,$(ARGS)),iceberg)
 	@$(BIN)/python -m bench $(ARGS)
 
 format: ## bring Python and Rust into shape
@@ -177,6 +176,7 @@ lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproje
 	@$(COMPILE) --no-annotate $(ARGS) --output-file requirements-uv.lock requirements-uv.in
 	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/seaweedfs.lock tests/stack/seaweedfs.in
 	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/registry.lock tests/stack/registry.in
+	@$(COMPILE) --no-annotate $(ARGS) --output-file tests/stack/iceberg-spark.lock tests/stack/iceberg-spark.in
 	@$(COMPILE) --no-annotate --no-deps $(ARGS) --output-file tests/stack/kubernetes/layer.lock tests/stack/kubernetes/layer.in
 	@$(COMPILE) $(ARGS) --extra operator --extra tables --group dev --output-file requirements.lock pyproject.toml
 	@$(COMPILE) --constraint requirements.lock --extra tables --output-file images/spark-app.lock pyproject.toml

@@ -136,6 +136,9 @@ class Registered:
     def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
         return {one: WriterSchema(self._text) for one in ids}
 
+    def of_subject(self, _: str) -> "Registered":
+        return self
+
 
 def measure(case: Case, batch: pa.RecordBatch, megabytes: int) -> None:
     """Write one object of so much payload; note MB of values per CPU second of this process."""

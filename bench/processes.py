@@ -1,15 +1,22 @@
-"""CPU time and memory of a process and everything that it started, by the operating system's own accounts."""
+"""CPU time and memory of a process and everything that it started, by the operating system's own accounts.
 
-import threading
+``python -m bench.processes PID`` samples the memory of a process until its input is closed, and prints what it found as
+JSON. It is a process of its own because a sample takes milliseconds, which are not those of what is measured.
+"""
+
+import json
+import select
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import psutil
 
 SAMPLE_SECONDS = 1.0
-"""Not oftener: reading the proportional size of a process costs milliseconds, and they are counted here."""
 
 
 @dataclass(slots=True)
@@ -37,24 +44,26 @@ def watched(pid: int | None = None, others: Mapping[str, int] | None = None) -> 
     root = psutil.Process(pid)
     beside = {name: psutil.Process(other) for name, other in (others or {}).items()}
     usage = Usage()
-    ended = threading.Event()
-    sampler = threading.Thread(target=_sample, args=(root, usage, ended), daemon=True)
-    before, before_others = cpu_seconds(root), _cpu_of(beside)
-    sampler.start()
+    sampler = subprocess.Popen(
+        [sys.executable, "-m", "bench.processes", str(root.pid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert sampler.stdout is not None
     try:
+        sampler.stdout.readline()  # it has begun
+        before, before_others = cpu_seconds(root, sampler.pid), _cpu_of(beside)
         yield usage
-    finally:
-        usage.cpu_by_kind = {kind: now - before.get(kind, 0.0) for kind, now in cpu_seconds(root).items()}
+        usage.cpu_by_kind = {kind: now - before.get(kind, 0.0) for kind, now in cpu_seconds(root, sampler.pid).items()}
         usage.cpu_of_others = {name: now - before_others[name] for name, now in _cpu_of(beside).items()}
-        ended.set()
-        sampler.join()
+    finally:
+        found: dict[str, Any] = json.loads(sampler.communicate()[0] or b"{}")
+    usage.peak_bytes, usage.bytes_by_kind = found["peak_bytes"], found["bytes_by_kind"]
 
 
-def cpu_seconds(root: psutil.Process | None = None) -> dict[str, float]:
+def cpu_seconds(root: psutil.Process | None = None, without: int | None = None) -> dict[str, float]:
     """Return the CPU seconds by kind of process since they began, of this process unless given, and its children."""
     root = root or psutil.Process()
     total: dict[str, float] = {}
-    for process in _tree(root):
+    for process in _tree(root, without):
         try:
             spent = _spent(process)
         except psutil.Error:  # has just ended; its parent, when it waits for it, has its time
@@ -73,16 +82,6 @@ def _spent(process: psutil.Process) -> float:
     return float(times.user + times.system + times.children_user + times.children_system)
 
 
-def _sample(root: psutil.Process, usage: Usage, ended: threading.Event) -> None:
-    while not ended.wait(SAMPLE_SECONDS):
-        sizes: Counter[str] = Counter()
-        for process in _tree(root):
-            sizes[_kind(process, root)] += _proportional_bytes(process)
-        usage.peak_bytes = max(usage.peak_bytes, sum(sizes.values()))
-        for kind, size in sizes.items():
-            usage.bytes_by_kind[kind] = max(size, usage.bytes_by_kind.get(kind, 0))
-
-
 def _kind(process: psutil.Process, root: psutil.Process) -> str:
     if process.pid == root.pid:
         return "member"
@@ -92,8 +91,8 @@ def _kind(process: psutil.Process, root: psutil.Process) -> str:
         return "workers"
 
 
-def _tree(root: psutil.Process) -> list[psutil.Process]:
-    return [root, *root.children(recursive=True)]
+def _tree(root: psutil.Process, without: int | None) -> list[psutil.Process]:
+    return [root, *(process for process in root.children(recursive=True) if process.pid != without)]
 
 
 def _proportional_bytes(process: psutil.Process) -> int:
@@ -101,3 +100,22 @@ def _proportional_bytes(process: psutil.Process) -> int:
         return int(process.memory_full_info().pss)
     except psutil.Error:
         return 0
+
+
+def main() -> None:
+    """Sample the memory of a process and its children; this process may be one of them, and does not count."""
+    root = psutil.Process(int(sys.argv[1]))
+    most: Counter[str] = Counter()
+    peak = 0
+    print(flush=True)
+    while not select.select([sys.stdin], [], [], SAMPLE_SECONDS)[0]:
+        sizes: Counter[str] = Counter()
+        for process in _tree(root, psutil.Process().pid):
+            sizes[_kind(process, root)] += _proportional_bytes(process)
+        peak = max(peak, sizes.total())
+        most |= sizes
+    json.dump({"peak_bytes": peak, "bytes_by_kind": dict(most)}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

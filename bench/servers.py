@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,16 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.events import event, nested_event
+from bench.events import avro_event, event, nested_event
+from tests.stack.artifacts import java, kafka_classpath
 from tests.stack.kafka import KafkaBroker
 from tests.stack.minio import MinioServer
 from tests.stack.ports import LOOPBACK
 from tests.stack.topics import create_topic, produce_many
 
 BUCKET = "bench"
-LINES = 20_000
-MOST_BYTES = 64_000_000
-"""So many different lines, as long as they take no more bytes; Kafka's performance tool draws from them at random."""
+MOST_BYTES = 160_000_000
+"""So much is written anew until values repeat: a row group of 128 MiB meets none twice."""
+PRODUCER = Path(__file__).with_name("Produce.java")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,9 @@ class Payload:
     content: str
     """``letters``: random capital letters, as Kafka's performance tool makes them; nothing compresses worse and is
     text. ``log``: JSON log lines, padded by a message of words. ``event``: see `bench.events`. ``nested``: an event
-    with a long list of structs."""
+    with a long list of structs. ``avro``: events as Avro behind the id of their schema."""
     record_bytes: int
+    """Of Avro: of the same event as JSON."""
     compression: str = "none"
     """The producer's."""
 
@@ -75,24 +78,27 @@ class Payload:
 def fill(running: Servers, topic: str, payload: Payload, megabytes: int, *, partitions: int) -> None:
     """Create a topic with so much payload."""
     create_topic(running.kafka.bootstrap, topic, partitions=partitions)
-    produce_many(
-        running.kafka,
-        topic,
-        records=megabytes * 10**6 // payload.record_bytes,
-        record_bytes=payload.record_bytes,
-        compression=payload.compression,
-        lines=None if payload.content == "letters" else _lines(running.folder, payload),
-    )
+    records = megabytes * 10**6 // payload.record_bytes
+    if payload.content == "letters":
+        bytes_ = payload.record_bytes
+        produce_many(running.kafka, topic, records=records, record_bytes=bytes_, compression=payload.compression)
+        return
+    arguments = [topic, partitions, records, payload.compression, _values(running.folder, payload)]
+    command = [java(), "-Xmx1g", "-cp", kafka_classpath(), str(PRODUCER), running.kafka.bootstrap]
+    subprocess.run([*command, *map(str, arguments)], check=True)
 
 
-def _lines(folder: Path, payload: Payload) -> Path:
-    """Return a file of JSON lines of exactly the wanted size; the same in every run."""
-    line = {"log": _log_line, "event": event, "nested": nested_event}[payload.content]
-    file = folder / f"{payload.content}-{payload.record_bytes}.json"
+def _values(folder: Path, payload: Payload) -> Path:
+    """Return a file of values, each behind its length; the same in every run, and so many that their number is odd."""
+    value = {"log": _log_line, "event": event, "nested": nested_event, "avro": event}[payload.content]
+    file = folder / f"{payload.content}-{payload.record_bytes}.values"
     if not file.exists():
         chance = random.Random(payload.record_bytes)
-        lines = min(LINES, MOST_BYTES // payload.record_bytes)
-        file.write_text("".join(f"{line(chance, payload.record_bytes)}\n" for _ in range(lines)))
+        with file.open("wb") as written:
+            for _ in range(MOST_BYTES // payload.record_bytes | 1):  # so that each partition gets all of them
+                text = value(chance, payload.record_bytes)
+                content = avro_event(text) if payload.content == "avro" else text.encode()
+                written.write(len(content).to_bytes(4, "big") + content)
     return file
 
 

@@ -8,9 +8,10 @@ import sys
 import time
 from pathlib import Path
 
+from tests.chaos.outputs import OUTPUTS, TEXT
 from tests.chaos.report import Report, Verdict
 from tests.chaos.run import run
-from tests.chaos.settings import FILES, TEXT, Settings
+from tests.chaos.settings import Settings, crews
 from tests.stack.artifacts import CACHE, ROOT, MissingArtifactError
 from tests.stack.processes import interrupted_by_sigterm
 
@@ -25,9 +26,11 @@ def main() -> int:
         seed,
         kills=arguments.kills,
         seconds=arguments.minutes * 60,
-        crews={TEXT.name: arguments.members, FILES.name: 1},
+        crews=_crews(arguments.groups, arguments.members),
         brokers=arguments.brokers,
         oldest=arguments.oldest,
+        spark=arguments.spark,
+        settle_seconds=arguments.settle * 60,
     )
     directory = PLACE / f"{time.strftime('%Y%m%d-%H%M%S')}-{seed}"
     echo = _say_aside if arguments.json else _say
@@ -54,17 +57,41 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--minutes", type=float, default=5.0, help="disturb at least so long, to the last kill (default %(default)s)"
     )
-    parser.add_argument("--members", type=int, choices=(2, 3), default=2, help="of the first group (default 2)")
+    parser.add_argument(
+        "--groups", type=_groups, default=list(OUTPUTS), help=f"which ones (default {','.join(OUTPUTS)})", metavar="A,B"
+    )
+    parser.add_argument(
+        "--spark", action="store_true", help="Spark compacts the table and reads it (`make soak` fetches it)"
+    )
+    parser.add_argument("--members", type=int, choices=(2, 3), default=2, help="of group text (default 2)")
     brokers = parser.add_mutually_exclusive_group()
     brokers.add_argument("--brokers", type=int, choices=(1, 3), default=3, help="how many there are (default 3)")
     brokers.add_argument("--oldest", action="store_true", help="three brokers of the oldest release (`make soak`)")
     parser.add_argument(
         "--seed", type=int, help="deals the same disturbances again; when they strike is up to the machine"
     )
+    parser.add_argument(
+        "--settle",
+        type=float,
+        default=8.0,
+        help="minutes to come to rest in the end (default 8; more if others compute)",
+    )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the report there too")
     parser.add_argument("--json", action="store_true", help="the report as JSON; the story goes to standard error")
     parser.add_argument("--keep", action="store_true", help="keep logs and data also when all is well")
     return parser.parse_args()
+
+
+def _crews(groups: list[str], members: int) -> dict[str, int]:
+    found = crews(*groups)
+    return found | {name: members for name in found if name == TEXT.name}
+
+
+def _groups(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := sorted(set(names) - OUTPUTS.keys()):
+        raise argparse.ArgumentTypeError(f"no group {', '.join(unknown)}; there are {', '.join(OUTPUTS)}")
+    return names
 
 
 def _positive(text: str) -> int:

@@ -7,7 +7,7 @@ committed offsets. An object's metadata is not looked at: where its range ends f
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
@@ -33,6 +33,12 @@ class Seen(NamedTuple):
     """Milliseconds since the epoch."""
     key: Digest | None
     value: Digest | None
+    place: str | None = ""
+    """Folder that its content asks for, where a judge of contents has looked (`contents`); None: it is left out."""
+    content: Digest | None = None
+    """Its row, as that judge has it; None: it leaves no row."""
+    version: int = 0
+    """Of the schema by which it was written; 0: none."""
 
 
 class Row(NamedTuple):
@@ -56,6 +62,10 @@ class Stored:
     path: str
     """Folders between topic and file, without slashes at the ends."""
     rows: Sequence[Row]
+    replay: str = ""
+    """Which replay of quarantine has written it; "": a member."""
+    version: int = 0
+    """Of the schema whose columns it has; 0: none."""
 
     @property
     def of(self) -> TopicPartition:
@@ -78,7 +88,7 @@ class Problem:
     """One way in which the promise is broken."""
 
     kind: str
-    """missing, duplicate, aborted, foreign, changed, order, place, name, behind, pending."""
+    """missing, duplicate, aborted, foreign, changed, order, place, name, schema, behind, pending."""
     where: str
     message: str
 
@@ -89,8 +99,8 @@ class Problem:
 class Layout(Protocol):
     """What objects should look like."""
 
-    def path(self, record: Seen) -> str:
-        """Return the folder of a record."""
+    def path(self, record: Seen) -> str | None:
+        """Return the folder of a record; None if it is left out."""
 
     def row(self, record: Seen) -> Row | None:
         """Return the record as it stands in an object; None if it leaves no trace there."""
@@ -114,6 +124,18 @@ class SequenceFiles:
 
     def row(self, record: Seen) -> Row | None:
         return Row(record.value if record.value is not None else EMPTY, record.offset, record.timestamp, record.key)
+
+
+class ByContent:
+    """Rows in folders, as a judge of contents has found them."""
+
+    def path(self, record: Seen) -> str | None:
+        return record.place
+
+    def row(self, record: Seen) -> Row | None:
+        if record.content is None:
+            return None
+        return Row(record.content, record.offset, record.timestamp, record.key)
 
 
 def examine(
@@ -176,11 +198,15 @@ class _Partition:
         self._layout = layout
         self._aborted = aborted
         self._generation = generation
-        self._known = {record.value for record in records} | {EMPTY}
+        self._known = {one for record in records for one in (record.value, record.content)} | {EMPTY}
 
     def problems(self) -> Iterator[Problem]:
         places: dict[tuple[int, str], Stored] = {}
+        yield from self._versions()
         for one in self._objects:
+            if one.replay and _is_unordered(one.rows):
+                yield Problem("order", one.name, "its records are not in the order of their offsets")
+        for one in _with_replays(self._objects):
             if one.generation != self._generation:
                 yield Problem("name", one.name, f"is of generation {one.generation}; expected {self._generation}")
             if one.start >= self._committed:
@@ -198,8 +224,19 @@ class _Partition:
                 where = f"{_name(self._of)} {path} from {start}"
                 yield Problem("missing", where, f"no object, but Kafka has {_offsets(records)}")
 
+    def _versions(self) -> Iterator[Problem]:
+        """All rows of a range have the columns of one schema, however many folders they are in."""
+        versions: dict[int, Stored] = {}
+        for one in self._objects:
+            if one.version and not one.replay:
+                other = versions.setdefault(one.start, one)
+                if other.version != one.version:
+                    message = f"has the columns of version {one.version}, and {other.name} those of {other.version}"
+                    yield Problem("schema", one.name, message)
+
     def _before(self, first: int | None) -> Iterator[Problem]:
-        uncovered = [record for record in self._records if first is None or record.offset < first]
+        before = (record for record in self._records if first is None or record.offset < first)
+        uncovered = [record for record in before if self._layout.path(record) is not None]
         if uncovered:
             which = "no object at all" if first is None else f"objects begin at {first}"
             yield Problem("missing", _name(self._of), f"{which}, but Kafka has {_offsets(uncovered)}")
@@ -213,11 +250,16 @@ class _Partition:
         for end in [*starts[1:], None][: len(starts)]:
             folders: dict[str, list[Seen]] = {}
             while record is not None and (end is None or record.offset < end):
-                folders.setdefault(self._layout.path(record), []).append(record)
+                path = self._layout.path(record)
+                if path is not None:
+                    folders.setdefault(path, []).append(record)
                 record = next(records, None)
             yield folders
 
     def _compare(self, one: Stored, records: Sequence[Seen]) -> Iterator[Problem]:
+        newest = max((record.version for record in records), default=0)
+        if one.version and newest > one.version:
+            yield Problem("schema", one.name, f"has the columns of version {one.version}, and records of {newest}")
         laid = [(row, record) for record in records if (row := self._layout.row(record)) is not None]
         expected = [row for row, _ in laid]
         if list(one.rows) == expected:
@@ -251,6 +293,27 @@ class _Partition:
         if row.value in self._known and row.value != EMPTY:
             return "duplicate"
         return "foreign"
+
+
+def _with_replays(objects: Iterable[Stored]) -> Iterator[Stored]:
+    """Yield one object for each range and folder: what replays have put beside a member's belongs to it."""
+    found: dict[tuple[int, int, str], list[Stored]] = {}
+    for one in objects:
+        found.setdefault((one.generation, one.start, one.path), []).append(one)
+    for same in found.values():
+        first, *others = same
+        if len({one.replay for one in same}) < len(same):
+            yield from same
+        elif not others:
+            yield first
+        else:
+            rows = sorted((row for one in same for row in one.rows), key=lambda row: row.offset or 0)
+            yield replace(first, name=" and ".join(one.name for one in same), rows=rows)
+
+
+def _is_unordered(rows: Sequence[Row]) -> bool:
+    offsets = [row.offset or 0 for row in rows]
+    return offsets != sorted(offsets)
 
 
 _MEANING = {

@@ -8,17 +8,9 @@ machine: no seed brings that back.
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from tests.chaos.disturbances import (
-    Disturbance,
-    Freeze,
-    Join,
-    Kill,
-    KillWorkers,
-    LeaderRestart,
-    Leave,
-    S3Fault,
-    S3Refuses,
-)
+from tests.chaos.disturbances import Disturbance, Freeze, Join, Kill, KillWorkers, LeaderRestart, Leave
+from tests.chaos.requests import HttpFault, Refuses
+from tests.chaos.rows import CompactorKill, Correction, RegistryKill, Replay, SchemaEvolves
 from tests.chaos.servers import BrokerRoll, CoordinatorFault, PartitionsGrow, ServerFault
 from tests.chaos.settings import Settings
 
@@ -37,7 +29,16 @@ def deal(settings: Settings) -> Iterator[tuple[float, Disturbance]]:
 
 def cards(settings: Settings) -> Sequence[tuple[Card, int]]:
     """Return what is in a deck, and how often."""
-    return _CARDS if settings.brokers == 1 else (*_CARDS, *_OF_A_CLUSTER)
+    found = list(_CARDS)
+    if settings.brokers > 1:
+        found += _OF_A_CLUSTER
+    if settings.has_rows:
+        found += _OF_ROWS
+    if any(output.is_corrected for output in settings.outputs):
+        found += _OF_QUARANTINE
+    if settings.has_table:
+        found += _OF_A_TABLE
+    return found
 
 
 def _kill(how: str) -> Card:
@@ -85,13 +86,15 @@ def _join(chance: random.Random, settings: Settings) -> Disturbance:
     return Join(which=chance.random(), seconds=chance.uniform(10, 30))
 
 
-def _s3(what: str, requests: Sequence[str], share: tuple[float, float] = (0.2, 1.0)) -> Card:
+def _http(what: str, requests: Sequence[str], share: tuple[float, float] = (0.2, 1.0), *, service: str = "s3") -> Card:
     def draw(chance: random.Random, settings: Settings) -> Disturbance:
-        return S3Fault(
+        after = (0, 300, chance.randrange(5_000), chance.randrange(6_000_000)) if service == "s3" else (0, 30)
+        return HttpFault(
+            service=service,
             what=what,
             requests=chance.choice(requests),
             share=chance.uniform(*share),
-            after=chance.choice((0, 300, chance.randrange(5_000), chance.randrange(6_000_000))),
+            after=chance.choice(after),
             seconds=chance.uniform(3, 10),
             seed=chance.randrange(1 << 32),
         )
@@ -99,8 +102,11 @@ def _s3(what: str, requests: Sequence[str], share: tuple[float, float] = (0.2, 1
     return draw
 
 
-def _s3_refuses(chance: random.Random, settings: Settings) -> Disturbance:
-    return S3Refuses(seconds=chance.uniform(1, 8))
+def _refuses(service: str) -> Card:
+    def draw(chance: random.Random, settings: Settings) -> Disturbance:
+        return Refuses(service=service, seconds=chance.uniform(1, 8))
+
+    return draw
 
 
 def _server(server: str, how: str, seconds: tuple[float, float]) -> Card:
@@ -132,6 +138,31 @@ def _leader_restart(chance: random.Random, settings: Settings) -> Disturbance:
     return LeaderRestart(which=chance.random())
 
 
+def _schema_evolves(chance: random.Random, settings: Settings) -> Disturbance:
+    return SchemaEvolves()
+
+
+def _registry_kill(chance: random.Random, settings: Settings) -> Disturbance:
+    return RegistryKill(seconds=chance.uniform(0.1, 6))
+
+
+def _compactor_kill(chance: random.Random, settings: Settings) -> Disturbance:
+    return CompactorKill()
+
+
+def _correction(chance: random.Random, settings: Settings) -> Disturbance:
+    return Correction(which=chance.random())
+
+
+def _replay_killed(chance: random.Random, settings: Settings) -> Disturbance:
+    delay = chance.choice((0.0, chance.uniform(0, 0.05), chance.uniform(0, 0.5)))
+    return Replay(which=chance.random(), ends="killed", delay=delay, seconds=0.5)
+
+
+def _replay(chance: random.Random, settings: Settings) -> Disturbance:
+    return Replay(which=chance.random(), ends="alone", delay=0.0, seconds=0.5)
+
+
 _CARDS: tuple[tuple[Card, int], ...] = (
     (_kill("driver"), 3),
     (_kill("tree"), 3),
@@ -141,13 +172,13 @@ _CARDS: tuple[tuple[Card, int], ...] = (
     (_freeze(replaced=True), 1),
     (_leave, 1),
     (_join, 1),
-    (_s3("503", ("any", "upload")), 1),
-    (_s3("500", ("upload", "complete")), 1),
-    (_s3("stall", ("any", "upload", "complete")), 1),
-    (_s3("reset", ("any", "upload", "part")), 1),
-    (_s3("lose-response", ("any", "put")), 1),
-    (_s3("lose-response", ("create", "part", "complete"), share=(0.6, 1.0)), 1),
-    (_s3_refuses, 1),
+    (_http("503", ("any", "upload")), 1),
+    (_http("500", ("upload", "complete")), 1),
+    (_http("stall", ("any", "upload", "complete")), 1),
+    (_http("reset", ("any", "upload", "part")), 1),
+    (_http("lose-response", ("any", "put")), 1),
+    (_http("lose-response", ("create", "part", "complete"), share=(0.6, 1.0)), 1),
+    (_refuses("s3"), 1),
     (_server("broker", "stop", (0, 6)), 1),
     (_server("broker", "kill", (0, 6)), 1),
     (_server("broker", "freeze", (2, 9)), 1),
@@ -160,4 +191,31 @@ _OF_A_CLUSTER: tuple[tuple[Card, int], ...] = (
     (_coordinator_kill, 1),
     (_partitions_grow, 2),
     (_leader_restart, 1),
+)
+_OF_ROWS: tuple[tuple[Card, int], ...] = (
+    (_schema_evolves, 2),
+    (_registry_kill, 1),
+    (_server("registry", "freeze", (2, 15)), 1),
+    (_http("500", ("any",), service="registry"), 1),
+    (_http("lose-response", ("any",), service="registry"), 1),
+    (_http("stall", ("any",), service="registry"), 1),
+    (_refuses("registry"), 1),
+)
+_OF_QUARANTINE: tuple[tuple[Card, int], ...] = (
+    (_correction, 1),
+    (_replay_killed, 3),
+    (_replay, 1),
+)
+_OF_A_TABLE: tuple[tuple[Card, int], ...] = (
+    (_http("503", ("any", "commit"), service="catalog"), 1),
+    (_http("500", ("commit",), service="catalog"), 1),
+    (_http("500-after", ("commit",), share=(0.5, 1.0), service="catalog"), 1),
+    (_http("lose-response", ("commit",), share=(0.5, 1.0), service="catalog"), 1),
+    (_http("stall", ("any", "commit"), service="catalog"), 1),
+    (_refuses("catalog"), 1),
+    (_server("catalog", "kill", (0, 6)), 1),
+    (_server("catalog", "freeze", (2, 15)), 1),
+    (_http("lose-response", ("note", "marker"), share=(0.3, 1.0)), 1),
+    (_http("503", ("note", "marker")), 1),
+    (_compactor_kill, 1),
 )

@@ -1,21 +1,18 @@
-"""What can go wrong with members and on the way to the bucket, one class each; `servers` has what else can.
+"""What can go wrong with members, one class each; `requests`, `servers` and `rows` have what else can.
 
 All choices are made when one is dealt (`deck`), none when it happens.
 """
 
 import os
-import random
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tests.chaos.crew import Place
-from tests.chaos.stage import Stage, is_upload
+from tests.chaos.stage import Stage
 from tests.integration.harness.process import MemberProcess
-from tests.stack.fault_proxy import Answer, Fault, LoseResponse, Reset, Stall
 
 _UPLOAD_SECONDS = 5.0
 """How long to lie in wait for an upload."""
@@ -236,112 +233,3 @@ class Join(Disturbance):
             stage.crew.leave(self._place)
         self._place.leaving = True
         return f"{self._place.name} leaves"
-
-
-# the way to the bucket
-
-
-def _all(_: str) -> bool:
-    return True
-
-
-def _single_put(line: str) -> bool:
-    return is_upload(line) and line.startswith("PUT ") and "partNumber=" not in line
-
-
-def _part(line: str) -> bool:
-    return is_upload(line) and "partNumber=" in line
-
-
-def _completing(line: str) -> bool:
-    return line.startswith("POST ") and "uploadId=" in line
-
-
-def _creating(line: str) -> bool:
-    return line.startswith("POST ") and "uploads" in line and "uploadId=" not in line
-
-
-REQUESTS: dict[str, Callable[[str], bool]] = {
-    "any": _all,
-    "upload": is_upload,
-    "put": _single_put,
-    "create": _creating,
-    "part": _part,
-    "complete": _completing,
-}
-
-
-@dataclass(eq=False, kw_only=True)
-class S3Fault(Disturbance):
-    """Requests to the S3 server meet a fault."""
-
-    what: str
-    """``503``, ``500``, ``stall``, ``reset`` or ``lose-response``."""
-    requests: str
-    """Which ones, see `REQUESTS`."""
-    share: float
-    """Which part of them."""
-    after: int
-    """Bytes of the request that go through first."""
-    seed: int
-    _fault: Fault | None = field(default=None, init=False)
-
-    @property
-    def name(self) -> str:
-        return f"s3-{self.what}"
-
-    def ready(self, stage: Stage) -> bool:
-        return "s3" not in stage.busy and stage.is_uploading  # a fault that nobody meets disturbs nobody
-
-    def begin(self, stage: Stage) -> str:
-        stage.busy.add("s3")
-        self._fault = self._make()
-        stage.proxy.inject(self._fault)
-        bytes_ = f" after {self.after:,} bytes" if self.what in ("stall", "reset") else ""
-        return f"{self.share:.0%} of requests ({self.requests}){bytes_} for {self.seconds:.1f} s"
-
-    def end(self, stage: Stage) -> str:
-        assert self._fault is not None
-        stage.proxy.remove(self._fault)
-        stage.busy.discard("s3")
-        stage.met[f"{self.name} ({self.requests})"] += self._fault.met
-        return f"{self._fault.met} requests met it"
-
-    def _make(self) -> Fault:
-        wanted, chance = REQUESTS[self.requests], random.Random(self.seed)
-
-        def matches(line: str) -> bool:
-            return wanted(line) and chance.random() < self.share
-
-        match self.what:
-            case "503":
-                return Answer(matches=matches, times=None)
-            case "500":
-                return Answer(matches=matches, times=None, status=500, code="InternalError", message="Try again.")
-            case "stall":
-                return Stall(matches=matches, times=None, after=self.after)
-            case "reset":
-                return Reset(matches=matches, times=None, after=self.after)
-        return LoseResponse(matches=matches, times=None)
-
-
-@dataclass(eq=False, kw_only=True)
-class S3Refuses(Disturbance):
-    """Connections are refused, and those that stand are reset."""
-
-    @property
-    def name(self) -> str:
-        return "s3-refuses"
-
-    def ready(self, stage: Stage) -> bool:
-        return "s3" not in stage.busy and stage.is_uploading
-
-    def begin(self, stage: Stage) -> str:
-        stage.busy.add("s3")
-        stage.proxy.stop()
-        return f"for {self.seconds:.1f} s"
-
-    def end(self, stage: Stage) -> str:
-        stage.proxy.start()
-        stage.busy.discard("s3")
-        return "it listens again"

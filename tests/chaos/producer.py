@@ -53,6 +53,10 @@ TOPICS = (
 )
 
 
+ROW_TOPICS = (Topic("sales", 3, share=0.0), Topic("events", 2, share=0.0))
+"""Those of rows, which have a producer of their own (`row_producer`)."""
+
+
 class Values:
     """Keys and values of every kind, drawn from a seed. No two long values are the same."""
 
@@ -88,19 +92,21 @@ class Values:
         return [("trace", self._chance.randbytes(8))] if self._chance.random() < 0.1 else []
 
 
-class Producers:
-    """Two threads, one with transactions."""
+Work = Callable[[random.Random], None]
+"""What a thread does until it is to stop."""
 
-    def __init__(self, bootstrap: str, seed: int, ledger: Ledger, *, per_second: float = 150.0) -> None:
-        self._bootstrap = bootstrap
-        self._ledger = ledger
-        self._per_second = per_second
-        self._stopping = threading.Event()
+
+class Producers:
+    """A thread for each work."""
+
+    def __init__(self, works: Sequence[Work], seed: int, stopping: threading.Event) -> None:
+        """Begin with nothing; ``stopping`` is set when every work has to end."""
+        self._stopping = stopping
         self.failure: BaseException | None = None
         """What has ended a thread that should have gone on."""
         self._threads = [
             threading.Thread(target=self._guarded, args=(work, random.Random(f"{work.__name__} {seed}")), daemon=True)
-            for work in (self._steady, self._transactions)
+            for work in works
         ]
 
     def start(self) -> None:
@@ -112,23 +118,98 @@ class Producers:
         self._stopping.set()
 
     def ended(self) -> bool:
-        """Whether both have ended; raise `RuntimeError` if one has failed."""
+        """Whether all have ended; raise `RuntimeError` if one has failed."""
         if self.failure is not None:
             raise RuntimeError("a producer failed") from self.failure
         return not any(thread.is_alive() for thread in self._threads)
 
-    def _guarded(self, work: Callable[[random.Random], None], chance: random.Random) -> None:
+    def _guarded(self, work: Work, chance: random.Random) -> None:
         try:
             work(chance)
         except BaseException as error:  # noqa: BLE001 - told by `ended`
             self.failure = error
 
-    # steady
+
+class Clients:
+    """Opens and closes producers, whatever becomes of the brokers."""
+
+    def __init__(self, bootstrap: str, ledger: Ledger, stopping: threading.Event) -> None:
+        self._bootstrap = bootstrap
+        self._ledger = ledger
+        self._stopping = stopping
+
+    def open_steady(self) -> KafkaProducer:
+        # Idempotent ones may refuse everything for minutes after the broker was killed. Twice in Kafka is two records.
+        return self._open(compression_type="gzip", enable_idempotence=False)
+
+    def open_transactional(self) -> KafkaProducer:
+        producer = self._open(transactional_id="chaos", transaction_timeout_ms=_TRANSACTION_MS)
+        try:
+            producer.init_transactions()
+        except KafkaError:
+            self.close(producer)
+            raise
+        return producer
+
+    def reopened(self, producer: KafkaProducer) -> KafkaProducer:
+        """Return one in place of one that has failed."""
+        self._ledger.count("producers opened again")
+        self.close(producer)
+        return self.open_steady()
+
+    def finish(self, producer: KafkaProducer) -> None:
+        """Close it when every record is acknowledged or given up."""
+        with suppress(KafkaTimeoutError):  # what was not acknowledged by now is not in the ledger
+            producer.flush(timeout=_DRAIN_SECONDS)
+        self.close(producer)
+
+    def _open(self, **options: Any) -> KafkaProducer:
+        while True:
+            try:
+                return KafkaProducer(
+                    bootstrap_servers=self._bootstrap,
+                    linger_ms=20,
+                    batch_size=128 * 1024,
+                    max_block_ms=20_000,
+                    request_timeout_ms=_REQUEST_MS,
+                    metadata_max_age_ms=_METADATA_MS,
+                    reconnect_backoff_max_ms=1_000,
+                    metrics_enabled=False,
+                    **options,
+                )
+            except KafkaError:  # the broker is away
+                if self._stopping.wait(0.5):
+                    raise
+
+    def close(self, producer: KafkaProducer | None) -> None:
+        if producer is None:
+            return
+        try:
+            producer.close(timeout=2)
+        except KafkaError:  # it has records left, and would try to send them until the process ends
+            self._ledger.count("producers given up")
+            producer._sender.force_close()
+            producer._unregister_cleanup()
+            producer._closed = True
+
+
+class PlainProducer:
+    """Writes to `TOPICS`."""
+
+    def __init__(self, bootstrap: str, ledger: Ledger, stopping: threading.Event, *, per_second: float = 150.0) -> None:
+        self._clients = Clients(bootstrap, ledger, stopping)
+        self._ledger = ledger
+        self._per_second = per_second
+        self._stopping = stopping
+
+    def works(self) -> Sequence[Work]:
+        """Return one for steady records, and one with transactions."""
+        return [self._steady, self._transactions]
 
     def _steady(self, chance: random.Random) -> None:
         values = Values(chance)
         topics = [topic for topic in TOPICS if topic.share]
-        producer = self._open_steady()
+        producer = self._clients.open_steady()
         next_burst = time.monotonic() + 2
         owed = 0.0
         while not self._stopping.wait(_TICK_SECONDS):
@@ -142,16 +223,12 @@ class Producers:
                     next_burst = time.monotonic() + chance.uniform(4, 9)
                     self._burst(producer, chance, values)
             except KafkaError:
-                self._ledger.count("producers opened again")
-                self._close(producer)
-                producer = self._open_steady()
-        with suppress(KafkaTimeoutError):  # what was not acknowledged by now is not in the ledger
-            producer.flush(timeout=_DRAIN_SECONDS)
-        self._close(producer)
+                producer = self._clients.reopened(producer)
+        self._clients.finish(producer)
 
     def _burst(self, producer: KafkaProducer, chance: random.Random, values: Values) -> None:
         for topic in (topic for topic in TOPICS if topic.bursts):
-            partition = _any_partition(producer, topic, chance)
+            partition = any_partition(producer, topic.name, chance)
             for _ in range(chance.randint(_BURST_RECORDS // 4, _BURST_RECORDS)):
                 self._send(producer, topic, chance, values.large(), values, partition=partition)
 
@@ -166,7 +243,7 @@ class Producers:
         partition: int | None = None,
     ) -> None:
         future = self._sent(producer, topic, chance, value, values, partition=partition)
-        future.add_callback(lambda written: self._ledger.acknowledged([_written(written, value)]))
+        future.add_callback(lambda written: self._ledger.acknowledged([written_at(written, value)]))
         future.add_errback(lambda _: self._ledger.count("failed"))
 
     def _sent(
@@ -187,7 +264,7 @@ class Producers:
             key=key,
             value=value,
             headers=values.headers(),
-            partition=partition if partition is not None else _any_partition(producer, topic, chance),
+            partition=partition if partition is not None else any_partition(producer, topic.name, chance),
             timestamp_ms=time.time_ns() // 1_000_000 - DAY_MS * chance.randrange(topic.days),
         )
 
@@ -200,17 +277,17 @@ class Producers:
         producer: KafkaProducer | None = None
         while not self._stopping.wait(chance.uniform(0.1, 0.6)):
             try:
-                producer = producer or self._open_transactional()
+                producer = producer or self._clients.open_transactional()
                 fate = chance.choices(("committed", "aborted", "abandoned"), (70, 25, 5))[0]
                 self._transaction(producer, chance, values, topics, fate)
                 if fate == "abandoned":
-                    self._close(producer)
+                    self._clients.close(producer)
                     producer = None
             except KafkaError:
                 self._ledger.count("transactions unknown")
-                self._close(producer)
+                self._clients.close(producer)
                 producer = None
-        self._close(producer)
+        self._clients.close(producer)
         self._end_transactions()
 
     def _transaction(
@@ -223,7 +300,7 @@ class Producers:
             value = values.value()
             sent.append((self._sent(producer, chance.choice(topics), chance, value, values), value))
         producer.flush(timeout=_DRAIN_SECONDS)
-        written = [_written(future.get(timeout=1), value) for future, value in sent]
+        written = [written_at(future.get(timeout=1), value) for future, value in sent]
         if chance.random() < 0.1:
             self._stopping.wait(chance.uniform(0.5, 3))
         if fate == "committed":
@@ -243,61 +320,17 @@ class Producers:
         deadline = time.monotonic() + _DRAIN_SECONDS
         while True:
             try:
-                self._close(self._open_transactional())
+                self._clients.close(self._clients.open_transactional())
             except KafkaError:
                 if time.monotonic() > deadline:
                     raise
             else:
                 return
 
-    # clients
 
-    def _open_steady(self) -> KafkaProducer:
-        # Idempotent ones may refuse everything for minutes after the broker was killed. Twice in Kafka is two records.
-        return self._open(compression_type="gzip", enable_idempotence=False)
-
-    def _open_transactional(self) -> KafkaProducer:
-        producer = self._open(transactional_id="chaos", transaction_timeout_ms=_TRANSACTION_MS)
-        try:
-            producer.init_transactions()
-        except KafkaError:
-            self._close(producer)
-            raise
-        return producer
-
-    def _open(self, **options: Any) -> KafkaProducer:
-        while True:
-            try:
-                return KafkaProducer(
-                    bootstrap_servers=self._bootstrap,
-                    linger_ms=20,
-                    batch_size=128 * 1024,
-                    max_block_ms=20_000,
-                    request_timeout_ms=_REQUEST_MS,
-                    metadata_max_age_ms=_METADATA_MS,
-                    reconnect_backoff_max_ms=1_000,
-                    metrics_enabled=False,
-                    **options,
-                )
-            except KafkaError:  # the broker is away
-                if self._stopping.wait(0.5):
-                    raise
-
-    def _close(self, producer: KafkaProducer | None) -> None:
-        if producer is None:
-            return
-        try:
-            producer.close(timeout=2)
-        except KafkaError:  # it has records left, and would try to send them until the process ends
-            self._ledger.count("producers given up")
-            producer._sender.force_close()
-            producer._unregister_cleanup()
-            producer._closed = True
-
-
-def _any_partition(producer: KafkaProducer, topic: Topic, chance: random.Random) -> int:
+def any_partition(producer: KafkaProducer, topic: str, chance: random.Random) -> int:
     """Choose from all that there are by now."""
-    numbers: list[int] = sorted(producer.partitions_for(topic.name))
+    numbers: list[int] = sorted(producer.partitions_for(topic))
     return chance.choice(numbers)
 
 
@@ -308,5 +341,5 @@ def _end(producer: KafkaProducer, result: Any) -> None:
         raise KafkaTimeoutError("the transaction does not end")
 
 
-def _written(metadata: Any, value: bytes | None) -> Written:
+def written_at(metadata: Any, value: bytes | None) -> Written:
     return (metadata.topic, metadata.partition), metadata.offset, value

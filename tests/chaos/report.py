@@ -69,7 +69,7 @@ class Report:
         yield f"disturbances    {sum(self.disturbances.values())}: {_counted(self.disturbances)}"
         if self.skipped:
             yield f"not possible    {_counted(self.skipped)}"
-        yield f"S3 faults met   {_counted(self.faults_met) or 'none'}"
+        yield f"faults met      {_counted(self.faults_met) or 'none'}"
         yield f"produced        {_counted(self.produced)}"
         for group, numbers in self.outputs.items():
             yield f"group {group:<9} " + ", ".join(f"{name} {_shown(value)}" for name, value in numbers.items())

@@ -1,30 +1,40 @@
 """One run: set the stage, disturb, come to rest, examine."""
 
 import json
+import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from tests.chaos.check import Seen, TopicPartition
 from tests.chaos.chronicle import Chronicle
 from tests.chaos.crew import describe
 from tests.chaos.deck import deal
 from tests.chaos.disturbances import Disturbance
 from tests.chaos.examination import Examination, TroubleError, at_rest, progress
+from tests.chaos.folder_watch import FolderWatch
+from tests.chaos.folders import due
 from tests.chaos.ledger import Ledger
-from tests.chaos.producer import Producers
+from tests.chaos.outputs import BUCKET, LATENESS_SECONDS, Output
+from tests.chaos.producer import PlainProducer, Producers, Work
 from tests.chaos.report import Report, Verdict
+from tests.chaos.row_producer import RowProducer
+from tests.chaos.sales import TOPIC as SALES
 from tests.chaos.settings import Settings
 from tests.chaos.stage import Stage
 from tests.chaos.watch import Watch
 from tests.integration.harness.waiting import eventually
 
+Kafka = Mapping[TopicPartition, list[Seen]]
 _POLL_SECONDS = 0.1
 _PATIENCE_SECONDS = 40.0
 """How long a disturbance waits until it is possible; then the next one has its turn."""
+_START_SECONDS = 300.0
+"""Until all members work: seconds where nobody else computes."""
 _DRAIN_SECONDS = 180.0
-_END_SECONDS = 90.0
+_END_SECONDS = 180.0
 """How soon everything has to be gone after members were told to stop."""
 
 
@@ -54,28 +64,56 @@ class _Run:
         self._report = report
         self._chronicle = stage.chronicle
         self._ledger = Ledger()
-        self._producers = Producers(stage.kafka.bootstrap, settings.seed, self._ledger)
-        self._watch = Watch(stage.crew, stage.chronicle, stage.kafka.bootstrap, list(stage.manifests))
+        self._stopping = threading.Event()
+        self._producers = Producers(self._works(), settings.seed, self._stopping)
+        self._watch = Watch(stage.crew, stage.chronicle, stage.kafka.bootstrap, settings.outputs)
+        self._folder_watch = self._watch_folders()
+        self._examination = Examination(stage, self._ledger, self._folder_watch)
         self._active: list[tuple[float, Disturbance]] = []
         self._skipped: Counter[str] = Counter()
 
     def play(self) -> None:
         """Fill the report."""
-        self._wait("all members work", self._all_work, seconds=120)
+        self._wait("all members work", self._all_work, seconds=_START_SECONDS)
         self._watch.start()
+        if self._folder_watch is not None:
+            self._folder_watch.start()
         self._producers.start()
         try:
             self._disturb()
-            rest = self._settle()
+            kafka, rest = self._settle()
         finally:
             self._producers.ask_to_stop()
+            if self._folder_watch is not None:
+                self._folder_watch.ask_to_stop()
             self._watch.stop()
             self._take_numbers()
-        problems = rest + self._examine()
+        if self._folder_watch is not None:
+            self._folder_watch.stop()
+        problems = rest + self._examine(kafka)
         if self._watch.failure is not None:
             raise TroubleError(f"the watch has failed: {self._watch.failure!r}")
         self._report.problems = problems
         self._report.verdict = Verdict.BROKEN if problems else Verdict.HELD
+
+    def _works(self) -> list[Work]:
+        bootstrap, ledger, stopping = self._stage.kafka.bootstrap, self._ledger, self._stopping
+        works: list[Work] = []
+        if self._settings.has_plain_values:
+            works += PlainProducer(bootstrap, ledger, stopping).works()
+        if self._stage.writers is not None:
+            works += RowProducer(bootstrap, ledger, stopping, self._stage.writers).works()
+        return works
+
+    def _watch_folders(self) -> FolderWatch | None:
+        found = [output for output in self._settings.outputs if output.has_table]
+        if not found:
+            return None
+        (output,) = found
+        bootstrap = self._stage.kafka.bootstrap
+        return FolderWatch(
+            self._stage.s3, BUCKET, output.name, SALES, LATENESS_SECONDS * 1000, lambda: progress(bootstrap, output)
+        )
 
     def _all_work(self) -> bool:
         crew = self._stage.crew
@@ -123,9 +161,11 @@ class _Run:
 
     def _tick(self) -> None:
         self._stage.crew.tick()
-        for due, disturbance in list(self._active):
-            if due <= time.monotonic() and disturbance.over():
-                self._active.remove((due, disturbance))
+        if self._stage.compactor is not None:
+            self._stage.compactor.tick()
+        for until, disturbance in list(self._active):
+            if until <= time.monotonic() and disturbance.over():
+                self._active.remove((until, disturbance))
                 said = disturbance.end(self._stage)
                 if said:
                     self._chronicle.tell(f"{disturbance.name}.ends", said)
@@ -139,29 +179,60 @@ class _Run:
 
     # coming to rest
 
-    def _settle(self) -> list[str]:
-        """Take back all faults and let the members work off the lag; return what they did not do."""
+    def _settle(self) -> tuple[Kafka, list[str]]:
+        """Take back all faults and let the members work off the lag; return the records, and what was not done."""
+        stage, settings = self._stage, self._settings
         self._chronicle.tell("calm", "no fault is left; members that are down come back")
-        self._stage.calm()
+        stage.calm()
+        for output in settings.outputs:
+            if output.is_corrected and output.name not in stage.corrected:
+                stage.correct(output)
         self._producers.ask_to_stop()
         self._wait("the producers end", self._producers.ended, seconds=_DRAIN_SECONDS)
         self._chronicle.tell("producers.stopped", f"{self._ledger.counts['acknowledged']:,} records acknowledged")
         began = self._chronicle.seconds
-        problems = []
-        bootstrap = self._stage.kafka.bootstrap
-        for group in self._stage.manifests:
-            try:
-                self._wait(
-                    f"group {group} has stored everything",
-                    lambda group=group: at_rest(bootstrap, group),  # type: ignore[misc]
-                    seconds=self._settings.settle_seconds,
-                )
-            except AssertionError as error:
-                stands = {of: one for of, one in progress(bootstrap, group).items() if one.committed != one.end}
-                problems.append(f"{group}: stuck: {error}; {stands}")
+        kafka = self._examination.consumed()
+        until = time.monotonic() + settings.settle_seconds
+        problems = [problem for output in settings.outputs for problem in self._come_to_rest(output, kafka, until)]
         self._report.settle_seconds = self._chronicle.seconds - began
         self._chronicle.tell("rest", f"everything is stored {self._report.settle_seconds:.1f} s after the producers")
-        return problems + self._dismiss()
+        return kafka, problems + self._dismiss()
+
+    def _come_to_rest(self, output: Output, kafka: Kafka, until: float) -> Iterator[str]:
+        """Wait until a group has done everything, until some monotonic second; yield what it did not do."""
+        bootstrap, examination = self._stage.kafka.bootstrap, self._examination
+        waits: list[tuple[str, Callable[[], bool], Callable[[], object]]] = [
+            (
+                "has stored everything",
+                lambda: at_rest(bootstrap, output),
+                lambda: {of: one for of, one in progress(bootstrap, output).items() if one.committed != one.end},
+            )
+        ]
+        if output.has_table:
+            waits += [
+                (
+                    "has appended everything",
+                    lambda: not examination.receipts(output),
+                    lambda: examination.receipts(output)[:5],
+                ),
+                (
+                    "has finished what can be finished",
+                    lambda: not self._unfinished(output, kafka),
+                    lambda: self._unfinished(output, kafka)[:5],
+                ),
+            ]
+        for what, condition, stands in waits:
+            try:
+                self._wait(f"group {output.name} {what}", condition, seconds=max(0.0, until - time.monotonic()))
+            except AssertionError as error:
+                yield f"{output.name}: stuck: {error}; {stands()}"
+
+    def _unfinished(self, output: Output, kafka: Kafka) -> list[str]:
+        """Return folders that should be finished and are not, or that have objects which no manifest has."""
+        assert self._folder_watch is not None
+        seen = self._folder_watch.seen
+        left = due(SALES, kafka, output.layout, seen.lateness_ms) - seen.successes.keys()
+        return sorted(left) or self._folder_watch.incomplete()
 
     def _dismiss(self) -> list[str]:
         """Tell all members to stop; return what did not end as it should."""
@@ -172,6 +243,8 @@ class _Run:
             if place.up:
                 crew.leave(place)
         crew.dismiss_ghosts()
+        if self._stage.compactor is not None:
+            self._stage.compactor.kill()
         for what, condition in (
             ("all members end", lambda: all(place.process is None for place in crew.places)),
             ("those whose name was taken end", lambda: not crew.ghosts),
@@ -185,17 +258,15 @@ class _Run:
 
     # examining
 
-    def _examine(self) -> list[str]:
-        examination = Examination(self._stage, self._ledger)
-        self._chronicle.tell("examine", "reading Kafka and the bucket, and asking verify")
-        kafka = examination.consumed()
+    def _examine(self, kafka: Kafka) -> list[str]:
+        self._chronicle.tell("examine", "reading the bucket, and asking verify")
         self._report.produced = {
             "records": sum(len(records) for records in kafka.values()),
             **dict(sorted(self._ledger.counts.items())),
         }
         problems = []
         for output in self._settings.outputs:
-            found, numbers = examination.of(output, kafka)
+            found, numbers = self._examination.of(output, kafka)
             problems += found
             self._report.outputs.setdefault(output.name, {}).update(numbers)
         return problems

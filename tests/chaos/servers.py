@@ -1,10 +1,10 @@
 """What can go wrong with the servers themselves. Of several brokers, one at a time is disturbed."""
 
 import threading
+import time
 from dataclasses import dataclass, field
 
 from tests.chaos.disturbances import Disturbance
-from tests.chaos.producer import TOPICS
 from tests.chaos.stage import Stage
 from tests.stack.server import Server
 from tests.stack.topics import add_partitions
@@ -18,7 +18,7 @@ class ServerFault(Disturbance):
     """A server is stopped, killed or frozen, and comes back."""
 
     server: str
-    """``broker`` or ``minio``."""
+    """``broker``, ``minio``, ``registry`` or ``catalog``."""
     how: str
     """``stop`` (SIGTERM), ``kill`` (-9) or ``freeze``."""
     which: float = 0.0
@@ -32,7 +32,7 @@ class ServerFault(Disturbance):
     def ready(self, stage: Stage) -> bool:
         if self.server in stage.busy:
             return False
-        return stage.kafka.serves() if self.server == "broker" else stage.minio.serves()
+        return stage.kafka.serves() if self.server == "broker" else stage.servers[self.server].serves()
 
     def begin(self, stage: Stage) -> str:
         victim = self._victim = self._choose(stage)
@@ -55,8 +55,8 @@ class ServerFault(Disturbance):
         return f"{self._victim.name} {'goes on' if self.how == 'freeze' else 'starts again'}"
 
     def _choose(self, stage: Stage) -> Server:
-        if self.server == "minio":
-            return stage.minio
+        if self.server != "broker":
+            return stage.servers[self.server]
         return stage.brokers[int(self.which * len(stage.brokers))]
 
 
@@ -127,9 +127,10 @@ class PartitionsGrow(Disturbance):
         topic = self._topic(stage)
         assert topic is not None, "ready() has just said so"
         stage.partitions[topic] += 1
+        stage.grown[topic, stage.partitions[topic] - 1] = time.time()
         add_partitions(stage.kafka.bootstrap, topic, stage.partitions[topic])
         return f"{topic} has {stage.partitions[topic]}"
 
     def _topic(self, stage: Stage) -> str | None:
-        growing = [topic.name for topic in TOPICS if stage.partitions[topic.name] < MOST_PARTITIONS]
+        growing = [topic.name for topic in stage.settings.topics if stage.partitions[topic.name] < MOST_PARTITIONS]
         return growing[int(self.which * len(growing))] if growing else None

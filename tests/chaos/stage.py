@@ -1,4 +1,4 @@
-"""Where it happens: the brokers, one S3 server behind a proxy that lies, one bucket, the members' crew."""
+"""Where it happens: brokers, an S3 server, a schema registry and a catalog behind proxies that lie, members' crews."""
 
 import os
 import random
@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Self
 import yaml
 
 from tests.chaos.chronicle import Chronicle
+from tests.chaos.compactor import Compactor
 from tests.chaos.crew import Crew
-from tests.chaos.producer import TOPICS
-from tests.chaos.settings import BUCKET, Output, Settings
-from tests.stack import Kafka, KafkaBroker, KafkaCluster, MinioServer
+from tests.chaos.outputs import BUCKET, Addresses, Output
+from tests.chaos.sales import Writers
+from tests.chaos.settings import Settings
+from tests.stack import IcebergCatalog, Kafka, KafkaBroker, KafkaCluster, MinioServer, SchemaRegistry
 from tests.stack.fault_proxy import Fault, FaultProxy
 from tests.stack.oldest_kafka import OldestCluster
+from tests.stack.server import Server
 from tests.stack.topics import create_topic
 
 if TYPE_CHECKING:
@@ -45,21 +48,31 @@ class Stage:
     """For what is decided on the spot; what is planned has a source of its own, which timing cannot touch."""
     kafka: Kafka = field(init=False)
     minio: MinioServer = field(init=False)
-    proxy: FaultProxy = field(init=False)
+    servers: dict[str, Server] = field(default_factory=dict)
+    """Those beside the brokers, by what disturbances call them: ``minio``, ``registry``, ``catalog``."""
+    proxies: dict[str, FaultProxy] = field(default_factory=dict)
+    """What members ask instead: ``s3``, ``registry``, ``catalog``."""
     s3: "S3Client" = field(init=False)
     """Past the proxy."""
+    writers: Writers | None = None
+    """What is registered, where there are rows."""
+    compactor: Compactor | None = None
     crew: Crew = field(init=False)
     manifests: dict[str, Path] = field(default_factory=dict)
     uploaded_at: float = 0.0
     """Monotonic seconds of the last request that put records into the bucket."""
     busy: set[str] = field(default_factory=set)
-    """What is being disturbed: ``broker``, ``s3``."""
+    """What is being disturbed: ``broker``, and servers and proxies by their names."""
     counts: Counter[str] = field(default_factory=Counter)
     """Disturbances that began, by name."""
     partitions: Counter[str] = field(default_factory=Counter)
     """How many each topic has."""
+    grown: dict[tuple[str, int], float] = field(default_factory=dict)
+    """When a partition was added, by the clock."""
+    corrected: set[str] = field(default_factory=set)
+    """Groups whose manifest is corrected."""
     met: Counter[str] = field(default_factory=Counter)
-    """Requests to the S3 server that met a fault, by the fault's name."""
+    """Requests that met a fault, by the fault's name."""
 
     def __post_init__(self) -> None:
         self.chance = random.Random(f"stage {self.settings.seed}")
@@ -83,27 +96,47 @@ class Stage:
             _environment(LOGPERSISTER_SECRETS_DIR=str(self.directory / "secrets"), SPARK_LOCAL_DIRS=str(temporary))
         )
         self.kafka = self._brokers()
-        self.minio = MinioServer(self.directory / "minio")
-        for server in (self.kafka, self.minio):
+        self._add_servers()
+        for server in (self.kafka, *self.servers.values()):
             self._stack.callback(server.kill)
             server.launch()
         self.kafka.wait()
-        self.minio.wait()
+        for server in self.servers.values():
+            server.wait()
         self.minio.write_secret(self.directory / "secrets", "s3")
         self.s3 = self.minio.client()
         self._stack.callback(self.s3.close)
-        self.s3.create_bucket(Bucket=BUCKET)
-        self.proxy = self._stack.enter_context(FaultProxy(self.minio.port, http=True))
+        for bucket in (BUCKET, *(["warehouse"] if self.settings.has_table else [])):
+            self.s3.create_bucket(Bucket=bucket)
+        for name, server in self.servers.items():
+            proxy = FaultProxy(server.port, http=True)
+            self.proxies["s3" if name == "minio" else name] = self._stack.enter_context(proxy)
         self.proxy.inject(Fault(matches=self._note_upload, times=None))
-        for topic in TOPICS:
+        for topic in self.settings.topics:
             create_topic(self.kafka.bootstrap, topic.name, partitions=topic.partitions)
             self.partitions[topic.name] = topic.partitions
+        if self.settings.has_rows:
+            self.writers = Writers(self.registry)
         members = self.directory / "members"
         members.mkdir()
         self.crew = Crew(members, self.chronicle)
         self._stack.callback(self.crew.end)
         for output in self.settings.outputs:
             self._hire(output)
+        if self.settings.has_table:
+            self.compactor = Compactor(
+                self.directory, self.minio, self.catalog, self.settings.seed, by_spark=self.settings.spark
+            )
+            self._stack.callback(self.compactor.kill)
+            self.compactor.start()
+
+    def _add_servers(self) -> None:
+        self.minio = MinioServer(self.directory / "minio")
+        self.servers["minio"] = self.minio
+        if self.settings.has_rows:
+            self.servers["registry"] = SchemaRegistry(self.directory / "registry")
+        if self.settings.has_table:
+            self.servers["catalog"] = IcebergCatalog(self.directory / "catalog", self.minio)
 
     def _brokers(self) -> Kafka:
         place = self.directory / "kafka"
@@ -111,6 +144,23 @@ class Stage:
             return KafkaBroker(place, properties=_PROPERTIES)
         kind = OldestCluster if self.settings.oldest else KafkaCluster
         return kind(place, properties={**_PROPERTIES, **_BALANCING})
+
+    @property
+    def proxy(self) -> FaultProxy:
+        """What members ask instead of the S3 server."""
+        return self.proxies["s3"]
+
+    @property
+    def registry(self) -> SchemaRegistry:
+        found = self.servers["registry"]
+        assert isinstance(found, SchemaRegistry)
+        return found
+
+    @property
+    def catalog(self) -> IcebergCatalog:
+        found = self.servers["catalog"]
+        assert isinstance(found, IcebergCatalog)
+        return found
 
     @property
     def cluster(self) -> KafkaCluster:
@@ -128,16 +178,28 @@ class Stage:
         return groups[int(which * len(groups))]
 
     def _hire(self, output: Output) -> None:
-        manifest = self.directory / f"{output.name}.yaml"
-        document = output.manifest(
-            bootstrap=self.kafka.bootstrap,
-            endpoint=self.proxy.endpoint,
-            session_seconds=self.settings.session_seconds,
-        )
-        manifest.write_text(yaml.safe_dump(document, sort_keys=False))
-        self.manifests[output.name] = manifest
+        manifest = self.manifests[output.name] = self.directory / f"{output.name}.yaml"
+        self._write_manifest(output, corrected=False)
         for number in range(1, self.settings.crews[output.name] + 1):
             self.crew.add(output.name, str(number), manifest)
+
+    def correct(self, output: Output) -> None:
+        """Correct a manifest: processes that start from now on have it."""
+        self._write_manifest(output, corrected=True)
+        self.corrected.add(output.name)
+
+    def _write_manifest(self, output: Output, *, corrected: bool) -> None:
+        proxies = self.proxies
+        addresses = Addresses(
+            self.kafka.bootstrap,
+            self.proxy.endpoint,
+            registry=f"{proxies['registry'].endpoint}{self.registry.path}" if "registry" in proxies else "",
+            catalog=proxies["catalog"].endpoint if "catalog" in proxies else "",
+        )
+        document = output.manifest(addresses, session_seconds=self.settings.session_seconds, corrected=corrected)
+        new = self.manifests[output.name].with_suffix(".new")
+        new.write_text(yaml.safe_dump(document, sort_keys=False))
+        new.replace(self.manifests[output.name])
 
     def _note_upload(self, line: str) -> bool:
         if is_upload(line):
@@ -167,9 +229,11 @@ class Stage:
 
     def calm(self) -> None:
         """Take back every fault; servers serve, nobody is frozen. Members may still be down."""
-        self.proxy.clear()
+        for proxy in self.proxies.values():
+            proxy.clear()
         self.kafka.recover()
-        self.minio.recover()
+        for server in self.servers.values():
+            server.recover()
 
 
 def is_upload(line: str) -> bool:

@@ -6,7 +6,19 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.check import EMPTY, Layout, Progress, Row, Seen, SequenceFiles, Stored, TextByDay, digest, examine
+from tests.chaos.check import (
+    EMPTY,
+    ByContent,
+    Layout,
+    Progress,
+    Row,
+    Seen,
+    SequenceFiles,
+    Stored,
+    TextByDay,
+    digest,
+    examine,
+)
 
 DAY = 86_400_000
 OF = ("clicks", 0)
@@ -215,3 +227,67 @@ class TestSequenceFiles:
         assert found(*rows) == []
         assert found(rows[0], rows[2], rows[1]) == ["order"]
         assert found(rows[0], rows[0], rows[2]) == ["duplicate", "missing"]
+
+
+ID = "0123456789ab"
+
+
+class TestRows:
+    """Objects of rows: some records are left out, some come out of quarantine, and files have columns of a version."""
+
+    def record(self, offset: int, place: str | None = "x", version: int = 1) -> Seen:
+        value = b"value %d" % offset
+        return Seen(offset, 0, None, digest(value), place, digest(b"row of " + value), version)
+
+    def row(self, offset: int) -> Row:
+        return Row(digest(b"row of value %d" % offset), offset, 0)
+
+    def stored(self, start: int, path: str, *offsets: int, replay: str = "", version: int = 1) -> Stored:
+        one = stored(start, path, [self.row(offset) for offset in offsets])
+        name = one.name.replace(".txt.gz", f".r{replay}.parquet" if replay else ".parquet")
+        return replace(one, name=name, replay=replay, version=version)
+
+    def kinds(self, objects: Sequence[Stored], records: Sequence[Seen] | None = None) -> list[str]:
+        if records is None:
+            records = [self.record(0), self.record(1), self.record(2, None), self.record(3), self.record(4, "q")]
+        return kinds(objects, records=records, progress=Progress(5, (), 5), layout=ByContent())
+
+    def test_nothing_is_wrong(self) -> None:
+        assert self.kinds([self.stored(0, "x", 0, 1, 3), self.stored(0, "q", 4)]) == []
+
+    def test_what_is_left_out_is_missed_nowhere(self) -> None:
+        assert self.kinds([], [self.record(0, None), self.record(1, None)]) == []
+        assert "duplicate" in self.kinds([self.stored(0, "x", 0, 1, 2, 3), self.stored(0, "q", 4)])
+
+    def test_a_replay_belongs_to_the_range_of_its_source(self) -> None:
+        replayed = [self.stored(0, "x", 0, 3), self.stored(0, "x", 1, replay=ID), self.stored(0, "q", 4, replay=ID)]
+        assert self.kinds(replayed) == []
+        assert self.kinds([self.stored(0, "x", 0, 1, 3, replay=ID), self.stored(0, "q", 4)]) == []
+
+    def test_a_replay_that_repeats(self) -> None:
+        whole = [self.stored(0, "x", 0, 1, 3), self.stored(0, "q", 4)]
+        assert self.kinds([*whole, self.stored(0, "x", 1, replay=ID)]) == ["duplicate"]
+        again = [self.stored(0, "x", 1, replay=ID), self.stored(0, "x", 1, replay=ID[::-1])]
+        assert self.kinds([self.stored(0, "x", 0, 3), *again, self.stored(0, "q", 4)]) == ["duplicate"]
+
+    def test_a_replay_whose_source_is_left(self) -> None:
+        objects = [self.stored(0, "x", 0, 3), self.stored(0, "x", 1, replay=ID), self.stored(0, "q", 1, 4)]
+        assert self.kinds(objects) == ["duplicate"]
+
+    def test_a_replay_that_deletes_first(self) -> None:
+        assert self.kinds([self.stored(0, "x", 0, 3), self.stored(0, "q", 4, replay=ID)]) == ["missing"]
+
+    def test_a_replay_out_of_order(self) -> None:
+        objects = [self.stored(0, "x", 0), self.stored(0, "x", 3, 1, replay=ID), self.stored(0, "q", 4)]
+        assert self.kinds(objects) == ["order"]
+
+    def test_columns_that_are_older_than_a_record(self) -> None:
+        records = [self.record(0), self.record(1, version=2)]
+        assert self.kinds([self.stored(0, "x", 0, 1, version=2)], records) == []
+        assert self.kinds([self.stored(0, "x", 0, 1, version=1)], records) == ["schema"]
+
+    def test_columns_of_two_versions_in_one_range(self) -> None:
+        records = [self.record(0), self.record(1, "y")]
+        assert self.kinds([self.stored(0, "x", 0), self.stored(0, "y", 1)], records) == []
+        assert self.kinds([self.stored(0, "x", 0), self.stored(0, "y", 1, version=2)], records) == ["schema"]
+        assert self.kinds([self.stored(0, "x", 0), self.stored(1, "y", 1, version=2)], records) == []

@@ -8,12 +8,15 @@ from typing import Any, cast
 
 import pytest
 
+from tests.chaos import compactor
 from tests.chaos.chronicle import Chronicle
 from tests.chaos.deck import deal
 from tests.chaos.disturbances import Kill
+from tests.chaos.outputs import FILES, ROWS, TABLE, TEXT, Addresses, Output
 from tests.chaos.report import Report, Verdict
-from tests.chaos.settings import FILES, TEXT, Settings
+from tests.chaos.settings import Settings, crews
 from tests.chaos.watch import Life, Pace, Sample, Watch
+from tests.integration.harness.waiting import eventually
 
 HERE = Path(__file__).parent
 
@@ -27,12 +30,21 @@ def test_a_seed_deals_the_same_again() -> None:
     assert dealt(7) != dealt(8)
 
 
-@pytest.mark.parametrize(("brokers", "number", "kills"), [(1, 25, 7), (3, 32, 8)])
+@pytest.mark.parametrize(
+    ("groups", "brokers", "number", "kills"),
+    [
+        ([TEXT, FILES], 1, 25, 7),
+        ([TEXT, FILES], 3, 32, 8),
+        ([ROWS], 1, 38, 7),
+        ([TABLE], 1, 44, 7),
+        ([TEXT, FILES, ROWS, TABLE], 3, 56, 8),
+    ],
+)
 @pytest.mark.parametrize("seed", range(20))
 def test_every_kind_is_dealt_before_any_is_dealt_again_and_again(
-    seed: int, brokers: int, number: int, kills: int
+    seed: int, groups: list[Output], brokers: int, number: int, kills: int
 ) -> None:
-    settings = Settings(seed, brokers=brokers)
+    settings = Settings(seed, brokers=brokers, crews=crews(*(group.name for group in groups)))
     first = [disturbance for _, disturbance in islice(deal(settings), number)]
     second = [disturbance for _, disturbance in islice(deal(settings), number, 2 * number)]
     assert sorted(one.name for one in first) == sorted(one.name for one in second)
@@ -49,6 +61,15 @@ def test_the_product_is_seen_from_outside() -> None:
             assert not any(name.startswith("logpersister") for name in names), file
 
 
+def test_a_compactor_that_cannot_start_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compactor, "_BY_PYICEBERG", ["/bin/false"])
+    monkeypatch.setattr(compactor.Compactor, "settings", lambda _: "")
+    broken = compactor.Compactor(tmp_path, cast("Any", None), cast("Any", None), 7, by_spark=False)
+    broken.start()
+    with pytest.raises(RuntimeError, match=r"again and again; see .*compactor\.err"):
+        eventually("it is noticed", broken.tick, pause=0.01)
+
+
 def test_the_story_is_in_the_file_at_once(tmp_path: Path) -> None:
     now = 100.0
     echoed: list[str] = []
@@ -62,9 +83,7 @@ def test_the_story_is_in_the_file_at_once(tmp_path: Path) -> None:
 
 
 def test_manifests_of_the_outputs_differ_only_where_they_should() -> None:
-    text, files = (
-        output.manifest(bootstrap="b:1", endpoint="http://s3", session_seconds=6) for output in (TEXT, FILES)
-    )
+    text, files = (output.manifest(Addresses("b:1", "http://s3"), session_seconds=6) for output in (TEXT, FILES))
     assert text["spec"]["storage"]["prefix"] != files["spec"]["storage"]["prefix"]
     assert text["metadata"] != files["metadata"]
     assert text["spec"]["kafka"] == files["spec"]["kafka"]
@@ -89,7 +108,7 @@ def test_a_life_is_summed_up() -> None:
 
 
 def test_what_members_count_is_summed_up_over_their_lives() -> None:
-    watch = Watch(cast("Any", None), Chronicle(), "b:1", ["text"])
+    watch = Watch(cast("Any", None), Chronicle(), "b:1", [TEXT])
     failures = 'logpersister_range_failures_total{kind="task"}'
     watch.lives = {
         "1": Life("text-1", "1", metrics={failures: 2.0, "logpersister_rebalances_total": 1.0, "other": 5.0}),

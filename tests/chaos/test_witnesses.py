@@ -1,7 +1,7 @@
 """What the judge is given: names and content of objects, and what producers know."""
 
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,7 +10,7 @@ import pytest
 
 from tests.chaos.check import Row, Seen, digest
 from tests.chaos.ledger import Ledger
-from tests.chaos.witnesses import UnreadableError, escaped_gzip_lines, stored
+from tests.chaos.witnesses import Read, UnreadableError, escaped_gzip_lines, stored
 
 OF = ("clicks", 0)
 
@@ -32,7 +32,7 @@ class Bucket:
         return {"Body": BytesIO(self._content[Key])}
 
 
-def look(content: dict[str, bytes], read: Callable[[bytes], list[Row]] = escaped_gzip_lines) -> list[Any]:
+def look(content: dict[str, bytes], read: Read = escaped_gzip_lines) -> list[Any]:
     return list(stored(cast("Any", Bucket(content)), "chaos", "text", read))
 
 

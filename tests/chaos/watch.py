@@ -3,7 +3,7 @@
 import re
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -14,7 +14,7 @@ from kafka.errors import KafkaError
 
 from tests.chaos.chronicle import Chronicle
 from tests.chaos.crew import Crew, Place, is_unhealthy
-from tests.chaos.producer import TOPICS
+from tests.chaos.outputs import Output
 from tests.chaos.witnesses import progress
 from tests.integration.harness.process import MemberProcess
 from tests.stack.clients import admin_client
@@ -100,13 +100,14 @@ class Pace:
 class Watch:
     """A thread that looks every second; nothing that it cannot ask stops it."""
 
-    def __init__(self, crew: Crew, chronicle: Chronicle, bootstrap: str, groups: list[str]) -> None:
-        self.paces = {group: Pace() for group in groups}
+    def __init__(self, crew: Crew, chronicle: Chronicle, bootstrap: str, outputs: Sequence[Output]) -> None:
+        self.paces = {output.name: Pace() for output in outputs}
         self.lives: dict[str, Life] = {}
         """By the name of the log."""
         self._crew = crew
         self._chronicle = chronicle
         self._bootstrap = bootstrap
+        self._topics = {output.name: [topic.name for topic in output.topics] for output in outputs}
         self._admin: KafkaAdminClient | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
@@ -156,7 +157,7 @@ class Watch:
             if self._admin is None:
                 self._admin = admin_client(self._bootstrap, request_timeout_ms=_ASK_MS, bootstrap_timeout_ms=_ASK_MS)
             for group, pace in self.paces.items():
-                stands = progress(self._admin, group, [topic.name for topic in TOPICS]).values()
+                stands = progress(self._admin, group, self._topics[group]).values()
                 pace.note(self._chronicle.seconds, sum(one.committed for one in stands), sum(one.end for one in stands))
         except (KafkaError, OSError):
             self._close()

@@ -2,8 +2,9 @@
 
 import gzip
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from kafka import KafkaConsumer
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _NAME = re.compile(
-    r"(?P<topic>[^/]+)/(?:(?P<path>.+)/)?(?P<generation>\d+)_(?P<partition>\d+)_(?P<start>\d{20})(?P<extension>\.[a-z.]+)"
+    r"(?P<topic>[^/]+)/(?:(?P<path>.+)/)?(?P<generation>\d+)_(?P<partition>\d+)_(?P<start>\d{20})"
+    r"(?:\.r(?P<replay>[0-9a-f]{12}))?(?P<extension>\.[a-z.]+)"
 )
 _READ_SECONDS = 60
 _OFFSET, _KEY, _TIMESTAMP = 1, 2, 3
@@ -25,54 +27,83 @@ _OFFSET, _KEY, _TIMESTAMP = 1, 2, 3
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _ESCAPED = {b"\\": b"\\", b"n": b"\n"}
 
-Read = Callable[[bytes], Sequence[Row]]
+_AT_ONCE = 8
+"""Objects that are read side by side."""
+READABLE = (ValueError, OSError, EOFError, IndexError, KeyError, AssertionError)
+"""What a reader raises when an object is broken."""
+
+
+class Content(NamedTuple):
+    """What is in an object."""
+
+    rows: Sequence[Row]
+    version: int = 0
+    """Of the schema whose columns it has; 0: none."""
+
+
+Read = Callable[[str, str, bytes], Content]
+"""Gets topic, folder and the bytes of an object."""
 
 
 class UnreadableError(Exception):
     """An object cannot be read at all, or its name is none of ours."""
 
 
-def stored(client: "S3Client", bucket: str, prefix: str, read: Read) -> Iterator[Stored]:
-    """Yield every object of records below ``prefix``; raise `UnreadableError` for one that is none."""
+def keys_of(client: "S3Client", bucket: str, prefix: str) -> Iterator[str]:
+    """Yield the names of all objects below ``prefix``, but for what the group notes for itself."""
     for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{prefix}/"):
         for listed in page.get("Contents", []):
-            key = listed["Key"].removeprefix(f"{prefix}/")
-            if key.startswith("_logpersister/"):
-                continue
-            name = _NAME.fullmatch(key)
-            if name is None:
-                raise UnreadableError(f"{listed['Key']} is not a name by the rule")
-            try:
-                rows = read(client.get_object(Bucket=bucket, Key=listed["Key"])["Body"].read())
-            except (ValueError, OSError, EOFError, IndexError, KeyError) as error:
-                raise UnreadableError(f"{listed['Key']} cannot be read: {error!r}") from error
-            yield Stored(
-                name=listed["Key"],
-                topic=unquote(name["topic"]),
-                partition=int(name["partition"]),
-                generation=int(name["generation"]),
-                start=int(name["start"]),
-                path=name["path"] or "",
-                rows=rows,
-            )
+            if not listed["Key"].startswith(f"{prefix}/_logpersister/"):
+                yield listed["Key"]
 
 
-def escaped_gzip_lines(content: bytes) -> list[Row]:
+def stored(
+    client: "S3Client", bucket: str, prefix: str, read: Read, *, markers: "re.Pattern[str] | None" = None
+) -> Iterator[Stored]:
+    """Yield every object of records below ``prefix``; raise `UnreadableError` for one that is none.
+
+    Args:
+        client: of the bucket.
+        bucket: its name.
+        prefix: of the group.
+        read: what makes rows of an object.
+        markers: names of files that are no objects of records, without their folders.
+    """
+
+    def look(key: str) -> Stored:
+        name = _NAME.fullmatch(key.removeprefix(f"{prefix}/"))
+        if name is None:
+            raise UnreadableError(f"{key} is not a name by the rule")
+        topic, path = unquote(name["topic"]), name["path"] or ""
+        try:
+            content = read(topic, path, client.get_object(Bucket=bucket, Key=key)["Body"].read())
+        except READABLE as error:
+            raise UnreadableError(f"{key} cannot be read: {error!r}") from error
+        place = int(name["partition"]), int(name["generation"]), int(name["start"])
+        return Stored(key, topic, *place, path, content.rows, name["replay"] or "", content.version)
+
+    keys = keys_of(client, bucket, prefix)
+    wanted = (key for key in keys if markers is None or not markers.fullmatch(key.rpartition("/")[2]))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        yield from pool.map(look, wanted)
+
+
+def escaped_gzip_lines(_topic: str, _path: str, content: bytes) -> Content:
     """Read ``text`` with ``gzip`` and ``delimiterInValue: escape``."""
     text = gzip.decompress(content)
     if text and not text.endswith(b"\n"):
         raise ValueError("does not end with a whole line")
-    return [Row(digest(_ESCAPE.sub(_unescape, line))) for line in text.split(b"\n")[:-1]]
+    return Content([Row(digest(_ESCAPE.sub(_unescape, line))) for line in text.split(b"\n")[:-1]])
 
 
 def _unescape(found: "re.Match[bytes]") -> bytes:
     return _ESCAPED[found[1]]
 
 
-def messagepack_files(content: bytes) -> list[Row]:
+def messagepack_files(_topic: str, _path: str, content: bytes) -> Content:
     """Read ``sequencefile`` with ``key: messagepack``."""
     file = sequencefile.read(content)
-    return [_row(key, value) for key, value in zip(file.keys, file.values, strict=True)]
+    return Content([_row(key, value) for key, value in zip(file.keys, file.values, strict=True)])
 
 
 def _row(key: int | bytes, value: bytes) -> Row:
@@ -94,8 +125,16 @@ def unfinished_uploads(client: "S3Client", bucket: str, keys: Sequence[str]) -> 
     return [key for key in keys if client.list_multipart_uploads(Bucket=bucket, Prefix=key).get("Uploads")]
 
 
-def consumed(bootstrap: str, topics: Sequence[str]) -> dict[TopicPartition, list[Seen]]:
-    """Return everything that a consumer with ``read_committed`` reads, up to the present end."""
+def consumed(
+    bootstrap: str, topics: Sequence[str], judges: Mapping[str, Callable[[Any], Seen]]
+) -> dict[TopicPartition, list[Seen]]:
+    """Return everything that a consumer with ``read_committed`` reads, up to the present end.
+
+    Args:
+        bootstrap: address of the brokers.
+        topics: which ones.
+        judges: say of records of some topics what their rows should be.
+    """
     consumer = KafkaConsumer(
         bootstrap_servers=bootstrap, isolation_level="read_committed", enable_auto_commit=False, max_poll_records=5_000
     )
@@ -110,7 +149,7 @@ def consumed(bootstrap: str, topics: Sequence[str]) -> dict[TopicPartition, list
             if not polled and all(consumer.position(one) < ends[one] for one in behind):
                 raise TimeoutError(f"Kafka gave nothing of {sorted(behind)} within {_READ_SECONDS} s")
             for one, records in polled.items():
-                found[one.topic, one.partition] += [_seen(record) for record in records]
+                found[one.topic, one.partition] += map(judges.get(one.topic, _seen), records)
         return found
     finally:
         consumer.close()

@@ -1,4 +1,4 @@
-"""The manifests of examples/ for values that are neither JSON nor Avro: rows, quarantine, what commands say of both."""
+"""The manifests of examples/ for values that need no registry: rows, quarantine, what commands say of both."""
 
 import io
 import json
@@ -42,6 +42,10 @@ GOOD: dict[str, tuple[bytes, dict[str, Any]]] = {
             "notes": [("7", "x")],
         },
     ),
+    "avro-plain": (
+        bytes.fromhex("0e80e8ead6c16802027d"),
+        {"id": 7, "at": NOON, "price": Decimal("1.25"), "channel": "web"},
+    ),
     "csv": (
         b'7;1795521600;till 3;1234.50;True;"a ""b"";\n"\r\n',
         {"id": 7, "at": NOON, "amount": Decimal("1234.50"), "paid": True, "comment": 'a "b";\n'},
@@ -54,6 +58,7 @@ GOOD: dict[str, tuple[bytes, dict[str, Any]]] = {
 BAD = {
     "messagepack": {b"": "not_messagepack", b"\x80": "missing", b"\x81\xa6sensor\xcb" + bytes(8): "wrong_type"},
     "thrift": {b"": "not_thrift", b"\0": "missing", b"\x15\x0e\0": "wrong_type"},
+    "avro-plain": {b"": "not_avro", b"\x0e": "not_avro", bytes.fromhex("0e80e8ead6c16806"): "not_avro"},
     "csv": {b'1;2;3;4;5;"': "not_csv", b"1;2": "too_few_columns", b"1;2;3;4.001;;": "overflow"},
     "regex": {b"GET /": "no_match", b'yesterday x "GET / " 200 1': "bad_text", b"\xff": "not_utf8"},
 }

@@ -1,7 +1,9 @@
 """Rows of members in Iceberg tables, by real catalogs: each exactly once, whoever is killed when."""
 
 import json
+import random
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -15,12 +17,16 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from logpersister.member.process import ExitCode
+from tests.chaos.check import Progress
+from tests.chaos.table_readers import snapshots_of
+from tests.chaos.tables import examine_offsets
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
 from tests.integration.harness.waiting import eventually
-from tests.stack import IcebergCatalog, MinioServer
+from tests.stack import IcebergCatalog, MinioServer, artifacts
 from tests.stack.fault_proxy import FaultProxy, LoseResponse, Stall
+from tests.stack.postgres import Postgres
 from tests.stack.topics import Record, produce
 
 CreateTopic = Callable[..., str]
@@ -75,6 +81,16 @@ def rest(iceberg: IcebergCatalog) -> Settings:
 @pytest.fixture
 def sqlite(tmp_path: Path, bucket: str) -> Settings:
     return {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"s3://{bucket}/warehouse"}
+
+
+@pytest.fixture
+def postgres(tmp_path: Path) -> Iterator[Postgres]:
+    try:
+        artifacts.postgres()
+    except artifacts.MissingArtifactError as error:
+        pytest.skip(str(error))  # `make soak` says so in its summary
+    with Postgres(tmp_path / "postgres") as server:
+        yield server
 
 
 @pytest.fixture
@@ -351,3 +367,54 @@ def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
 
 
 ASKED = re.compile(r"table lake\.(\w+), partition [^\"]*accepted-gaps to ([0-9:,-]*[0-9])")
+
+
+@pytest.mark.soak
+def test_a_catalog_in_postgresql_is_killed_frozen_and_cut_off(
+    scene: Scene, topic: CreateTopic, minio: MinioServer, postgres: Postgres, secrets_dir: Path, bucket: str
+) -> None:
+    """Members are killed, too; two of them are there all the time."""
+    name, chance = topic(2), random.Random(7)
+    postgres.write_secret(secrets_dir, "postgres")
+    uri = postgres.uri.replace("//", f"//{postgres.user}:{postgres.password}@", 1)
+    with FaultProxy(postgres.port) as proxy:
+        warehouse = f"s3://{bucket}/warehouse"
+        catalog = {"type": "sql", "uri": postgres.uri_at(proxy.port), "secretName": "postgres", "warehouse": warehouse}
+        manifest = manifest_of(scene, name, catalog, upload={"maxAge": "1s"})
+        members = [scene.member(manifest, f"first-{number}") for number in (1, 2)]
+
+        def is_begun() -> bool:
+            now = Tables(scene, minio, catalog | {"uri": uri})  # by new connections: the server was killed
+            return now.exists(name) and now.rows(name).total() > 0
+
+        for turn in range(12):
+            if turn == 1:
+                eventually("the first rows are in the table", is_begun, pause=1.0)
+            write(scene, name, turn * 25, turn * 25 + 25)
+            if turn % 4 == 0:
+                postgres.kill()
+                postgres.launch()
+                postgres.wait()
+            elif turn % 4 == 1:
+                postgres.suspend()
+                time.sleep(chance.uniform(1, 4))
+                postgres.resume()
+            elif turn % 4 == 2:
+                proxy.stop()
+                proxy.start()
+            else:
+                victim = members.pop(0)
+                victim.kill()
+                victim.wait_gone()
+                members.append(scene.member(manifest, f"turn-{turn}"))
+            time.sleep(chance.uniform(1, 5))
+        tables = Tables(scene, minio, catalog | {"uri": uri})
+        tables.wait_for(name, 300, *members)
+        scene.group.wait_current(name, explain=members[0].tail)
+    snapshots = snapshots_of(tables.of(name))
+    assert len(snapshots.offsets) > 1, "the first rows, and those behind them"
+    assert snapshots.others == 0
+    ends = {(name, partition): Progress(300, (), 300) for partition in range(2)}
+    assert examine_offsets(snapshots, tables.receipts(), name, ends) == []
+    added = [one.summary["added-records"] for one in tables.of(name).metadata.snapshots if one.summary is not None]
+    assert sum(int(number or 0) for number in added) == tables.rows(name).total(), "no append was repeated"

@@ -3,6 +3,7 @@
 Files are written here without Kafka and S3, and one Spark reads all of them.
 """
 
+import random
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pytest
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 
 from logpersister.formats.registry import make_format
 from logpersister.manifest.output import COMPRESSIONS, OutputSpec
@@ -27,6 +28,8 @@ from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, d
 from tests.readers.typed_rows import LEAVES, ROWS, Column, columns, documents, plain_rows
 from tests.stack import artifacts
 from tests.unit.formats.events import files
+from tests.unit.formats.random_rows import flat
+from tests.unit.formats.random_rows import written as parquet_of
 from tests.unit.formats.samples import Record, batch, encode, with_headers
 
 Leaf = Callable[[Any], Any]
@@ -252,6 +255,37 @@ def test_orc_in_other_zones_and_with_filters(spark: SparkSession, tmp_path: Path
         assert frame.where(frame[one.name] == value).count() == [row[one.name] for row in rows].count(
             next(row[one.name] for row in rows if row[one.name] is not None)
         )
+
+
+def test_spark_finds_the_rows_that_it_finds_without_statistics(spark: SparkSession, tmp_path: Path) -> None:
+    """By bounds of row groups and of pages, and by Bloom filters. For sums it reads all rows."""
+    types: list[pa.DataType] = [pa.bool_(), pa.int8(), pa.int64(), pa.float64(), pa.string(), pa.binary(), pa.date32()]
+    types += [pa.timestamp("us", "UTC"), pa.decimal128(5, 2), pa.decimal128(38, 10)]
+    rows = flat(random.Random(5), 4_000, types)
+    filters = {f"c{place}": 1_000 for place, one in enumerate(types) if one != pa.bool_()}
+    options = {"page_index": True, "page_bytes": 2_000, "row_group_bytes": 60_000, "bloom_filters": filters}
+    file = tmp_path / "rows.parquet"
+    file.write_bytes(parquet_of([rows], [60] * rows.num_rows, rows.schema, **options))
+    frame = spark.read.parquet(str(file))
+    conditions = []
+    for name in [*(f"c{place}" for place in range(len(types))), "s.g"]:
+        column = functions.col(name)
+        is_binary = dict(frame.dtypes).get(name) == "binary"
+        there = frame.where(column.isNotNull() & (functions.col("row") > 2_500)).select(
+            functions.hex(column) if is_binary else column
+        )
+        text = there.select(functions.col(there.columns[0]).cast("string")).first()
+        if text is not None:
+            type_ = frame.select(column).dtypes[0][1]
+            value = functions.unhex(functions.lit(text[0])) if is_binary else functions.lit(text[0]).cast(type_)
+            conditions += [column == value, column < value]
+    assert len(conditions) > 15
+    whole = frame.agg(*(functions.sum(functions.when(one, functions.col("row") + 1)) for one in conditions)).first()
+    assert whole is not None
+    for condition, rows_of_all in zip(conditions, whole, strict=True):
+        found = frame.where(condition).agg(functions.sum(functions.col("row") + 1)).first()
+        assert found is not None
+        assert found[0] == rows_of_all, condition
 
 
 MILLISECONDS: Final = 1_795_237_200_123

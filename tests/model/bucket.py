@@ -56,6 +56,14 @@ class Bucket:
         if prefix in self.refusing:
             raise StorageError("unauthorized", f"the bucket takes nothing under {prefix}")
 
+    def replay(self, source: ObjectKey) -> None:
+        """Take an object out of quarantine, as if by a corrected manifest: its own steps are those of `replays`."""
+        stored = self.objects.pop(source)
+        key = source._replace(path="", is_replay=True)
+        self._chronicle.tell("user", "replays {}", source)
+        self._ledger.replay(source, key, stored)
+        self.objects[key] = stored
+
     def put(self, who: str, key: ObjectKey, now: StoredObject, *, keys: str | None, if_absent: bool) -> None:
         """Store an object; raises before or after it is stored."""
         self.maybe_fail(Fault.PUT_LOST)

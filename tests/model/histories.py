@@ -29,6 +29,7 @@ MOODS = (
     "failing over",
     "growing",
     "evolving",
+    "parsing",
     "finishing",
 )
 """What happens often in a history: rare things meet only where they are not drowned by the others."""
@@ -70,7 +71,8 @@ class History(SimulatedWorld):
                 on_data_loss=some(("fail", "skip")),
                 start_from=some(("earliest", "latest")) if mood in ("growing", "losing") else "earliest",
                 own_keys=mood == "moving" and some((False, True)),
-                registry=mood == "evolving",
+                registry=mood == "evolving" or (mood == "parsing" and seed % 2 == 0),
+                parser=mood == "parsing",
                 late=mood == "finishing" or (mood == "moving" and seed % 4 == 0),
                 by_override=seed % 2 == 1,
             ),
@@ -167,6 +169,9 @@ class History(SimulatedWorld):
             actions |= {self.start_another: 1.0, self.retain_some: 0.0, self.forget: 0.0, self.reset_one: 0.0}
         if self.mood == "evolving":
             actions |= {self.evolve_one: 1.0, self.crash_one: 0.4, self.start_another: 1.0}
+        if self.mood == "parsing":  # objects for rows and for what is refused, by the schema of the range's intent
+            actions |= {self.crash_one: 0.4, self.start_another: 1.0, self.forget: 0.25, self.replay_one: 2.0}
+            actions |= {self.evolve_one: 0.5} if self.manifest.registry else {}
         if self.mood == "finishing":
             actions |= {self.crash_one: 0.4, self.start_another: 1.0, self.forget: 0.1, self.raise_generation: 0.05}
         if self.mood == "moving":  # what is stored twice because a user wants it so would hide the rest
@@ -251,6 +256,10 @@ class History(SimulatedWorld):
     def evolve_one(self) -> None:
         """Old and new writers go on side by side."""
         self.evolve(self._some_partition())
+
+    def replay_one(self) -> None:
+        if replayable := self.replayable():
+            self.bucket.replay(self.random.choice(replayable))
 
     def finish_one(self) -> None:
         """Folders of a topic are finished; what comes for them from now on is late."""

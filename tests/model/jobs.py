@@ -11,11 +11,12 @@ from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
 from tests.model.kafka import Kafka
-from tests.model.ledger import Identity, ObjectKey, StoredObject, event_time, is_late
+from tests.model.ledger import Identity, ObjectKey, StoredObject, event_time, is_late, is_refused
 from tests.model.registry import Registry
 from tests.model.rules import Rules
 
 OFFSETS_PER_FOLDER = 2
+QUARANTINE = "_quarantine"
 Records = frozenset[tuple[str, Offset]]
 
 
@@ -94,12 +95,12 @@ class Job:
         # Who was promised no schema can only take the latest.
         schema = self._registry.latest(item.range.partition.topic) if pinned is None else pinned.version
         self.history.append(schema)
-        horizon = item.horizon if _tells_late(of) else None
-        for path, part in _by_path(of, records, horizon):
+        parser, horizon = "parser" in of.document["spec"], item.horizon if _tells_late(of) else None
+        for path, part in _by_path(of, records, schema if parser else None, horizon):
             yield  # the process may stand still here, with all records in its memory
             clock = 0.0 if self._rules.names_without_clock else self._chronicle.time
             key = ObjectKey(item.range.partition, item.generation, item.range.start, path, storage["prefix"], clock)
-            stored = StoredObject(item.range.end, of.revision, item.topic_id or "", part, schema, horizon)
+            stored = StoredObject(item.range.end, of.revision, item.topic_id or "", part, schema, parser, horizon)
             try:
                 self._bucket.put(self.name, key, stored, keys=storage.get("secretName"), if_absent=item.partly_lost)
             except StorageError as error:
@@ -143,16 +144,33 @@ def _tells_late(of: RevisionWork) -> bool:
     return "finish" in of.document["spec"]
 
 
-def _by_path(of: RevisionWork, records: Records, horizon: int | None) -> list[tuple[str, Records]]:
-    """Spread records over the partition paths that the revision of the intent asks for."""
-    if _tells_late(of):
-        folders_by_time: dict[str, set[tuple[str, Offset]]] = {}
-        for topic_id, offset in records:
-            path = f"{'_late/' if is_late(offset, horizon) else ''}t={event_time(offset)}"
-            folders_by_time.setdefault(path, set()).add((topic_id, offset))
-        return [(path, frozenset(some)) for path, some in sorted(folders_by_time.items())]
+def _by_path(
+    of: RevisionWork, records: Records, parsed_by: int | None, horizon: int | None
+) -> list[tuple[str, Records]]:
+    """Spread records over the partition paths that the revision of the intent asks for, and quarantine.
+
+    Args:
+        of: the revision.
+        records: of a range.
+        parsed_by: version of the schema by which a parser reads them; None: there is no parser.
+        horizon: by which late records are told apart; None: none is late.
+    """
+    refused = frozenset(r for r in records if parsed_by is not None and is_refused(r[1], parsed_by))
+    folders = _by_time(records - refused, horizon) if _tells_late(of) else _by_offset(of, records - refused)
+    return [(path, part) for path, part in (*folders, (QUARANTINE, refused)) if part]
+
+
+def _by_time(records: Records, horizon: int | None) -> list[tuple[str, Records]]:
+    folders: dict[str, set[tuple[str, Offset]]] = {}
+    for topic_id, offset in records:
+        path = f"{'_late/' if is_late(offset, horizon) else ''}t={event_time(offset)}"
+        folders.setdefault(path, set()).add((topic_id, offset))
+    return [(path, frozenset(some)) for path, some in sorted(folders.items())]
+
+
+def _by_offset(of: RevisionWork, records: Records) -> list[tuple[str, Records]]:
     if not of.document["spec"].get("output", {}).get("partitionBy"):
-        return [("", records)] if records else []
+        return [("", records)]
     folders = {offset // OFFSETS_PER_FOLDER * OFFSETS_PER_FOLDER for _, offset in records}
     return [
         (f"offset={folder}", frozenset(r for r in records if folder <= r[1] < folder + OFFSETS_PER_FOLDER))

@@ -44,6 +44,8 @@ class ObjectKey(NamedTuple):
     prefix: str = ""
     clock: float = 0.0
     """Part of the name only where a mutant makes it so."""
+    is_replay: bool = False
+    """Whether it holds what a replay has taken out of quarantine."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class StoredObject:
     records: frozenset[tuple[str, Offset]]
     schema: int = 1
     """Version of the schema by which its rows are made."""
+    parser: bool = False
+    """Whether others of its range may be in quarantine."""
     horizon: int | None = None
     """By which late records are told apart; None: none is late."""
 
@@ -84,6 +88,11 @@ class Account:
     forgotten: bool = False
     newest: int | None = None
     """Event that the last commit named."""
+
+
+def is_refused(offset: Offset, schema: int) -> bool:
+    """Whether a parser refuses a record: some are rows by every other version of the schema only."""
+    return offset % 3 == 1 and schema % 2 == 1
 
 
 def event_time(offset: Offset) -> int:
@@ -116,6 +125,10 @@ class Ledger:
         """By range."""
         self._horizons: dict[tuple[ObjectKey, str], int | None] = {}
         """The same."""
+        self._beside_quarantine: set[ObjectKey] = set()
+        """Objects of whose ranges others may be in quarantine: none of them proves that the range is stored."""
+        self._sources: dict[ObjectKey, StoredObject] = {}
+        """Objects of quarantine that were replayed: their records are elsewhere; if they return, they are not live."""
         self._refusing: set[str] = set()
         self._replayed: set[Identity] = set()
         """Of which an offset went back: a higher generation may store them again."""
@@ -127,14 +140,30 @@ class Ledger:
         taken = before.records - now.records if before else frozenset()
         if taken:
             self._chronicle.violated(f"{key} held {sorted(taken)}, which are gone from it now (2)")
+        if now.parser:
+            self._beside_quarantine.add(key)
         self._check_schema(key, now)
         self._check_horizon(key, now)
+        if key in self._sources:
+            source = self._sources[key]
+            if (now.end, now.records) != (source.end, source.records):
+                self._chronicle.violated(f"{key} was replayed, and comes back with other records or another end (1)")
+            return
         for topic_id, offset in now.records:
             holders = self._holders[Identity(key.partition, topic_id), key.generation, offset]
             holders.add(key)
             if len(holders) > 1 and not self._one_was_refused(holders):
                 self._chronicle.violated(f"{key.partition}@{offset} is stored twice: {sorted(holders)} (1)")
             self._check_generations(Identity(key.partition, topic_id), key.generation, offset)
+
+    def replay(self, source: ObjectKey, key: ObjectKey, stored: StoredObject) -> None:
+        """What an object of quarantine holds is in another object from now on."""
+        self._sources[source] = stored
+        self._beside_quarantine.add(key)
+        for topic_id, offset in stored.records:
+            holders = self._holders[Identity(key.partition, topic_id), key.generation, offset]
+            holders.discard(source)
+            holders.add(key)
 
     def _check_schema(self, key: ObjectKey, now: StoredObject) -> None:
         range_ = key._replace(path="", clock=0.0)
@@ -262,7 +291,7 @@ class Ledger:
         if committed and identity not in self._reset and offset < (account.committed or 0):
             return f"{account.committed} was committed"
         holders = self._holders.get((identity, max(account.floor, account.generation), offset), ())
-        whole = [holder for holder in holders if not holder.path and holder.prefix == prefix]
+        whole = [it for it in holders if not it.path and it.prefix == prefix and it not in self._beside_quarantine]
         return f"{whole} has it" if whole else ""
 
     # what users and Kafka do to commits

@@ -51,6 +51,8 @@ class Manifest:
     """Keys that are for this prefix only; else they are for every prefix."""
     registry: bool = False
     """Rows are made by the latest schema of a registry."""
+    parser: bool = False
+    """Some records are refused, and stored in quarantine."""
     late: bool = False
     """Folders by time are finished, and what comes late is put into others."""
     by_override: bool = False
@@ -59,8 +61,8 @@ class Manifest:
     def __str__(self) -> str:
         layout = "folders" if self.folders else "no folders"
         told = f"generation {self.generation}, {layout}, onDataLoss: {self.on_data_loss}, prefix: {self.prefix}"
-        told += ", with a registry" if self.registry else ""
-        return f"{told}, late records apart" if self.late else told
+        told += ", with a registry" * self.registry + ", with a parser" * self.parser
+        return told + ", late records apart" * self.late
 
     @lru_cache(maxsize=64)  # noqa: B019 - a handful of frozen manifests
     def resource(self) -> tuple[LogPersister, Revision]:
@@ -89,7 +91,8 @@ class Manifest:
                     "upload": {"maxBytes": "64Ki", "maxAge": "2s"},
                     "cycleInterval": "1s",
                 }
-                | finish,
+                | finish
+                | ({"parser": {"type": "json"}} if self.parser else {}),
             }
         )
         return resource, revision_of(resource, "1.0")

@@ -525,6 +525,18 @@ MUTANTS = [
         mood="losing",
         scene="Kafka forgets",
     ),
+    Mutant(
+        "forgotten offsets: an object proves its range, though others of it may be in quarantine",
+        Rules(quarantine_is_allowed_for=False),
+        mood="parsing",
+        scene="Kafka forgets, and a parser refuses records",
+    ),
+    Mutant(
+        "forgotten offsets: what was replayed says nothing of its range",
+        Rules(replays_tell_of_ranges=False),
+        mood="parsing",
+        scene="Kafka forgets what was replayed",
+    ),
     Mutant("forgotten offsets: begin at startFrom again", patches=_start_anew_when_forgotten, scene="Kafka forgets"),
     Mutant(
         "forgotten offsets: a new generation knows nothing of the one before",

@@ -191,9 +191,12 @@ class StateStorePort:
         for partition in partitions:
             found: dict[int, dict[Offset, StoredRange]] = {}
             for key, it in self._around.bucket.objects.items():
+                if key.is_replay and not self._around.rules.replays_tell_of_ranges:
+                    continue
                 if (key.partition, key.prefix) == (partition, self._prefix) and key.generation <= generation:
+                    whole = not key.path and not (it.parser and self._around.rules.quarantine_is_allowed_for)
                     stored = StoredRange(
-                        key.start, it.end, GROUP, it.revision, it.topic_id, whole=not key.path, horizon=it.horizon
+                        key.start, it.end, GROUP, it.revision, it.topic_id, whole=whole, horizon=it.horizon
                     )
                     found.setdefault(key.generation, {})[key.start] = stored
             last, *before = [*sorted(found, reverse=True), generation]

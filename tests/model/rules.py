@@ -27,3 +27,7 @@ class Rules:
     """Before anything new is promised, the bucket is asked for objects behind the offset."""
     every_member_watches: bool = True
     """New partitions are noticed by every member, not by the leader only (group/coverage.py)."""
+    quarantine_is_allowed_for: bool = True
+    """Where a parser may have refused records of a range, no object proves that all are there (state_store.py)."""
+    replays_tell_of_ranges: bool = True
+    """An object that a replay has made names the range whose records it has (storage/names.py)."""

@@ -44,6 +44,8 @@ class Incident(StrEnum):
     """More folders are finished, and a record comes."""
     EVOLUTION = "evolution"
     """A record comes that is written by a new version of the schema."""
+    REPLAY = "replay"
+    """What is in quarantine is accepted by a corrected manifest."""
     REFUSAL = "refusal"
     """The place of the second manifest takes nothing more, and its members are withdrawn."""
 
@@ -98,6 +100,7 @@ def _manifest(
     prefix: str = "raw",
     own_keys: bool = False,
     registry: bool = False,
+    parser: bool = False,
     late: bool = False,
     by_override: bool = False,
 ) -> Manifest:
@@ -110,6 +113,7 @@ def _manifest(
         prefix=prefix,
         own_keys=own_keys,
         registry=registry,
+        parser=parser,
         late=late,
         by_override=by_override,
     )
@@ -179,7 +183,7 @@ SCENES = {
         ),
         Scene(
             "a schema evolves",
-            (_manifest(registry=True),),
+            (_manifest(registry=True, parser=True),),
             frozenset({Incident.CRASH, Incident.EVOLUTION}),
             log=(True, True),
             bounds=(Bounds(faults=2, pauses=0), Bounds(faults=1, pauses=1)),
@@ -235,6 +239,20 @@ SCENES = {
             log=(True, False, True),
         ),
         Scene(
+            "Kafka forgets, and a parser refuses records",
+            (_manifest(parser=True),),
+            frozenset({Incident.CRASH, Incident.FORGET}),
+            bytes_per_record={"others": 30_000},
+        ),
+        Scene(
+            "Kafka forgets what was replayed",
+            (_manifest(registry=True, parser=True),),
+            frozenset({Incident.FORGET, Incident.REPLAY, Incident.EVOLUTION}),
+            faults=frozenset(),
+            log=(True, True),
+            bounds=(Bounds(faults=3, pauses=0),),
+        ),
+        Scene(
             "the topic is made again",
             (_manifest(),),
             frozenset({Incident.CRASH, Incident.RECREATION}),
@@ -246,7 +264,8 @@ SCENES = {
         Scene(
             "everything",  # of which the tests leave most to the other scenes
             (_manifest(), _manifest(folders=True)),
-            frozenset(Incident) - {Incident.REFUSAL, Incident.GROWTH, Incident.EVOLUTION, Incident.FINISH},
+            frozenset(Incident)
+            - {Incident.REFUSAL, Incident.GROWTH, Incident.EVOLUTION, Incident.REPLAY, Incident.FINISH},
             frozenset(Fault),
             bounds=(Bounds(faults=1, pauses=0), Bounds(faults=0, pauses=1)),
         ),

@@ -221,6 +221,9 @@ class Small(SimulatedWorld):
         if Incident.RESET in happens:
             for offset in range(log.start, log.end + 1):
                 yield self._incident(f"a user sets the offset to {offset}", self.reset, PARTITION, offset)
+        if Incident.REPLAY in happens:
+            for key in self.replayable():
+                yield self._incident(f"what is refused of [{key.start}, …) is replayed", self.bucket.replay, key)
         if Incident.COPY in happens and PARTITION in self.kafka.commits:
             for offset in sorted(set(range(log.start, log.end + 1)) - {self.kafka.commits[PARTITION][0]}):
                 yield self._incident(f"a tool sets the offset to {offset} beside what stood there", self._copy, offset)

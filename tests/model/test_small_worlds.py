@@ -36,6 +36,8 @@ LEAST_SCHEDULES = {
     "a partition is added": 1200,
     "Kafka forgets a group that raises its generation": 1100,
     "Kafka forgets": 2700,
+    "Kafka forgets, and a parser refuses records": 500,
+    "Kafka forgets what was replayed": 50,
     "the topic is made again": 5500,
     "everything": 2300,
 }

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from logpersister.plan.intents import parse as parse_commit
 from logpersister.ranges import TopicPartition
 from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
 from tests.model.finished import Finished
-from tests.model.jobs import Spark
+from tests.model.jobs import QUARANTINE, Spark
 from tests.model.kafka import Commits, Coordinator, Kafka, Wish
+from tests.model.ledger import ObjectKey, StoredObject
 from tests.model.member import Manifest, Member
 from tests.model.registry import Registry
 from tests.model.rules import Rules
@@ -126,6 +128,21 @@ class SimulatedWorld:
     def evolve(self, partition: TopicPartition) -> None:
         """A producer registers another version of the schema, and writes a record by it."""
         self.kafka.produce(partition, [True], self.registry.register(partition.topic))
+
+    def replayable(self) -> list[ObjectKey]:
+        """Return the objects of quarantine that a replay takes: those of ranges that the group has committed."""
+        return [
+            key for key, stored in self.bucket.objects.items() if key.path == QUARANTINE and self._done(key, stored)
+        ]
+
+    def _done(self, key: ObjectKey, stored: StoredObject) -> bool:
+        if key.partition not in self.kafka.commits:
+            return False
+        committed = parse_commit(*self.kafka.commits[key.partition])
+        left = committed.metadata
+        if left is None or (left.topic_id, self.kafka.topic_ids[key.partition.topic]) != (stored.topic_id,) * 2:
+            return False
+        return (left.generation, committed.offset) >= (key.generation, stored.end)
 
     def retain(self, partition: TopicPartition, count: int) -> None:
         self.kafka.retain(partition, count)

@@ -5,7 +5,7 @@ import random
 import sys
 import time
 
-from tests.soak.parts import PARTS
+from tests.soak.parts import PARTS, not_possible
 from tests.soak.soak import soak
 from tests.stack.artifacts import CACHE, ROOT
 
@@ -23,7 +23,8 @@ def main() -> int:
     except KeyboardInterrupt:
         _say(f"\ninterrupted; logs are in {directory.relative_to(ROOT)}")
         return 130
-    _say("\n".join(["", f"seed {seed}: {verdict.name.lower()}", *(outcome.line() for outcome in outcomes)]))
+    lines = [f"seed {seed}: {verdict.name.lower()}", *(outcome.line() for outcome in outcomes), *not_possible()]
+    _say("\n".join(["", *lines]))
     return verdict
 
 

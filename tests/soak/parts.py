@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tests.examples import SOAK
+from tests.stack.artifacts import MissingArtifactError, postgres
 
 Command = Sequence[str]
 _HISTORIES = 500
@@ -37,12 +38,16 @@ def _model(chance: random.Random, seconds: float) -> Iterator[Command]:
         yield _python("tests.model", "--first", chance.randrange(_SEEDS), "--histories", _HISTORIES)
 
 
+def _fuzz(chance: random.Random, seconds: float) -> Iterator[Command]:
+    yield _python("tests.soak.fuzz", "--seed", 1 + chance.randrange(_SEEDS), "--seconds", seconds)
+
+
 def _large(chance: random.Random, seconds: float) -> Iterator[Command]:
     yield _python("pytest", "-q", "--soak", "--timeout=0", "tests/integration")
 
 
 def _chaos(chance: random.Random, seconds: float) -> Iterator[Command]:
-    yield _python("tests.chaos", "--seed", chance.randrange(_SEEDS), "--minutes", seconds / 60)
+    yield _python("tests.chaos", "--spark", "--seed", chance.randrange(_SEEDS), "--minutes", seconds / 60)
 
 
 def _oldest(chance: random.Random, seconds: float) -> Iterator[Command]:
@@ -53,10 +58,19 @@ def _oldest(chance: random.Random, seconds: float) -> Iterator[Command]:
     )
 
 
+def not_possible() -> Iterator[str]:
+    """Yield what this machine lacks, and so is not tried."""
+    try:
+        postgres()
+    except MissingArtifactError as error:
+        yield f"NOT TRIED: a catalog of tables in PostgreSQL. {error}"
+
+
 PARTS = (
     Part("searches", 0.0, _searches),
     Part("model", 0.2, _model),
+    Part("fuzz", 0.1, _fuzz),
     Part("large", 0.0, _large),
-    Part("chaos", 0.6, _chaos),
+    Part("chaos", 0.5, _chaos),
     Part("oldest", 0.2, _oldest),
 )

@@ -2,6 +2,7 @@
 
 import random
 import sys
+import tomllib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -10,6 +11,7 @@ import hypothesis
 import pytest
 
 from tests.examples import SOAK, SOAK_FACTOR, examples
+from tests.soak import fuzz
 from tests.soak.parts import PARTS, Command, Part
 from tests.soak.soak import Outcome, Verdict, soak
 
@@ -66,6 +68,28 @@ def test_a_seed_makes_the_same_choices_again(part: Part) -> None:
 
     assert chosen(1) == chosen(1)
     assert chosen(1) != chosen(2)
+
+
+def test_every_fuzz_target_is_run() -> None:
+    built = tomllib.loads((fuzz.CRATE / "Cargo.toml").read_text())["bin"]
+    assert {one["name"] for one in built} == set(fuzz.TARGETS)
+    assert {Path(one["path"]).stem for one in built} == {one.stem for one in (fuzz.CRATE / "fuzz_targets").iterdir()}
+
+
+@pytest.mark.parametrize(("code", "verdict"), [(0, Verdict.HELD), (1, Verdict.BROKEN), (77, Verdict.BROKEN)])
+def test_what_a_target_finds_breaks_the_promise(
+    code: int, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "json"
+    target.write_text(f"#!/bin/sh\necho $@ > {tmp_path}/told\nexit {code}\n")
+    target.chmod(0o755)
+    monkeypatch.setattr(fuzz, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(fuzz, "built", lambda targets: tmp_path)
+    assert fuzz.main(["--only", "json", "--seconds", "7", "--seed", "3"]) == verdict
+    told = (tmp_path / "told").read_text().split()
+    assert {"-max_total_time=7", "-seed=3"} <= set(told)
+    monkeypatch.setattr(fuzz, "built", lambda targets: None)
+    assert fuzz.main([]) == Verdict.TROUBLE
 
 
 def test_searches_repeat_themselves_unless_it_is_a_soak() -> None:

@@ -66,6 +66,21 @@ def iceberg_classpath() -> str:
     return str(_existing(CACHE / "iceberg") / "*")
 
 
+def iceberg_spark() -> tuple[Path, list[Path]]:
+    """A Python with a Spark that Iceberg has a runtime for, and the jars that it needs; `make soak` fetches them."""
+    home = _existing(CACHE / "iceberg-spark")
+    return home / "venv" / "bin" / "python", sorted((home / "jars").glob("*.jar"))
+
+
+def postgres() -> Path:
+    """The folder of PostgreSQL's programs, which set-up does not install."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
+    on_path = shutil.which("postgres")
+    if not found and on_path is None:
+        raise MissingArtifactError("PostgreSQL is not installed; on Debian or Ubuntu it is the package postgresql")
+    return found[-1].parent if found else Path(str(on_path)).resolve().parent
+
+
 def s3a_jars() -> list[Path]:
     """What Spark needs beside its own jars to read Hive tables from S3 (for ``spark.jars``)."""
     names = ("hadoop-aws", "hive-hcatalog-core", "s3-transfer-manager")

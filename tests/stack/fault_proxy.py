@@ -12,8 +12,9 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Self
 
 from tests.stack.ports import LOOPBACK, free_port
@@ -80,6 +81,11 @@ class Answer(Fault):
         body = f"<?xml version='1.0'?><Error><Code>{self.code}</Code><Message>{self.message}</Message></Error>".encode()
         head = f"HTTP/1.1 {self.status} Fault\r\nContent-Type: application/xml\r\nContent-Length: {len(body)}\r\n\r\n"
         return head.encode() + body
+
+
+@dataclass(kw_only=True, eq=False)
+class AnswerAfter(Answer):
+    """The server does what it is asked, and the client is told this instead of its answer (HTTP only)."""
 
 
 class FaultProxy:
@@ -189,7 +195,10 @@ class _Connection:
         self._proxy = proxy
         self._client = client
         self._server = server
-        self._losing = threading.Event()
+        self._pending = b""
+        """What has arrived of a body and behind it."""
+        self._losing: LoseResponse | AnswerAfter | None = None
+        """What the next answer of the server meets."""
         for end in (client, server):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -227,10 +236,10 @@ class _Connection:
             line = head.split(b"\r\n", 1)[0].decode("latin-1")
             self._proxy.requests.append(line)
             fault = self._proxy.meet(line)
-            if isinstance(fault, Answer):
+            if isinstance(fault, Answer) and not isinstance(fault, AnswerAfter):
                 asks_first = b"100-continue" in head
                 if not asks_first:
-                    pending = self._swallow(_content_length(head), pending)
+                    pending = self._swallow(head, pending)
                 self._client.sendall(fault.response())
                 if asks_first:
                     return
@@ -248,36 +257,61 @@ class _Connection:
         head, rest = pending.split(b"\r\n\r\n", 1)
         return head + b"\r\n\r\n", rest
 
-    def _swallow(self, size: int, pending: bytes) -> bytes:
+    def _swallow(self, head: bytes, pending: bytes) -> bytes:
         """Read a body that nobody gets; return what has already arrived of the next request."""
-        while len(pending) < size:
-            data = self._client.recv(CHUNK)
-            if not data:
-                raise ConnectionResetError
-            size -= len(pending)
-            pending = data
-        return pending[size:]
+        self._pending = pending
+        for _ in self._body(head):
+            continue
+        return self._pending
 
     def _forward_request(self, head: bytes, pending: bytes, fault: Fault | None) -> bytes:
         """Forward one request, whose head has arrived; return what has already arrived of the next."""
-        left = _content_length(head)
+        self._pending = pending
         forwarded = 0
-        data = head
-        while True:
+        for data, is_last in chain([(head, not _has_body(head))], self._body(head)):
             if self._broken(fault, forwarded + len(data)):
                 raise ConnectionResetError
-            if left == 0 and isinstance(fault, LoseResponse):
-                self._losing.set()  # before the last bytes: the answer may come at once
+            if is_last and isinstance(fault, LoseResponse | AnswerAfter):
+                self._losing = fault  # before the last bytes: the answer may come at once
             self._server.sendall(data)
             forwarded += len(data)
-            if left == 0:
-                return pending
-            if not pending:
-                pending = self._client.recv(CHUNK)
-                if not pending:
-                    raise ConnectionResetError
-            data, pending = pending[:left], pending[left:]
-            left -= len(data)
+        return self._pending
+
+    def _body(self, head: bytes) -> Iterator[tuple[bytes, bool]]:
+        """Yield the pieces of a body as they arrive, and whether each is the last; the next request stays pending."""
+        if not _is_chunked(head):
+            yield from self._bytes(_content_length(head))
+            return
+        size = -1
+        while size != 0:
+            line = self._line()
+            size = int(line.partition(b";")[0], 16)
+            yield line, False
+            if size:
+                for piece, _ in self._bytes(size + 2):
+                    yield piece, False
+        while (line := self._line()) != b"\r\n":  # checksums behind the content
+            yield line, False
+        yield line, True
+
+    def _bytes(self, left: int) -> Iterator[tuple[bytes, bool]]:
+        while left:
+            data = self._pending or self._receive()
+            piece, self._pending = data[:left], data[left:]
+            left -= len(piece)
+            yield piece, left == 0
+
+    def _line(self) -> bytes:
+        while b"\r\n" not in self._pending:
+            self._pending += self._receive()
+        line, self._pending = self._pending.split(b"\r\n", 1)
+        return line + b"\r\n"
+
+    def _receive(self) -> bytes:
+        data = self._client.recv(CHUNK)
+        if not data:
+            raise ConnectionResetError
+        return data
 
     def _broken(self, fault: Fault | None, forwarded: int) -> bool:
         """Whether the connection has to be reset now; waits as long as it is stalled."""
@@ -293,19 +327,33 @@ class _Connection:
 
     def _forward_answers(self) -> None:
         while data := self._server.recv(CHUNK):
-            if self._losing.is_set():
+            if self._losing is not None:
+                if isinstance(self._losing, AnswerAfter):
+                    self._client.sendall(self._losing.response())
+                    self._client.shutdown(socket.SHUT_WR)  # in order, so that what was sent arrives
                 return
             self._client.sendall(data)
 
 
+def _has_body(head: bytes) -> bool:
+    return _is_chunked(head) or _content_length(head) > 0
+
+
+def _is_chunked(head: bytes) -> bool:
+    return b"chunked" in _header(head, b"transfer-encoding").lower()
+
+
 def _content_length(head: bytes) -> int:
+    return int(_header(head, b"content-length") or b"0")
+
+
+def _header(head: bytes, wanted: bytes) -> bytes:
+    """Return the value of a header, empty if there is none."""
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
-        if name.strip().lower() == b"content-length":
-            return int(value)
-        if name.strip().lower() == b"transfer-encoding":
-            raise AssertionError("the fault proxy forwards no chunked requests")
-    return 0
+        if name.strip().lower() == wanted:
+            return value.strip()
+    return b""
 
 
 def _reset(end: socket.socket) -> None:

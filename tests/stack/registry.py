@@ -17,11 +17,13 @@ class SchemaRegistry(Server):
     """A registry without any schema; some 10 s to start and 260 MiB, so only tests that need one start it."""
 
     name = "registry"
+    path = "/apis/ccompat/v7"
+    """Of Confluent's API."""
 
     @property
     def url(self) -> str:
         """What `spec.schema.registry.url` is set to."""
-        return f"http://{LOOPBACK}:{self.port}/apis/ccompat/v7"
+        return f"http://{LOOPBACK}:{self.port}{self.path}"
 
     def register(
         self, subject: str, schema: Any, references: Sequence[Mapping[str, Any]] = (), kind: str = "AVRO"

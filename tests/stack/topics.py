@@ -7,7 +7,6 @@ of kafka-python clients (``security_protocol=…``).
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer
@@ -111,12 +110,11 @@ def produce_many(
     records: int,
     record_bytes: int,
     compression: str = "none",
-    lines: Path | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> None:
     """Write many records at full speed with Kafka's own performance tool, spread over all partitions.
 
-    They are random capital letters, ``record_bytes`` each, or lines drawn at random from a file.
+    They are random capital letters, ``record_bytes`` each.
     """
     settings = {
         "bootstrap.servers": broker.bootstrap,
@@ -125,10 +123,9 @@ def produce_many(
         "linger.ms": "20",
         **(properties or {}),
     }
-    content = ("--payload-file", str(lines)) if lines else ("--record-size", str(record_bytes))
     broker.run_tool(
         "org.apache.kafka.tools.ProducerPerformance",
-        *("--topic", topic, "--num-records", str(records), *content, "--throughput", "-1"),
+        *("--topic", topic, "--num-records", str(records), "--record-size", str(record_bytes), "--throughput", "-1"),
         *("--producer-props", *(f"{key}={value}" for key, value in settings.items())),
     )
 

@@ -8,8 +8,8 @@ from typing import Final, Literal
 from logpersister import __version__
 
 LOG_FORMATS: Final = ("auto", "console", "json", "logfmt")
-FRAMINGS: Final = ("confluent", "apicurio")
-REGISTERED: Final = ("avro", "protobuf")
+FRAMINGS: Final = ("confluent", "apicurio", "glue", "singleObject")
+REGISTERED: Final = ("avro", "protobuf", "json")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 WAIT_VARIABLE: Final = "LOGPERSISTER_WAIT"
@@ -262,9 +262,13 @@ def _schema(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
     infer = _command(actions, "infer", "print a schema for the JSON, Avro or protobuf values of a topic, to start from")
     _sample(infer)
-    infer.add_argument("--registry", metavar="URL", help="schema registry with the schemas of Avro or protobuf values")
     infer.add_argument(
-        "--registry-secret", metavar="NAME", help="Secret with username and password, or token, of the registry"
+        "--registry", metavar="URL", help="schema registry with the schemas of the values, or glue://REGION/REGISTRY"
+    )
+    infer.add_argument(
+        "--registry-secret",
+        metavar="NAME",
+        help="Secret with the login of the registry (docs/manifest.md#specschemaregistry)",
     )
     infer.add_argument(
         "--framing",

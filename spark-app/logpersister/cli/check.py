@@ -23,12 +23,15 @@ from logpersister.group.answers import TopicDescription
 from logpersister.group.offsets import LogReader
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.hiding_key import check_keys
+from logpersister.manifest.parser import REGISTERED, Framing, Parser
 from logpersister.manifest.revision import revision_of
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.member.hive_tables import topic_opener
 from logpersister.pipeline.rules import rules_of
-from logpersister.records.protobuf_rows import misfit
+from logpersister.records.avro_rows import misfit as misfit_of_avro
+from logpersister.records.protobuf_rows import misfit as misfit_of_message
 from logpersister.registry import RegistryError, TopicSchemas
 from logpersister.report import logs
 from logpersister.report.human import plural
@@ -138,16 +141,32 @@ def findings_of(
 
 
 def _messages(spec: Spec) -> Iterator[Finding]:
-    """Say why messages without a header can be no rows: only the native parser knows, which the operator has not."""
-    for schema in dict.fromkeys(one.row_schema for one in spec.shapes() if one.parser.framing == "plain"):
-        if schema is None or schema.protobuf is None:
+    """Say why what schemas of the manifest have written can be no rows.
+
+    Only the native parser knows, which the operator has not.
+    """
+    for kind, framing, schema in dict.fromkeys(_written_by_manifest(spec)):
+        texts = schema.written_by(framing) if kind == "avro" else (schema.protobuf or "",)
+        for text in texts:
+            problem = misfit_of_avro(schema, text) if kind == "avro" else misfit_of_message(schema, text)
+            if problem is not None:
+                records = "all records" if len(texts) == 1 else "records of this schema"
+                told = f"spec.schema.fields: {problem}; {records} would go into quarantine"
+                yield Finding("schema", "warning", f"{told}; correct the field or the schema of the values")
+
+
+def _written_by_manifest(spec: Spec) -> Iterator[tuple[Parser, Framing, SchemaSpec]]:
+    """Yield what says by which schemas of the manifest values, or keys, were written."""
+    for one in spec.shapes():
+        if one.row_schema is None:
             continue
-        problem = misfit(schema.as_written, schema.protobuf)
-        if problem is not None:
-            told = (
-                f"spec.schema.fields: {problem}; all records would go into quarantine; correct the field or the message"
-            )
-            yield Finding("schema", "warning", told)
+        key, of_key = one.row_schema.key, one.row_schema.of_key
+        found = [(one.parser, one.row_schema.as_written)]
+        if key is not None and of_key is not None and key.parser in REGISTERED:
+            found.append((key.as_values, of_key))
+        for parser, schema in found:
+            if (parser.type == "protobuf" and schema.protobuf is not None) or schema.written_by(parser.framing):
+                yield parser.type, parser.framing, schema
 
 
 def _table(spec: Spec) -> Iterator[Finding]:

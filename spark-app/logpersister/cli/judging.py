@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.cli.sampling import Sample
+from logpersister.pipeline.splitting import pieces
 from logpersister.ranges import TopicPartition
+from logpersister.records.columns import Portion
 from logpersister.records.parsers import Parser
 from logpersister.records.schema import FIELD, REASON
 from logpersister.report.human import plural
@@ -46,14 +48,15 @@ class Judgement:
             self.first.setdefault(reason, f"{partition.partition}:{offset}")
 
 
-def judge(sample: Sample, parser: Parser) -> Judgement:
-    """Return what the parser refuses."""
+def judge(sample: Sample, parser: Parser, portion: Portion | None = None) -> Judgement:
+    """Return what the parser refuses; `portion`: how many records it gets at once, None: those of a batch."""
     judgement = Judgement()
     for partition, batch in sample.batches:
-        refused = parser.parse(batch).refused
-        if refused is not None:
-            records = batch.take(refused.rows).append_column(REASON, refused.reasons)
-            judgement.add(partition, records.append_column(FIELD, refused.fields))
+        for piece in pieces(batch, portion):
+            refused = parser.parse(piece).refused
+            if refused is not None:
+                records = piece.take(refused.rows).append_column(REASON, refused.reasons)
+                judgement.add(partition, records.append_column(FIELD, refused.fields))
     return judgement
 
 

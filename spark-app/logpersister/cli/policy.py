@@ -70,7 +70,16 @@ def iam_policy(resource: LogPersister) -> Document:
             "Resource": [f"{bucket}/{names.groups_prefix(prefix)}*" for prefix in prefixes],
         },
     ]
-    return {"Version": "2012-10-17", "Statement": [*statements, *_key_statements(storage), *_glue_statements(resource)]}
+    more = [*_key_statements(storage), *_registry_statements(resource), *_glue_statements(resource)]
+    return {"Version": "2012-10-17", "Statement": [*statements, *more]}
+
+
+def _registry_statements(resource: LogPersister) -> Iterator[Document]:
+    """Yield the right to read schemas of AWS Glue, which is one for all of an account: ids name no registry."""
+    specs = [*resource.spec.variants(), *resource.spec.shapes()]
+    schemas = [one.row_schema for one in specs if one.row_schema is not None]
+    if any(one.registry is not None and one.registry.glue is not None for one in schemas):
+        yield {"Sid": "ReadSchemas", "Effect": "Allow", "Action": ["glue:GetSchemaVersion"], "Resource": ["*"]}
 
 
 def _key_statements(storage: StorageSpec) -> Iterator[Document]:

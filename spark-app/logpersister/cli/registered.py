@@ -1,9 +1,14 @@
-"""``logpersister schema infer --registry URL``: columns for the Avro schema by which the last records were written."""
+"""``logpersister schema infer --registry URL``: columns for the newest schema by which records were written."""
 
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self, cast
+
+import numpy as np
+import pyarrow as pa
 
 from logpersister.cli import context, registry, sampling
 from logpersister.cli.exits import CommandError, Exit
@@ -12,14 +17,16 @@ from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister, avro_columns
 from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.parser import Framing
+from logpersister.manifest.json_schema import columns as json_columns
+from logpersister.manifest.parser import Framing, usual_framing
 from logpersister.manifest.protobuf import columns as protobuf_columns
-from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.manifest.written_column import WrittenColumn
+from logpersister.records.columns import portion_of
 from logpersister.records.quarantine import make_parser
-from logpersister.records.writers import ID_BYTES, Writers
+from logpersister.records.schema_ids import ids_of
+from logpersister.records.writers import Writers, for_framing, shown
 from logpersister.registry.kinds import SchemaTextError
 
 _ANY = {"name": "any", "type": "string"}
@@ -32,7 +39,8 @@ def with_registry(resource: LogPersister, arguments: argparse.Namespace) -> LogP
     if arguments.registry is None:
         return resource
     named = {"url": arguments.registry, "secretName": arguments.registry_secret}
-    schema = {"fields": [_ANY], "registry": {key: value for key, value in named.items() if value is not None}}
+    registry_spec = {"registry": {key: value for key, value in named.items() if value is not None}}
+    schema = registry_spec if arguments.parser == "json" else registry_spec | {"fields": [_ANY]}
     # Its output may be about fields that are not known yet, and does not matter here.
     return context.changed(
         resource, parser={"type": arguments.parser, "framing": arguments.framing}, schema=schema, output={}
@@ -41,76 +49,113 @@ def with_registry(resource: LogPersister, arguments: argparse.Namespace) -> LogP
 
 def write(resource: LogPersister, sample: sampling.Sample, secrets: Secrets) -> int:
     """Write the part of a manifest that has parser and schema, and on standard error what does not fit it."""
-    spec = resource.spec
-    ids = _ids(sample, spec.parser.framing)
-    if not ids:
-        size = ID_BYTES[spec.parser.framing]
-        told = f"topic {sample.topic}: no schema: no value begins with a zero byte and an id of {size} bytes"
+    spec = resource.spec.for_topic(sample.topic)
+    ids = _Ids.of(sample, spec.parser.framing)
+    if not ids.counts:
+        told = f"topic {sample.topic}: no schema: no value begins with a header of framing {spec.parser.framing}"
         raise CommandError(f"{told}; try another --framing, or for JSON leave --registry out", Exit.FAILED)
     with registry.opened(resource, secrets) as writers:
         assert writers is not None
-        newest, columns = _newest(ids, writers, spec)
+        assert spec.row_schema is not None
+        assert spec.row_schema.registry is not None
+        known = for_framing(writers, spec.parser.framing, spec.row_schema.registry.subject)
+        assert known is not None
+        newest, columns = _newest(ids, known, spec)
         fields = [one for one in columns if one.type is not None]
         if not fields:
             raise CommandError(f"topic {sample.topic}: schema {newest} has no field that can be a column", Exit.FAILED)
-        sys.stdout.writelines(f"{line}\n" for line in _head(spec, sample, _told(ids, newest)))
+        sys.stdout.writelines(f"{line}\n" for line in _head(spec, sample, ids.told(newest)))
         sys.stdout.writelines(f"{line}\n" for line in _fields(columns))
-        schema = SchemaSpec(fields=tuple(FieldSpec(name=one.name, type=str(one.type)) for one in fields))
+        declared = tuple(FieldSpec(name=one.name, type=str(one.type)) for one in fields)
+        schema = spec.row_schema.model_copy(update={"fields": declared})
         parser = make_parser(spec.parser, schema, writers)
         assert parser is not None
-        misfits = judge(sample, parser)
+        misfits = judge(sample, parser, portion_of(spec.parser, schema))
     if misfits.refused:
         print(f"{misfits.said_of(sample)} do not fit and would go into quarantine: {misfits}", file=sys.stderr)
     print("next: put it into the manifest, then logpersister try -f FILE", file=sys.stderr)
     return Exit.OK
 
 
-def _ids(sample: sampling.Sample, framing: Framing) -> Counter[int]:
-    """Return the ids before values, with the number of their records."""
-    size = 1 + ID_BYTES[framing]
-    values = (value for _, batch in sample.batches for value in batch.column("value").to_pylist())
-    heads = (value[:size] for value in values if value is not None)
-    return Counter(int.from_bytes(head[1:], "big") for head in heads if len(head) == size and head[0] == 0)
+@dataclass(frozen=True, slots=True)
+class _Ids:
+    """The ids of schemas before values of a sample."""
+
+    counts: Counter[int]
+    """The number of their records."""
+    framing: Framing
+    seen: Mapping[int, tuple[int, int]]
+    """Time and offset of the last record of each."""
+
+    @classmethod
+    def of(cls, sample: sampling.Sample, framing: Framing) -> Self:
+        counts: Counter[int] = Counter()
+        seen: dict[int, tuple[int, int]] = {}
+        for _, batch in sample.batches:
+            ids, places = ids_of(cast("pa.BinaryArray", batch.column("value")), framing)
+            for place, one in enumerate(ids):
+                rows = np.flatnonzero(places == place)
+                counts[one] += len(rows)
+                last = batch.slice(int(rows[-1]), 1)
+                at = last.column("timestamp")[0].as_py(), last.column("offset")[0].as_py()
+                seen[one] = max(at, seen.get(one, at))
+        return cls(counts, framing, seen)
+
+    def newest_first(self) -> list[int]:
+        """Return the ids: registries count upwards, and of what is no count the last record tells."""
+        if self.framing in ("confluent", "apicurio"):
+            return sorted(self.counts, reverse=True)
+        return sorted(self.counts, key=lambda one: self.seen[one], reverse=True)
+
+    def told(self, newest: int) -> str:
+        """Return which schemas there are, for people."""
+        others = [f"{shown(one, self.framing)} ({n:,})" for one, n in self.counts.most_common() if one != newest]
+        more = f", and {len(others) - MOST_TOLD} more" if len(others) > MOST_TOLD else ""
+        return f"schema {shown(newest, self.framing)}" + (
+            f"; others: {', '.join(others[:MOST_TOLD])}{more}" if others else ""
+        )
 
 
-def _newest(ids: Counter[int], writers: Writers, spec: Spec) -> tuple[int, list[WrittenColumn]]:
-    """Return the highest id whose schema has columns, and those: registries count upwards."""
+def _newest(ids: _Ids, writers: Writers, spec: Spec) -> tuple[int, list[WrittenColumn]]:
+    """Return the newest id whose schema has columns, and those."""
     problems: list[str] = []
-    for one, schema in sorted(writers.schemas(ids).items(), reverse=True):
+    found = writers.schemas(ids.counts)
+    for one in ids.newest_first():
+        schema = found[one]
         if schema.text is None:
             problems.append(schema.problem)
             continue
         try:
             return one, _columns(schema.text, spec)
         except SchemaTextError as error:
-            problems.append(f"schema {one}: {error}")
+            problems.append(f"schema {shown(one, ids.framing)}: {error}")
     raise CommandError(f"no schema: {'; '.join(problems[:MOST_TOLD])}", Exit.FAILED)
 
 
 def _columns(text: str, spec: Spec) -> list[WrittenColumn]:
-    if spec.parser.type == "avro":
-        return avro_columns.columns_of(text)
+    match spec.parser.type:
+        case "avro":
+            return avro_columns.columns_of(text)
+        case "json":
+            return json_columns.columns_of(text)
     return protobuf_columns.columns_of(text, spec.row_schema.message if spec.row_schema is not None else None)
-
-
-def _told(ids: Counter[int], newest: int) -> str:
-    others = [f"{one} ({count:,})" for one, count in ids.most_common() if one != newest]
-    more = f", and {len(others) - MOST_TOLD} more" if len(others) > MOST_TOLD else ""
-    return f"schema {newest}" + (f"; others: {', '.join(others[:MOST_TOLD])}{more}" if others else "")
 
 
 def _head(spec: Spec, sample: sampling.Sample, told: str) -> Iterator[str]:
     yield f"# From the newest schema of {sample} of topic {printable(sample.topic)}: {told}."
     kind, framing = spec.parser.type, spec.parser.framing
-    yield f"# Nothing is required, so that later schemas may leave fields out. Types: docs/schemas.md#{kind}"
+    page = "json-schema" if kind == "json" else kind
+    yield f"# Nothing is required, so that later schemas may leave fields out. Types: docs/schemas.md#{page}"
     yield "spec:"
-    yield f"  parser: {{type: {spec.parser.type}{'' if framing == 'confluent' else f', framing: {framing}'}}}"
+    yield f"  parser: {{type: {kind}{'' if framing == usual_framing(kind) else f', framing: {framing}'}}}"
     yield "  output: {format: parquet}"
     yield "  schema:"
     named = spec.row_schema.registry if spec.row_schema is not None else None
-    if named is not None:
+    if named is not None and kind != "json":  # whose values say themselves what is in them
         secret = "" if named.secret_name is None else f", secretName: {scalar(named.secret_name)}"
-        yield f"    registry: {{url: {scalar(named.url)}{secret}}}"
+        usual = named.model_copy(update={"subject": None}).subject_of(sample.topic)
+        subject = "" if named.subject in (None, usual) else f", subject: {scalar(named.subject)}"
+        yield f"    registry: {{url: {scalar(named.url)}{secret}{subject}}}"
 
 
 def _fields(columns: Sequence[WrittenColumn]) -> Iterator[str]:

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Final, TextIO, cast
@@ -29,14 +29,14 @@ from logpersister.manifest.keep import Condition
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
-from logpersister.pipeline.splitting import by_path
+from logpersister.pipeline.splitting import by_path, pieces
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.adjusted import Adjusted, Kind
 from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import ROW
 from logpersister.records.type_names import TypeNames
-from logpersister.records.typed import WritersOf, layout_for, most_rows_of
+from logpersister.records.typed import WritersOf, layout_for, portion_for
 from logpersister.report import logs
 from logpersister.report.human import instant, number, plural, size
 
@@ -231,9 +231,13 @@ def _parts(
     sample: Sample, spec: Spec, writers_of: WritersOf, note: Callable[[Adjusted], None] = lambda _: None
 ) -> list[Part]:
     """Take a sample apart; `note` is told what the parser has adjusted."""
-    layout = layout_for(spec, writers_of)
-    pieces = _pieces(sample, most_rows_of(spec))
-    return [(partition, path, rows) for partition, batch in pieces for path, rows in by_path(batch, layout, note)]
+    layout, portion = layout_for(spec, writers_of), portion_for(spec)
+    return [
+        (partition, path, rows)
+        for partition, batch in sample.batches
+        for piece in pieces(batch, portion)
+        for path, rows in by_path(piece, layout, note)
+    ]
 
 
 def _left_out(spec: Spec, type_name: str | None, stored: Callable[[Spec], int]) -> list[tuple[Condition, int]]:
@@ -263,14 +267,6 @@ def _of_type(parts: list[Part], spec: Spec, types: TypesSpec, name: str) -> tupl
     if place.rule < 0:
         raise CommandError(f"--type {printable(name)}: spec.types does not store records of this type", Exit.INVALID)
     return [one for one in parts if one[1].split("/")[0] == place.segment], spec.of_types()[place.rule]
-
-
-def _pieces(sample: Sample, at_once: int | None) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
-    """Yield the batches, in pieces as small as members make them."""
-    for partition, batch in sample.batches:
-        rows = at_once or batch.num_rows
-        for begin in range(0, batch.num_rows, rows):
-            yield partition, batch.slice(begin, rows)
 
 
 def _rows(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from logpersister.finish.folders import existing_folders, has_folders
@@ -22,7 +22,7 @@ from logpersister.manifest.finish import FinishSpec
 from logpersister.ranges import TopicPartition
 from logpersister.records.time_folders import TimeFolder
 from logpersister.records.type_folders import AnyFolders, TypeFolders
-from logpersister.storage.finished import Arrival, FinishedTo, finish_to, finished_to, read_arrivals
+from logpersister.storage.finished import Arrival, FinishedTo, finish_to, finished_to, note_arrival, read_arrivals
 from logpersister.storage.store import ObjectStore
 
 MOST_FOLDERS: Final = 100
@@ -255,27 +255,38 @@ class TopicFolders:
 
         A note is left where its range is not committed yet, and where one of its folders is not finished: whoever
         finishes that sees the object, but perhaps this process is a zombie, and another one has finished it before.
+        Its other folders do not wait for that one: a note of those that are left takes its place.
         """
         if done is None:
             return
         self._later = {key: self._later[key] for key in keys if self._later.get(key, done) > done}
-        ready: dict[str, list[TimeFolder]] = {}
+        ready: dict[str, Arrival] = {}
         for key, arrival in read_arrivals(self.store, (key for key in keys if key not in self._later)):
-            folders = [one for path in arrival.folders if (one := self.layout.folder_of(path)) is not None]
-            last = max((one.end for one in folders), default=done)
-            if last > done:
-                self._later[key] = last
+            finished, left = self._finished(arrival, done)
+            if left and not finished:
+                self._later[key] = max(folder.end for folder in left)
             elif _is_committed(arrival, positions):
-                ready[key] = folders
+                ready[key] = arrival
         published = set[TimeFolder]()
-        for key, folders in ready.items():  # one as a whole: what is begun again would never end
+        for key, arrival in ready.items():  # one as a whole: what is begun again would never end
             if published and self._clock() > until:
                 look.more = True
                 break
-            for folder in sorted(set(folders) - published):
+            finished, left = self._finished(arrival, done)
+            for folder in sorted(finished - published):
                 look.late.append(self._publish(folder, positions, late=True))
-            published.update(folders)
+            published.update(finished)
+            if left:
+                rest = replace(arrival, folders=tuple(sorted(folder.path for folder in left)))
+                note_arrival(self.store, self._group, rest)
+                self._later[rest.key(self.store.prefix, self._group)] = max(folder.end for folder in left)
             self.store.delete(key)
+
+    def _finished(self, arrival: Arrival, done: int) -> tuple[set[TimeFolder], set[TimeFolder]]:
+        """Return the folders of an arrival that are finished, and those that are not."""
+        folders = {one for path in arrival.folders if (one := self.layout.folder_of(path)) is not None}
+        finished = {folder for folder in folders if folder.end <= done}
+        return finished, folders - finished
 
 
 def in_words(waits: Mapping[int, str]) -> str:

@@ -83,7 +83,7 @@ class AvroEncoder:
         yield from self._begin()
         for part in binary.slices(batch):
             kept = part if self._keeps_tombstones else Tombstones.SKIP.apply(part)
-            rows, ends = native.avro_datums(self._columns.written(self._columns.waiting(kept), self._identity))
+            rows, ends = native.avro_datums(self._columns.rows(kept, self._identity))
             sizes = np.diff(cast("binary.Integers", ends.to_numpy()), prepend=0)
             yield from self._blocks.add(rows, sizes)
 

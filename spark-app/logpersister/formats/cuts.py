@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 
+from logpersister.formats import binary
 from logpersister.formats.binary import Integers
 
 
@@ -34,3 +36,8 @@ class Cuts:
                 self._rows = self._bytes = 0
             yield begin, end, is_whole
             begin = end
+
+
+def payload_sizes(batch: pa.RecordBatch) -> Integers:
+    """Return the bytes of key and value of each record (columns of `records.schema`)."""
+    return binary.lengths(binary.column(batch, "key")) + binary.lengths(binary.column(batch, "value"))

@@ -1,13 +1,14 @@
 """Which columns files of rows have, the same in all formats that have columns, and how records become them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Self, cast
 
 import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.base import ObjectIdentity
+from logpersister.ranges import TopicPartition
 from logpersister.records.columns import UTC
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
@@ -28,11 +29,8 @@ _REFUSED: "Final[list[pa.Field[Any]]]" = [
     pa.field(REASON, pa.string(), nullable=False),
     pa.field(FIELD, pa.string()),
 ]
-_CONSTANTS: Final = ("topic", "partition")
-"""The same in all rows of an object, so that they are made only when a row group is written."""
 _ALWAYS_IN_QUARANTINE: Final = ("topic", "partition", "offset", "timestamp", "key")
 
-Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 Column = Callable[[pa.RecordBatch], "Sequence[pa.Array[Any]]"]
 
 
@@ -40,35 +38,21 @@ Column = Callable[[pa.RecordBatch], "Sequence[pa.Array[Any]]"]
 class Columns:
     """The columns of the files of one kind: of rows, of raw values, or of quarantine."""
 
-    of_value: pa.Schema
+    schema: pa.Schema
+    """All columns: those of the value, then Kafka's own."""
     kafka: tuple[str, ...]
     values: Column
-    """Gives the columns of `of_value`."""
+    """Gives the former."""
 
-    @property
-    def schema(self) -> pa.Schema:
-        """All columns of a file."""
-        return pa.schema([*self.of_value, *(KAFKA_FIELDS[name] for name in self.kafka)])
+    @classmethod
+    def of(cls, of_value: "Iterable[pa.Field[Any]]", kafka: Sequence[str], values: Column) -> Self:
+        """Take the fields of the value and how they are got, and names of Kafka's own fields."""
+        return cls(pa.schema([*of_value, *(KAFKA_FIELDS[name] for name in kafka)]), tuple(kafka), values)
 
-    def waiting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return what has to be kept of records until they are written."""
-        kept = [name for name in self.kafka if name not in _CONSTANTS]
-        arrays = [*self.values(batch), *(_kafka_column(batch, name) for name in kept)]
-        fields = [*self.of_value, *(KAFKA_FIELDS[name] for name in kept)]
-        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
-
-    def written(self, group: Rows, identity: ObjectIdentity) -> Rows:
-        """Return what was kept of records, for example of a row group, with all columns of the file."""
-        partition = identity.range.partition
-        constants: Mapping[str, Any] = {
-            "topic": partition.topic,
-            "partition": pa.scalar(partition.partition, pa.int32()),
-        }
-        schema = self.schema
-        for place, name in enumerate(self.kafka, len(self.of_value)):
-            if name in _CONSTANTS:
-                group = group.add_column(place, schema.field(place), pa.repeat(constants[name], group.num_rows))
-        return group
+    def rows(self, batch: pa.RecordBatch, identity: ObjectIdentity) -> pa.RecordBatch:
+        """Return records as rows of the file."""
+        kafka = (_kafka_column(batch, name, identity.range.partition) for name in self.kafka)
+        return pa.RecordBatch.from_arrays([*self.values(batch), *kafka], schema=self.schema)
 
 
 def columns_of(path: str, schema: pa.Schema | None, kafka: Sequence[str], *, keeps_tombstones: bool) -> Columns:
@@ -87,28 +71,34 @@ def row_columns(schema: pa.Schema, kafka: Sequence[str], *, nullable: bool) -> C
     def values(batch: pa.RecordBatch) -> "Sequence[pa.Array[Any]]":
         return cast("pa.StructArray", batch.column(ROW)).flatten()
 
-    return Columns(pa.schema(fields), tuple(kafka), values)
+    return Columns.of(fields, kafka, values)
 
 
 def raw_columns(kafka: Sequence[str]) -> Columns:
     """Return the columns of values as they are."""
-    return Columns(pa.schema([_RAW]), tuple(kafka), lambda batch: [batch.column(VALUE)])
+    return Columns.of([_RAW], kafka, lambda batch: [batch.column(VALUE)])
 
 
 def quarantine_columns(kafka: Sequence[str], *, nullable: bool = False) -> Columns:
     """Return the columns of refused records: all by which they can be found and put right; `nullable`: the value."""
     chosen = (*_ALWAYS_IN_QUARANTINE, *(name for name in kafka if name not in _ALWAYS_IN_QUARANTINE))
     value, *others = _REFUSED
-    return Columns(
-        pa.schema([value.with_nullable(nullable), *others]),
+    return Columns.of(
+        [value.with_nullable(nullable), *others],
         chosen,
         lambda batch: [batch.column(name) for name in (VALUE, REASON, FIELD)],
     )
 
 
-def _kafka_column(batch: pa.RecordBatch, name: str) -> "pa.Array[Any]":
-    if name != "timestamp":
-        return batch.column(name)
-    milliseconds = binary.integers(batch, name)
-    timestamps: pa.Array[Any] = pa.array(milliseconds, KAFKA_FIELDS[name].type, mask=milliseconds == -1)
-    return timestamps  # -1: the record has none
+def _kafka_column(batch: pa.RecordBatch, name: str, partition: TopicPartition) -> "pa.Array[Any]":
+    match name:
+        case "topic":
+            return pa.repeat(pa.scalar(partition.topic), batch.num_rows)
+        case "partition":
+            return pa.repeat(pa.scalar(partition.partition, pa.int32()), batch.num_rows)
+        case "timestamp":
+            milliseconds = binary.integers(batch, name)
+            timestamps: pa.Array[Any] = pa.array(milliseconds, KAFKA_FIELDS[name].type, mask=milliseconds == -1)
+            return timestamps  # -1: the record has none
+        case _:
+            return batch.column(name)

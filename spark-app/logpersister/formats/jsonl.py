@@ -100,7 +100,7 @@ class JsonLinesEncoder:
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         for part in binary.slices(batch):
             kept = part if self._keeps_tombstones else Tombstones.SKIP.apply(part)
-            rows = self._columns.written(self._columns.waiting(kept), self._identity)
+            rows = self._columns.rows(kept, self._identity)
             told = pa.RecordBatch.from_arrays(rows.columns, schema=self._notations)
             yield from self._stream.write(native.json_lines(told))
 

@@ -12,10 +12,11 @@ import pyarrow as pa
 from pyarrow import orc
 
 from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.cuts import payload_sizes
 from logpersister.formats.file_columns import Columns, columns_of
 from logpersister.formats.orc_footer import with_calendar
 from logpersister.formats.orc_instants import with_whole_seconds
-from logpersister.formats.row_groups import RowGroups, payload_sizes
+from logpersister.formats.row_groups import RowGroups
 from logpersister.formats.sink import Sink
 from logpersister.formats.tombstones import Tombstones
 from logpersister.records.columns import without_notation
@@ -114,7 +115,7 @@ class OrcEncoder:
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         if not self._keeps_tombstones:
             batch = Tombstones.SKIP.apply(batch)
-        rows = with_whole_seconds(self._columns.waiting(batch))
+        rows = with_whole_seconds(self._columns.rows(batch, self._identity))
         return self._written(self._groups.add(rows, payload_sizes(batch)))
 
     def finish(self) -> Iterator[Bytes]:
@@ -124,5 +125,5 @@ class OrcEncoder:
 
     def _written(self, groups: Iterable[pa.Table]) -> Iterator[Bytes]:
         for group in groups:
-            self._writer.write(self._columns.written(group, self._identity))
+            self._writer.write(group)
             yield from self._sink.taken()

@@ -1,33 +1,34 @@
 """Format ``parquet``: rows of ``spec.schema``, or values as they are, with Kafka's own fields by choice.
 
-Memory: one row group of each open object waits as Arrow, because pyarrow writes a row group at once. docs/formats.md
-has the figures.
+The native module writes the files (docs/design/parquet.md). Memory: of each open object, pages of one row group wait,
+compressed; docs/formats.md has the figures.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import IO, Any, Final, cast
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import logpersister_native as native
 from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.cuts import payload_sizes
 from logpersister.formats.field_ids import with_field_ids
 from logpersister.formats.file_columns import Columns, columns_of, quarantine_columns
 from logpersister.formats.parquet_statistics import column_statistics, split_offsets
-from logpersister.formats.row_groups import RowGroups, payload_sizes
-from logpersister.formats.sink import Sink
 from logpersister.formats.tombstones import Tombstones
 from logpersister.records.columns import without_notation
 from logpersister.records.escaping import QUARANTINE
 
-RULES: Final = 1
-"""Raise it when an object gets another extension, or records become other columns, rows or row groups."""
+RULES: Final = 2
+"""Raise it when an object gets another extension, records become other columns, rows or row groups, or our writer gives
+other bytes (`CREATED_BY` in the native module)."""
 
-_LEVELS: Final = {"zstd": 3, "gzip": 6}
-_FALSE_POSITIVES: Final = 0.01
-"""Of the values that a row group does not have: the share of which its Bloom filter says that it may."""
+ZSTD_LEVEL: Final = 1
+"""Not zstd's own default, 3, which takes half as long again: pages of typed columns are as small with both, texts often
+smaller (docs/design/parquet.md)."""
 
 
 class PageCompression(StrEnum):
@@ -59,6 +60,7 @@ class ParquetOptions:
     """Columns of rows (`records.columns`); None: values as they are."""
     field_ids: Mapping[str, int] | None = None
     """By which numbers a table knows the columns (`formats.field_ids`); None: they have none."""
+    zstd_level: int = ZSTD_LEVEL
     refuses_tombstones: bool = False
     """Whether records with a null value can be in quarantine, which then keeps them."""
 
@@ -100,32 +102,6 @@ class ParquetFormat:
         return ParquetEncoder(options, identity, columns)
 
 
-def _of_columns(options: ParquetOptions, schema: pa.Schema) -> dict[str, Any]:
-    """Return the settings of single columns. Files of quarantine have others than those that options name."""
-    paths = [path for field in schema for path in leaf_paths(field)]
-    plain = [f"{path}." for path in options.without_dictionary]
-    filters = {path: {"ndv": distinct, "fpp": _FALSE_POSITIVES} for path, distinct in options.bloom_filters}
-    return {
-        "use_dictionary": [one for one in paths if not f"{one}.".startswith(tuple(plain))] if plain else True,
-        "bloom_filter_options": {path: filters[path] for path in paths if path in filters} or None,
-    }
-
-
-def leaf_paths(field: "pa.Field[Any]", around: str = "") -> Iterator[str]:
-    """Yield the names that Parquet gives to the columns of a field."""
-    path = around + field.name
-    if pa.types.is_struct(field.type):
-        for one in field.type:
-            yield from leaf_paths(one, f"{path}.")
-    elif pa.types.is_list(field.type):
-        yield from leaf_paths(cast("Any", field.type).value_field.with_name("element"), f"{path}.list.")
-    elif pa.types.is_map(field.type):
-        yield f"{path}.key_value.key"
-        yield from leaf_paths(cast("Any", field.type).item_field.with_name("value"), f"{path}.key_value.")
-    else:
-        yield path
-
-
 class ParquetEncoder:
     """`formats.base.Encoder` for Parquet. Exhaust what a call returns before the next call."""
 
@@ -133,53 +109,39 @@ class ParquetEncoder:
         self._keeps_tombstones = options.keeps_tombstones or options.refuses_tombstones
         self._identity = identity
         self._columns = columns
-        self._groups = RowGroups(options.row_group_bytes)
-        self._sink = Sink()
         is_quarantine = identity.path == QUARANTINE  # whose columns are in no table
         self._ids = None if is_quarantine else options.field_ids
         self._schema = columns.schema if self._ids is None else with_field_ids(columns.schema, self._ids)
-        self._footer: list[pq.FileMetaData] = []
-        # No schema of Arrow beside that of Parquet: readers see what all readers see. Page checksums let
-        # `verify --deep` find damage where Kafka has the records no more.
-        self._writer = pq.ParquetWriter(
-            cast("IO[bytes]", self._sink),
+        self._end = b""
+        self._writer = native.ParquetWriter(
             self._schema,
-            metadata_collector=self._footer,
             compression=options.compression.value,
-            compression_level=_LEVELS.get(options.compression),
-            version="2.6",
-            store_schema=False,
-            write_page_checksum=True,
-            data_page_size=options.page_bytes,
-            write_page_index=options.page_index,
-            **_of_columns(options, columns.schema),
+            zstd_level=options.zstd_level,
+            row_group_bytes=options.row_group_bytes,
+            page_bytes=options.page_bytes,
+            page_index=options.page_index,
+            without_dictionary=options.without_dictionary,
+            bloom_filters=dict(options.bloom_filters),
         )
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         if not self._keeps_tombstones:
             batch = Tombstones.SKIP.apply(batch)
-        return self._written(self._groups.add(self._columns.waiting(batch), payload_sizes(batch)))
+        rows = self._columns.rows(batch, self._identity)
+        if ready := self._writer.write(rows, pa.array(payload_sizes(batch), pa.int64())):
+            yield ready
 
     def finish(self) -> Iterator[Bytes]:
-        yield from self._written(self._groups.rest())
-        self._writer.close()
-        yield from self._sink.taken()
+        self._end = self._writer.finish()
+        yield self._end
 
     def table_facts(self) -> Mapping[str, Any] | None:
         """Return what a table says of the finished file beside its name and size; None: it is no file of a table."""
         if self._ids is None:
             return None
-        footer = self._footer[0]
+        footer = pq.read_metadata(pa.BufferReader(self._end))  # whose place in a file is its end
         return {
             "records": footer.num_rows,
             "columns": column_statistics(footer, self._schema, self._ids),
             "splits": split_offsets(footer),
         }
-
-    def _written(self, groups: Iterable[pa.Table]) -> Iterator[Bytes]:
-        for group in groups:
-            table = self._columns.written(group, self._identity)
-            self._writer.write_table(
-                table if self._ids is None else table.cast(self._schema), row_group_size=group.num_rows
-            )
-            yield from self._sink.taken()

@@ -1,4 +1,4 @@
-"""Columns as schemas of Avro, protobuf and Thrift declare them, checked."""
+"""Columns as schemas of Avro, protobuf, Thrift and JSON Schema declare them, checked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,16 +7,20 @@ from typing import Literal
 
 from logpersister.manifest import avro_columns
 from logpersister.manifest.avro_columns import AvroTextError
+from logpersister.manifest.json_schema import columns as json_columns
+from logpersister.manifest.json_schema.errors import JsonSchemaError
 from logpersister.manifest.problems import refuse
 from logpersister.manifest.protobuf import columns as protobuf_columns
 from logpersister.manifest.protobuf.errors import ProtobufError
+from logpersister.manifest.protobuf.schema import read_schema
 from logpersister.manifest.thrift import columns as thrift_columns
 from logpersister.manifest.thrift.errors import ThriftError
+from logpersister.manifest.thrift.plan import plan_of
 from logpersister.manifest.types import MOST_COLUMNS, Member, leaves
 from logpersister.manifest.written_column import WrittenColumn
 
 NO_AVRO = "cannot be the columns"
-"""How every refusal of a schema of Avro, protobuf or Thrift begins."""
+"""How every refusal of a schema begins."""
 OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields"
 
 _MOST_KEPT = 512
@@ -56,6 +60,40 @@ def columns_by_struct(idl: str, struct: str | None) -> tuple[Column, ...]:
     """Return the columns that a struct of Thrift declares. Raises `RefusedError`."""
     try:
         return _checked(thrift_columns.columns_of(idl, struct))
+    except ThriftError as error:
+        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def columns_by_json_schema(text: str) -> tuple[Column, ...]:
+    """Return the columns that a JSON Schema declares. Raises `RefusedError`."""
+    try:
+        return _checked(json_columns.columns_of(text, as_reader=True))
+    except JsonSchemaError as error:
+        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def check_avro(avro: str) -> None:
+    """Raise `RefusedError` for a text that is no Avro schema of records, whatever columns it can have."""
+    try:
+        avro_columns.columns_of(avro)
+    except AvroTextError as error:
+        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
+
+
+def check_message(protobuf: str, message: str | None) -> None:
+    """Raise `RefusedError` for a text that is no schema of protobuf, or has no such message."""
+    try:
+        read_schema(protobuf).message(message)
+    except ProtobufError as error:
+        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
+
+
+def check_struct(idl: str, struct: str | None, columns: Sequence[Column]) -> None:
+    """Raise `RefusedError` where a struct of Thrift cannot become columns."""
+    try:
+        plan_of(idl, struct, columns, {one.name: one.format for one in columns})
     except ThriftError as error:
         raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
 

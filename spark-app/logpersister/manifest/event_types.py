@@ -87,14 +87,13 @@ class TypeRule(Model):
     """Replaces `spec.parser` and `spec.schema`: an entry with a parser and without a schema has no schema."""
 
     row_schema: SchemaSpec | None = Field(default=None, alias="schema")
-    """Replaces `spec.schema` as a whole. If it names no registry, or has no text of its `message`, that of
-    `spec.schema` applies."""
+    """Replaces `spec.schema`, whose registry, or text of the `message`, applies where it has none."""
 
     output: OutputSpec | None = None
-    """Replaces `spec.output` as a whole, with its folders, which stand below the folder of the type."""
+    """Replaces `spec.output`; its folders stand below that of the type."""
 
     keep: Conditions = ()
-    """Conditions that these records must fulfil to be stored, besides those of `spec.keep`."""
+    """Conditions besides those of `spec.keep`."""
 
     table: Flag = True
     """Whether its types have tables, with `spec.table` and format `parquet`."""

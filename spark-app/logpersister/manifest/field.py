@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
-from logpersister.manifest.declared_columns import NO_AVRO, OTHER_COLUMNS, Column, Notation, columns_by
+from logpersister.manifest.declared_columns import Column, Notation
 from logpersister.manifest.defaults import NO_DEFAULT, DefaultValue, OneValue, default_problem, default_text
 from logpersister.manifest.problems import Finding, show
 from logpersister.manifest.rule import NotInCel, rule
@@ -12,6 +12,8 @@ from logpersister.manifest.types import KAFKA_PREFIX, NAME, NO_TYPE, Timestamp, 
 
 LONGEST_AVRO = 100_000
 """Characters of an Avro schema."""
+LONGEST_JSON_SCHEMA = 200_000
+"""Characters of a JSON Schema, with all that it refers to."""
 
 FieldName = Annotated[
     str,
@@ -55,10 +57,6 @@ TypeText = Annotated[
 ]
 
 
-def _has_columns(avro: str) -> bool:
-    return bool(columns_by(avro))
-
-
 AvroText = Annotated[
     str,
     Text(
@@ -66,14 +64,16 @@ AvroText = Annotated[
         "is not the JSON of an Avro schema of type record",
         "write the schema as producers have it, or name the columns in spec.schema.fields",
         LONGEST_AVRO,
-        conditions=(
-            Condition(
-                NotInCel("it would have to understand Avro, protobuf and Thrift"),
-                _has_columns,
-                NO_AVRO,
-                OTHER_COLUMNS,
-            ),
-        ),
+    ),
+]
+
+JsonSchemaText = Annotated[
+    str,
+    Text(
+        r"^\s*\{[\s\S]*$",
+        "is not a JSON Schema of objects",
+        "write the schema as producers have it, or name the columns in spec.schema.fields",
+        LONGEST_JSON_SCHEMA,
     ),
 ]
 

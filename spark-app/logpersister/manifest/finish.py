@@ -31,9 +31,9 @@ class FinishSpec(Model):
     """Folders by time are finished when every partition of the topic has passed their end (docs/finish.md)."""
 
     policy: Annotated[tuple[Policy, ...], Field(min_length=1, max_length=5), Unique()] = ("successFile",)
-    """What tells that a folder is finished. `successFile`: an empty file in it. `manifest`: a document in it with the
-    folder's objects, records, bytes, and offsets per partition. `done`: an empty file for each partition, such as
-    `.0.done`. `webhook`, `kafka`: the document goes to a server, or to a topic, at least once."""
+    """What tells that a folder is finished. `successFile`: an empty file in it. `manifest`: a document in it with its
+    objects, records, bytes, and offsets per partition. `done`: an empty file for each partition, such as `.0.done`.
+    `webhook`, `kafka`: the document, at least once."""
 
     webhook: WebhookSpec | None = None
     """Server of `webhook`."""
@@ -49,8 +49,8 @@ class FinishSpec(Model):
 
     trigger: Trigger = "partition-time"
     """Which time says how far a partition is. `partition-time`: that of its folders, so the field where `partitionBy`
-    names one. `record-time`: always Kafka's record time. `process-time`: the clock; a folder is finished when all is
-    stored that Kafka had `allowedLateness` after its end."""
+    names one. `record-time`: Kafka's record time. `process-time`: the clock; a folder is finished when all is stored
+    that Kafka had `allowedLateness` after its end."""
 
     allowed_lateness: Annotated[timedelta, Duration("0s", "30d")] = timedelta(minutes=5)
     """How long after its end a folder still waits for records: by the times of records, and by the clock. Longer: fewer
@@ -61,14 +61,13 @@ class FinishSpec(Model):
     earlier. Longer: fewer late records after a producer's pause."""
 
     late: Late = "append"
-    """Where a record goes that comes when its folder is finished. `append`: into its folder, whose manifest then has
-    a higher number. `folder`: into the same folder below `_late`, which query engines pass over. `quarantine`: into
-    `_quarantine`, as Parquet with everything that a record has. Each is counted (docs/finish.md)."""
+    """Where a record goes that comes when its folder is finished. `append`: into its folder, whose manifest gets a
+    higher number. `folder`: into the same folder below `_late`. `quarantine`: into `_quarantine`, as Parquet. Each is
+    counted (docs/finish.md)."""
 
     store_at_end: bool = False
     """Whether the rest of a folder is stored as soon as its end and `allowedLateness` have passed, whatever
-    `upload.maxAge` is. `true`: folders are finished on time; each partition adds at most one object to a folder.
-    `false`: folders may wait for `maxAge`."""
+    `upload.maxAge` is; each partition then adds at most one object to a folder."""
 
     @rule(
         "('webhook' in $policy) == has(self.webhook)",

@@ -76,8 +76,7 @@ class BloomFilterSpec(Model):
 
     distinct: Annotated[int, Whole(1, 100_000_000)] = 65_536
     """Largest expected number of different values in a row group. Up to this number, one of a hundred other values
-    passes the filter by mistake, and the filter takes 10 to 20 bits for each value. Beyond it, mistakes are more
-    frequent."""
+    passes the filter by mistake, and the filter takes 10 to 20 bits for each value."""
 
 
 class ParquetSpec(Model):
@@ -100,8 +99,8 @@ class ParquetSpec(Model):
 
     without_dictionary: Annotated[tuple[FieldPath, ...], Field(max_length=64), Unique()] = ()
     """Fields whose columns get no dictionary, because their values hardly repeat, such as ids; that saves time and
-    memory. A struct stands for all fields in it. Columns of Kafka's own fields are `kafka_key` and so on; the column of
-    values without a schema is `value`."""
+    memory. A struct stands for all fields in it. Kafka's own fields are `kafka_key` and so on; values without a schema
+    are `value`."""
 
     bloom_filters: Annotated[tuple[BloomFilterSpec, ...], Field(max_length=16)] = ()
     """Bloom filters, for fields that queries compare with exact values. Not for `bool`, lists and maps."""

@@ -1,49 +1,129 @@
 """``spec.schema.key``: the column that keys become."""
 
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, cast
+
+from pydantic import Field
 
 from logpersister.manifest.constraint import Model
-from logpersister.manifest.declared_columns import Column, Notation
-from logpersister.manifest.field import FieldName, TypeText
-from logpersister.manifest.problems import Finding
+from logpersister.manifest.declared_columns import (
+    NO_AVRO,
+    Column,
+    Notation,
+    check_avro,
+    check_message,
+    check_struct,
+    columns_by,
+    columns_by_message,
+    columns_by_struct,
+)
+from logpersister.manifest.field import AvroText, FieldName, TypeText
+from logpersister.manifest.parser import (
+    BY_ID,
+    FRAMED,
+    REGISTERED,
+    Framing,
+    Parser,
+    ParserSpec,
+    Protocol,
+    ThriftSpec,
+    usual_framing,
+)
+from logpersister.manifest.problems import Finding, RefusedError
+from logpersister.manifest.protobuf_text import MessageName, ProtobufText
+from logpersister.manifest.registry import Subject
 from logpersister.manifest.rule import NotInCel, rule
+from logpersister.manifest.thrift_schema import ThriftSchema
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, Timestamp, Type, leaves, parse_type
 
-KeyParser = Literal["text", "json", "avro"]
-KeyFraming = Literal["confluent", "apicurio"]
+KeyParser = Literal["text", "json", "avro", "protobuf", "thrift", "messagepack"]
 
 TEXT: Final = "text"
 """What a key that is text is called before it is a column."""
 NO_KEY: Final = "cannot be what keys become"
 """How every refusal of a type begins."""
+_OTHER_FIELDS: Final = "correct it, or name the fields in spec.schema.key.type"
+_NO_TYPE: Final = "string"
+"""The type where none is named."""
+_PLAIN: Final = "(has(self.framing) && self.framing == 'plain')"
+_WITHOUT_IDS: Final = "(has(self.framing) && self.framing in ['plain', 'singleObject'])"
+
+
+def _framing_of(before: Mapping[str, Any]) -> Framing:
+    return usual_framing(before["parser"])
+
+
+class KeyThrift(ThriftSchema):
+    """A schema of Thrift by which keys are read, and how they are written."""
+
+    protocol: Protocol = "binary"
+    """As `spec.parser.thrift.protocol`."""
 
 
 class KeySpec(Model):
     """How keys become a column beside those of values. A null key is null; one that does not fit refuses its record."""
 
     parser: KeyParser = "text"
-    """`text`: each key is a text in UTF-8, which becomes one value, as in a column of CSV. `json`: each key is a JSON
-    object. `avro`: each key is an Avro record behind the id of its schema, which `spec.schema.registry` knows."""
+    """`text`: each key is a text in UTF-8, which becomes one value, as in a column of CSV. `json`, `avro`, `protobuf`,
+    `thrift`, `messagepack`: each key is what `spec.parser` says of values."""
 
-    type: TypeText = "string"
-    """Type of the column: with `text` one without parts, such as `string` or `int64`; else a struct, for example
-    `struct<id: int64 not null, region: string>`. Fields of keys that it does not name are left out."""
+    type: TypeText = _NO_TYPE
+    """Type of the column: with `text` one without parts, such as `string`; else a struct, for example `struct<id: int64
+    not null, region: string>`; fields that it does not name are left out. May be absent beside `avro`, `protobuf` or
+    `thrift`, which then declare it."""
 
     format: Notation | None = None
     """Notation of the timestamps in keys, as in `fields`. Default: `rfc3339`. Only with timestamps."""
 
-    framing: KeyFraming = "confluent"
-    """Header of Avro keys, as in `spec.parser.framing`. Only with `avro`."""
+    framing: Framing = Field(default_factory=_framing_of)
+    """Header of Avro, protobuf and JSON keys, as `spec.parser.framing`."""
+
+    avro: AvroText | None = None
+    """Avro schema by which keys were written, with framing `plain` or `singleObject`."""
+
+    protobuf: ProtobufText | None = None
+    """Schema of protobuf by which keys were written, with framing `plain`."""
+
+    message: MessageName | None = None
+    """Message of `protobuf`. Default: the first one of the file."""
+
+    thrift: KeyThrift | None = None
+    """Schema of Thrift by which keys are read. Needed with `thrift`, and only with it."""
+
+    subject: Subject | None = None
+    """Subject of `spec.schema.registry` whose versions have the schemas of keys, with framing `singleObject`. Default:
+    `{topic}-key`, with AWS Glue `{topic}`."""
 
     column: FieldName = "key"
     """Name of the column, which stands after those of values. Fields of a struct are named by paths, such as
     `key.id`."""
 
     @property
+    def names_schemas(self) -> bool:
+        """Whether keys say by which schema they were written, and are read by that."""
+        return self.parser in REGISTERED and self.framing != "plain"
+
+    @property
+    def needs_registry(self) -> bool:
+        """Whether only a registry knows what they say."""
+        return self.parser in REGISTERED and self.framing in BY_ID
+
+    @property
+    def as_values(self) -> ParserSpec:
+        """How keys other than texts are read: as values by this."""
+        thrift = None if self.thrift is None else ThriftSpec(protocol=self.thrift.protocol)
+        return ParserSpec(type=cast("Parser", self.parser), framing=self.framing, thrift=thrift)
+
+    @property
+    def has_type(self) -> bool:
+        """Whether `type` declares the column, and not the schema of the keys."""
+        has_schema = self.avro is not None or self.protobuf is not None or self.thrift is not None
+        return not has_schema or self.type != _NO_TYPE
+
+    @property
     def parsed(self) -> Type:
-        """What `type` means."""
-        return parse_type(self.type)
+        """The type of the column."""
+        return parse_type(self.type) if self.has_type else Struct(self._written)
 
     @property
     def declared(self) -> Column:
@@ -52,10 +132,19 @@ class KeySpec(Model):
 
     @property
     def inner(self) -> tuple[Column, ...]:
-        """What a parser finds in keys: the fields of the struct, or only `TEXT`."""
+        """What a parser finds in keys where `type` declares it: the fields of the struct, or only `TEXT`."""
         if isinstance(self.parsed, Struct):
             return tuple(Column(one.name, one.type, one.required, format=self.format) for one in self.parsed.members)
         return (Column(TEXT, self.parsed, required=False, format=self.format),)
+
+    @property
+    def _written(self) -> tuple[Column, ...]:
+        """The fields of the schema of keys. Raises `RefusedError`."""
+        if self.avro is not None:
+            return columns_by(self.avro)
+        if self.protobuf is not None:
+            return columns_by_message(self.protobuf, self.message)
+        return () if self.thrift is None else columns_by_struct(self.thrift.idl, self.thrift.struct)
 
     @rule(
         "!has(self.format) || $type.contains('timestamp[')",
@@ -64,16 +153,95 @@ class KeySpec(Model):
         "format",
     )
     def _a_format_is_for_timestamps(self) -> bool:
-        return self.format is None or any(isinstance(leaf, Timestamp) for leaf in leaves(self.parsed))
+        return self.format is None or ("timestamp[" in self.type and _has_timestamp(self.parsed))
 
     @rule(
-        "$framing == 'confluent' || $parser == 'avro'",
-        "has no meaning without parser avro",
-        "remove it, or set spec.schema.key.parser to avro",
+        "!has(self.framing) || self.framing == 'plain' || $parser in ['avro', 'protobuf', 'json']",
+        "is no framing of keys of this parser, which have no header",
+        "remove it, or set spec.schema.key.parser to avro, protobuf or json",
         "framing",
     )
-    def _a_framing_is_of_registries(self) -> bool:
-        return self.framing == "confluent" or self.parser == "avro"
+    def _a_header_is_before_some_kinds_of_keys(self) -> bool:
+        return self.framing == "plain" or self.parser in FRAMED
+
+    @rule(
+        "!has(self.framing) || self.framing != 'singleObject' || $parser == 'avro'",
+        "is a framing of Avro keys",
+        "write confluent, apicurio, glue or plain",
+        "framing",
+    )
+    def _single_objects_are_of_avro(self) -> bool:
+        return self.framing != "singleObject" or self.parser == "avro"
+
+    @rule(
+        f"!has(self.avro) || $parser == 'avro' && {_WITHOUT_IDS}",
+        "has no meaning without parser avro and framing plain or singleObject",
+        "remove it; a registry knows the schemas of keys that name theirs",
+        "avro",
+    )
+    def _an_avro_schema_is_of_avro_keys(self) -> bool:
+        return self.avro is None or (self.parser == "avro" and self.framing in ("plain", "singleObject"))
+
+    @rule(
+        f"!has(self.protobuf) && !has(self.message) || $parser == 'protobuf' && {_PLAIN}",
+        "has no meaning without parser protobuf and framing plain",
+        "remove it; a registry knows the schemas of keys that name theirs",
+        "protobuf",
+    )
+    def _a_protobuf_schema_is_of_protobuf_keys(self) -> bool:
+        is_plain = self.parser == "protobuf" and self.framing == "plain"
+        return (self.protobuf is None and self.message is None) or is_plain
+
+    @rule(
+        "has(self.thrift) == ($parser == 'thrift')",
+        "is needed with parser thrift, and has no meaning without it",
+        "write the .thrift file into spec.schema.key.thrift.idl, or set spec.schema.key.parser to thrift",
+        "thrift",
+    )
+    def _a_thrift_schema_is_of_thrift_keys(self) -> bool:
+        return (self.thrift is not None) == (self.parser == "thrift")
+
+    @rule(
+        f"$parser != 'avro' || !{_PLAIN} || has(self.avro)",
+        "is missing, and keys without a header do not say by which schema they were written",
+        "write the Avro schema of the keys there",
+        "avro",
+    )
+    def _plain_avro_has_a_schema(self) -> bool:
+        return self.parser != "avro" or self.framing != "plain" or self.avro is not None
+
+    @rule(
+        f"$parser != 'protobuf' || !{_PLAIN} || has(self.protobuf)",
+        "is missing, and keys without a header do not say by which schema they were written",
+        "write the .proto text there, or a descriptor set in base64",
+        "protobuf",
+    )
+    def _plain_protobuf_has_a_schema(self) -> bool:
+        return self.parser != "protobuf" or self.framing != "plain" or self.protobuf is not None
+
+    @rule(
+        "!has(self.subject) || has(self.framing) && self.framing == 'singleObject'",
+        "has no meaning without framing singleObject: other keys have ids",
+        "remove it",
+        "subject",
+    )
+    def _a_subject_has_fingerprints(self) -> bool:
+        return self.subject is None or self.framing == "singleObject"
+
+    @rule(NotInCel("it would have to understand Avro, protobuf and Thrift"), NO_AVRO, _OTHER_FIELDS, "type")
+    def _the_schema_is_one(self) -> Sequence[Finding]:
+        try:
+            columns = self.inner if self.has_type else self._written
+            if self.avro is not None:
+                check_avro(self.avro)
+            if self.protobuf is not None:
+                check_message(self.protobuf, self.message)
+            if self.thrift is not None:
+                check_struct(self.thrift.idl, self.thrift.struct, columns)
+        except RefusedError as error:
+            at = next((name for name in ("avro", "protobuf", "thrift") if getattr(self, name) is not None), "type")
+            return [Finding(one.expectation, _OTHER_FIELDS, (at,)) for one in error.findings]
+        return []
 
     @rule(
         NotInCel("it would have to understand the type"),
@@ -82,6 +250,8 @@ class KeySpec(Model):
         "type",
     )
     def _the_parser_has_the_type(self) -> Sequence[Finding]:
+        if not self.has_type:
+            return []
         type_, at, value = self.parsed, ("type",), f'"{self.type}"'
         if self.parser == "text" and isinstance(type_, Struct | ListOf | MapOf):
             told = f"{NO_KEY} by parser text: a text has no parts"
@@ -89,7 +259,11 @@ class KeySpec(Model):
         if self.parser != "text" and not isinstance(type_, Struct):
             told = f"{NO_KEY} by parser {self.parser}: it is no struct"
             return [Finding(told, "name the fields, for example struct<id: int64>", at, value)]
-        if self.parser == "avro" and any(leaf == Plain("json") for leaf in leaves(type_)):
-            told = f"{NO_KEY} by parser avro: Avro has no json"
+        if self.parser in ("avro", "messagepack") and any(leaf == Plain("json") for leaf in leaves(type_)):
+            told = f"{NO_KEY} by parser {self.parser}: such keys have no json"
             return [Finding(told, "write the type that the field has in keys", at, value)]
         return []
+
+
+def _has_timestamp(type_: Type) -> bool:
+    return any(isinstance(leaf, Timestamp) for leaf in leaves(type_))

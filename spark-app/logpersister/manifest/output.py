@@ -76,16 +76,14 @@ class OutputSpec(Model):
     """What is written. A change of anything here that readers would notice is a new ``generation``."""
 
     format: Format = "text"
-    """File format. `text`: one value per line, for every tool. `sequencefile`: Hadoop's format with offsets,
-    optionally keys and timestamps, and any bytes. `parquet`: columns; typed ones with `spec.schema`. `jsonl`: a JSON
-    object per line, with everything that a record has, or with the fields of `spec.schema`. `avro`: container files of
-    rows. `orc`: columns, as `parquet` has."""
+    """File format. `text`: one value per line, for every tool. `sequencefile`: Hadoop's, with offsets and any bytes.
+    `parquet`, `orc`: columns; typed ones with `spec.schema`. `jsonl`: a JSON object per line, with everything that a
+    record has, or with the fields of `spec.schema`. `avro`: container files of rows."""
 
     compression: Compression = Field(default_factory=_default_compression)
-    """Compression. For `text`: `gzip` (default; every tool reads it), `zstd` (smaller), `none`. For `sequencefile`:
-    `deflate` (default), `none`. For `parquet`: `zstd` (default), `snappy`, `gzip`, `none`. For `jsonl`: as for
-    `text`. For `avro`: `deflate` (default; every reader has it), `zstd`, `snappy`, `none`. For `orc`: `zstd`
-    (default), `snappy`, `zlib`, `none`."""
+    """Compression, the default first. `text`, `jsonl`: `gzip`, `zstd`, `none`. `sequencefile`: `deflate`, `none`.
+    `parquet`: `zstd`, `snappy`, `gzip`, `none`. `avro`: `deflate`, `zstd`, `snappy`, `none`. `orc`: `zstd`, `snappy`,
+    `zlib`, `none`."""
 
     text: TextSpec | None = Field(default_factory=_default_text)
     """Settings of format `text`; only with it."""

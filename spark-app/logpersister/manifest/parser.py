@@ -1,26 +1,44 @@
 """``spec.parser``: what values must be; records whose values are not are stored apart, in quarantine."""
 
-from typing import Annotated, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
 
 from logpersister.manifest.constraint import Flag, Model
 from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.field import FieldName
 from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
-from logpersister.manifest.rule import NotInCel, rule
+from logpersister.manifest.rule import NotInCel, cel_literal, rule
 from logpersister.manifest.shares import Percent
 
 Parser = Literal["bytes", "json", "avro", "protobuf", "thrift", "messagepack", "csv", "regex"]
 UnknownFields = Literal["drop", "keep", "refuse"]
-Framing = Literal["confluent", "apicurio", "plain"]
+Framing = Literal["confluent", "apicurio", "glue", "singleObject", "plain"]
 Protocol = Literal["binary", "compact"]
 QuarantineFormat = Literal["output", "parquet"]
 
 REGISTERED: Final[frozenset[Parser]] = frozenset({"avro", "protobuf"})
 """Parsers of values whose writers have schemas of their own."""
+FRAMED: Final[frozenset[Parser]] = REGISTERED | {"json"}
+"""Parsers of values that may have a header."""
+BY_ID: Final[frozenset[Framing]] = frozenset({"confluent", "apicurio", "glue"})
+"""Headers with the id of a schema, which a registry has given it."""
+
 REST: Final = "_rest"
 """Name of the column of what is unknown, unless the manifest gives it another one."""
 _ADJUSTING: Final = "['json', 'messagepack', 'csv', 'regex']"
 """In CEL: parsers that can adjust values."""
+
+
+def usual_framing(parser: str) -> Framing:
+    """Return the framing where none is named."""
+    return "confluent" if parser in REGISTERED else "plain"
+
+
+def framed(*framings: Framing, of: str = "self.parser") -> str:
+    """Return the CEL that is true when a manifest names one of these framings, of values or of what stands at `of`."""
+    return f"(has({of}) && has({of}.framing) && {of}.framing in {cel_literal(sorted(framings))})"
 
 
 class ThriftSpec(Model):
@@ -34,9 +52,8 @@ class QuarantineSpec(Model):
     """How records are stored that the parser refuses."""
 
     format: QuarantineFormat = "output"
-    """`output`: like all other records. `parquet`: as Parquet, whatever `spec.output` is, with everything that a record
-    has (value, key, headers, topic, partition, offset, timestamp), the reason and the field, so that `logpersister
-    quarantine replay` can store it again (docs/parsers.md)."""
+    """`output`: like all other records. `parquet`: as Parquet with everything that a record has, the reason and the
+    field, so that `logpersister quarantine replay` can store it again (docs/parsers.md)."""
 
     hold_above: Annotated[int, Percent("100%")] | None = None
     """Largest share of a range's records that may go to quarantine. A range above it is not stored: its partition is
@@ -45,8 +62,8 @@ class QuarantineSpec(Model):
 
     keep_value: Flag | None = None
     """Whether value, key and headers of a refused record are stored. `false`: readers of quarantine see nothing that
-    the schema hides, but nobody can replay the record; only with format `parquet`. Default: they are stored; a schema
-    that hides fields requires a decision."""
+    the schema hides, but nobody can replay the record; only with format `parquet`. Default: `true`; a schema that hides
+    fields requires a decision."""
 
     @rule(
         "!has(self.keepValue) || self.keepValue || $format == 'parquet'",
@@ -58,23 +75,24 @@ class QuarantineSpec(Model):
         return self.keep_value is not False or self.format == "parquet"
 
 
+def _framing_of(before: Mapping[str, Any]) -> Framing:
+    return usual_framing(before["type"])
+
+
 class ParserSpec(Model):
     """What values must be. A change of it is a new ``generation`` for readers that count on it."""
 
     type: Parser = "bytes"
-    """`bytes`: any value, unchecked. `json`: each value must be one JSON document (RFC 8259, UTF-8, nested at most 128
-    deep), or with `spec.schema` one JSON object with these fields (docs/schemas.md). `avro`: each value must be an Avro
-    record behind the id of its schema, which `spec.schema.registry` knows, and becomes the fields of `spec.schema`.
-    `protobuf`: the same with a message of protobuf; its schema can also be in `spec.schema.protobuf`.
-    `thrift`: each value must be one struct of Thrift, by the schema in `spec.schema.thrift`.
-    `messagepack`: each value must be one MessagePack map with the fields of `spec.schema`. `csv`: each value must be
-    one CSV record with these fields, `regex`: a text that a pattern matches. Records with other values are stored
+    """`bytes`: any value, unchecked. `json`: one JSON document (RFC 8259, UTF-8, nested at most 128 deep), or with
+    `spec.schema` one object with its fields. `avro`, `protobuf`: one record or message, which becomes the fields of
+    `spec.schema`; `framing` says how it names its schema. `thrift`: one struct, by `spec.schema.thrift`. `messagepack`:
+    one map. `csv`: one CSV record. `regex`: a text that a pattern matches. Records with other values are stored
     unchanged in the topic's folder `_quarantine` (docs/parsers.md). Null values are never parsed."""
 
     unknown_fields: UnknownFields = "drop"
-    """Treatment of fields that `spec.schema` does not name, at every depth. `drop` leaves them out of the columns;
-    `keep` stores them as one JSON object in `restColumn`; `refuse` stores the record in quarantine. Only with a schema;
-    `refuse` only with `json` and `messagepack`, `keep` also with `csv` (docs/schemas.md#unknown-fields)."""
+    """Treatment of fields that `spec.schema` does not name, at every depth. `drop` leaves them out; `keep` stores them
+    as one JSON object in `restColumn`; `refuse` stores the record in quarantine. Only with a schema; `refuse` only with
+    `json` and `messagepack`, `keep` also with `csv` (docs/schemas.md#unknown-fields)."""
 
     rest_column: FieldName | None = None
     """Name of the column that `unknownFields: keep` adds. Default: `_rest`."""
@@ -83,11 +101,11 @@ class ParserSpec(Model):
     """What becomes of values that do not fit (docs/schemas.md#values-that-do-not-fit). Only with a schema, and with
     `json`, `messagepack`, `csv` and `regex`."""
 
-    framing: Framing = "confluent"
-    """Header of Avro and protobuf values. `confluent`: a zero byte and an id of 4 bytes, as Confluent's serializers
-    write it by default, and for Avro Apicurio's since version 3; with protobuf also the indexes of the message.
-    `apicurio`: a zero byte and an id of 8 bytes; with protobuf also the name of the message. `plain`: none; only with
-    `protobuf`, whose schema is then in `spec.schema.protobuf`."""
+    framing: Framing = Field(default_factory=_framing_of)
+    """Header of Avro, protobuf and JSON values. `confluent`: a zero byte and an id of 4 bytes, with protobuf also
+    indexes of the message; Apicurio's default since version 3, too. `apicurio`: a zero byte and an id of 8 bytes.
+    `glue`: the 18 bytes of AWS Glue. `singleObject`: Avro's own. `plain`: none; Avro and protobuf then need their
+    schema in `spec.schema`. Default: `confluent` with `avro` and `protobuf`, else `plain`."""
 
     thrift: ThriftSpec | None = None
     """How values of parser `thrift` are written. Only with `thrift`."""
@@ -100,6 +118,11 @@ class ParserSpec(Model):
 
     quarantine: QuarantineSpec = QuarantineSpec()
     """How the records that the parser refuses are stored. Only with a parser that refuses values."""
+
+    @property
+    def names_schemas(self) -> bool:
+        """Whether values say by which schema they were written, and are read by that."""
+        return self.type in REGISTERED and self.framing != "plain"
 
     @property
     def rest(self) -> str | None:
@@ -135,22 +158,22 @@ class ParserSpec(Model):
         return self.has_quarantine or "quarantine" not in self.model_fields_set
 
     @rule(
-        "$framing == 'confluent' || $type in ['avro', 'protobuf']",
-        "has no meaning without parser avro or protobuf",
-        "remove it, or set spec.parser.type to avro or protobuf",
+        "!has(self.framing) || self.framing == 'plain' || $type in ['avro', 'protobuf', 'json']",
+        "is no framing of values of this parser, which have no header",
+        "remove it, or set spec.parser.type to avro, protobuf or json",
         "framing",
     )
-    def _a_framing_is_of_registries(self) -> bool:
-        return self.framing == "confluent" or self.type in REGISTERED
+    def _a_header_is_before_some_kinds_of_values(self) -> bool:
+        return self.framing == "plain" or self.type in FRAMED
 
     @rule(
-        "$framing != 'plain' || $type != 'avro'",
-        "is no framing of Avro values",
-        "write confluent or apicurio",
+        "!has(self.framing) || self.framing != 'singleObject' || $type == 'avro'",
+        "is a framing of Avro values",
+        "write confluent, apicurio, glue or plain",
         "framing",
     )
-    def _avro_has_a_header(self) -> bool:
-        return self.framing != "plain" or self.type != "avro"
+    def _single_objects_are_of_avro(self) -> bool:
+        return self.framing != "singleObject" or self.type == "avro"
 
     @rule(
         "!has(self.thrift) || $type == 'thrift'",

@@ -1,5 +1,6 @@
 """``spec.schema.registry``: who knows by which schemas values were written, and by which rows are made."""
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
@@ -16,14 +17,21 @@ LATEST: Final = "latest"
 LATEST_PATTERN: Final = "^latest$"
 TOPIC: Final = "{topic}"
 DEFAULT_SUBJECT: Final = f"{TOPIC}-value"
+DEFAULT_SUBJECT_OF_KEYS: Final = f"{TOPIC}-key"
 """As serializers name it, unless somebody has configured another strategy."""
 _HIGHEST: Final = 2**31 - 1
+
+GLUE: Final = "glue://"
+"""How the URL of a registry of AWS Glue begins."""
+GLUE_REGISTRY: Final = "default-registry"
+"""Glue's own default."""
+_GLUE: Final = re.compile(r"glue://(?P<region>[a-z0-9-]+)(?:/(?P<registry>.+))?")
 
 RegistryUrl = Annotated[
     str,
     Text(
-        rf"^https?://{HOST}(:{PORT})?(/[A-Za-z0-9._~%/-]*)?$",
-        "is not an http or https URL of a schema registry",
+        rf"^(https?://{HOST}(:{PORT})?(/[A-Za-z0-9._~%/-]*)?|glue://[a-z]{{2}}(-[a-z]+)+-[0-9]+(/[A-Za-z0-9_\$#.-]+)?)$",
+        "is not an http or https URL of a schema registry, and no glue://REGION/REGISTRY of AWS Glue",
         "write what producers have as schema.registry.url, for example https://registry.example.com",
         2000,
         before=(never("@", "has credentials in it", "put them in the Secret that secretName names"),),
@@ -71,23 +79,47 @@ _NO_VERSION: Final = "is neither latest nor the number of a version"
 _VERSION_REMEDY: Final = "write latest, or for example 3"
 
 
+@dataclass(frozen=True, slots=True)
+class GluePlace:
+    """A registry of AWS Glue."""
+
+    region: str
+    registry: str
+
+
 class RegistrySpec(Model):
-    """A schema registry that speaks Confluent's API, as also Apicurio and Karapace do."""
+    """A schema registry that speaks Confluent's API, as also Apicurio and Karapace do, or AWS Glue's."""
 
     url: RegistryUrl
-    """Address, as producers have it in `schema.registry.url`. For Apicurio: `http://HOST:8080/apis/ccompat/v7`."""
+    """Address, as producers have it in `schema.registry.url`. For Apicurio: `http://HOST:8080/apis/ccompat/v7`. For AWS
+    Glue: `glue://REGION/REGISTRY`, for example `glue://eu-central-1/orders`; without a registry Glue's default one."""
 
     secret_name: SecretName | None = None
     """Secret with `username` and `password`, or with `token`; and `ca.crt` if the certificate is not signed by a public
-    authority. Default: the registry requires no login."""
+    authority. Default: the registry requires no login. For AWS Glue: as `spec.storage.secretName`."""
 
     version: Annotated[int | Literal["latest"], VersionOfSubject()] | None = None
-    """Version of the topic's subject that declares the columns, if `fields`, `avro` and `protobuf` are absent. `latest`
-    (default) follows the subject: files that begin after a new version was registered have its columns."""
+    """Version of the topic's subject that declares the columns, if `fields`, `avro`, `protobuf` and `jsonSchema` are
+    absent. `latest` (default) follows the subject: files that begin after a new version was registered have its
+    columns."""
 
     subject: Subject | None = None
-    """Subject of that version. `{topic}` stands for the topic. Default: `{topic}-value`."""
+    """Subject of that version, and with framing `singleObject` of all that values name. `{topic}` stands for the topic.
+    Default: `{topic}-value`. With AWS Glue: name of the schema, by default `{topic}`."""
+
+    @property
+    def glue(self) -> GluePlace | None:
+        """Where it is in AWS Glue; None: it is another one."""
+        found = _GLUE.fullmatch(self.url)
+        return None if found is None else GluePlace(found["region"], found["registry"] or GLUE_REGISTRY)
 
     def subject_of(self, topic: str) -> str:
         """Return the subject that declares the columns of a topic."""
-        return (self.subject or DEFAULT_SUBJECT).replace(TOPIC, topic)
+        return self._named(self.subject, DEFAULT_SUBJECT, topic)
+
+    def subject_of_keys(self, named: str | None, topic: str) -> str:
+        """Return the subject of the keys of a topic, for which the manifest names one, or None."""
+        return self._named(named, DEFAULT_SUBJECT_OF_KEYS, topic)
+
+    def _named(self, named: str | None, default: str, topic: str) -> str:
+        return (named or (default if self.glue is None else TOPIC)).replace(TOPIC, topic)

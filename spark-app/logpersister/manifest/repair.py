@@ -12,9 +12,8 @@ class RepairSpec(Model):
     """What is done about a member that has partitions and makes no progress with them."""
 
     restart_after: Annotated[timedelta, Duration("1s", "1d")] = timedelta(minutes=10)
-    """How long a member must hang before its pod is deleted and created again under its name. The condition
-    `MembersProgressing` names it earlier. Shorter: a sooner repair. But a restart takes a minute and slows down a group
-    that is already slow."""
+    """How long a member must hang before its pod is created again under its name. The condition `MembersProgressing`
+    names it earlier. A restart takes a minute and slows down a group that may only be slow."""
 
     max_restarts_per_hour: Annotated[int, Whole(0, MOST_RESTARTS)] = 3
     """Restarts of hanging members per hour, of all members together. The pause before the same member is restarted

@@ -101,9 +101,10 @@ class LogPersister(Model):
     def for_topic(self, topic: str) -> "LogPersister":
         """Return the resource as it is for a topic: with the entry of ``spec.overrides`` that names it, and no other.
 
-        The resource itself, where there are no overrides.
+        The resource itself, where nothing in it is about single topics.
         """
-        return self if not self.spec.overrides else self.model_copy(update={"spec": self.spec.for_topic(topic)})
+        spec = self.spec.for_topic(topic)
+        return self if spec is self.spec else self.model_copy(update={"spec": spec})
 
     def problems_of_change(self, before: "LogPersister") -> list[Problem]:
         """Return why this cannot take the place of what was there before; nothing if it can."""

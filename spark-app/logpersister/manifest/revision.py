@@ -55,6 +55,10 @@ _SECRET = ("secretName",)
 _ACCESS_TO_KAFKA = ("bootstrapServers", "security", "clientRack")
 
 
+_OF_REGISTRIES = {"avro": "avro", "protobuf": "protobuf", "json": "jsonSchema"}
+"""By parser: the field of ``spec.schema`` for the text of a schema that a registry has."""
+
+
 class RevisionError(Exception):
     """A stored revision that this version cannot execute."""
 
@@ -119,7 +123,7 @@ class OutputSchema:
     version: int
     """Of its subject."""
     text: str
-    """As ``spec.schema.avro`` or ``spec.schema.protobuf`` has it."""
+    """As ``spec.schema.avro``, ``protobuf`` or ``jsonSchema`` has it."""
 
 
 def with_output_schema(document: Mapping[str, Any], schema: OutputSchema) -> Revision:
@@ -139,19 +143,16 @@ def resource_with(resource: LogPersister, schema: OutputSchema) -> LogPersister:
 def _with_schema(spec: Mapping[str, Any], schema: OutputSchema) -> dict[str, Any]:
     written: Mapping[str, Any] = spec.get("schema", {})
     registry = {**written.get("registry", {}), "version": schema.version}
-    kind = "protobuf" if spec.get("parser", {}).get("type") == "protobuf" else "avro"
-    return {**spec, "schema": {**written, kind: schema.text, "registry": registry}}
+    field = _OF_REGISTRIES.get(spec.get("parser", {}).get("type"), "avro")
+    return {**spec, "schema": {**written, field: schema.text, "registry": registry}}
 
 
 def output_schema_of(document: Mapping[str, Any]) -> OutputSchema | None:
     """Return the schema that `with_output_schema` has put into a document, if it has."""
-    match document["spec"].get("schema"):
-        case {"avro": str(text), "registry": {"version": int(version)}} | {
-            "protobuf": str(text),
-            "registry": {"version": int(version)},
-        }:
-            return OutputSchema(version, text)
-    return None
+    written = document["spec"].get("schema", {})
+    version = written.get("registry", {}).get("version")
+    text = next((written[field] for field in _OF_REGISTRIES.values() if field in written), None)
+    return OutputSchema(version, text) if isinstance(version, int) and isinstance(text, str) else None
 
 
 def original_of(document: Mapping[str, Any], revision: str) -> str:

@@ -73,10 +73,9 @@ class ShadowSpec(Model):
     seconds since 1970."""
 
     prefix: ShadowPrefix
-    """Folder of the bucket for objects of shadows. Each try has the folder `<prefix>/<revision>.<number>`. Nobody
-    deletes these objects: give the folder a lifecycle rule. Neither it nor `spec.storage.prefix` may contain the
-    other. If `spec.storage.prefix` is empty, the first folder needs a character that topics cannot have:
-    `kind=shadow`."""
+    """Folder of the bucket for objects of shadows; each try has the folder `<prefix>/<revision>.<number>`. Nobody
+    deletes them: give the folder a lifecycle rule. Neither it nor `spec.storage.prefix` may contain the other; if the
+    latter is empty, the first folder needs a character that topics cannot have: `kind=shadow`."""
 
     members: Annotated[int, Whole(1, 1000)] = 1
     """Number of members of the shadow. They share all partitions, so one member may be slower than the old members."""

@@ -2,37 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final
 
 from logpersister.manifest.condition_values import NOT_COMPARED, condition_findings
-from logpersister.manifest.constraint import Model
 from logpersister.manifest.folders import NO_FOLDERS, folder_findings
 from logpersister.manifest.format_limits import NO_COLUMN, NOT_IN_FORMAT, format_findings, parquet_findings
-from logpersister.manifest.keep import Condition, named_columns
-from logpersister.manifest.output import COLUMNAR, OutputSpec
-from logpersister.manifest.parser import REGISTERED, ParserSpec
+from logpersister.manifest.framing_rules import FramingRules, Rows
+from logpersister.manifest.keep import named_columns
+from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.pattern import groups_of
 from logpersister.manifest.problems import Finding
-from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, leaves
-
-
-class Rows(Protocol):
-    """What of a spec decides about rows."""
-
-    @property
-    def parser(self) -> ParserSpec: ...
-
-    @property
-    def row_schema(self) -> SchemaSpec | None: ...
-
-    @property
-    def output(self) -> OutputSpec: ...
-
-    @property
-    def keep(self) -> Sequence[Condition]: ...
-
 
 NO_REST: Final = "is the name of a column of values, and so of what unknownFields keeps; case does not count"
 NO_ABSENT: Final = "has no meaning, because values of this parser lack no fields"
@@ -41,13 +22,9 @@ HIDES_NOTHING = (
     " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
 )
 """In CEL: whether all fields are stored as they are."""
-_AVRO_KEYS = (
-    "has(self.schema) && has(self.schema.key) && has(self.schema.key.parser) && self.schema.key.parser == 'avro'"
-)
-"""In CEL: whether keys name schemas of a registry."""
 
 
-class RowRules(Model):
+class RowRules(FramingRules):
     """The rules, for a spec that has these fields."""
 
     @rule(
@@ -69,38 +46,6 @@ class RowRules(Model):
         return self.row_schema is not None or self.parser.type in ("bytes", "json", "avro", "protobuf", "thrift")
 
     @rule(
-        "$parser.type != 'avro' || has(self.schema) && has(self.schema.registry)",
-        "is missing, and parser avro has to learn by which schemas values were written",
-        "set spec.schema.registry.url to what producers have as schema.registry.url (docs/schemas.md)",
-        *("schema", "registry"),
-    )
-    def _avro_has_a_registry(self: Rows) -> bool:
-        return self.parser.type != "avro" or (self.row_schema is not None and self.row_schema.registry is not None)
-
-    @rule(
-        "$parser.type != 'protobuf' || $parser.framing == 'plain' || has(self.schema) && has(self.schema.registry)",
-        "is missing, and values with a header name schemas that it knows",
-        "set spec.schema.registry.url to what producers have as schema.registry.url, or spec.parser.framing to plain"
-        " (docs/schemas.md#protobuf)",
-        *("schema", "registry"),
-    )
-    def _protobuf_with_a_header_has_a_registry(self: Rows) -> bool:
-        return (
-            self.parser.type != "protobuf"
-            or self.parser.framing == "plain"
-            or (self.row_schema is not None and self.row_schema.registry is not None)
-        )
-
-    @rule(
-        "$parser.framing != 'plain' || has(self.schema) && has(self.schema.protobuf)",
-        "is missing, and values without a header do not say by which schema they were written",
-        "write the .proto text there, or a descriptor set in base64 (docs/schemas.md#protobuf)",
-        *("schema", "protobuf"),
-    )
-    def _protobuf_without_a_header_has_a_schema(self: Rows) -> bool:
-        return self.parser.framing != "plain" or (self.row_schema is not None and self.row_schema.protobuf is not None)
-
-    @rule(
         "$parser.type != 'thrift' || has(self.schema) && has(self.schema.thrift)",
         "is missing, and values of Thrift do not say by which schema they were written",
         "write the .thrift file into spec.schema.thrift.idl (docs/schemas.md#thrift)",
@@ -119,46 +64,13 @@ class RowRules(Model):
         return self.row_schema is None or self.row_schema.thrift is None or self.parser.type == "thrift"
 
     @rule(
-        "!has(self.schema) || !has(self.schema.registry) || $parser.type in ['avro', 'protobuf']"
-        f" && $parser.framing != 'plain' || {_AVRO_KEYS}",
-        "has no meaning without parser avro or protobuf, or with framing plain",
-        "remove it, or set spec.parser.type to avro or protobuf",
-        *("schema", "registry"),
+        "!has(self.schema) || !has(self.schema.jsonSchema) || $parser.type == 'json'",
+        "has no meaning without parser json",
+        "name the columns in spec.schema.fields, or set spec.parser.type to json",
+        *("schema", "jsonSchema"),
     )
-    def _a_registry_is_for_headers(self: Rows) -> bool:
-        if self.row_schema is None or self.row_schema.registry is None:
-            return True
-        return (self.parser.type in REGISTERED and self.parser.framing != "plain") or self.row_schema.has_avro_keys
-
-    @rule(
-        f"!({_AVRO_KEYS}) || has(self.schema.registry)",
-        "is missing, and Avro keys name schemas that it knows",
-        "set spec.schema.registry.url to what producers have as schema.registry.url (docs/schemas.md#keys)",
-        *("schema", "registry"),
-    )
-    def _avro_keys_have_a_registry(self: Rows) -> bool:
-        return self.row_schema is None or not self.row_schema.has_avro_keys or self.row_schema.registry is not None
-
-    @rule(
-        f"!({_AVRO_KEYS}) || $parser.type != 'protobuf' || $parser.framing == 'plain'",
-        "is avro, and one registry is asked for schemas of one kind: values have those of protobuf",
-        "set it to text or json, or leave spec.schema.key out",
-        *("schema", "key", "parser"),
-    )
-    def _a_registry_has_schemas_of_one_kind(self: Rows) -> bool:
-        is_both = self.parser.type == "protobuf" and self.parser.framing != "plain"
-        return self.row_schema is None or not self.row_schema.has_avro_keys or not is_both
-
-    @rule(
-        "!has(self.schema) || !has(self.schema.registry) || has(self.schema.fields) || has(self.schema.thrift)"
-        " || $parser.type in ['avro', 'protobuf']",
-        "is missing, and for values of this parser the registry has no schemas",
-        "name the fields of the values in spec.schema.fields (docs/schemas.md)",
-        *("schema", "fields"),
-    )
-    def _a_registry_declares_columns_of_its_own(self: Rows) -> bool:
-        schema = self.row_schema
-        return schema is None or not schema.asks_registry or self.parser.type in REGISTERED
+    def _a_json_schema_is_for_json(self: Rows) -> bool:
+        return self.row_schema is None or self.row_schema.json_schema is None or self.parser.type == "json"
 
     @rule(
         "!has(self.schema) || !has(self.schema.protobuf) && !has(self.schema.message) || $parser.type == 'protobuf'",
@@ -260,7 +172,7 @@ class RowRules(Model):
     @rule(
         f"$parser.unknownFields != 'keep' || $output.format in {cel_literal(COLUMNAR)}",
         "adds a column, but the format stores values unchanged",
-        "remove it, or set spec.output.format to parquet, avro or jsonl",
+        "remove it, or set spec.output.format to parquet, orc, avro or jsonl",
         *("parser", "unknownFields"),
     )
     def _what_is_kept_has_a_column(self: Rows) -> bool:

@@ -10,17 +10,20 @@ from logpersister.manifest.declared_columns import (
     NO_AVRO,
     OTHER_COLUMNS,
     Column,
+    check_avro,
+    check_message,
+    check_struct,
     columns_by,
+    columns_by_json_schema,
     columns_by_message,
     columns_by_struct,
 )
-from logpersister.manifest.field import AvroText, FieldName, FieldSpec
+from logpersister.manifest.field import AvroText, FieldName, FieldSpec, JsonSchemaText
 from logpersister.manifest.hidden_fields import NOT_HIDDEN, hiding_findings
 from logpersister.manifest.hiding import HashSpec, MaskSpec
 from logpersister.manifest.key_schema import KeySpec
+from logpersister.manifest.parser import Framing
 from logpersister.manifest.problems import Finding, RefusedError
-from logpersister.manifest.protobuf.errors import ProtobufError
-from logpersister.manifest.protobuf.schema import read_schema
 from logpersister.manifest.protobuf_text import MessageName, ProtobufText
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.renaming import NOT_RENAMED, RenameSpec, rename_findings, renamed, renames_of
@@ -31,6 +34,8 @@ from logpersister.manifest.thrift_schema import ThriftSchema
 from logpersister.manifest.types import MOST_COLUMNS, Plain, Struct, Type, leaves
 
 MOST_FIELDS = 256
+MOST_WRITERS = 32
+_NOT_IN_CEL = NotInCel("it would have to understand Avro, protobuf and Thrift")
 
 
 class SchemaSpec(Model):
@@ -40,13 +45,18 @@ class SchemaSpec(Model):
     """Fields of the values that become columns. For other fields see `spec.parser.unknownFields`."""
 
     avro: AvroText | None = None
-    """Instead of `fields`: an Avro schema, as JSON. Its fields are the columns, with their defaults and aliases; those
-    whose type has no null are required. With parser `avro`, and only with it."""
+    """An Avro schema, as JSON; only with parser `avro`. Without `fields` its fields are the columns, with their
+    defaults and aliases; those whose type has no null are required. With framing `plain` and `singleObject` values were
+    written by it, also beside `fields`."""
+
+    writers: Annotated[tuple[AvroText, ...], Field(max_length=MOST_WRITERS)] = ()
+    """Avro schemas by which values were written that name none in a registry: with framing `singleObject` besides
+    `avro`, with `plain` one in its place."""
 
     protobuf: ProtobufText | None = None
-    """Schema of protobuf, as `.proto` text or as a descriptor set in base64. With parser `protobuf`, and only with it.
-    Without `fields` the fields of `message` are the columns. With framing `plain` it is the schema of the values, so it
-    may be set beside `fields`."""
+    """Schema of protobuf, as `.proto` text or as a descriptor set in base64; only with parser `protobuf`. Without
+    `fields` the fields of `message` are the columns. With framing `plain` values were written by it, also beside
+    `fields`."""
 
     message: MessageName | None = None
     """Message of `protobuf` that declares the columns, and whose form values with framing `plain` have. Default: the
@@ -56,10 +66,12 @@ class SchemaSpec(Model):
     """Schema of Thrift by which values are read. With parser `thrift`, and only with it. Without `fields` the fields of
     the struct are the columns."""
 
+    json_schema: JsonSchemaText | None = None
+    """Instead of `fields`: a JSON Schema whose properties are the columns. With parser `json`, and only with it."""
+
     registry: RegistrySpec | None = None
-    """Schema registry that knows the schemas by which values were written. With parser `avro`, or `protobuf` whose
-    framing is not `plain`, or for Avro keys, and only with them. If `fields`, `avro` and `protobuf` are absent, a
-    version of the topic's subject declares the columns."""
+    """Schema registry that knows by which schemas values or keys were written: those of Avro, protobuf or JSON. Without
+    `fields`, `avro`, `protobuf` and `jsonSchema` a version of the topic's subject declares the columns."""
 
     key: KeySpec | None = None
     """Column that keys become, parsed by themselves (docs/schemas.md#keys). Default: none."""
@@ -103,7 +115,8 @@ class SchemaSpec(Model):
     @property
     def asks_registry(self) -> bool:
         """Whether the columns of a topic are what the registry says, so that they are not known here."""
-        return self.fields is None and self.avro is None and self.protobuf is None and self.thrift is None
+        texts = (self.avro, self.protobuf, self.thrift, self.json_schema)
+        return self.fields is None and all(one is None for one in texts)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -125,6 +138,13 @@ class SchemaSpec(Model):
         dropped = (name for name, column in zip(names, self.declared, strict=True) if column.name in self.drop)
         return self.without_key.model_copy(update={"rename": (), "drop": tuple(dropped)})
 
+    def written_by(self, framing: Framing) -> tuple[str, ...]:
+        """Return the Avro schemas of the manifest by which values with a framing were written."""
+        own = () if self.avro is None else (self.avro,)
+        if framing == "plain":
+            return self.writers or own
+        return tuple(dict.fromkeys((*own, *self.writers))) if framing == "singleObject" else ()
+
     def parsed_for(self, names: Collection[str]) -> Self:
         """Return the schema by which values are parsed where more has to be known of them than is stored.
 
@@ -134,25 +154,30 @@ class SchemaSpec(Model):
         return self if drop == self.drop else self.model_copy(update={"drop": drop})
 
     @property
-    def has_avro_keys(self) -> bool:
-        """Whether keys name schemas that the registry knows."""
-        return self.key is not None and self.key.parser == "avro"
-
-    @property
     def without_key(self) -> "SchemaSpec":
         """The schema of values alone."""
         return self if self.key is None else self.model_copy(update={"key": None})
 
     @property
     def of_key(self) -> "SchemaSpec | None":
-        """The schema of keys alone."""
+        """The schema of keys alone, as that of values would be; the subject of its registry is that of keys."""
         if self.key is None:
             return None
+        key, registry = self.key, self.registry
         fields = [  # of a type that was read, so there is nothing left to check
             FieldSpec.model_construct(name=one.name, type=str(one.type), required=one.required, format=one.format)
-            for one in self.key.inner
+            for one in (key.inner if key.has_type else ())
         ]
-        return SchemaSpec.model_construct(fields=tuple(fields))
+        if registry is not None:
+            registry = registry.model_copy(update={"version": None, "subject": key.subject})
+        return SchemaSpec.model_construct(
+            fields=tuple(fields) or None,
+            avro=key.avro,
+            protobuf=key.protobuf,
+            message=key.message,
+            thrift=key.thrift,
+            registry=registry,
+        )
 
     @property
     def declared(self) -> tuple[Column, ...]:
@@ -162,13 +187,15 @@ class SchemaSpec(Model):
     @property
     def source_columns(self) -> tuple[Column, ...]:
         """The same with the names that values have."""
+        if self.fields is not None:
+            return tuple(one.column for one in self.fields)
         if self.avro is not None:
             return columns_by(self.avro)
-        if self.fields is None and self.protobuf is not None:
+        if self.protobuf is not None:
             return columns_by_message(self.protobuf, self.message)
-        if self.fields is None and self.thrift is not None:
+        if self.thrift is not None:
             return columns_by_struct(self.thrift.idl, self.thrift.struct)
-        return tuple(one.column for one in self.fields or ())
+        return () if self.json_schema is None else columns_by_json_schema(self.json_schema)
 
     def thrift_plan(self) -> str:
         """Return what becomes of each field of a struct of Thrift, as `plan_of` does. Raises ThriftError."""
@@ -188,9 +215,9 @@ class SchemaSpec(Model):
         return found
 
     @rule(
-        "has(self.fields) || has(self.avro) || has(self.protobuf) || has(self.thrift) || has(self.registry)"
-        " || has(self.message)",
-        "is missing, and so are avro, protobuf, thrift and registry",
+        "has(self.fields) || has(self.avro) || has(self.protobuf) || has(self.thrift) || has(self.jsonSchema)"
+        " || has(self.registry) || has(self.message)",
+        "is missing, and so are avro, protobuf, thrift, jsonSchema and registry",
         "name the columns here, or the schema registry that has them in spec.schema.registry",
         "fields",
     )
@@ -199,13 +226,44 @@ class SchemaSpec(Model):
         return not self.asks_registry or self.registry is not None or self.message is not None
 
     @rule(
-        "!has(self.fields) || !has(self.avro)",
+        "!has(self.fields) || !has(self.jsonSchema)",
         "declares columns, and so does fields",
         "remove one of them",
-        "avro",
+        "jsonSchema",
     )
     def _columns_are_declared_once(self) -> bool:
-        return self.fields is None or self.avro is None
+        return self.fields is None or self.json_schema is None
+
+    @rule(_NOT_IN_CEL, NO_AVRO, OTHER_COLUMNS, "avro")
+    def _an_avro_schema_has_columns(self) -> Sequence[Finding]:
+        try:
+            if self.avro is not None and self.fields is None:
+                columns_by(self.avro)
+            elif self.avro is not None:
+                check_avro(self.avro)
+        except RefusedError as error:
+            return [Finding(one.expectation, one.remedy, ("avro",)) for one in error.findings]
+        return []
+
+    @rule(_NOT_IN_CEL, NO_AVRO, "correct the schema", "writers")
+    def _writers_are_avro_schemas(self) -> Sequence[Finding]:
+        found: list[Finding] = []
+        for place, one in enumerate(self.writers):
+            try:
+                check_avro(one)
+            except RefusedError as error:
+                found += [Finding(it.expectation, "correct the schema", ("writers", place)) for it in error.findings]
+        return found
+
+    @rule(_NOT_IN_CEL, NO_AVRO, OTHER_COLUMNS, "jsonSchema")
+    def _a_json_schema_has_columns(self) -> Sequence[Finding]:
+        if self.json_schema is None:
+            return []
+        try:
+            columns_by_json_schema(self.json_schema)
+        except RefusedError as error:
+            return [Finding(one.expectation, one.remedy, ("jsonSchema",)) for one in error.findings]
+        return []
 
     @rule(
         "!has(self.fields) || !has(self.protobuf) || !has(self.registry)",
@@ -216,12 +274,7 @@ class SchemaSpec(Model):
     def _a_message_declares_columns(self) -> bool:
         return self.fields is None or self.protobuf is None or self.registry is None
 
-    @rule(
-        NotInCel("it would have to understand Avro, protobuf and Thrift"),
-        NO_AVRO,
-        OTHER_COLUMNS,
-        "protobuf",
-    )
+    @rule(_NOT_IN_CEL, NO_AVRO, OTHER_COLUMNS, "protobuf")
     def _a_message_has_columns(self) -> Sequence[Finding]:
         if self.protobuf is None:
             return []
@@ -229,30 +282,19 @@ class SchemaSpec(Model):
             if self.fields is None:
                 columns_by_message(self.protobuf, self.message)
             else:
-                read_schema(self.protobuf).message(self.message)
+                check_message(self.protobuf, self.message)
         except RefusedError as error:
             return [Finding(one.expectation, one.remedy, ("protobuf",)) for one in error.findings]
-        except ProtobufError as error:
-            return [Finding(f"{NO_AVRO}: {error}", OTHER_COLUMNS, ("protobuf",))]
         return []
 
-    @rule(
-        NotInCel("it would have to understand Avro, protobuf and Thrift"),
-        NO_AVRO,
-        OTHER_COLUMNS,
-        *("thrift", "idl"),
-    )
+    @rule(_NOT_IN_CEL, NO_AVRO, OTHER_COLUMNS, *("thrift", "idl"))
     def _a_struct_has_columns(self) -> Sequence[Finding]:
         if self.thrift is None:
             return []
         try:
-            if self.fields is None:
-                columns_by_struct(self.thrift.idl, self.thrift.struct)
-            self.thrift_plan()
+            check_struct(self.thrift.idl, self.thrift.struct, self.as_written.of_values)
         except RefusedError as error:
             return [Finding(one.expectation, one.remedy, ("thrift", "idl")) for one in error.findings]
-        except ThriftError as error:
-            return [Finding(f"{NO_AVRO}: {error}", OTHER_COLUMNS, ("thrift", "idl"))]
         return []
 
     @rule(
@@ -274,15 +316,6 @@ class SchemaSpec(Model):
         return self.fields is None or self.registry is None or self.registry.version is None
 
     @rule(
-        "!has(self.fields) || !has(self.registry) || !has(self.registry.subject)",
-        "has no meaning beside fields, which declare the columns",
-        "remove it, or spec.schema.fields",
-        *("registry", "subject"),
-    )
-    def _a_subject_declares_columns(self) -> bool:
-        return self.fields is None or self.registry is None or self.registry.subject is None
-
-    @rule(
         "!has(self.avro) || !has(self.registry) || !has(self.registry.version) || type(self.registry.version) == int",
         "has no meaning beside avro, which declares the columns",
         "remove it, or spec.schema.avro",
@@ -290,6 +323,16 @@ class SchemaSpec(Model):
     )
     def _an_avro_schema_is_no_latest_one(self) -> bool:
         return self.avro is None or self.registry is None or self.registry.version != LATEST
+
+    @rule(
+        "!has(self.jsonSchema) || !has(self.registry) || !has(self.registry.version)"
+        " || type(self.registry.version) == int",
+        "has no meaning beside jsonSchema, which declares the columns",
+        "remove it, or spec.schema.jsonSchema",
+        *("registry", "version"),
+    )
+    def _a_json_schema_is_no_latest_one(self) -> bool:
+        return self.json_schema is None or self.registry is None or self.registry.version != LATEST
 
     @rule(
         "!has(self.protobuf) || !has(self.registry) || !has(self.registry.version)"
@@ -328,13 +371,16 @@ class SchemaSpec(Model):
         return sum(1 for field in self.fields or () for _ in leaves(field.parsed)) <= MOST_COLUMNS
 
     @rule(
-        NotInCel("it would have to understand Avro, protobuf and Thrift"),
+        _NOT_IN_CEL,
         "is the name of a column of values, too; case does not count",
         "choose another one",
         *("key", "column"),
     )
     def _the_key_is_a_column_of_its_own(self) -> bool:
-        return self.key is None or self.key.column.lower() not in (one.name.lower() for one in self.of_values)
+        columns = () if self.key is None else self._columns_if_readable
+        return self.key is None or self.key.column.lower() not in (
+            one.name.lower() for one in columns if one.name not in self.drop
+        )
 
     @rule(
         NotInCel("it would have to understand the types"),
@@ -343,7 +389,8 @@ class SchemaSpec(Model):
         "hash",
     )
     def _hidden_fields_can_be(self) -> Sequence[Finding]:
-        return list(hiding_findings(self)) if self.hidden and not self.asks_registry else []
+        is_known = not self.asks_registry and bool(self._columns_if_readable)
+        return list(hiding_findings(self)) if self.hidden and is_known else []
 
     @rule(
         NotInCel("it would have to understand the types"),
@@ -352,4 +399,13 @@ class SchemaSpec(Model):
         "rename",
     )
     def _renamed_fields_can_be(self) -> Sequence[Finding]:
-        return list(rename_findings(self.rename, self.source_columns)) if self.rename and not self.asks_registry else []
+        is_known = not self.asks_registry and bool(self._columns_if_readable)
+        return list(rename_findings(self.rename, self.source_columns)) if self.rename and is_known else []
+
+    @property
+    def _columns_if_readable(self) -> tuple[Column, ...]:
+        """The columns of values with those that are left out; nothing where the schema is none: others tell that."""
+        try:
+            return self.declared
+        except RefusedError:
+            return ()

@@ -145,26 +145,42 @@ def _error(path: str, expectation: str, remedy: str) -> ManifestError:
 
 
 @dataclass(frozen=True, slots=True)
-class StorageCredentials:
-    """What the storage client logs in with, resolved."""
+class AwsKeys:
+    """What a client of AWS logs in with, resolved."""
 
     access_key_id: SecretValue
     secret_access_key: SecretValue
     session_token: SecretValue | None
 
+    @property
+    def secrets(self) -> "tuple[SecretValue, ...]":
+        """What no message may hold."""
+        return (self.secret_access_key, *([] if self.session_token is None else [self.session_token]))
 
-def storage_credentials(storage: StorageSpec, secrets: Secrets) -> StorageCredentials | None:
-    """Return the credentials that ``spec.storage.secretName`` names; None: the SDK's own chain is wanted."""
-    return None if storage.secret_name is None else keys_in(storage.secret_name, secrets, "spec.storage.secretName")
+    def revealed(self) -> dict[str, str | None]:
+        """Return the keys as boto3's sessions take them."""
+        token = self.session_token
+        return {
+            "aws_access_key_id": self.access_key_id.reveal(),
+            "aws_secret_access_key": self.secret_access_key.reveal(),
+            "aws_session_token": token.reveal() if token else None,
+        }
 
 
-def keys_in(name: str, secrets: Secrets, path: str) -> StorageCredentials:
-    """Return the keys of AWS that a Secret has; `path` is the field that names it. Raises ManifestError."""
-    return StorageCredentials(
-        access_key_id=secrets.require(name, "AWS_ACCESS_KEY_ID", path),
-        secret_access_key=secrets.require(name, "AWS_SECRET_ACCESS_KEY", path),
-        session_token=secrets.get(name, "AWS_SESSION_TOKEN"),
+def aws_keys(secret_name: str | None, secrets: Secrets, path: str) -> AwsKeys | None:
+    """Return the keys of a Secret; None: the SDK's own chain is wanted. `path`: the field that names it."""
+    if secret_name is None:
+        return None
+    return AwsKeys(
+        access_key_id=secrets.require(secret_name, "AWS_ACCESS_KEY_ID", path),
+        secret_access_key=secrets.require(secret_name, "AWS_SECRET_ACCESS_KEY", path),
+        session_token=secrets.get(secret_name, "AWS_SESSION_TOKEN"),
     )
+
+
+def storage_credentials(storage: StorageSpec, secrets: Secrets) -> AwsKeys | None:
+    """Return the credentials that ``spec.storage.secretName`` names; None: the SDK's own chain is wanted."""
+    return aws_keys(storage.secret_name, secrets, "spec.storage.secretName")
 
 
 def storage_authority(storage: StorageSpec, secrets: Secrets) -> str | None:

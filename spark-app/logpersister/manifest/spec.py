@@ -28,6 +28,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, Rule, cel_literal, rule, rules_of
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
+from logpersister.manifest.subjects import with_subjects
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import TableRules
 from logpersister.manifest.type_rules import TypeRules
@@ -137,15 +138,14 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
     `maxAge` is a few seconds. Lengthen it for fewer and larger Spark jobs over thousands of slow partitions."""
 
     target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
-    """Largest acceptable age of the oldest unstored record. Above it, condition `LagWithinTarget` is False and
-    partitions that do not move are reported as stuck. A rollout treats a lag above it as late. `autoscale` uses it
-    unless `autoscale` sets its own; it must then be longer than `upload.maxAge`. Default: twice the `maxAge` of the
-    topic plus a minute. `logpersister run` ignores it."""
+    """Largest acceptable age of the oldest unstored record. Above it, condition `LagWithinTarget` is False, partitions
+    that do not move are reported as stuck, and a rollout is late. `autoscale` uses it unless it has its own, which must
+    be longer than `upload.maxAge`. Default: twice the `maxAge` of the topic plus a minute. `logpersister run` ignores
+    it."""
 
     network_policy: Literal["None", "Restricted"] = "None"
     """Whether a NetworkPolicy protects the pods. `Restricted`: only pods of the same resource may connect to them,
-    except to the port of metrics and probes. Egress is not limited, because brokers and buckets may be anywhere.
-    `logpersister run` ignores it."""
+    except to the port of metrics and probes; egress is not limited. `logpersister run` ignores it."""
 
     rollout: RolloutSpec = RolloutSpec()
     """How members of a new revision replace those of the old one. `logpersister run` ignores it."""
@@ -178,7 +178,14 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
     def for_topic(self, topic: str) -> "Spec":
         """Return what holds for a topic, as a spec without overrides. So it does not depend on those of others."""
         place = self.override_of(topic)
-        return self._with(None if place is None else self.overrides[place])
+        found = self._with(None if place is None else self.overrides[place])
+        named = with_subjects(found, topic)
+        return found.model_copy(update=named) if named else found
+
+    @property
+    def names_subjects(self) -> bool:
+        """Whether the specs of topics differ by the subjects of a registry, overrides aside."""
+        return any(with_subjects(variant, "") for variant in self.variants())
 
     def variants(self) -> "Sequence[Spec]":
         """Return what holds for topics: the group's spec, and that of each entry of `overrides`, without overrides."""

@@ -59,8 +59,8 @@ class CatalogSpec(Model):
 
     uri: CatalogUri | None = None
     """Address: an `http` or `https` URL for `rest`, `postgresql+psycopg2://HOST:PORT/DATABASE` for `sql`
-    (`sqlite:///FILE` is for trials with a single member), `thrift://HOST:9083` for `hive` (several with commas). For
-    `glue` only where its endpoint is not that of the region."""
+    (`sqlite:///FILE` for trials), `thrift://HOST:9083` for `hive` (several with commas); for `glue` only an endpoint
+    other than the region's."""
 
     region: Region | None = None
     """AWS region of `glue`. Default: `spec.storage.region`."""
@@ -141,8 +141,8 @@ class TableSpec(Model):
 
     name: TableName
     """Namespace and name of the table. `{topic}` stands for the topic (characters other than letters, digits and _
-    become _), `{generation}` for `spec.generation`, `{type}` for the value of a type's folder (as with the topic). A
-    group of several topics needs `{topic}`, and `spec.types` needs `{type}`."""
+    become _), `{generation}` for `spec.generation`, `{type}` for the type's folder. Several topics need `{topic}`,
+    `spec.types` needs `{type}`."""
 
     create: Flag = True
     """Whether members create a missing table and its namespace. `false`: the topic waits until somebody has created

@@ -9,7 +9,7 @@ from logpersister.manifest.finish import date_levels, time_field
 from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.keep import named_columns
 from logpersister.manifest.output import COLUMNAR
-from logpersister.manifest.parser import REGISTERED
+from logpersister.manifest.parser import framed
 from logpersister.manifest.problems import Finding, PathStep, path_text
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
@@ -68,15 +68,14 @@ class TypeRules(RowRules):
         return self.types is None or not named_columns(self.keep)
 
     @rule(
-        "!has(self.types) || !has(self.types.schemaName)"
-        " || $parser.type in ['avro', 'protobuf'] && $parser.framing != 'plain'",
+        f"!has(self.types) || !has(self.types.schemaName)"
+        f" || $parser.type in ['avro', 'protobuf'] && !{framed('plain')}",
         "needs values that name their schema, but spec.parser has no such header",
         "set spec.parser.type to avro or protobuf, and spec.schema.registry (docs/types.md#by-the-schemas-name)",
         *("types", "schemaName"),
     )
     def _values_name_their_schema(self: Typed) -> bool:
-        has_header = self.parser.type in REGISTERED and self.parser.framing != "plain"
-        return self.types is None or self.types.schema_name is None or has_header
+        return self.types is None or self.types.schema_name is None or self.parser.names_schemas
 
     @rule(
         "!has(self.types) || !has(self.types.any) && !has(self.types.oneof) || $parser.type == 'protobuf'",
@@ -176,7 +175,7 @@ def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
     schema, column = spec.row_schema, types.prefix.removesuffix("=").lower()
     if schema is not None and schema.asks_registry:
         told = "declares no columns, but columns of types cannot come from a registry"
-        found.append(Finding(told, "name them in fields, avro or protobuf", ("schema",)))
+        found.append(Finding(told, "name them in fields, avro, protobuf or jsonSchema", ("schema",)))
     if schema is not None and schema.hidden:
         told = "hides fields, but quarantine of types stores values unchanged"
         found.append(Finding(told, "remove hash, mask and drop", ("schema",)))
@@ -194,7 +193,7 @@ def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
     if (types.frame is not None or types.hands_parts) and spec.parser.type == "json" and schema is None:
         told = "checks a part of the value, but without a schema the whole value is stored"
         found.append(Finding(told, "name the columns in schema, or take parser bytes", ("parser",)))
-    if types.hands_parts and spec.parser.type in REGISTERED and spec.parser.framing != "plain":
+    if types.hands_parts and spec.parser.framing != "plain":
         told = "needs a header, but parsers get parts of messages, which have none"
         found.append(Finding(told, "set framing to plain", ("parser",)))
     return found

@@ -6,9 +6,9 @@ from typing import Any, Protocol, Self, TypeVar
 from logpersister.manifest.declared_columns import Column
 from logpersister.manifest.event_types import TypeRule, TypesSpec
 from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.framing_rules import Rows
 from logpersister.manifest.headed_schema import HeadedSchema
-from logpersister.manifest.parser import REGISTERED, ParserSpec
-from logpersister.manifest.row_rules import Rows
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.types import Struct
@@ -82,12 +82,15 @@ def _head(types: TypesSpec, of_topic: SchemaSpec | None) -> Column | None:
 
 
 def _completed(schema: SchemaSpec, parser: ParserSpec, types: TypesSpec, of_topic: SchemaSpec | None) -> SchemaSpec:
-    """Return the schema of an entry with what it leaves to the topic: the registry, or the text of messages."""
+    """Return the schema of an entry with what it leaves to the topic: schemas of writers, or the text of messages."""
     if of_topic is None:
         return schema
-    of_writers = (parser.type in REGISTERED and parser.framing != "plain") or schema.has_avro_keys
+    if parser.framing == "singleObject" and not schema.written_by(parser.framing):
+        schema = schema.model_copy(update={"writers": of_topic.written_by(parser.framing)})
+    of_writers = parser.names_schemas or (schema.key is not None and schema.key.names_schemas)
     if of_writers and schema.registry is None and of_topic.registry is not None:
-        registry = of_topic.registry.model_copy(update={"version": None, "subject": None})  # what declares columns
+        subject = of_topic.registry.subject if parser.framing == "singleObject" else None
+        registry = of_topic.registry.model_copy(update={"version": None, "subject": subject})
         return schema.model_copy(update={"registry": registry})
     if parser.type == "protobuf" and parser.framing == "plain" and schema.protobuf is None:
         message = schema.message if schema.message is not None or types.hands_parts else of_topic.message

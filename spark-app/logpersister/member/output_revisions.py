@@ -86,7 +86,9 @@ class OutputRevisions:
         """
         self._resource = resource
         self._own = own
-        self._by_override: dict[int | None, Revision] = {}
+        self._by_topic = resource.spec.names_subjects
+        self._of_topics: dict[int | str | None, Revision] = {}
+        """By override, or by topic where each has subjects of its own."""
         self._schemas = schemas
         self._tables = tables
         self._snapshots = snapshots
@@ -193,14 +195,14 @@ class OutputRevisions:
 
     def _of_manifest(self, topic: str) -> Revision:
         """Return the revision of our manifest as it is for a topic. So it does not change when others get overrides."""
-        if not self._resource.spec.overrides:
+        if not self._resource.spec.overrides and not self._by_topic:
             return self._own
-        place = self._resource.spec.override_of(topic)
-        if place not in self._by_override:
+        key = topic if self._by_topic else self._resource.spec.override_of(topic)
+        if key not in self._of_topics:
             resource, own = self._resource.for_topic(topic), self._own.document
             rules = rules_of(resource) if "rules" in own else None
-            self._by_override[place] = revision_of(resource, own["codeVersion"], rules)
-        return self._by_override[place]
+            self._of_topics[key] = revision_of(resource, own["codeVersion"], rules)
+        return self._of_topics[key]
 
     def _known(self, revision: Revision) -> str:
         self.documents[revision.hash] = revision.document

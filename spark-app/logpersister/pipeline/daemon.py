@@ -4,10 +4,21 @@ A worker begins at once, and shares with the others the memory that the modules 
 (``spark.python.daemon.module``). Nothing may be connected, and no thread started, before the fork.
 """
 
+import ctypes
 import gc
 import sys
+from typing import Final
 
 from logpersister.pipeline.handover import hand_over
+
+_GARBAGE: Final = (20_000, 20, 20)
+"""When Python looks for garbage that holds itself: seldom, since that took a twentieth of the time."""
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
+"""Of ``malloc.h``."""
+_KEPT_BYTES: Final = 128 << 20
+_LARGEST_KEPT: Final = 32 << 20
+"""The most that glibc takes."""
 
 
 def run() -> None:
@@ -19,7 +30,20 @@ def run() -> None:
 
     _ = pyspark.worker, logpersister.pipeline.job
     gc.freeze()  # a collection in a worker would touch, and so copy, what it shares
+    gc.set_threshold(*_GARBAGE)
+    _keep_memory()
     daemon.manager()
+
+
+def _keep_memory() -> None:
+    """Let workers keep some MB that they have freed: they need them again at once, and new pages are dear.
+
+    Only with glibc; other C libraries have their own ways.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(_M_MMAP_THRESHOLD, _LARGEST_KEPT)
+        libc.mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
 
 
 if __name__ == "__main__" and not hand_over(sys.argv[1:]):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from logpersister.formats.row_groups import payload_sizes
+from logpersister.formats.cuts import payload_sizes
 from logpersister.pipeline.splitting import in_order, joined
 
 Ids = npt.NDArray[np.int64]

@@ -53,7 +53,7 @@ _ROWS: Final = {
     "csv": line_rows.CSV_RULES,
     "regex": line_rows.REGEX_RULES,
 }
-_KEYS: Final = {"text": line_rows.REGEX_RULES, "json": rows.RULES, "avro": avro_rows.AVRO_RULES}
+_KEYS: Final = {"text": line_rows.REGEX_RULES, **_ROWS}
 _ZONE: Final = "zone:"
 
 _FIRST: Final = 1

@@ -13,6 +13,7 @@ from logpersister.formats import binary
 from logpersister.pipeline.type_tally import TypeTally
 from logpersister.ranges import Offset
 from logpersister.records.adjusted import Adjusted
+from logpersister.records.columns import Portion
 from logpersister.records.escaping import QUARANTINE, own_path
 from logpersister.records.event_types import Found
 from logpersister.records.late import CAME_LATE
@@ -153,7 +154,7 @@ def _of_rule(
     """Yield the sides of records of one rule, in pieces; `found`: their types."""
     folders = [place.segment for place in found.places]
     begin = 0
-    for piece in pieces(records, layout.rules[rule].most_rows):
+    for piece in pieces(records, layout.rules[rule].portion):
         of_piece = found.indices[begin : begin + piece.num_rows]
         begin += piece.num_rows
         inner = layout.rules[rule].layout.assign(piece)
@@ -181,17 +182,17 @@ def again(batch: pa.RecordBatch, layout: AnyLayout, columns: int) -> Iterator[pa
         yield batch
         return
     rule = layout.rules[columns]
-    for piece in pieces(batch, rule.most_rows):
+    for piece in pieces(batch, rule.portion):
         yield _with_rows(piece, rule.layout.assign(piece).rows)
 
 
-def pieces(batch: pa.RecordBatch, most_rows: int | None) -> Iterator[pa.RecordBatch]:
+def pieces(batch: pa.RecordBatch, portion: Portion | None) -> Iterator[pa.RecordBatch]:
     """Yield a batch in pieces of which rows can be made at once; None: as a whole."""
-    if most_rows is None:
+    if portion is None:
         yield batch
         return
-    for start in range(0, batch.num_rows, most_rows):
-        yield from binary.slices(batch.slice(start, most_rows), MOST_BYTES)
+    for start in range(0, batch.num_rows, portion.rows):
+        yield from binary.slices(batch.slice(start, portion.rows), portion.bytes or MOST_BYTES)
 
 
 def _told(records: pa.RecordBatch, reasons: pa.StringArray, fields: pa.StringArray) -> pa.RecordBatch:

@@ -21,6 +21,7 @@ from logpersister.pipeline.room import Room
 from logpersister.pipeline.splitting import joined, pieces
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
+from logpersister.records.columns import Portion
 from logpersister.records.late import Lateness
 from logpersister.records.typed import AnyLayout, TypedLayout, with_lateness
 from logpersister.registry.errors import RegistryError
@@ -57,7 +58,7 @@ class TaskResources:
     dry_runs: Callable[[Sequence[RangeWork]], Mapping[Range, DryRun]] | None = None
     """Gives those ranges a dry run that must be compared before they are written. None: the rules of the revision are
     those of this build, so that there is nothing to compare."""
-    most_rows: int | None = None
+    portion: Portion | None = None
     """How many records are written at once; None: all that were read."""
     note_arrivals: NoteArrivals | None = None
     """None: the revision finishes no folders."""
@@ -177,9 +178,9 @@ class Task:
         if isinstance(self._resources.layout, TypedLayout):
             yield from gathered(batches)
             return
-        most_rows = self._resources.most_rows
+        portion = self._resources.portion
         for batch in batches:
-            yield from pieces(batch, most_rows if most_rows is not None and batch.num_rows > most_rows else None)
+            yield from pieces(batch, None if portion is None or portion.holds(batch) else portion)
 
     def _finished(self, *, all_of_them: bool = False) -> Iterator[RangeOutcome]:
         """Yield the outcomes of ranges that are durable; waits only when too much is unfinished."""

@@ -29,7 +29,7 @@ from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.late import Lateness, lateness_by
 from logpersister.records.type_names import TypeNames
-from logpersister.records.typed import AnyLayout, layout_for, most_rows_of, with_lateness
+from logpersister.records.typed import AnyLayout, layout_for, portion_for, with_lateness
 from logpersister.report import logs
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.names import object_key
@@ -87,7 +87,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         objects.begin,
         Room.of(spec.storage.part_size, file_format.held_back),
         dry_runs,
-        most_rows_of(spec),
+        portion_for(spec),
         arrival_notes(store, group, spec),
         _leaving(store, group, objects.original, spec, of_types if binding is None else {NO_TYPE: binding}),
         LeftOutNotes(store, group, revision).leave,

@@ -1,4 +1,4 @@
-"""Rows: values that are Avro records, each behind the id of its schema, become typed columns for whole batches at once.
+"""Rows: values that are Avro records become typed columns for whole batches at once.
 
 The parser is native (spark-app/native). It resolves each writer's schema against the columns once, by the rules of
 Avro's specification; docs/schemas.md says which types become which. `verify.avro` says the same once more.
@@ -10,7 +10,7 @@ import logpersister_native as native
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
-from logpersister.records.resolved_rows import ResolvedRows
+from logpersister.records.resolved_rows import GIVEN, ResolvedRows
 from logpersister.records.writers import Writers
 
 AVRO_RULES: Final = 1
@@ -20,22 +20,38 @@ AVRO_RULES: Final = 1
 def misfit(schema: SchemaSpec, text: str) -> str | None:
     """Return why what was written by an Avro schema cannot become the columns; None: it can."""
     try:
-        native.AvroParser(row_columns(schema), framing="confluent").add_writer(1, text)
+        native.AvroParser(row_columns(schema), framing="plain").add_writer(GIVEN, text)
     except ValueError as error:
         return str(error)
     return None
 
 
-class AvroRows(ResolvedRows):
-    """Each value is a header and an Avro record."""
+def fingerprint(text: str) -> int:
+    """Return the CRC-64-AVRO of an Avro schema, which values with framing ``singleObject`` have. Raises ValueError."""
+    return native.avro_fingerprint(text)
 
-    def __init__(self, schema: SchemaSpec, framing: Framing, writers: Writers) -> None:
+
+class AvroRows(ResolvedRows):
+    """Each value is a header, if any, and an Avro record."""
+
+    kind = "avro"
+
+    def __init__(self, schema: SchemaSpec, framing: Framing, writers: Writers | None) -> None:
+        """Learn no schema yet, but those of the manifest.
+
+        Args:
+            schema: the columns; and with framings without ids, schemas of writers.
+            framing: what stands before records.
+            writers: by which other schemas they were written; None: by no other.
+        """
         self._native = native.AvroParser(row_columns(schema), framing=framing)
         super().__init__(self._native, framing, writers)
+        for text in schema.written_by(framing):
+            self.learn(GIVEN if framing == "plain" else fingerprint(text), text)
 
     def _add(self, writer_id: int, text: str) -> str:
         try:
             self._native.add_writer(writer_id, text)
         except ValueError as error:
-            return f"schema {writer_id} cannot become the columns ({error})"
+            return f"{self._told(writer_id)} cannot become the columns ({error})"
         return ""

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import pyarrow as pa
 
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 
@@ -17,6 +19,8 @@ ALIASES: Final = b"logpersister.aliases"
 UTC: Final = "UTC"
 DEFAULT_NOTATION: Final = "rfc3339"
 MOST_BYTES_AT_ONCE: Final = 64 << 20
+DEFLATED_BYTES: Final = 64 << 10
+"""Of records whose values may be deflated: these become up to 64 times as long before they are rows."""
 
 _PLAIN: "Final[dict[str, pa.DataType]]" = {
     "bool": pa.bool_(),
@@ -37,9 +41,30 @@ def row_columns(schema: SchemaSpec) -> pa.Schema:
     return pa.schema([_member(one, one.format or DEFAULT_NOTATION) for one in schema.columns])
 
 
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """How many records are made rows of at once."""
+
+    rows: int
+    bytes: int | None = None
+    """Of keys and values; None: as many as a batch has that has no more rows."""
+
+    def holds(self, batch: pa.RecordBatch) -> bool:
+        """Whether it is known that a batch may be one portion."""
+        return self.bytes is None and batch.num_rows <= self.rows
+
+
 def most_rows(schema: SchemaSpec) -> int:
     """Return how many rows may be made at once. The shortest value, ``{}``, takes its place in each column, too."""
     return max(1, MOST_BYTES_AT_ONCE // sum(_least(field) for field in row_columns(schema)))
+
+
+def portion_of(parser: ParserSpec, schema: SchemaSpec | None) -> Portion | None:
+    """Return how many values, and keys, are made rows of at once; None: of any number none are made."""
+    if schema is None:
+        return None
+    framings = {parser.framing, "plain" if schema.key is None else schema.key.framing}
+    return Portion(most_rows(schema), DEFLATED_BYTES if "glue" in framings else None)
 
 
 def without_notation(schema: pa.Schema) -> pa.Schema:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 import logpersister_native as native
 from logpersister.manifest.event_types import TypesSpec
+from logpersister.manifest.parser import Framing
 from logpersister.records.frames import types_of
 from logpersister.records.type_names import Place, TypeNames
 
@@ -39,17 +40,19 @@ class TypeFinder:
     """Finds types where a manifest says that they are."""
 
     names: TypeNames
+    framing: Framing = "plain"
+    """What stands before documents of which a field is the type."""
 
     def find(self, batch: pa.RecordBatch) -> Found:
-        values = types_at(self.names.types, batch)
+        values = types_at(self.names.types, batch, self.framing)
         encoded: Any = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
         distinct = encoded.dictionary.to_pylist()
         indices = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         return Found([self.names.place(name) for name in (*distinct, None)], indices)
 
 
-def types_at(types: TypesSpec, batch: pa.RecordBatch) -> "pa.Array[Any]":
-    """Return the type of each record, in bytes; null where it has none."""
+def types_at(types: TypesSpec, batch: pa.RecordBatch, framing: Framing = "plain") -> "pa.Array[Any]":
+    """Return the type of each record, in bytes; null where it has none. `framing`: as `TypeFinder.framing`."""
     if types.header is not None:
         return last_header(batch, types.header.encode())
     if types.key:
@@ -58,7 +61,7 @@ def types_at(types: TypesSpec, batch: pa.RecordBatch) -> "pa.Array[Any]":
     if types.frame is not None:
         return types_of(types.frame, value)
     assert types.field is not None
-    return native.json_texts(value, types.field.split("."))
+    return native.json_texts(value, types.field.split("."), framing=framing)
 
 
 def last_header(batch: pa.RecordBatch, name: bytes) -> "pa.Array[Any]":

@@ -12,13 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from logpersister.manifest.key_schema import TEXT, KeySpec
+from logpersister.manifest.key_schema import TEXT
 from logpersister.manifest.line_parsers import RegexSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records.avro_rows import AvroRows
 from logpersister.records.line_rows import RegexRows
 from logpersister.records.parsers import Parsed, Parser, Refused
-from logpersister.records.rows import JsonRows
+from logpersister.records.row_parsers import rows_of
 from logpersister.records.writers import Writers
 
 RULES: Final = 1
@@ -109,19 +108,11 @@ def keyed(values: Parser, schema: SchemaSpec, writers: Writers | None) -> Parser
     Args:
         values: makes the other columns.
         schema: of both.
-        writers: by which schemas Avro keys were written.
+        writers: by which schemas keys were written, where they name them.
     """
     key, of_key = schema.key, schema.of_key
     if key is None or of_key is None:
         return values
-    return KeyedRows(values, _parser(key, of_key, writers), key.column, key.parser == "text")
-
-
-def _parser(key: KeySpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
-    if key.parser == "json":
-        return JsonRows(schema, "drop")
-    if key.parser == "avro":
-        if writers is None:
-            raise ValueError("Avro keys need the schemas of writers")
-        return AvroRows(schema, key.framing, writers)
-    return RegexRows(schema, _ANY_TEXT)
+    if key.parser == "text":
+        return KeyedRows(values, RegexRows(of_key, _ANY_TEXT), key.column, is_plain=True)
+    return KeyedRows(values, rows_of(key.as_values, of_key, writers), key.column)

@@ -13,14 +13,12 @@ from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
-from logpersister.records.resolved_rows import ResolvedRows
+from logpersister.records.resolved_rows import GIVEN, ResolvedRows
+from logpersister.records.schema_ids import id_of
 from logpersister.records.writers import Writers
 
 PROTOBUF_RULES: Final = 1
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
-
-GIVEN: Final = 0
-"""Id of the schema of values without a header."""
 
 
 def misfit(schema: SchemaSpec, text: str) -> str | None:
@@ -38,6 +36,8 @@ def _message(text: str, name: str | None) -> str:
 class ProtobufRows(ResolvedRows):
     """Each value is a header, if any, and a message."""
 
+    kind = "protobuf"
+
     def __init__(self, schema: SchemaSpec, framing: Framing, writers: Writers | None) -> None:
         """Learn no schema yet, but the one of values without a header.
 
@@ -48,7 +48,7 @@ class ProtobufRows(ResolvedRows):
         """
         self._native = native.ProtobufParser(row_columns(schema), framing=framing, message=schema.message)
         super().__init__(self._native, framing, writers)
-        if writers is None:
+        if framing == "plain":
             assert schema.protobuf is not None
             written = read_schema(schema.protobuf)
             self._native.add_writer(GIVEN, written.only(written.message(schema.message)).resolved())
@@ -57,13 +57,13 @@ class ProtobufRows(ResolvedRows):
         try:
             self._native.add_writer(writer_id, read_schema(text).resolved())
         except ProtobufError as error:
-            return f"schema {writer_id} cannot be read: {error}"
+            return f"{self._told(writer_id)} cannot be read: {error}"
         return ""
 
     def _why(self, value: bytes, nobodys: Mapping[int, str]) -> str | None:
         if self._framing == "plain":
             return self._native.problem(value)
-        found = super()._why(value, nobodys)
-        if found is None and (problem := self._native.problem(value)) is not None:
-            return f"schema {self._id(value)} cannot become the columns ({problem})"
+        found, writer_id = super()._why(value, nobodys), id_of(value, self._framing)
+        if found is None and writer_id is not None and (problem := self._native.problem(value)) is not None:
+            return f"{self._told(writer_id)} cannot become the columns ({problem})"
         return found

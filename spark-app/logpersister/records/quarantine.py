@@ -13,24 +13,18 @@ import pyarrow as pa
 
 from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.keep import Condition
-from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec, ThriftSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records.avro_rows import AvroRows
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.hiding import hiding
 from logpersister.records.keeping import keeping
 from logpersister.records.keyed_rows import HEAD, KeyedRows, keyed
-from logpersister.records.line_rows import CsvRows, RegexRows
-from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.parsers import JsonParser, Parsed, Parser
 from logpersister.records.paths import Assignment, Layout, make_layout
-from logpersister.records.protobuf_rows import ProtobufRows
 from logpersister.records.renaming import renaming
-from logpersister.records.rows import make_rows
+from logpersister.records.row_parsers import rows_of
 from logpersister.records.schema import ROW
-from logpersister.records.thrift_rows import ThriftRows
 from logpersister.records.writers import Writers
 
 _NEEDED_BY_PATHS = ("offset", "timestamp")
@@ -101,42 +95,14 @@ def make_parser(
     if schema is None:
         return JsonParser() if parser.type == "json" else None
 
-    def rows_of(parsed: SchemaSpec) -> Parser:
-        rows = renaming(_rows(parser, parsed.as_written, writers), parsed.rename)
+    def rows_by(parsed: SchemaSpec) -> Parser:
+        rows = renaming(rows_of(parser, parsed.as_written, writers), parsed.rename)
         rows = keyed(rows, parsed, writers)
         if heads is not None and isinstance(parsed, HeadedSchema):
             rows = KeyedRows(rows, heads, parsed.head.name, source=HEAD)
         return rows
 
-    return hiding(keeping(rows_of, schema, keep), schema)
-
-
-def _rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
-    match parser.type:
-        case "messagepack":
-            return MessagePackRows(schema, parser.unknown_fields, parser.faults)
-        case "thrift":
-            return ThriftRows(schema, (parser.thrift or ThriftSpec()).protocol)
-        case "csv":
-            return CsvRows(schema, parser.csv or CsvSpec(), parser.unknown_fields == "keep", parser.faults)
-        case "regex":
-            if parser.regex is None:
-                raise ValueError("parser regex needs a pattern")
-            return RegexRows(schema, parser.regex, parser.faults)
-        case "avro" | "protobuf":
-            return _resolved_rows(parser, schema, writers)
-        case _:
-            return make_rows(parser, schema)
-
-
-def _resolved_rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
-    """Return what makes rows of values whose writers have schemas of their own."""
-    if parser.framing == "plain":
-        return ProtobufRows(schema, parser.framing, None)
-    if writers is None:
-        raise ValueError(f"parser {parser.type} needs the schemas of writers")
-    rows = AvroRows if parser.type == "avro" else ProtobufRows
-    return rows(schema, parser.framing, writers)
+    return hiding(keeping(rows_by, schema, keep), schema)
 
 
 def layout_of(

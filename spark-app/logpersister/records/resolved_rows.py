@@ -5,14 +5,18 @@ The native parser resolves each writer's schema against the columns once, and na
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol, cast
+from typing import ClassVar, Final, Protocol, cast
 
 import pyarrow as pa
 
-from logpersister.manifest.parser import Framing
+from logpersister.manifest.parser import Framing, Parser
 from logpersister.records.parsers import Parsed
 from logpersister.records.rows import parsed_of
-from logpersister.records.writers import ID_BYTES, Writers, can_exist
+from logpersister.records.schema_ids import id_of
+from logpersister.records.writers import Writers, can_exist, shown
+
+GIVEN: Final = 0
+"""Id of the schema of values without a header."""
 
 
 class _Native(Protocol):
@@ -31,13 +35,16 @@ class ResolvedRows(ABC):
     Thread-safe as far as `writers` is.
     """
 
+    kind: ClassVar[Parser]
+    """Of which values schemas must be."""
+
     def __init__(self, native: _Native, framing: Framing, writers: Writers | None) -> None:
         """Learn no schema yet.
 
         Args:
             native: makes the columns.
             framing: what stands before values.
-            writers: by which schemas they were written; None where no header names one.
+            writers: by which schemas they were written that are not in the manifest; None: all are.
         """
         self._writers = writers
         self._framing = framing
@@ -59,20 +66,35 @@ class ResolvedRows(ABC):
 
     def _learn(self, ids: Sequence[int]) -> Mapping[int, str]:
         """Learn what ids mean; return why nobody knows the others."""
+        if self._writers is None:
+            return {one: f"the manifest has no {self._told(one)}" for one in ids}
         nobodys = {one: f"no schema can have the id {one}" for one in ids if not can_exist(one, self._framing)}
         asked = [one for one in ids if one not in nobodys]
-        if not asked:
-            return nobodys
-        assert self._writers is not None
-        for writer_id, schema in self._writers.schemas(asked).items():
+        for writer_id, schema in (self._writers.schemas(asked) if asked else {}).items():
             if schema.is_unknown:
                 nobodys[writer_id] = schema.problem
-                continue
-            problem = schema.problem if schema.text is None else self._add(writer_id, schema.text)
-            if problem:
-                self._problems[writer_id] = problem
-                self.__native.refuse_writer(writer_id)
+            elif schema.text is None:
+                self._refuse(writer_id, schema.problem)
+            elif schema.kind not in (None, self.kind):
+                self._refuse(writer_id, f"{self._told(writer_id)} is of {schema.kind}, and not of {self.kind}")
+            else:
+                self.learn(writer_id, schema.text)
         return nobodys
+
+    def learn(self, writer_id: int, text: str) -> None:
+        """Read values of an id by a schema, or refuse them where that cannot be done."""
+        problem = self._add(writer_id, text)
+        if problem:
+            self._refuse(writer_id, problem)
+
+    def _refuse(self, writer_id: int, problem: str) -> None:
+        self._problems[writer_id] = problem
+        self.__native.refuse_writer(writer_id)
+
+    def _told(self, writer_id: int) -> str:
+        if self._framing == "plain":
+            return "the schema of the manifest"
+        return f"schema {shown(writer_id, self._framing)}"
 
     @abstractmethod
     def _add(self, writer_id: int, text: str) -> str:
@@ -80,8 +102,5 @@ class ResolvedRows(ABC):
 
     def _why(self, value: bytes, nobodys: Mapping[int, str]) -> str | None:
         """Return what is known of the schema of a value that was refused."""
-        writer_id = self._id(value)
-        return self._problems.get(writer_id) or nobodys.get(writer_id)
-
-    def _id(self, value: bytes) -> int:
-        return int.from_bytes(value[1 : 1 + ID_BYTES[self._framing]], "big")
+        writer_id = id_of(value, self._framing)
+        return None if writer_id is None else self._problems.get(writer_id) or nobodys.get(writer_id)

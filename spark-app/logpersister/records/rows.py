@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import logpersister_native as native
 from logpersister.manifest.faults import REFUSED, FaultsSpec
-from logpersister.manifest.parser import ParserSpec, UnknownFields
+from logpersister.manifest.parser import Framing, ParserSpec, UnknownFields
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.adjusted import Adjusted
 from logpersister.records.columns import row_columns
@@ -35,11 +35,12 @@ ToldAdjusted = tuple[Sequence[tuple[int, str]], pa.Int64Array, pa.Int32Array]
 
 @dataclass(frozen=True, slots=True)
 class JsonRows:
-    """Each value is one JSON object with the fields of a schema. Null values become no row."""
+    """Each value is a header, if any, and one JSON object with the fields of a schema. Null values become no row."""
 
     schema: SchemaSpec
     unknown_fields: UnknownFields
     faults: FaultsSpec = REFUSED
+    framing: Framing = "plain"
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         return parsed_of(*_native(self).parse(cast("pa.BinaryArray", batch.column("value"))))
@@ -110,9 +111,11 @@ def _words() -> pa.StringArray:
 
 @lru_cache(maxsize=MOST_PARSERS)
 def _native(of: JsonRows) -> "native.RowParser":
-    return native.RowParser(row_columns(of.schema), unknown_fields=of.unknown_fields, faults=of.faults.words)
+    return native.RowParser(
+        row_columns(of.schema), unknown_fields=of.unknown_fields, faults=of.faults.words, framing=of.framing
+    )
 
 
 def make_rows(parser: ParserSpec, schema: SchemaSpec) -> JsonRows:
     """Return what makes rows of values."""
-    return JsonRows(schema, parser.unknown_fields, parser.faults)
+    return JsonRows(schema, parser.unknown_fields, parser.faults, parser.framing)

@@ -12,9 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 import logpersister_native as native
-from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.parser import Framing, ParserSpec
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import Schema, read_schema
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.avro_rows import fingerprint
 from logpersister.records.event_types import Found, Indices
 from logpersister.records.type_names import NO_TYPE, REFUSED, UNKNOWN_SCHEMA, Place, TypeNames
 from logpersister.records.writers import Writers, WriterSchema, asked_of
@@ -40,19 +42,23 @@ class _Names(Protocol):
 class SchemaNameFinder:
     """Finds the types of values whose headers name a schema. May raise what `writers` raises."""
 
-    def __init__(self, names: TypeNames, parser: ParserSpec, writers: Writers) -> None:
-        """Know no schema yet.
+    def __init__(
+        self, names: TypeNames, parser: ParserSpec, schema: SchemaSpec | None, writers: Writers | None
+    ) -> None:
+        """Know no schema yet, but those of the manifest.
 
         Args:
             names: gives types their places.
             parser: says what stands before values, and of which kind schemas are.
-            writers: knows what ids mean.
+            schema: of values, which may have schemas of writers.
+            writers: knows what other ids mean; None: nobody does.
         """
         self._names = names
         self._framing = parser.framing
         self._is_avro = parser.type == "avro"
         self._writers = writers
-        self._known: dict[int, _Names] = {}
+        given = () if schema is None else schema.written_by(parser.framing)
+        self._known: dict[int, _Names] = {fingerprint(text): _avro_names(WriterSchema(text)) for text in given}
 
     def find(self, batch: pa.RecordBatch) -> Found:
         values = batch.column("value")
@@ -75,9 +81,12 @@ class SchemaNameFinder:
 
     def _learn(self, ids: set[int]) -> set[int]:
         """Learn what ids mean; return those that nobody knows, of which there may be any number."""
-        known, nobodys = asked_of(self._writers, ids - self._known.keys(), self._framing)
+        wanted = ids - self._known.keys()
+        if self._writers is None:
+            return wanted
+        known, nobodys = asked_of(self._writers, wanted, self._framing)
         for one, schema in known.items():
-            self._known[one] = _avro_names(schema) if self._is_avro else _message_names(schema)
+            self._known[one] = _avro_names(schema) if self._is_avro else _message_names(schema, self._framing)
         return nobodys
 
     def _place(self, key: Key, nobodys: set[int]) -> Place:
@@ -125,9 +134,14 @@ class _MessageNames:
     """Of a schema of protobuf."""
 
     schema: Schema
+    is_sorted: bool
+    """Whether headers count all messages of the file, in the order of their names."""
     is_union: bool = False
 
     def name(self, places: Sequence[int], name: str) -> str | None:
+        if self.is_sorted:
+            [place] = places
+            return self.schema.sorted[place] if place < len(self.schema.sorted) else None
         if places:
             return self.schema.at(places)
         try:
@@ -136,8 +150,9 @@ class _MessageNames:
             return None
 
 
-def _message_names(schema: WriterSchema) -> _MessageNames:
+def _message_names(schema: WriterSchema, framing: Framing) -> _MessageNames:
     try:
-        return _MessageNames(Schema() if schema.text is None else read_schema(schema.text))
+        found = Schema() if schema.text is None else read_schema(schema.text)
     except ProtobufError:
-        return _MessageNames(Schema())
+        found = Schema()
+    return _MessageNames(found, is_sorted=framing == "glue")

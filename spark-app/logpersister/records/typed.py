@@ -12,7 +12,7 @@ from logpersister.manifest.keep import named_columns
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
-from logpersister.records.columns import most_rows
+from logpersister.records.columns import Portion, portion_of
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Indices, TypeFinder
 from logpersister.records.frames import FrameBodies
@@ -25,7 +25,7 @@ from logpersister.records.quarantine import layout_of, make_parser
 from logpersister.records.record_times import OF_KAFKA, RecordTimes
 from logpersister.records.schema_names import SchemaNameFinder
 from logpersister.records.type_names import TypeNames
-from logpersister.records.writers import Writers
+from logpersister.records.writers import Writers, for_framing
 
 WritersOf = Callable[[Spec], Writers | None]
 """Returns by which schemas values of a spec were written; None: its parser needs none."""
@@ -37,7 +37,7 @@ class RuleLayout:
 
     layout: Layout
     """Their paths below the folder of their type."""
-    most_rows: int | None = None
+    portion: Portion | None = None
     """How many may be made rows of at once; None: any number."""
     times: RecordTimes = OF_KAFKA
     """When they happened."""
@@ -90,7 +90,7 @@ def layout_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
         if bodies is not None:
             layout = BodyLayout(bodies, layout)
         times = RecordTimes.of(one.output.partition_by, spec.types)
-        rules.append(RuleLayout(keeping_headers(layout, one.keep), _most_rows(one), times))
+        rules.append(RuleLayout(keeping_headers(layout, one.keep), _portion(one), times))
     return TypedLayout(finder, rules, HeaderTests.of(spec.keep))
 
 
@@ -121,21 +121,21 @@ def _found_by(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> tuple[Find
         of_messages = MessageTypes(names, spec.parser, spec.row_schema, writers_of(spec))
         return of_messages, of_messages if types.hands_parts else None
     if types.schema_name is None:
-        return TypeFinder(names), None if types.frame is None else FrameBodies(types.frame)
-    writers = writers_of(spec)
-    if writers is None:
-        raise ValueError("names of schemas need the schemas of writers")
-    return SchemaNameFinder(names, spec.parser, writers), None
+        framing = spec.parser.framing if spec.parser.type == "json" else "plain"
+        return TypeFinder(names, framing), None if types.frame is None else FrameBodies(types.frame)
+    registry = None if spec.row_schema is None else spec.row_schema.registry
+    writers = for_framing(writers_of(spec), spec.parser.framing, None if registry is None else registry.subject)
+    return SchemaNameFinder(names, spec.parser, spec.row_schema, writers), None
 
 
-def most_rows_of(spec: Spec) -> int | None:
+def portion_for(spec: Spec) -> Portion | None:
     """Return how many records of a spec are written at once; None: any number, or those of types are cut when split."""
-    return None if spec.types is not None else _most_rows(spec)
+    return None if spec.types is not None else _portion(spec)
 
 
-def _most_rows(spec: Spec) -> int | None:
+def _portion(spec: Spec) -> Portion | None:
     schema = spec.row_schema
-    return None if schema is None else most_rows(schema.parsed_for(named_columns(spec.keep)))
+    return portion_of(spec.parser, None if schema is None else schema.parsed_for(named_columns(spec.keep)))
 
 
 def in_folders_of_types(assignment: Assignment, folders: Sequence[str], of_rows: Indices) -> Assignment:

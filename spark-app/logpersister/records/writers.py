@@ -3,19 +3,27 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
+from uuid import UUID
 
-from logpersister.manifest.parser import Framing
+from logpersister.manifest.parser import Framing, Parser
 
-ID_BYTES: Final[Mapping[Framing, int]] = {"confluent": 4, "apicurio": 8}
-"""Behind a zero byte, the highest first."""
+_HIGHEST: Final[Mapping[Framing, int]] = {"confluent": 2**31 - 1, "apicurio": 2**63 - 1}
+"""Ids that are Java's integers, and not negative."""
 
 
 def can_exist(writer_id: int, framing: Framing) -> bool:
-    """Whether a registry could have given an id: they are Java's integers, and not negative.
+    """Whether a registry could have given an id.
 
     Garbage has others. Confluent's registry would answer such a question as if its address were wrong.
     """
-    return writer_id < 1 << (8 * ID_BYTES[framing] - 1)
+    return writer_id <= _HIGHEST.get(framing, writer_id)
+
+
+def shown(writer_id: int, framing: Framing) -> str:
+    """Return an id as people know it."""
+    if framing == "glue":
+        return str(UUID(int=writer_id))
+    return f"{writer_id:016x}" if framing == "singleObject" else str(writer_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +31,18 @@ class WriterSchema:
     """What is known of the id of a schema."""
 
     text: str | None = None
-    """With all that it refers to: Avro as JSON, or protobuf as `manifest.protobuf.schema` reads it. None: there is no
-    schema of this id, or it is of another kind."""
+    """With all that it refers to: Avro and JSON Schema as JSON, or protobuf as `manifest.protobuf.schema` reads it.
+    None: there is no schema of this id, or nobody can read it."""
     problem: str = ""
     """Why there is none."""
     is_unknown: bool = False
     """Whether that is because nobody knows the id."""
+    kind: Parser | None = None
+    """Of which values it is a schema, where that is known."""
+
+    def text_for(self, kind: Parser) -> str | None:
+        """Return the text, if it is a schema of such values."""
+        return self.text if self.kind in (None, kind) else None
 
 
 NOBODYS: Final = WriterSchema(is_unknown=True)
@@ -41,6 +55,9 @@ class Writers(Protocol):
     def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
         """Return the schemas of ids. May raise: then nothing is known, and the records have to wait."""
 
+    def of_subject(self, subject: str) -> "Writers":
+        """Return who knows the schemas of a subject by their fingerprints."""
+
 
 def asked_of(writers: Writers, ids: Iterable[int], framing: Framing) -> tuple[Mapping[int, WriterSchema], set[int]]:
     """Return the schemas of ids, and those ids that nobody knows. May raise what `writers` raises."""
@@ -50,3 +67,12 @@ def asked_of(writers: Writers, ids: Iterable[int], framing: Framing) -> tuple[Ma
     found = writers.schemas(asked) if asked else {}
     nobodys |= {one for one, schema in found.items() if schema.is_unknown}
     return {one: schema for one, schema in found.items() if not schema.is_unknown}, nobodys
+
+
+def for_framing(writers: Writers | None, framing: Framing, subject: str | None) -> Writers | None:
+    """Return who knows what stands in headers; `subject`: of the registry, where fingerprints do."""
+    if writers is None or framing != "singleObject":
+        return writers
+    if subject is None:
+        raise ValueError("the subject is that of a topic: take the spec of one")
+    return writers.of_subject(subject)

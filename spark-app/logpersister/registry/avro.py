@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 
 from logpersister.manifest.avro_columns import AvroTextError
-from logpersister.registry.client import Schema
+from logpersister.registry.answers import Schema
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 

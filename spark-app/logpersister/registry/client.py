@@ -1,5 +1,6 @@
-"""Asks a schema registry, with time-outs and retries (docs.confluent.io/platform/current/schema-registry/develop/api).
+"""Asks a registry by Confluent's API, with time-outs and retries.
 
+The API: docs.confluent.io/platform/current/schema-registry/develop/api.
 A schema that has an id, and a version that has a number, never change: the answer is kept. Which version is the latest
 is asked for each time.
 """
@@ -7,15 +8,15 @@ is asked for each time.
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
 import urllib3
 
-from logpersister.backoff import Backoff
 from logpersister.registry.access import RegistryAccess
+from logpersister.registry.answers import Schema, SubjectVersion
 from logpersister.registry.errors import RegistryError, failure, of_answer, of_connection
+from logpersister.registry.patience import patiently
 
 CONNECT_SECONDS: Final = 3.0
 READ_SECONDS: Final = 10.0
@@ -26,31 +27,7 @@ CONNECTIONS: Final = 8
 LARGEST: Final = 16 << 20
 """Bytes of an answer; schemas of more are none that anybody has."""
 MOST_REFERENCES: Final = 1000
-_BACKOFF: Final = Backoff(0.5, 5.0)
 _ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """A schema as it was registered. It never changes."""
-
-    text: str
-    type: str
-    """``AVRO``, ``PROTOBUF`` or ``JSON``."""
-    references: tuple["Schema", ...] = ()
-    """What it refers to by name, and what those do: each once, after all that it needs itself."""
-    name: str = ""
-    """By which others refer to it: for protobuf, the file that they import."""
-
-
-@dataclass(frozen=True, slots=True)
-class SubjectVersion:
-    """One version of a subject."""
-
-    subject: str
-    version: int
-    id: int
-    schema: Schema
 
 
 class RegistryClient:
@@ -111,13 +88,11 @@ class RegistryClient:
             raise self._no_registry("no list of versions", doing)
         return tuple(sorted(answer))
 
-    def types(self) -> tuple[str, ...]:
-        """Return the kinds of schemas that it takes. Raises RegistryError."""
+    def reach(self) -> None:
+        """Ask for what each registry knows: the kinds of schemas that it takes. Raises RegistryError."""
         doing = "asking which kinds of schemas it takes"
-        answer = self._get("/schemas/types", doing)
-        if not isinstance(answer, list):
+        if not isinstance(self._get("/schemas/types", doing), list):
             raise self._no_registry("no list of kinds", doing)
-        return tuple(map(str, answer))
 
     def _subject_version(self, subject: str, version: str) -> SubjectVersion:
         doing = f"asking for version {version} of subject {subject!r}"
@@ -170,14 +145,7 @@ class RegistryClient:
 
     def _get(self, path: str, doing: str) -> Any:
         """Ask, again if that may help; return the JSON value of the answer."""
-        for attempt in range(1, self._attempts + 1):
-            try:
-                return self._ask(path, doing)
-            except RegistryError as error:
-                if attempt == self._attempts or not error.retriable:
-                    raise
-            self._sleep(_BACKOFF.pause(attempt))
-        raise AssertionError  # the last attempt returns or raises
+        return patiently(lambda: self._ask(path, doing), self._attempts, self._sleep)
 
     def _ask(self, path: str, doing: str) -> Any:
         try:

@@ -4,17 +4,20 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from logpersister.manifest.registry import RegistrySpec
-from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.secrets import Secrets, aws_keys
 from logpersister.registry.access import access
+from logpersister.registry.answers import Client
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryError
+from logpersister.registry.glue import GlueClient
 
 Answer = TypeVar("Answer")
 
 ATTEMPTS: Final = 2
 """Of a request; then what needs the answer waits, and is tried again by its member."""
+_SECRET: Final = "spec.schema.registry.secretName"  # noqa: S105 - the field that names it
 
-Connect = Callable[[], RegistryClient]
+Connect = Callable[[], Client]
 """Makes a client by the Secret as it is then. Raises ManifestError."""
 
 
@@ -33,7 +36,7 @@ class Connection:
     def close(self) -> None:
         self._client.close()
 
-    def ask(self, question: Callable[[RegistryClient], Answer]) -> Answer:
+    def ask(self, question: Callable[[Client], Answer]) -> Answer:
         """Return the answer. Raises RegistryError."""
         try:
             return question(self._client)
@@ -47,8 +50,12 @@ class Connection:
 def connector(registry: RegistrySpec, secrets: Secrets) -> Connect:
     """Return what makes clients of a registry."""
 
-    def connect() -> RegistryClient:
-        found = access(registry.url, registry.secret_name, secrets, "spec.schema.registry.secretName")
+    def connect() -> Client:
+        place = registry.glue
+        if place is not None:
+            keys = aws_keys(registry.secret_name, secrets, _SECRET)
+            return GlueClient(registry.url, place, keys, attempts=ATTEMPTS)
+        found = access(registry.url, registry.secret_name, secrets, _SECRET)
         return RegistryClient(found, attempts=ATTEMPTS)
 
     return connect

@@ -1,18 +1,20 @@
-"""What differs between the kinds of schemas that writers have: Avro's and protobuf's. Pure."""
+"""What differs between the kinds of schemas that registries have: Avro's, protobuf's and JSON Schema. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from logpersister.manifest.avro_columns import AvroTextError
+from logpersister.manifest.json_schema.errors import JsonSchemaError
+from logpersister.manifest.json_schema.reading import unreadable
 from logpersister.manifest.parser import Parser
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records import avro_rows, protobuf_rows
-from logpersister.registry import avro, protobuf
-from logpersister.registry.client import Schema
+from logpersister.registry import avro, json_schema, protobuf
+from logpersister.registry.answers import Schema
 
-SchemaTextError = (AvroTextError, ProtobufError)
+SchemaTextError = (AvroTextError, ProtobufError, JsonSchemaError)
 """Raised for what is no schema of its kind."""
 
 
@@ -21,6 +23,8 @@ class Kind:
     """Of schemas."""
 
     name: str
+    type: str
+    """As `Schema.type` has it."""
     self_contained: Callable[[Schema], str]
     """Returns the text of a schema with all that it refers to. Raises `SchemaTextError`."""
     misfit: Callable[[SchemaSpec, str], str | None]
@@ -28,12 +32,13 @@ class Kind:
 
 
 KINDS: Final[Mapping[Parser, Kind]] = {
-    "avro": Kind("Avro", avro.self_contained, avro_rows.misfit),
-    "protobuf": Kind("protobuf", protobuf.self_contained, protobuf_rows.misfit),
+    "avro": Kind("Avro", "AVRO", avro.self_contained, avro_rows.misfit),
+    "protobuf": Kind("protobuf", "PROTOBUF", protobuf.self_contained, protobuf_rows.misfit),
+    "json": Kind(
+        "JSON Schema", "JSON", json_schema.self_contained, lambda schema, text: unreadable(schema.of_values, text)
+    ),
 }
 """By parser."""
 
-
-def kind_of(schema: SchemaSpec, parser: Parser) -> Parser:
-    """Return of which kind the schemas are that values, or else keys, name."""
-    return "avro" if schema.has_avro_keys else parser
+OF_TYPES: Final[Mapping[str, Parser]] = {kind.type: parser for parser, kind in KINDS.items()}
+"""The parser by `Schema.type`."""

@@ -5,7 +5,7 @@ import base64
 from logpersister.manifest.protobuf.descriptors import write_set
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.text import read_text
-from logpersister.registry.client import Schema
+from logpersister.registry.answers import Schema
 
 
 def self_contained(schema: Schema) -> str:

@@ -6,7 +6,7 @@ from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.revision import OutputSchema, resource_with
 from logpersister.records.parsers import bounded
-from logpersister.registry.client import RegistryClient, SubjectVersion
+from logpersister.registry.answers import Client, SubjectVersion
 from logpersister.registry.connection import Connect, Connection
 from logpersister.registry.errors import RegistryError
 from logpersister.registry.kinds import KINDS, SchemaTextError
@@ -29,7 +29,7 @@ class RegistrySchemas:
         self._registry = registry
         self._kind = KINDS[resource.spec.parser.type]
         self._connection = Connection(connect)
-        self._resources: dict[OutputSchema, LogPersister] = {}
+        self._resources: dict[tuple[str, OutputSchema], LogPersister] = {}
         self._problems: dict[tuple[str, OutputSchema, OutputSchema], str | None] = {}
 
     @property
@@ -46,13 +46,13 @@ class RegistrySchemas:
         """
         subject, version = self._registry.subject_of(topic), self._registry.version or LATEST
 
-        def ask(client: RegistryClient) -> SubjectVersion:
+        def ask(client: Client) -> SubjectVersion:
             return client.latest(subject) if version == LATEST else client.version(subject, version)
 
         found = self._connection.ask(ask)
         try:
             schema = OutputSchema(found.version, self._kind.self_contained(found.schema))
-            self._resource_with(schema)
+            self._resource_with(topic, schema)
         except (*SchemaTextError, ManifestError) as error:
             why = f"version {found.version} of subject {subject!r} cannot declare the columns of topic {topic}"
             told = f"schema registry {self.url}: {why}: {_told(error)}; {_REMEDY}"
@@ -61,7 +61,7 @@ class RegistrySchemas:
 
     def resource_of(self, topic: str) -> LogPersister:
         """Return the manifest with the schema that rows of a topic have now. Raises RegistryError."""
-        return self._resource_with(self.current(topic))
+        return self._resource_with(topic, self.current(topic))
 
     def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
         """Return why rows cannot be made by `now` of what was made rows by `before`, or between them; None: they can.
@@ -74,7 +74,7 @@ class RegistrySchemas:
         return self._problems[key]
 
     def _compare(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
-        columns, subject = self._resource_with(now).spec.row_schema, self._registry.subject_of(topic)
+        columns, subject = self._resource_with(topic, now).spec.row_schema, self._registry.subject_of(topic)
         assert columns is not None
         columns = columns.as_written
         first, last = sorted((now.version, before.version))
@@ -93,11 +93,12 @@ class RegistrySchemas:
         found = self._connection.ask(lambda client: client.version(subject, version))
         return self._kind.self_contained(found.schema)
 
-    def _resource_with(self, schema: OutputSchema) -> LogPersister:
-        """Return the manifest with a schema. Raises ManifestError."""
-        if schema not in self._resources:
-            self._resources[schema] = resource_with(self._resource, schema)
-        return self._resources[schema]
+    def _resource_with(self, topic: str, schema: OutputSchema) -> LogPersister:
+        """Return the manifest as it is for a topic, with a schema. Raises ManifestError."""
+        key = topic, schema
+        if key not in self._resources:
+            self._resources[key] = resource_with(self._resource.for_topic(topic), schema)
+        return self._resources[key]
 
 
 def _told(error: Exception) -> str:

@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 
 from logpersister.manifest import LogPersister
-from logpersister.manifest.parser import Parser
 from logpersister.manifest.registry import RegistrySpec
 from logpersister.manifest.revision import OutputSchema
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry.connection import connector
-from logpersister.registry.kinds import kind_of
 from logpersister.registry.schemas import RegistrySchemas
-from logpersister.registry.writers import RegistryWriters
+from logpersister.registry.writers import RegistryWriters, pace_of
 
 
 class TopicSchemas:
@@ -79,14 +77,14 @@ class Registries:
     def __init__(self, secrets: Secrets) -> None:
         """Connect to nothing yet."""
         self._secrets = secrets
-        self._opened: dict[tuple[str, str | None, Parser], RegistryWriters] = {}
+        self._opened: dict[tuple[str, str | None], RegistryWriters] = {}
 
     def of(self, resource: LogPersister) -> RegistryWriters | None:
         """Return the registry that a manifest names, its overrides aside; None: it names none. Raises ManifestError."""
         schema = resource.spec.row_schema
         if schema is None or schema.registry is None:
             return None
-        return self._of(schema.registry, kind_of(schema, resource.spec.parser.type))
+        return self._of(schema.registry)
 
     def begin(self) -> None:
         """Note that what is read from now on was in Kafka before now."""
@@ -97,8 +95,8 @@ class Registries:
         for writers in self._opened.values():
             writers.close()
 
-    def _of(self, registry: RegistrySpec, parser: Parser) -> RegistryWriters:
-        key = registry.url, registry.secret_name, parser
+    def _of(self, registry: RegistrySpec) -> RegistryWriters:
+        key = registry.url, registry.secret_name
         if key not in self._opened:
-            self._opened[key] = RegistryWriters(connector(registry, self._secrets), parser)
+            self._opened[key] = RegistryWriters(connector(registry, self._secrets), pace_of(registry))
         return self._opened[key]

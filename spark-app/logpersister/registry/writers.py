@@ -6,20 +6,25 @@ asked a bounded number of times in a second.
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from logpersister.manifest import LogPersister
-from logpersister.manifest.parser import Parser
+from logpersister.manifest.registry import RegistrySpec
 from logpersister.manifest.secrets import Secrets
+from logpersister.records.avro_rows import fingerprint
 from logpersister.records.parsers import bounded
-from logpersister.records.writers import WriterSchema
-from logpersister.registry.client import RegistryClient
-from logpersister.registry.connection import Connect, Connection, connector
+from logpersister.records.writers import WriterSchema, shown
+from logpersister.registry.answers import Client, Schema
+from logpersister.registry.connection import Answer, Connect, Connection, connector
 from logpersister.registry.errors import RegistryError
-from logpersister.registry.kinds import KINDS, SchemaTextError, kind_of
+from logpersister.registry.kinds import KINDS, OF_TYPES, SchemaTextError
 
 ASKED_AGAIN_SECONDS: Final = 5.0
 """An id that is not there may be so new that not every server of the registry has it. Records that are read were in
@@ -31,44 +36,33 @@ SPARED_SECONDS: Final = 10.0
 MOST_ABSENT: Final = 100_000
 """Ids that the registry does not know, of which that is remembered."""
 
-MOST_QUESTIONS: Final = 500
-"""In a second, beyond so many at once: what a process may ask of a registry, whatever values are."""
-AT_ONCE: Final = 8
-"""Questions on their way."""
 FEW: Final = 16
 """Questions that are asked one after the other."""
 
 
-class RegistryWriters:
-    """The schemas of a registry, asked for once each. One thread may use it. To be closed."""
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How much a process may ask of a registry, whatever values are."""
 
-    def __init__(
-        self,
-        connect: Connect,
-        parser: Parser = "avro",
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        """Connect to nothing yet.
+    questions: int = 500
+    """In a second, beyond so many at once."""
+    at_once: int = 8
+    """Questions on their way."""
 
-        Args:
-            connect: makes a client by the Secret as it is then; called again when the registry refuses the former one.
-            parser: of the values, which says of which kind schemas are.
-            clock: monotonic seconds.
-            sleep: waits so many seconds.
-        """
-        self._connection = Connection(connect)
-        self._kind = KINDS[parser]
-        self._sleep = sleep
-        self._clock = clock
+
+GLUE_PACE: Final = Pace(10, 2)
+"""Glue's limits are those of all of an account in a region."""
+
+
+class _Remembering(ABC):
+    """Schemas that are asked for once each. One thread may use it."""
+
+    def __init__(self, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
+        self._clock, self._sleep = clock, sleep
         self._known: dict[int, WriterSchema] = {}
         self._absent: OrderedDict[int, float] = OrderedDict()
         """When the registry said last that it does not know an id, the oldest first."""
         self._begun = clock()
-        self._pace = _Pace(clock, sleep)
-        self._failure: RegistryError | None = None
-        self._failed_until = float("-inf")
 
     def begin(self) -> None:
         """Note that what is read from now on was in Kafka before now."""
@@ -84,7 +78,7 @@ class RegistryWriters:
             came = set(new).difference(self._ask(new))
             missing = [one for one in missing if one not in came]
         self._remember(missing)
-        return {one: self._known.get(one) or _unknown(one) for one in wanted}
+        return {one: self._known.get(one) or self._unknown(one) for one in wanted}
 
     def _is_absent(self, writer_id: int) -> bool:
         """Whether the registry does not know an id, and said so since the records that are read were there."""
@@ -98,49 +92,162 @@ class RegistryWriters:
         while len(self._absent) > MOST_ABSENT:
             self._absent.popitem(last=False)
 
+    @abstractmethod
+    def _ask(self, ids: Sequence[int]) -> list[int]:
+        """Learn what ids mean; return those that the registry does not know. Raises RegistryError."""
+
+    @abstractmethod
+    def _unknown(self, writer_id: int) -> WriterSchema:
+        """Return what is known of an id that the registry does not know."""
+
+
+class RegistryWriters(_Remembering):
+    """The schemas of a registry by their ids. To be closed."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        pace: Pace = Pace(),
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            connect: makes a client by the Secret as it is then; called again when the registry refuses the former one.
+            pace: how much may be asked of the registry.
+            clock: monotonic seconds.
+            sleep: waits so many seconds.
+        """
+        super().__init__(clock, sleep)
+        self._asked = _Asked(connect, pace, clock, sleep)
+        self._pace = pace
+        self._subjects: dict[str, SubjectWriters] = {}
+
     @property
     def url(self) -> str:
-        return self._connection.url
+        return self._asked.url
+
+    def begin(self) -> None:
+        super().begin()
+        for subject in self._subjects.values():
+            subject.begin()
 
     def reach(self) -> None:
         """Ask for what each registry knows. Raises RegistryError."""
-        self._connection.ask(RegistryClient.types)
+        self._asked.ask(Client.reach)
+
+    def of_subject(self, subject: str) -> "SubjectWriters":
+        """Return the schemas of a subject by their fingerprints."""
+        if subject not in self._subjects:
+            self._subjects[subject] = SubjectWriters(subject, self._asked, self._clock, self._sleep)
+        return self._subjects[subject]
 
     def close(self) -> None:
-        self._connection.close()
+        self._asked.close()
 
     def _ask(self, ids: Sequence[int]) -> list[int]:
-        """Learn what ids mean; return those that the registry does not know. Raises RegistryError."""
         if len(ids) <= FEW:
             return [one for one in ids if not self._learn(one)]
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="registry") as threads:
+        with ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="registry") as threads:
             return [one for one, is_known in zip(ids, threads.map(self._learn, ids), strict=True) if not is_known]
 
     def _learn(self, writer_id: int) -> bool:
         """Learn what an id means; return False when the registry does not know it. Raises RegistryError."""
-        self._pace.wait()
-        if self._failure is not None and self._clock() < self._failed_until:
-            raise self._failure
         try:
-            schema = self._connection.ask(lambda client: client.schema(writer_id))
-            self._known[writer_id] = WriterSchema(self._kind.self_contained(schema))
-        except SchemaTextError as error:
-            self._known[writer_id] = WriterSchema(
-                None, f"schema {writer_id} is not {self._kind.name}: {bounded(str(error))}"
-            )
+            schema = self._asked.ask(lambda client: client.schema(writer_id))
+            self._known[writer_id] = _written(schema, f"schema {self._told(writer_id)}")
         except RegistryError as error:
             if error.kind != "unknown":
-                self._failure, self._failed_until = error, self._clock() + SPARED_SECONDS
                 raise
             return False
         return True
 
+    def _unknown(self, writer_id: int) -> WriterSchema:
+        return WriterSchema(None, f"the schema registry has no schema {self._told(writer_id)}", is_unknown=True)
 
-class _Pace:
-    """Lets `MOST_QUESTIONS` pass in a second, after as many at once. Thread-safe."""
+    def _told(self, writer_id: int) -> str:
+        return str(writer_id) if writer_id < 1 << 63 else str(UUID(int=writer_id))
 
-    def __init__(self, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
-        self._clock, self._sleep = clock, sleep
+
+class SubjectWriters(_Remembering):
+    """The Avro schemas of all versions of a subject, by their fingerprints.
+
+    A subject that is not there is an error, not one without versions: a wrong name must not move a topic to quarantine.
+    """
+
+    def __init__(
+        self, subject: str, asked: "_Asked", clock: Callable[[], float], sleep: Callable[[float], None]
+    ) -> None:
+        """Know no version yet."""
+        super().__init__(clock, sleep)
+        self._subject, self._asked = subject, asked
+        self._versions: set[int] = set()
+
+    def of_subject(self, subject: str) -> "SubjectWriters":
+        """Return itself, which knows no other one."""
+        if subject != self._subject:
+            raise ValueError(f"schemas of subject {self._subject} are not those of {subject}")
+        return self
+
+    def _ask(self, ids: Sequence[int]) -> list[int]:
+        if ids:
+            numbers = self._asked.ask(lambda client: client.versions(self._subject))
+            for number in sorted(set(numbers) - self._versions, reverse=True):
+                self._learn(number)
+        return [one for one in ids if one not in self._known]
+
+    def _learn(self, number: int) -> None:
+        found = self._asked.ask(lambda client: client.version(self._subject, number))
+        written = _written(found.schema, f"version {number} of subject {self._subject!r}")
+        if written.text is not None and written.kind == "avro":
+            with suppress(ValueError):  # what is no schema has written nothing
+                self._known.setdefault(fingerprint(written.text), written)
+        self._versions.add(number)
+
+    def _unknown(self, writer_id: int) -> WriterSchema:
+        told = f"no version of subject {self._subject!r} has the fingerprint {shown(writer_id, 'singleObject')}"
+        return WriterSchema(None, told, is_unknown=True)
+
+
+class _Asked:
+    """A connection that is asked at a pace, and spared after a failure. Thread-safe."""
+
+    def __init__(
+        self, connect: Connect, pace: Pace, clock: Callable[[], float], sleep: Callable[[float], None]
+    ) -> None:
+        self._connection = Connection(connect)
+        self._clock = clock
+        self._gate = _Gate(pace.questions, clock, sleep)
+        self._failure: RegistryError | None = None
+        self._failed_until = float("-inf")
+
+    @property
+    def url(self) -> str:
+        return self._connection.url
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def ask(self, question: Callable[[Client], Answer]) -> Answer:
+        """Return the answer. Raises RegistryError."""
+        self._gate.wait()
+        if self._failure is not None and self._clock() < self._failed_until:
+            raise self._failure
+        try:
+            return self._connection.ask(question)
+        except RegistryError as error:
+            if error.kind != "unknown":
+                self._failure, self._failed_until = error, self._clock() + SPARED_SECONDS
+            raise
+
+
+class _Gate:
+    """Lets so many questions pass in a second, after as many at once. Thread-safe."""
+
+    def __init__(self, questions: int, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
+        self._questions, self._clock, self._sleep = questions, clock, sleep
         self._lock = threading.Lock()
         self._next = float("-inf")
         """When the next one may pass, less the second of those that pass at once."""
@@ -149,14 +256,26 @@ class _Pace:
         """Wait until the next one may pass."""
         with self._lock:
             now = self._clock()
-            self._next = max(self._next, now - 1) + 1 / MOST_QUESTIONS
+            self._next = max(self._next, now - 1) + 1 / self._questions
             pause = self._next - now
         if pause > 0:
             self._sleep(pause)
 
 
-def _unknown(writer_id: int) -> WriterSchema:
-    return WriterSchema(None, f"the schema registry has no schema {writer_id}", is_unknown=True)
+def _written(schema: Schema, told: str) -> WriterSchema:
+    """Return a schema as parsers take it; `told`: how people call it."""
+    kind = OF_TYPES.get(schema.type)
+    if kind is None:
+        return WriterSchema(None, f"{told} is registered as {schema.type[:64]}, which nothing here reads")
+    try:
+        return WriterSchema(KINDS[kind].self_contained(schema), kind=kind)
+    except SchemaTextError as error:
+        return WriterSchema(None, f"{told} is not {KINDS[kind].name}: {bounded(str(error))}", kind=kind)
+
+
+def pace_of(registry: RegistrySpec) -> Pace:
+    """Return how much may be asked of a registry."""
+    return Pace() if registry.glue is None else GLUE_PACE
 
 
 def open_writers(resource: LogPersister, secrets: Secrets) -> RegistryWriters | None:
@@ -164,4 +283,4 @@ def open_writers(resource: LogPersister, secrets: Secrets) -> RegistryWriters | 
     schema = resource.spec.row_schema
     if schema is None or schema.registry is None:
         return None
-    return RegistryWriters(connector(schema.registry, secrets), kind_of(schema, resource.spec.parser.type))
+    return RegistryWriters(connector(schema.registry, secrets), pace_of(schema.registry))

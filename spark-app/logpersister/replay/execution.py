@@ -5,13 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import pyarrow as pa
+
 from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
 from logpersister.manifest.keep import header_conditions
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.persist import RangeWriter, Upload
-from logpersister.pipeline.splitting import sides
+from logpersister.pipeline.splitting import pieces, sides
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset
 from logpersister.records.escaping import QUARANTINE
@@ -258,7 +260,7 @@ class Replayer:
 
     @contextmanager
     def _reading(self, key: str, source: Source, output: TopicOutput) -> Iterator[SourceRecords]:
-        with SourceRecords.read(source, self._store.read(key), output.most_rows) as records:
+        with SourceRecords.read(source, self._store.read(key)) as records:
             if output.file_format.wants_headers and not records.has_headers:
                 raise SourceError(
                     "it has no headers, and spec.output stores them; leave them out of the columns of Kafka, or store "
@@ -274,7 +276,7 @@ class Replayer:
     def _judged(self, key: str, source: Source, output: TopicOutput, horizon: int | None) -> Judgement:
         judgement, layout = Judgement(), output.layout_at(horizon)
         with self._reading(key, source, output) as records:
-            for batch in records.batches():
+            for batch in _pieces(records, output):
                 found = [(side.rows.num_rows, side.refused is not None) for side in sides(batch, layout)]
                 judgement.records += batch.num_rows
                 judgement.accepted += sum(count for count, is_refused in found if not is_refused)
@@ -295,7 +297,7 @@ class Replayer:
         try:
             with self._reading(key, source, output) as records:
                 while True:
-                    for batch in records.batches():
+                    for batch in _pieces(records, output):
                         writer.write(batch)
                     if not writer.end_pass(facts.unexplained):  # of its range: verify asks Kafka about them
                         break
@@ -314,6 +316,12 @@ class Replayer:
         if sum(found.values()) != wanted:
             raise SourceError(f"{sum(found.values())} of {wanted} of its records were written: a bug, report it")
         return replace(note, objects=found)
+
+
+def _pieces(records: SourceRecords, output: TopicOutput) -> Iterator[pa.RecordBatch]:
+    """Yield all records of an object, as many at a time as may be made rows at once."""
+    for batch in records.batches():
+        yield from pieces(batch, output.portion)
 
 
 def _of(note: Replay) -> Judgement:

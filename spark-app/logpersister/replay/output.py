@@ -10,8 +10,9 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.room import Room
+from logpersister.records.columns import Portion
 from logpersister.records.late import lateness_of
-from logpersister.records.typed import AnyLayout, WritersOf, layout_for, most_rows_of, with_lateness
+from logpersister.records.typed import AnyLayout, WritersOf, layout_for, portion_for, with_lateness
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class TopicOutput:
     layout: AnyLayout
     """Of records that are not late."""
     file_format: Format
-    most_rows: int | None
+    portion: Portion | None
     """How many records are parsed at once; None: any number."""
     room: Room
     spec: Spec
@@ -44,7 +45,7 @@ class TopicOutput:
             revision.document,
             layout_for(spec, writers_of),
             file_format,
-            most_rows_of(spec),
+            portion_for(spec),
             Room.of(spec.storage.part_size, file_format.held_back),
             spec,
         )

@@ -45,10 +45,10 @@ def keeps_all(extension: str) -> bool:
 class SourceRecords:
     """The records of one object; they may be read any number of times."""
 
-    def __init__(self, source: Source, file: IO[bytes], most_rows: int | None) -> None:
+    def __init__(self, source: Source, file: IO[bytes], most_rows: int) -> None:
         """Open the content of an object. Raises SourceError."""
         self._source = source
-        self._rows = min(MOST_ROWS, most_rows or MOST_ROWS)
+        self._rows = most_rows
         made = next(made for extension, made in _FORMATS.items() if source.path.endswith(extension))
         try:
             with _damage_told():
@@ -59,7 +59,7 @@ class SourceRecords:
 
     @classmethod
     @contextmanager
-    def read(cls, source: Source, pieces: Generator[bytes, None, None], most_rows: int | None = None) -> Iterator[Self]:
+    def read(cls, source: Source, pieces: Generator[bytes, None, None], most_rows: int = MOST_ROWS) -> Iterator[Self]:
         """Read an object. Raises SourceError, and what reading raises.
 
         Args:

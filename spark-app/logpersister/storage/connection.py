@@ -16,7 +16,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from logpersister.manifest.problems import ManifestError
-from logpersister.manifest.secrets import StorageCredentials
+from logpersister.manifest.secrets import AwsKeys
 from logpersister.manifest.storage import StorageSpec
 from logpersister.storage.errors import Place, StorageError, classify
 from logpersister.storage.lean import LeanClient, Route
@@ -51,7 +51,7 @@ class Connection:
     def __init__(
         self,
         storage: StorageSpec,
-        credentials: Callable[[], StorageCredentials | None],
+        credentials: Callable[[], AwsKeys | None],
         authority: Callable[[], str | None],
         *,
         on_retry: RetryCounter,
@@ -70,7 +70,7 @@ class Connection:
         self._connections = connections
         self._lock = threading.Lock()
         self._client: S3Client | None = None
-        self._credentials: StorageCredentials | None = None
+        self._credentials: AwsKeys | None = None
         self._place = Place(storage.endpoint or "AWS S3", storage.bucket)
         self._pid = os.getpid()
         self._lean: LeanClient | None = None
@@ -133,12 +133,7 @@ class Connection:
 
     def _connect(self) -> "S3Client":
         credentials = self._credentials = self._credentials_source()
-        keys: dict[str, Any] = {}
-        if credentials is not None:
-            token = credentials.session_token
-            keys["aws_access_key_id"] = credentials.access_key_id.reveal()
-            keys["aws_secret_access_key"] = credentials.secret_access_key.reveal()
-            keys["aws_session_token"] = token.reveal() if token else None
+        keys: dict[str, Any] = {} if credentials is None else credentials.revealed()
         session = boto3.session.Session(**keys)
         region = self.storage.region or session.region_name or ("us-east-1" if self.storage.endpoint else None)
         client = session.client(

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from logpersister.manifest.secrets import StorageCredentials
+from logpersister.manifest.secrets import AwsKeys
 from logpersister.manifest.storage import StorageSpec
 from logpersister.storage import names
 from logpersister.storage.connection import Connection, Timeouts
@@ -20,7 +20,7 @@ PAUSE = 0.5
 
 def check(
     storage: StorageSpec,
-    credentials: Callable[[], StorageCredentials | None],
+    credentials: Callable[[], AwsKeys | None],
     authority: Callable[[], str | None],
     key: str,
     deadline: float,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn, Self
 
-from logpersister.manifest.secrets import Secrets, StorageCredentials, storage_authority, storage_credentials
+from logpersister.manifest.secrets import AwsKeys, Secrets, storage_authority, storage_credentials
 from logpersister.manifest.storage import StorageSpec
 from logpersister.storage import names, probe, sweep
 from logpersister.storage.budget import ByteBudget
@@ -77,9 +77,9 @@ class ObjectStore:
     def __init__(
         self,
         storage: StorageSpec,
-        credentials: StorageCredentials | None,
+        credentials: AwsKeys | None,
         *,
-        renew: Callable[[], StorageCredentials | None] | None = None,
+        renew: Callable[[], AwsKeys | None] | None = None,
         authority: Callable[[], str | None] = lambda: None,
         on_retry: RetryCounter = _uncounted,
         timeouts: Timeouts | None = None,

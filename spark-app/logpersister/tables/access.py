@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from logpersister.manifest.problems import ManifestError, Problem
-from logpersister.manifest.secrets import Secrets, SecretValue, StorageCredentials, keys_in, storage_credentials
+from logpersister.manifest.secrets import AwsKeys, Secrets, SecretValue, aws_keys, storage_credentials
 from logpersister.manifest.storage import StorageSpec
 from logpersister.manifest.table import CatalogSpec
 
@@ -15,7 +15,7 @@ _TOKEN: Final = re.compile(r"[!-~]+", re.ASCII)
 _FIELD: Final = "spec.table.catalog.secretName"
 
 
-def glue_credentials(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> StorageCredentials | None:
+def glue_credentials(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> AwsKeys | None:
     """Return the keys for Glue: those of its Secret, or of the bucket's; None: the SDK's own chain, or another type.
 
     Raises ManifestError where something is missing.
@@ -23,7 +23,7 @@ def glue_credentials(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) 
     if spec.type != "glue":
         return None
     if spec.secret_name is not None:
-        return keys_in(spec.secret_name, secrets, _FIELD)
+        return aws_keys(spec.secret_name, secrets, _FIELD)
     return storage_credentials(storage, secrets)
 
 

@@ -17,8 +17,10 @@ import numpy as np
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
-from logpersister.records.writers import ID_BYTES, NOBODYS, Writers, can_exist
+from logpersister.records.writers import NOBODYS, Writers, can_exist
+from logpersister.verify import headers
 from logpersister.verify.avro_defaults import GROWTH_OF_A_CHARACTER, MisfitError, absent_value
+from logpersister.verify.avro_fingerprint import fingerprint
 from logpersister.verify.avro_input import Cursor
 from logpersister.verify.avro_schema import NoSchemaError, WrittenType, read_schema, skip
 from logpersister.verify.growth import width
@@ -38,28 +40,34 @@ class AvroOracle(Oracle):
 
     schema: SchemaSpec
     framing: Framing
-    writers: Writers
+    writers: Writers | None
 
     def row(self, value: bytes) -> Row:
-        size = 1 + ID_BYTES[self.framing]
-        if len(value) < size or value[0] != 0:
-            raise RefusalError("no_header")
-        writer_id = int.from_bytes(value[1:size], "big")
+        writer_id, data = headers.split(value, self.framing)
         resolved = self._resolved.get(writer_id) or self._resolve(writer_id)
         if isinstance(resolved, str):
             raise RefusalError(resolved)
-        return resolved.row(value[size:])
+        return resolved.row(data)
 
     @cached_property
     def _resolved(self) -> "dict[int, _Resolved | str]":
         """By id of the writer's schema: what reads its values, or why they are refused."""
-        return {}
+        found: dict[int, _Resolved | str] = {}
+        for text in self.schema.written_by(self.framing):
+            writer_id = headers.GIVEN if self.framing == "plain" else fingerprint(text)
+            if writer_id is not None:
+                found[writer_id] = self._reading(text)
+        return found
 
     def _resolve(self, writer_id: int) -> "_Resolved | str":
-        found = self.writers.schemas([writer_id])[writer_id] if can_exist(writer_id, self.framing) else NOBODYS
+        found = NOBODYS
+        if self.writers is not None and can_exist(writer_id, self.framing):
+            found = self.writers.schemas([writer_id])[writer_id]
+        if self.framing == "singleObject" and found.text is not None and fingerprint(found.text) != writer_id:
+            found = NOBODYS  # whoever says otherwise is wrong
         if found.is_unknown:
             return "unknown_schema"  # of which there may be any number, so they are not kept
-        self._resolved[writer_id] = self._reading(found.text)
+        self._resolved[writer_id] = self._reading(found.text_for("avro"))
         return self._resolved[writer_id]
 
     def _reading(self, text: str | None) -> "_Resolved | str":

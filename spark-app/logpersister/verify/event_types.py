@@ -15,10 +15,12 @@ from logpersister.manifest.event_types import MOST_NAME_BYTES, TypesSpec
 from logpersister.manifest.frame import FrameSpec, NumberAt
 from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.linear_pattern import Patterns
+from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.event_types import Found
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.type_names import DROPPED, NO_TYPE, QUARANTINED_TYPE, REFUSED, UNKNOWN_TYPE, Place
+from logpersister.verify import headers
 from logpersister.verify.json_text import NotJsonError, tree_of
 from logpersister.verify.message_types import MessageTypeOracle
 from logpersister.verify.refusal import RefusalError
@@ -39,6 +41,8 @@ class TypeOracle:
     types: TypesSpec
     of_values: SchemaNameOracle | MessageTypeOracle | None = None
     """Where types are names of schemas, or in messages of protobuf."""
+    framing: Framing = "plain"
+    """What stands before documents of which a field is the type."""
     _patterns: Sequence[Patterns] = field(init=False, compare=False, repr=False)
     """Of each entry; in linear time here, too."""
 
@@ -76,7 +80,11 @@ class TypeOracle:
                 return _Nameless(error.reason)
         if self.types.frame is not None:
             return None if parts_of(self.types.frame, value) is None else str(_number(value, self.types.frame.type))
-        return _field(value, (self.types.field or "").split("."))
+        try:
+            _, text = headers.split(value, self.framing)
+        except RefusalError:
+            return None
+        return _field(text, (self.types.field or "").split("."))
 
     def _place(self, name: "_Name") -> Place:
         if isinstance(name, _Nameless):

@@ -7,10 +7,10 @@ from typing import Any
 from logpersister.manifest.key_schema import KeySpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.writers import Writers
-from logpersister.verify.avro import AvroOracle
 from logpersister.verify.json_values import Reading
+from logpersister.verify.oracles import oracle_of
 from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import Oracle, Row, RowOracle
+from logpersister.verify.rows import Oracle, Row
 from logpersister.verify.text_values import text_value
 
 
@@ -42,10 +42,7 @@ def keyed(values: Oracle, schema: SchemaSpec, writers: Writers | None) -> Oracle
         return values
     if key.parser == "text":
         return KeyedOracle(schema, values, key.column, _Text(key))
-    if key.parser == "json":
-        return KeyedOracle(schema, values, key.column, RowOracle(of_key, "drop").row)
-    assert writers is not None
-    return KeyedOracle(schema, values, key.column, AvroOracle(of_key, key.framing, writers).row)
+    return KeyedOracle(schema, values, key.column, oracle_of(key.as_values, of_key, writers).row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,11 +53,12 @@ class ProtobufOracle(Oracle):
 
     def _schema(self, writer_id: int) -> Schema | str:
         text = self.schema.protobuf
-        if self.writers is not None:
+        if self.framing != "plain":
+            assert self.writers is not None
             found = self.writers.schemas([writer_id])[writer_id] if can_exist(writer_id, self.framing) else NOBODYS
             if found.is_unknown:
                 return "unknown_schema"  # of which there may be any number, so they are not kept
-            text = found.text
+            text = found.text_for("protobuf")
         try:
             self._schemas[writer_id] = "other_schema" if text is None else read_schema(text)
         except ProtobufError:

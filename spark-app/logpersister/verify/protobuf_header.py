@@ -5,32 +5,55 @@ from typing import Final
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import Schema
-from logpersister.records.writers import ID_BYTES
+from logpersister.verify import headers
 from logpersister.verify.protobuf_input import SIZED, Cursor, parts_of
 from logpersister.verify.protobuf_json import text_of
 from logpersister.verify.protobuf_values import signed
 from logpersister.verify.refusal import RefusalError
 
-PLAIN_ID: Final = 0
 _MOST_INDEXES: Final = 32
+_LONGEST_NUMBER: Final = 10
 
-Selector = tuple[int, ...] | str | None
-"""Places of a message and of those around it, or its name; None: the manifest names it."""
+Selector = tuple[int, ...] | str | int | None
+"""Places of a message and of those around it, its name, or its place among all of the file in the order of names; None:
+the manifest names it."""
 
 
 def split(value: bytes, framing: Framing) -> tuple[int, Selector, bytes]:
     """Return the id of the schema, what names the message, and the message. Raises `RefusalError`."""
-    if framing == "plain":
-        return PLAIN_ID, None, value
-    size = 1 + ID_BYTES[framing]
-    if len(value) < size or value[0] != 0:
-        raise RefusalError("no_header")
+    schema_id, data = headers.split(value, framing)
+    selector, message = _taken_apart(data, framing)
+    return schema_id, selector, message
+
+
+def begin(value: bytes, framing: Framing) -> tuple[int, Selector]:
+    """Return the id of the schema, and what names the message. Raises `RefusalError`."""
+    schema_id, data = headers.begin(value, framing, _LONGEST_NUMBER if framing == "glue" else len(value))
+    return schema_id, _taken_apart(data, framing)[0]
+
+
+def _taken_apart(data: bytes, framing: Framing) -> tuple[Selector, bytes]:
+    cursor = Cursor(data)
     try:
-        cursor = Cursor(value[size:])
-        selector = _indexes(cursor) if framing == "confluent" else _reference(cursor.sized())
+        match framing:
+            case "confluent":
+                selector: Selector = _indexes(cursor)
+            case "apicurio":
+                selector = _reference(cursor.sized())
+            case "glue":
+                selector = _place(cursor)
+            case _:
+                selector = None
     except RefusalError:
         raise RefusalError("no_header") from None
-    return int.from_bytes(value[1:size], "big"), selector, cursor.take(cursor.left)
+    return selector, cursor.take(cursor.left)
+
+
+def _place(cursor: Cursor) -> int:
+    place = cursor.varint()
+    if place >= 2**32:
+        raise RefusalError("no_header")
+    return place
 
 
 def _indexes(cursor: Cursor) -> tuple[int, ...]:
@@ -51,7 +74,10 @@ def _reference(data: bytes) -> str:
 def selected(schema: Schema, selector: Selector, given: str | None) -> str:
     """Return the name of a message of a schema; `given`: by the manifest. Raises `RefusalError`."""
     try:
-        if isinstance(selector, tuple):
+        if isinstance(selector, int):
+            names = sorted(name for name in schema.messages if _is_of_file(schema, name))
+            found = names[selector] if selector < len(names) else None
+        elif isinstance(selector, tuple):
             found = schema.at(selector)
         else:
             found = schema.message(given if selector is None else selector)
@@ -60,3 +86,8 @@ def selected(schema: Schema, selector: Selector, given: str | None) -> str:
     if found is None:
         raise RefusalError("other_schema")
     return found
+
+
+def _is_of_file(schema: Schema, name: str) -> bool:
+    """Whether a message, or what it is in, is one of the file."""
+    return any(name == root.name or name.startswith(f"{root.name}.") for root in schema.roots)

@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.manifest.faults import REFUSED, FaultsSpec
+from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import ListOf, MapOf, Member, Plain, Struct, Type
 from logpersister.records.parsers import Parsed, Refused
+from logpersister.verify import headers
 from logpersister.verify.faults import Faults, is_plain_scalar, unique
 from logpersister.verify.growth import Budget, width
 from logpersister.verify.json_text import Node, tree_of
@@ -72,13 +74,15 @@ class RowOracle(Oracle):
     schema: SchemaSpec
     unknown_fields: str
     faults: FaultsSpec = REFUSED
+    framing: Framing = "plain"
     is_stored: bool = False
     """Whether it reads what was stored: there numbers can be what JSON has no numbers for, instants are text
     whatever they were in values, and tombstones are rows of nulls."""
 
     def row(self, value: bytes) -> Row:
-        tree = document_of(value, replaces_invalid=self.faults.invalid_utf8 == "replace")
-        return self.row_of(tree, Budget(len(value)))
+        _, text = headers.split(value, self.framing)
+        tree = document_of(text, replaces_invalid=self.faults.invalid_utf8 == "replace")
+        return self.row_of(tree, Budget(len(text)))
 
     def row_of(self, tree: Node, budget: Budget | None = None) -> Row:
         """Return the row of a document; None as `budget`: any. Raises `RefusalError`."""

@@ -12,9 +12,12 @@ from typing import Any
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
-from logpersister.records.writers import ID_BYTES, Writers, can_exist
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.writers import Writers, can_exist, for_framing
+from logpersister.verify import headers, protobuf_header
+from logpersister.verify.avro_fingerprint import fingerprint
 from logpersister.verify.avro_input import Cursor
-from logpersister.verify.protobuf_header import selected, split
+from logpersister.verify.protobuf_header import selected
 from logpersister.verify.refusal import RefusalError
 
 _NameOf = Callable[[bytes], str | None]
@@ -25,29 +28,34 @@ class SchemaNameOracle:
     """Tells by which record or message values were written."""
 
     parser: ParserSpec
-    writers: Writers
+    schema: SchemaSpec | None
+    writers: Writers | None
 
     def name(self, value: bytes) -> str | None:
         """Return the name; None: there is none. Raises `RefusalError` where nobody knows the schema."""
-        size = 1 + ID_BYTES[self.parser.framing]
-        if value[:1] != b"\0" or len(value) < size:
+        try:
+            schema_id = headers.id_of(value, self.parser.framing)
+            if self.parser.type == "protobuf":
+                protobuf_header.begin(value, self.parser.framing)
+        except RefusalError:
             return None
-        if self.parser.type == "protobuf":
-            try:
-                split(value, self.parser.framing)
-            except RefusalError:
-                return None
-        schema_id = int.from_bytes(value[1:size], "big")
         return (self._known.get(schema_id) or self._learnt(schema_id))(value)
 
     @cached_property
     def _known(self) -> dict[int, _NameOf]:
-        return {}
+        texts = () if self.schema is None else self.schema.written_by(self.parser.framing)
+        found = {fingerprint(text): self._record_by(text) for text in texts}
+        return {schema_id: name for schema_id, name in found.items() if schema_id is not None}
+
+    @cached_property
+    def _asked(self) -> Writers | None:
+        registry = None if self.schema is None else self.schema.registry
+        return for_framing(self.writers, self.parser.framing, None if registry is None else registry.subject)
 
     def _learnt(self, schema_id: int) -> _NameOf:
-        if not can_exist(schema_id, self.parser.framing):
+        if self._asked is None or not can_exist(schema_id, self.parser.framing):
             raise RefusalError("unknown_schema")
-        found = self.writers.schemas([schema_id])[schema_id]
+        found = self._asked.schemas([schema_id])[schema_id]
         if found.is_unknown:
             raise RefusalError("unknown_schema")
         by_text = self._message_by if self.parser.type == "protobuf" else self._record_by
@@ -64,7 +72,7 @@ class SchemaNameOracle:
 
         def of_branch(value: bytes) -> str | None:
             try:
-                place = Cursor(value[1 + ID_BYTES[self.parser.framing] :]).place(len(schema))
+                place = Cursor(headers.begin(value, self.parser.framing, 10)[1]).place(len(schema))
             except RefusalError:
                 return None
             return _full_name(schema[place])
@@ -78,7 +86,7 @@ class SchemaNameOracle:
             return _nameless
 
         def of_message(value: bytes) -> str | None:
-            _, selector, _ = split(value, self.parser.framing)
+            _, selector = protobuf_header.begin(value, self.parser.framing)
             try:
                 return selected(schema, selector, None)
             except RefusalError:

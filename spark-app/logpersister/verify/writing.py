@@ -7,20 +7,17 @@ from typing import Self
 from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import Late
 from logpersister.manifest.keep import Condition, field_conditions
-from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec, ThriftSpec
+from logpersister.manifest.parser import Framing, ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
-from logpersister.records.columns import most_rows
+from logpersister.records.columns import portion_of
 from logpersister.records.keeping import HeaderLayout
 from logpersister.records.paths import Layout, PathLayout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, WithoutRefusedValues, layout_of
 from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, WritersOf, with_lateness
 from logpersister.records.writers import Writers
-from logpersister.verify.avro import AvroOracle
-from logpersister.verify.csv_record import CsvOracle
 from logpersister.verify.event_types import Bodies, BodyOracle, FrameBodies, TimedFolders, TypeOracle
 from logpersister.verify.folders import FolderOracle
 from logpersister.verify.hiding import hiding
@@ -28,13 +25,11 @@ from logpersister.verify.keeping import HeaderOracle, keeping
 from logpersister.verify.keyed_rows import keyed
 from logpersister.verify.late import LateOracle, Levels
 from logpersister.verify.message_types import MessageTypeOracle
-from logpersister.verify.messagepack import MessagePackOracle
-from logpersister.verify.pattern import RegexOracle
+from logpersister.verify.oracles import oracle_of
 from logpersister.verify.protobuf import ProtobufOracle
 from logpersister.verify.renaming import renaming
-from logpersister.verify.rows import Oracle, RowOracle
+from logpersister.verify.rows import Oracle
 from logpersister.verify.schema_names import SchemaNameOracle
-from logpersister.verify.thrift import ThriftOracle
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +108,14 @@ class Writing:
         """In which path each record belongs that is not late."""
         if self.types is None:
             return self.plain_layout
-        rules = [
-            RuleLayout(one.plain_layout, None if one.schema is None else most_rows(one.schema))
-            for one in self.types.rules
-        ]
-        finder = TypeOracle(self.types.names.types, self.types.of_values)
+        rules = [RuleLayout(one.plain_layout, portion_of(one.parser, one.schema)) for one in self.types.rules]
+        finder = TypeOracle(self.types.names.types, self.types.of_values, self._framing_of_types)
         return TypedLayout(finder, rules, HeaderOracle.of(self.keep))
+
+    @property
+    def _framing_of_types(self) -> Framing:
+        """What stands before documents of which a field is the type."""
+        return self.parser.framing if self.parser.type == "json" else "plain"
 
     @property
     def judging(self) -> AnyLayout:
@@ -126,7 +123,7 @@ class Writing:
         if self.types is None:
             return self.plain_judging
         rules = [RuleLayout(one.plain_judging) for one in self.types.rules]
-        finder = TypeOracle(self.types.names.types, self.types.of_values)
+        finder = TypeOracle(self.types.names.types, self.types.of_values, self._framing_of_types)
         return TypedLayout(finder, rules, HeaderOracle.of(self.keep))
 
     @property
@@ -175,27 +172,7 @@ class TypesWriting:
 
 def _of_values(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Oracle:
     """Return what makes rows of values, without keys."""
-    return renaming(_as_written(parser, schema.as_written, writers), schema)
-
-
-def _as_written(  # noqa: PLR0911 - one for each parser
-    parser: ParserSpec, schema: SchemaSpec, writers: Writers | None
-) -> Oracle:
-    match parser.type:
-        case "protobuf":
-            return ProtobufOracle(schema, parser.framing, writers)
-        case "avro" if writers is not None:
-            return AvroOracle(schema, parser.framing, writers)
-        case "messagepack":
-            return MessagePackOracle(schema, parser.unknown_fields, parser.faults)
-        case "thrift":
-            return ThriftOracle(schema, (parser.thrift or ThriftSpec()).protocol)
-        case "csv":
-            return CsvOracle(schema, parser.csv or CsvSpec(), parser.faults)
-        case "regex" if parser.regex is not None:
-            return RegexOracle(schema, parser.regex, parser.faults)
-        case _:
-            return RowOracle(schema, parser.unknown_fields, parser.faults)
+    return renaming(oracle_of(parser, schema.as_written, writers), schema)
 
 
 def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Oracle | None:
@@ -217,6 +194,6 @@ def _found_by(
     if types.is_in_messages:
         found = MessageTypeOracle(types, spec.parser, spec.row_schema, writers_of(spec))
         return found, found if types.hands_parts else None
-    if types.schema_name is not None and (writers := writers_of(spec)) is not None:
-        return SchemaNameOracle(spec.parser, writers), None
+    if types.schema_name is not None:
+        return SchemaNameOracle(spec.parser, spec.row_schema, writers_of(spec)), None
     return None, None if types.frame is None else FrameBodies(types.frame)

@@ -8,13 +8,16 @@ use arrow_array::builder::BinaryBuilder;
 use arrow_array::{Array, BinaryArray, Int64Array};
 use serde_core::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use crate::rows::{Framing, Opener};
+
 /// Returns of each value that is a JSON object the text or whole number at a path; null where there is none.
 ///
-/// None is there, too, where the value is no JSON document, or has a name of the path twice.
-pub fn json_texts(values: &BinaryArray, path: &[String]) -> BinaryArray {
+/// None is there, too, where the value is no JSON document behind its header, or has a name of the path twice.
+pub fn json_texts(values: &BinaryArray, framing: Framing, path: &[String]) -> BinaryArray {
+    let mut opener = Opener::new(framing);
     let mut found = BinaryBuilder::with_capacity(values.len(), 0);
     for value in values {
-        match value.and_then(|value| text_at(value, path)) {
+        match value.and_then(|value| text_at(opener.open(value).ok()?.1, path)) {
             Some(text) => found.append_value(text),
             None => found.append_null(),
         }
@@ -137,7 +140,7 @@ mod tests {
 
     fn at(value: &str, path: &[&str]) -> Option<String> {
         let path: Vec<String> = path.iter().map(|&name| name.to_owned()).collect();
-        let found = json_texts(&BinaryArray::from_opt_vec(vec![Some(value.as_bytes())]), &path);
+        let found = json_texts(&BinaryArray::from_opt_vec(vec![Some(value.as_bytes())]), Framing::Plain, &path);
         found.is_valid(0).then(|| String::from_utf8(found.value(0).to_vec()).expect("text"))
     }
 

@@ -22,10 +22,12 @@ mod event_types;
 mod hashes;
 mod json;
 mod lines;
+mod parquet;
 #[cfg(feature = "python")]
 mod python;
 mod records;
 mod rows;
+mod scan;
 mod transactions;
 
 pub use compression::{Codec, Decompressor};
@@ -36,6 +38,7 @@ pub use event_types::{json_texts, parts};
 pub use hashes::keyed_hashes;
 pub use json::{MOST_NESTED, Refused, not_json};
 pub use lines::json_lines;
+pub use parquet::{Compression, Options as ParquetOptions, ParquetWriter, Pieces};
 pub use rows::{
     Adjusted, AvroParser, CsvParser, CsvSyntax, Duplicates, Faults, Framing, Inside, MessagePackParser, MessageParts,
     MessageTypes, Options, ProtobufParser, REASONS, Refusal, RegexParser, RowParser, Rows, SchemaKey, SchemaKeys,

@@ -1,5 +1,7 @@
 //! The Python package `logpersister_native`; its types are in `logpersister_native.pyi`.
 
+mod parquet_writer;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -40,15 +42,15 @@ struct Run {
     legacy: Vec<(usize, usize, usize)>,
 }
 
-/// Decode the records of one partition of a fetch response.
+/// Decode the records of one partition of a fetch response: `data` is a binary array, of which they are the only value.
 ///
-/// Raises CorruptBatchError, and ValueError for arguments that contradict each other.
+/// Raises CorruptBatchError, TypeError for another array, and ValueError for arguments that contradict each other.
 #[pyfunction]
 #[pyo3(signature = (data, start, end, *, aborted, headers, keys, max_bytes, max_batch_bytes))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 fn decode(
     py: Python<'_>,
-    data: PyBackedBytes,
+    data: &Bound<'_, PyAny>,
     start: i64,
     end: i64,
     aborted: Vec<(i64, i64)>,
@@ -61,8 +63,12 @@ fn decode(
         aborted.into_iter().map(|(producer_id, first_offset)| Aborted { producer_id, first_offset }).collect();
     let request = Request { wanted: start..end, aborted, keys, headers, max_bytes, max_batch_bytes };
     request.check().map_err(PyValueError::new_err)?;
+    let data = binary(data)?;
+    if data.len() != 1 {
+        return Err(PyValueError::new_err(format!("the records are one value, not {}", data.len())));
+    }
     let run = py
-        .detach(|| crate::decode(&data, request))
+        .detach(|| crate::decode(data.value(0), request))
         .map_err(|error| CorruptBatchError::new_err((error.offset, error.reason.to_string())))?;
     Ok(Run {
         batch: run.batch.to_pyarrow(py)?.unbind(),
@@ -101,9 +107,10 @@ fn not_json(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, O
 ///
 /// Raises TypeError for another array.
 #[pyfunction]
-fn json_texts(py: Python<'_>, values: &Bound<'_, PyAny>, path: Vec<String>) -> PyResult<Py<PyAny>> {
-    let values = binary(values)?;
-    let found = py.detach(|| crate::json_texts(&values, &path));
+#[pyo3(signature = (values, path, *, framing = "plain"))]
+fn json_texts(py: Python<'_>, values: &Bound<'_, PyAny>, path: Vec<String>, framing: &str) -> PyResult<Py<PyAny>> {
+    let (values, framing) = (binary(values)?, framing_of(framing)?);
+    let found = py.detach(|| crate::json_texts(&values, framing, &path));
     Ok(found.into_data().to_pyarrow(py)?.unbind())
 }
 
@@ -152,17 +159,18 @@ fn schema_keys(
 /// `schema` says which fields there are; the metadata `logpersister.notation` of a field says how its values are written,
 /// `logpersister.default` what it has where a text does not have it, in JSON. `unknown_fields` is "drop", "refuse", or "keep":
 /// then the last field of the schema is a JSON object of what is unknown. `faults` says what becomes of values that do not
-/// fit, in the words of the manifest. Raises ValueError for types that cannot be read, naming the field.
+/// fit, in the words of the manifest; `framing` is what stands before each text. Raises ValueError for types that cannot be read, naming the field.
 #[pyclass(frozen, module = "logpersister_native")]
 struct RowParser(crate::RowParser);
 
 #[pymethods]
 impl RowParser {
     #[new]
-    #[pyo3(signature = (schema, *, unknown_fields, faults = None))]
-    fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str, faults: Option<Words>) -> PyResult<Self> {
+    #[pyo3(signature = (schema, *, unknown_fields, faults = None, framing = "plain"))]
+    fn new(schema: &Bound<'_, PyAny>, unknown_fields: &str, faults: Option<Words>, framing: &str) -> PyResult<Self> {
+        let framing = framing_of(framing)?;
         crate::RowParser::new(schema_of(schema)?, options_of(unknown_fields, faults)?)
-            .map(Self)
+            .map(|parser| Self(parser.framed(framing)))
             .map_err(PyValueError::new_err)
     }
 
@@ -542,6 +550,9 @@ mod _native {
         RowParser, Run, ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, json_texts,
         keyed_hashes, not_json, parts, schema_keys,
     };
+
+    #[pymodule_export]
+    use super::parquet_writer::ParquetWriter;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

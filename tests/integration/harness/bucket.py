@@ -26,7 +26,7 @@ TopicPartition = tuple[str, int]
 
 _NAME = re.compile(
     r"(?P<topic>[^/]+)/(?:(?P<path>.+)/)?"
-    r"(?P<generation>\d+)_(?P<partition>\d+)_(?P<start>\d{20})(?P<extension>(?:\.\w+)*)"
+    r"(?P<generation>\d+)_(?P<partition>\d+)_(?P<start>\d{20})(?:\.r[0-9a-f]{12})?(?P<extension>(?:\.\w+)*)"
 )
 
 

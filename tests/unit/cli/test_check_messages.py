@@ -1,4 +1,4 @@
-"""What ``logpersister check`` says of protobuf messages whose schema stands in the manifest."""
+"""What ``logpersister check`` says of values and keys whose schema stands in the manifest."""
 
 import pytest
 
@@ -12,6 +12,25 @@ def test_it_says_which_field_no_message_fits(type_: str, is_row: bool) -> None:
     changes = {"spec.parser": {"type": "protobuf", "framing": "plain"}, "spec.schema": schema}
     told = (
         "spec.schema.fields: id: the writer's message has int64, which cannot become string; "
-        "all records would go into quarantine; correct the field or the message"
+        "all records would go into quarantine; correct the field or the schema of the values"
     )
     assert list(_messages(accepted(changes).spec)) == ([] if is_row else [Finding("schema", "warning", told)])
+
+
+INT = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
+TEXT = INT.replace('"int"', '"string"')
+
+
+def test_it_says_which_field_no_avro_record_fits() -> None:
+    fields = [{"name": "id", "type": "int64"}]
+    schema = {"avro": INT, "writers": [TEXT], "fields": fields, "key": {"parser": "avro", "framing": "plain"}}
+    schema["key"] |= {"avro": TEXT, "type": "struct<id: int64>"}  # type: ignore[operator]
+    parser = {"type": "avro", "framing": "singleObject", "quarantine": {"format": "parquet"}}
+    found = [one.message for one in _messages(accepted({"spec.parser": parser, "spec.schema": schema}).spec)]
+    told = (
+        "spec.schema.fields: id: the writer's schema has string, which cannot become int64; {} would go into quarantine"
+    )
+    assert [one.rpartition(";")[0] for one in found] == [
+        told.format("records of this schema"),
+        told.format("all records"),
+    ]

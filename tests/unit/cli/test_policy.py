@@ -48,6 +48,27 @@ def test_shadows_and_keys_are_in_the_policy(key: str) -> None:
     assert ("Condition" in encrypt) is key.startswith("alias/")
 
 
+def test_members_read_schemas_of_glue_wherever_a_manifest_names_it() -> None:
+    columns = {"fields": [{"name": "id", "type": "int64"}], "registry": {"url": "glue://eu-central-1/clicks"}}
+    of_avro = {"parser": {"type": "avro", "framing": "glue"}, "schema": columns}
+    expected = {"Sid": "ReadSchemas", "Effect": "Allow", "Action": ["glue:GetSchemaVersion"], "Resource": ["*"]}
+    for changes in (
+        {f"spec.{name}": block for name, block in of_avro.items()},
+        {"spec.overrides": [{"topics": ["clicks"], **of_avro}]},
+        {
+            "spec.types": {
+                "header": "type", "entries": [{"names": ["a"], **of_avro}],
+                "others": {"action": "store", "parser": {"type": "bytes"}, "output": {"format": "jsonl"}},
+            },
+            "spec.output": {"format": "parquet"},
+        },
+    ):  # fmt: skip
+        assert iam_policy(accepted(changes))["Statement"][-1] == expected, changes
+    columns["registry"] = {"url": "https://registry.example.com"}
+    elsewhere = accepted({f"spec.{name}": block for name, block in of_avro.items()} | {"spec.parser": {"type": "avro"}})
+    assert "ReadSchemas" not in [one["Sid"] for one in iam_policy(elsewhere)["Statement"]]
+
+
 @pytest.mark.parametrize(("region", "partition"), [("cn-north-1", "aws-cn"), ("us-gov-west-1", "aws-us-gov")])
 def test_names_are_those_of_the_regions_part_of_aws(region: str, partition: str) -> None:
     encryption = {"type": "KMS", "keyId": "1234abcd"}

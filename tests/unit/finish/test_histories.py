@@ -18,6 +18,7 @@ from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples
 from tests.unit.finish.world import (
+    GROUP,
     HOUR_MS,
     MIDNIGHT_MS,
     MINUTE_MS,
@@ -60,6 +61,10 @@ class History:
         self.hours = 0.0
         self.contents: dict[tuple[str, int], Any] = {}
         self.finished: set[str] = set()
+        self.finished_to = 0
+        """Up to when the topic was finished after the last step."""
+        self.lengths: dict[int, int] = {}
+        """How many records each partition had then."""
         self.skew = {number: self.chance.choice([0, 0, 0.05, 1]) for number in range(6)}
         """By how many hours the records of a partition may be behind."""
 
@@ -108,7 +113,10 @@ class History:
             self.world.store_range(number, end, commit=False, horizon=horizon)
             for _ in range(self.chance.randrange(3)):
                 self.chance.choice([self.look, self.pass_time])()
-            self.world.store_range(number, end, horizon=horizon)  # by that of the promise, whatever is finished by now
+            if self.chance.random() < 0.5:
+                self.world.commit(number, end)
+            else:  # by the horizon of the promise, whatever is finished by now
+                self.world.store_range(number, end, horizon=horizon)
 
     def look(self) -> None:
         if self.chance.random() < 0.2:  # the coordinator shows what was true before
@@ -188,17 +196,30 @@ class History:
             assert end_of(folder) <= over, "no record is late whose folder is not finished"
         for folder in set(self.world.finished()) - self.finished:
             self.finished.add(folder)
-            self.check_not_early(folder)
+            if end_of(folder) <= self.finished_to:  # a late record has made it, when its hour was over for all
+                content = self.world.content(folder)
+                assert content["records"] == content["lateRecords"] > 0
+            else:
+                self.check_not_early(folder)
+        note, _ = self.world.store.documents.get(f"raw/_logpersister/{GROUP}/finished/{TOPIC}/_topic.json", ({}, ""))
+        self.finished_to = note.get("finishedTo", 0)
+        self.lengths = {number: len(partition.times) for number, partition in self.world.partitions.items()}
 
     def check_not_early(self, folder: str) -> None:
         """No record that belongs here is left unstored, except behind one that has passed the lateness: it is late."""
         end = end_of(folder)
         assert self.world.seconds * 1000 >= end + LATENESS_MS
-        for partition in self.world.partitions.values():
+        for number, partition in self.world.partitions.items():
             stored = 0 if partition.committed is None else partition.committed.offset
             for offset in self.before_passing(partition, end + LATENESS_MS):
+                if offset >= self.lengths.get(number, 0) and self.ended_a_silence(partition, offset):
+                    break  # it came while somebody slept who had seen that the partition was idle
                 belongs = self.world.folder(offset, partition.times[offset]) == folder
                 assert not belongs or offset < stored, f"{folder} is early"
+
+    def ended_a_silence(self, partition: FakePartition, offset: int) -> bool:
+        before = partition.produced_at[offset - 1] if offset else 0.0
+        return partition.produced_at[offset] - before >= IDLE_MS / 1000
 
     def before_passing(self, partition: FakePartition, instant: int) -> Iterator[int]:
         """Yield the offsets of which none may be missing when a partition counts as having passed an instant."""
@@ -219,11 +240,11 @@ class History:
         yield from (at for at, seconds in enumerate(partition.produced_at) if seconds < since + IDLE_MS / 1000)
 
     def before_passing_by_records(self, partition: FakePartition, instant: int) -> Iterator[int]:
-        now, by_clock = self.world.seconds * 1000, False
-        for offset, time in enumerate(partition.kafka_times(of_a_field=False)):
+        now, times = self.world.seconds * 1000, partition.kafka_times(of_a_field=False)
+        by_clock = any(time > now for time in times)
+        for offset, time in enumerate(times):
             if instant <= time <= now:
                 return
-            by_clock |= time > now
             if by_clock and partition.produced_at[offset] * 1000 >= instant + IDLE_MS:
                 return
             yield offset
@@ -289,6 +310,7 @@ def test_never_early_each_number_once_and_nothing_forgotten(
 def test_the_oracle_finds_what_is_early() -> None:
     history = History(1)
     history.world.produce(0, 0.5, 0.6, 3)
+    history.check()
     history.world.at(5)
     history.world.store_range(0, 1)
     history.world.store.put_marker(f"raw/{TOPIC}/dt=2026-03-28/hr=00/_SUCCESS")

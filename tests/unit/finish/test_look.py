@@ -333,6 +333,35 @@ def test_late_records_give_the_content_a_higher_number_and_are_counted_once() ->
     assert world.look().late == []
 
 
+def test_a_late_record_does_not_wait_for_a_folder_of_its_range_that_is_not_finished() -> None:
+    """Another partition holds that one back; found by `make chaos`."""
+    world = World(2)
+    world.at(1.3)
+    for partition in (0, 1):
+        world.produce(partition, 0.5, 1.2)
+        world.store_range(partition)
+    world.look()
+    assert world.finished() == [hour(0)]
+    world.at(2.2)
+    world.produce(0, 0.7, 1.9, 2.2)
+    world.store_range(0)
+    for _ in range(3):
+        world.look()
+    assert world.finished() == [hour(0)]
+    assert (world.content(hour(0))["number"], world.content(hour(0))["records"]) == (2, 3)
+    assert world.arrivals() == 1, "it is kept for the hour that is not finished"
+    world.finisher = world.new_finisher()
+    written = len(world.store.written)
+    world.look()
+    assert len(world.store.written) == written, "and for that one only: whoever takes over repeats nothing"
+    world.at(2.5)
+    world.produce(1, 2.4)
+    world.store_range(1)
+    world.look()
+    assert world.finished() == [hour(0), hour(1)]
+    assert (world.content(hour(0))["number"], world.arrivals()) == (2, 0)
+
+
 def test_late_records_that_stand_elsewhere_are_nothing_to_a_finished_folder() -> None:
     """Neither a change of it, nor an arrival, nor a folder by time; what another horizon has let in is one as ever."""
     world = World(spec=spec(late="folder"))

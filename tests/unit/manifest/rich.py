@@ -162,16 +162,6 @@ BY_SCHEMA: dict[str, Any] = {
             },
             "quarantine": {"format": "parquet", "holdAbove": "5%", "keepValue": False},
         },
-        "overrides": [
-            {
-                "topics": ["events"],
-                "parser": {"type": "avro", "framing": "apicurio"},
-                "schema": {"registry": {"url": "http://registry:8081"}},
-                "output": {"format": "jsonl", "jsonl": {"kafkaColumns": ["key"]}, "partitionBy": []},
-                "upload": {"maxBytes": "1Mi", "maxAge": "1m"},
-            },
-            {"topicPattern": "^raw", "parser": {"type": "bytes"}, "output": {"compression": "none"}},
-        ],
         "schema": {
             "fields": [
                 {"name": "at", "type": "list<timestamp[ms] not null>", "required": True, "format": "epoch[us]"},
@@ -203,6 +193,27 @@ BY_SCHEMA: dict[str, Any] = {
                 {"bucket": {"field": "id", "count": 16}, "prefix": "shard="},
             ],
         },
+    },
+}
+
+BY_OVERRIDE: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "by-override"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["events", "raw"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "json"},
+        "overrides": [
+            {
+                "topics": ["events"],
+                "parser": {"type": "avro", "framing": "apicurio"},
+                "schema": {"registry": {"url": "http://registry:8081"}},
+                "output": {"format": "jsonl", "jsonl": {"kafkaColumns": ["key"]}, "partitionBy": []},
+                "upload": {"maxBytes": "1Mi", "maxAge": "1m"},
+            },
+            {"topicPattern": "^raw", "parser": {"type": "bytes"}, "output": {"compression": "none"}},
+        ],
     },
 }
 
@@ -501,6 +512,68 @@ BY_ANY, BY_ONEOF = (
     for way in (_ANY, _ONEOF)
 )
 
+_ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+
+WITHOUT_IDS: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "without-ids"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["orders"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "avro", "framing": "singleObject", "quarantine": {"format": "parquet"}},
+        "schema": {
+            "avro": _ORDER,
+            "writers": [_ORDER.replace("Order", "Former")],
+            "registry": {"url": "glue://eu-central-1/orders", "subject": "{topic}-orders"},
+            "key": {
+                "parser": "avro",
+                "framing": "singleObject",
+                "avro": _ORDER,
+                "subject": "{topic}-ids",
+            },
+        },
+    },
+}
+
+BY_JSON_SCHEMA: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "json-schema"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["orders"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "json", "framing": "glue", "quarantine": {"format": "parquet"}},
+        "schema": {
+            "jsonSchema": '{"type": "object", "properties": {"n": {"type": "integer"}}}',
+            "key": {
+                "parser": "protobuf",
+                "framing": "plain",
+                "protobuf": "message A { } message Key { required int64 id = 1; }",
+                "message": "Key",
+            },
+        },
+    },
+}
+
+THRIFT_KEYS: dict[str, Any] = {
+    "apiVersion": "logpersister.dev/v1alpha1",
+    "kind": "LogPersister",
+    "metadata": {"name": "thrift-keys"},
+    "spec": {
+        "kafka": {"bootstrapServers": "a:9092", "topics": ["orders"]},
+        "storage": {"bucket": "logs"},
+        "parser": {"type": "json", "framing": "apicurio", "quarantine": {"format": "parquet"}},
+        "schema": {
+            "registry": {"url": "http://registry:8081", "version": 2},
+            "key": {
+                "parser": "thrift",
+                "thrift": {"idl": "struct Other { } struct Key { 1: i64 id }", "struct": "Key", "protocol": "compact"},
+            },
+        },
+    },
+}
+
 _KEPT: dict[str, Any] = {
     "apiVersion": "logpersister.dev/v1alpha1",
     "kind": "LogPersister",
@@ -554,6 +627,7 @@ RICH = (
     BY_NAME,
     BY_PATTERN,
     BY_SCHEMA,
+    BY_OVERRIDE,
     BY_VALUE,
     BY_AVRO,
     BY_REGISTRY,
@@ -571,6 +645,9 @@ RICH = (
     BY_SCHEMA_NAMES,
     BY_ANY,
     BY_ONEOF,
+    WITHOUT_IDS,
+    BY_JSON_SCHEMA,
+    THRIFT_KEYS,
     BY_CONDITIONS,
     BY_PATTERN_OF_TEXT,
     BY_HEADERS,

@@ -60,6 +60,62 @@ def test_a_manifest_without_overrides_is_its_own() -> None:
     assert list(resource.spec.variants()) == [resource.spec]
 
 
+SINGLE_OBJECT = {"type": "avro", "framing": "singleObject"}
+
+
+@pytest.mark.parametrize(
+    ("registry", "key", "subjects"),
+    [
+        ({}, None, ("clicks-value", None)),
+        ({"subject": "all.{topic}"}, None, ("all.clicks", None)),
+        ({"subject": "all"}, None, ("all", None)),
+        ({"subject": "all"}, {}, ("all", "clicks-key")),
+        ({"subject": "all"}, {"subject": "keys.{topic}"}, ("all", "keys.clicks")),
+        ({"subject": "all"}, {"subject": "keys"}, ("all", "keys")),
+        ({"url": "glue://eu-central-1"}, {}, ("clicks", "clicks")),
+    ],
+)
+def test_a_topic_has_the_subjects_whose_fingerprints_are_asked_for(
+    registry: dict[str, Any], key: dict[str, Any] | None, subjects: tuple[str, str | None]
+) -> None:
+    schema: dict[str, Any] = {**CLICKS, "registry": {"url": "http://r:8081", **registry}}
+    if key is not None:
+        schema["key"] = {"type": "struct<a: string>", "parser": "avro", "framing": "singleObject", **key}
+    parser = SINGLE_OBJECT | {"quarantine": {"format": "parquet"}}
+    resource = accepted({**GROUP, "spec.parser": parser, "spec.schema": schema})
+    found = resource.for_topic("clicks").spec.row_schema
+    assert found is not None
+    assert found.registry is not None
+    assert (found.registry.subject, None if found.key is None else found.key.subject) == subjects
+    assert resource.for_topic("clicks").for_topic("orders").spec.row_schema == found, "it is named once"
+    of_own = [resource.for_topic(topic).spec.row_schema for topic in ("clicks", "orders")]
+    assert resource.spec.names_subjects is (of_own[0] != of_own[1])
+
+
+def test_topics_share_a_revision_where_ids_say_all() -> None:
+    registry = {"registry": {"url": "http://r:8081"}}
+    for parser, schema in (({"type": "avro"}, CLICKS | registry), ({"type": "json", "framing": "confluent"}, CLICKS)):
+        resource = accepted({**GROUP, "spec.parser": parser, "spec.schema": schema})
+        assert not resource.spec.names_subjects
+        assert resource.for_topic("clicks").spec == resource.spec
+
+
+def test_entries_of_types_have_the_subjects_and_the_writers_of_their_topic() -> None:
+    entry: dict[str, Any] = {"names": ["a.A"], "schema": CLICKS}
+    types: dict[str, Any] = {"schemaName": "record", "entries": [entry], "others": {"action": "drop"}}
+    record = '{"type": "record", "name": "A", "namespace": "a", "fields": [{"name": "id", "type": "long"}]}'
+    for schema in ({"registry": {"url": "http://r:8081"}}, {"avro": record}):
+        resource = accepted({**GROUP, "spec.parser": SINGLE_OBJECT, "spec.schema": schema, "spec.types": types})
+        assert resource.spec.names_subjects is ("registry" in schema)
+        found = resource.for_topic("clicks").spec.of_types()[0].row_schema
+        assert found is not None
+        if "registry" in schema:
+            assert found.registry is not None
+            assert found.registry.subject == "clicks-value"
+        else:
+            assert found.written_by("singleObject") == (record,)
+
+
 def test_what_is_kept_is_a_column_of_each_topic_whose_parser_says_so() -> None:
     lenient = {"type": "json", "unknownFields": "keep", "restColumn": "others"}
     renamed = {"fields": CLICKS["fields"], "rename": [{"field": "id", "to": "number"}]}

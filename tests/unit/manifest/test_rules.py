@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import ManifestError, parse
+from tests.unit.manifest import framing_cases
 from tests.unit.manifest.conditions import ACCEPTED_CONDITIONS, REFUSED_CONDITIONS
 from tests.unit.manifest.documents import REMOVE, accepted, changed, problems
 
@@ -423,7 +424,10 @@ ACCEPTED: list[dict[str, Any]] = [
     keyed(of="json", type="struct<mail: string, a: json>", schema={"mask": [{"fields": ["key.mail"]}]})
     | {"spec.parser": {"type": "json", "quarantine": QUIET}, F + "format": "avro"},
     keyed(of="avro", type="struct<a: int8>", framing="apicurio", schema=REGISTERED),
+    keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | {"fields": None}),
+    keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | MESSAGE, parser="protobuf"),
     plain('syntax = "proto3"; message M { int64 id = 1; } // done.'),
+    *framing_cases.ACCEPTED,
 ]
 
 
@@ -827,7 +831,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (rows(), "spec.schema.fields: has 0 entries; give at least 1"),
     (
         {"spec.parser": {"type": "json"}, "spec.schema": {}},
-        "spec.schema.fields: is missing, and so are avro, protobuf, thrift and",
+        "spec.schema.fields: is missing, and so are avro, protobuf, thrift, jsonSchema and registry",
     ),
     (by_registry(version=0), "spec.schema.registry.version: 0 is neither latest nor the number of a version; write"),
     (by_registry(version="newest"), 'version: "newest" is neither latest nor the number of a version; write latest'),
@@ -891,9 +895,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (rows({"name": "id", "type": "int8"}) | {"spec.parser": {"type": "avro"}}, "spec.schema.registry: is missing"),
     (
         avro() | {"spec.parser": {"type": "json"}},
-        "spec.schema.registry: has no meaning without parser avro or protobuf,",
+        "spec.schema.registry: has no meaning: neither values nor keys name schemas, and it declares no columns",
     ),
-    (plain(registry={"url": "http://registry:8081"}), "spec.schema.registry: has no meaning without parser avro or"),
+    (plain(registry={"url": "http://registry:8081"}), "spec.schema.registry: has no meaning: neither values nor keys"),
     (
         plain() | {"spec.parser": {"type": "protobuf"}},
         "spec.schema.registry: is missing, and values with a header name",
@@ -905,7 +909,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         },
         "spec.schema.protobuf: is missing, and values without a header do not say by which schema",
     ),
-    (plain() | {"spec.parser": {"type": "avro", "framing": "plain"}}, '"plain" is no framing of Avro values; write'),
     (plain() | {"spec.parser": {"type": "json"}}, "has no meaning without parser protobuf; name the columns in"),
     (
         rows({"name": "id", "type": "int8"}) | {"spec.schema.message": "M"},
@@ -1067,7 +1070,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (plain("a;" + " " * 200_000), "is longer than 200000 characters; shorten it"),
     (
         {"spec.parser": {"type": "json", "framing": "apicurio"}},
-        'spec.parser.framing: "apicurio" has no meaning without parser avro or protobuf; remove it',
+        "spec.schema: is missing, and values would be stored with their header; name the fields of the documents",
     ),
     ({"spec.parser": {"quarantine": {}}}, "spec.parser.quarantine: has no meaning without a parser that refuses"),
     (
@@ -1136,7 +1139,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         avro({"name": "id", "type": "list<json>"}),
         "spec.schema.fields: has a field of type json, which Avro and MessagePack values do not have; write the type",
     ),
-    (avro(url="registry:8081"), "is not an http or https URL of a schema registry; write what producers have as"),
+    (avro(url="registry:8081"), "is not an http or https URL of a schema registry, and no glue://REGION/REGISTRY"),
     (avro(url="https://me:secret@registry"), "has credentials in it; put them in the Secret that secretName names"),
     (
         {"spec.parser": {"type": "json", "unknownFields": "refuse"}},
@@ -1494,22 +1497,17 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (keyed(of="json"), 'spec.schema.key.type: "string" cannot be what keys become by parser json: it is no struct'),
     (
         keyed(of="avro", type="struct<a: json>", schema=REGISTERED),
-        "cannot be what keys become by parser avro: Avro has",
+        "cannot be what keys become by parser avro: such keys have no json",
     ),
     (keyed(format="epoch[s]"), 'spec.schema.key.format: "epoch[s]" is set, and the type has no timestamp'),
     (keyed(column="kafka_k"), 'spec.schema.key.column: "kafka_k" begins with kafka_'),
-    (keyed(framing="apicurio"), 'spec.schema.key.framing: "apicurio" has no meaning without parser avro'),
     (
         keyed(column="MAIL"),
         'spec.schema.key.column: "MAIL" is the name of a column of values, too; case does not count',
     ),
-    (keyed(of="avro", type="struct<a: int8>"), "spec.schema.registry: is missing, and Avro keys name schemas that it"),
+    (keyed(of="avro", type="struct<a: int8>"), "spec.schema.registry: is missing, and keys name schemas that it"),
     (
-        keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | MESSAGE, parser="protobuf"),
-        'spec.schema.key.parser: "avro" is avro, and one registry is asked for schemas of one kind',
-    ),
-    (
-        keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | {"fields": None}),
+        keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | {"fields": None}, parser="messagepack"),
         "spec.schema.fields: is missing, and for values of this parser the registry has no schemas",
     ),
     (hashing("email"), 'spec.schema.hash.fields[0]: "email" cannot be hidden: spec.schema has no such field'),
@@ -1528,6 +1526,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"spec.parser": {"type": "json", "quarantine": {"keepValue": False}}},
         "spec.parser.quarantine.keepValue: false needs format parquet, which has a column for the reason",
     ),
+    *framing_cases.REFUSED,
 ]
 
 

@@ -235,3 +235,23 @@ def test_topics_with_overrides_are_promised_as_a_manifest_of_their_own(fakes: Fa
     assert without[0] == without[1] == other[0]
     assert other[1] != without[1]
     assert promised_under([json_lines | {"parser": {"type": "json"}}])[0] == other[0]
+
+
+def test_a_topic_whose_subject_names_schemas_is_promised_under_a_revision_that_names_it(
+    fakes: FakeDependencies,
+) -> None:
+    columns = {"fields": [{"name": "id", "type": "int64"}], "registry": {"url": "http://r:8081"}}
+    avro = {"type": "avro", "framing": "singleObject"}
+    ours = {"spec.kafka.topics": ["clicks", "orders"], "spec.parser": avro, "spec.schema": columns}
+    resource = parse(changed(ours))
+    own = revision_of(resource, "1.0", rules_of(resource))
+    revisions = OutputRevisions(resource, own, None, RevisionSnapshots(own, "logs", fakes.state_store), {})
+    found = revisions.of({CLICKS: 5, ORDERS: 5}, {}, {})
+    subjects = {}
+    for partition, revision in found.items():
+        assert isinstance(revision, str)
+        schema = resource_of(dict(revisions.documents[revision])).spec.row_schema
+        assert schema is not None
+        assert schema.registry is not None
+        subjects[partition] = schema.registry.subject
+    assert subjects == {CLICKS: "clicks-value", ORDERS: "orders-value"}

@@ -60,7 +60,7 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     assert used(output={"format": "sequencefile"}) == {"format:sequencefile": 1, "names": 1}
     assert used(parser={"type": "json"}) == {"format:text": 1, "names": 1, "parser:json": 1}
     schema = {"fields": [{"name": "n", "type": "int8"}]}
-    all_of_rows = {"format:parquet": 1, "names": 1, "rows:json": 1}
+    all_of_rows = {"format:parquet": 2, "names": 1, "rows:json": 1}
     assert used(output={"format": "parquet"}, parser={"type": "json"}, schema=schema) == all_of_rows
     lenient: list[dict[str, Any]] = [
         {"parser": {"type": "json", "unknownFields": "keep"}},
@@ -90,7 +90,7 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
 
 
 def test_where_late_records_go_is_a_rule_unless_they_stand_where_others_do() -> None:
-    for to, expected in (("append", {}), ("folder", {"late": 1}), ("quarantine", {"late": 1, "format:parquet": 1})):
+    for to, expected in (("append", {}), ("folder", {"late": 1}), ("quarantine", {"late": 1, "format:parquet": 2})):
         found = used(output__partitionBy=UTC[:1], finish={"late": to})
         assert found == {"format:text": 1, "names": 1, "paths": 1} | expected
 
@@ -454,7 +454,7 @@ def records_that_are_kept() -> Iterable[bytes]:
         (rows_of_csv, line_rows.CSV_RULES, (1, "bd26327f827f")),
         (rows_of_a_pattern, line_rows.REGEX_RULES, (1, "b936814716fe")),
         (records_that_are_kept, keeping.RULES, (1, "5ea65955b6da")),
-        (parquet, used(output={"format": "parquet"})["format:parquet"], (1, "04fdd4c55089")),
+        (parquet, used(output={"format": "parquet"})["format:parquet"], (2, "04fdd4c55089")),
         (partial(columns_of, "jsonl"), used(output={"format": "jsonl"})["format:jsonl"], (1, "66262bff4cd2")),
         (
             partial(columns_of, "avro", "topic", "partition", "offset", "timestamp", "key"),

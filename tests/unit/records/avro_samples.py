@@ -225,6 +225,9 @@ class KnownWriters:
         self.asked.append(wanted)
         return {one: self._known(one) for one in wanted}
 
+    def of_subject(self, subject: str) -> "KnownWriters":
+        return self
+
     def _known(self, writer_id: int) -> WriterSchema:
         found = self._schemas.get(writer_id)
         if found is None:

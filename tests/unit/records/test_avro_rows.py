@@ -234,11 +234,11 @@ def test_ids_of_eight_bytes() -> None:
 
 
 def test_when_nobody_answers_nothing_is_judged() -> None:
-    class Away:
+    class Away(KnownWriters):
         def schemas(self, ids: object) -> Any:
             raise ConnectionError
 
-    parser = AvroRows(COLUMNS, "confluent", Away())
+    parser = AvroRows(COLUMNS, "confluent", Away({}))
     with pytest.raises(ConnectionError):
         parser.parse(batch_of_values([encoded(CLICK, VALUE)]))
 

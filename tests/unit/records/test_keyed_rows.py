@@ -12,17 +12,28 @@ from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
+from logpersister.records.avro_rows import fingerprint
 from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.records.writers import WriterSchema
 from logpersister.verify.hiding import HidingOracle
 from logpersister.verify.refusal import RefusalError
 from logpersister.verify.writing import Writing
 from tests.unit.formats.samples import Record, batch
 from tests.unit.records.avro_samples import KnownWriters, encoded
+from tests.unit.records.header_samples import GLUE_ID, framed
 from tests.unit.records.judging import Judged, judged
 
 JSON = ParserSpec.model_validate({"type": "json", "quarantine": {"format": "parquet", "keepValue": False}})
 AVRO_KEY = {"type": "record", "name": "Key", "fields": [{"name": "id", "type": "long"}, {"name": "x", "type": "int"}]}
-WRITERS = KnownWriters({7: AVRO_KEY, 8: {"type": "record", "name": "Other", "fields": []}})
+MESSAGES = 'syntax = "proto3"; message Other { int64 id = 1; } message Key { int64 id = 1; }'
+WRITERS = KnownWriters(
+    {
+        7: AVRO_KEY,
+        8: {"type": "record", "name": "Other", "fields": []},
+        11: WriterSchema(MESSAGES, kind="protobuf"),
+        GLUE_ID: AVRO_KEY,
+    }
+)
 
 
 def schema_with(**key: Any) -> SchemaSpec:
@@ -34,6 +45,18 @@ TEXT = schema_with(type="int64")
 STRUCT = "struct<id: int64 not null, at: timestamp[s]>"
 OF_JSON = schema_with(parser="json", type=STRUCT, format="epoch[ms]", column="of")
 OF_AVRO = schema_with(parser="avro", type="struct<id: int64>")
+PROTO = 'syntax = "proto2"; message Key { required int64 id = 1; optional string of = 2; }'
+IDL = "struct Key { 1: required i64 id, 2: optional string of }"
+AVRO_TEXT = json.dumps(AVRO_KEY)
+OF_MESSAGES = schema_with(parser="protobuf", framing="plain", protobuf=PROTO)
+OF_REGISTERED = schema_with(parser="protobuf", type="struct<id: int64 not null>")
+OF_GLUE = schema_with(parser="avro", framing="glue", type="struct<id: int64>")
+OF_STRUCTS = schema_with(parser="thrift", thrift={"idl": IDL, "protocol": "compact"})
+OF_SOME_FIELDS = schema_with(parser="thrift", thrift={"idl": IDL}, type="struct<of: string>", column="k")
+OF_MAPS = schema_with(parser="messagepack", type="struct<id: int64 not null>")
+OF_PLAIN = schema_with(parser="avro", framing="plain", avro=AVRO_TEXT, column="k")
+OF_FINGERPRINTS = schema_with(parser="avro", framing="singleObject", avro=AVRO_TEXT, subject="clicks-key")
+OF_FRAMED_JSON = schema_with(parser="json", framing="confluent", type="struct<id: int64>")
 
 Pair = tuple[bytes | None, bytes | None]
 
@@ -61,6 +84,8 @@ def of_oracle(schema: SchemaSpec, pairs: list[Pair]) -> Judged:
 
 
 AVRO = encoded(AVRO_KEY, {"id": 3, "x": 4}, 7)
+BARE = AVRO[5:]
+FINGERPRINTED = framed(BARE, "singleObject", fingerprint(AVRO_TEXT))
 A, NO_ROW = b'{"n": 1, "s": "a"}', b'{"n": "1"}'
 ROW, NULLS = {"n": 1, "s": "a"}, {"n": None, "s": None}
 
@@ -81,6 +106,28 @@ ROW, NULLS = {"n": 1, "s": "a"}, {"n": None, "s": None}
         (OF_AVRO, [(AVRO, A), (b"", A), (b"\0\0\0\0\x09" + AVRO[5:], A)],
          [ROW | {"key": {"id": 3}}], [(1, "no_header", "key"), (2, "unknown_schema", "key")]),
         (TEXT, [(None, None)], [NULLS | {"key": None}], []),
+        (OF_MESSAGES, [(b"\x08\7\x12\1a", A), (b"\x08\7", None), (None, A), (b"", A), (b"\x08", A), (b"\x10\1", A)],
+         [ROW | {"key": {"id": 7, "of": "a"}}, NULLS | {"key": {"id": 7, "of": None}}, ROW | {"key": None}],
+         [(3, "missing", "key.id"), (4, "not_protobuf", "key"), (5, "missing", "key.id")]),
+        (OF_REGISTERED, [(framed(b"\2\2\x08\7", "confluent", 11), A), (framed(b"\0\x08\1", "confluent", 7), A),
+                         (b"\x08", A), (framed(b"\0\x08\1", "confluent", 10), A)],
+         [ROW | {"key": {"id": 7}}],
+         [(1, "other_schema", "key"), (2, "no_header", "key"), (3, "unknown_schema", "key")]),
+        (OF_GLUE, [(framed(BARE, "glue", GLUE_ID, deflated=True), A), (framed(BARE, "glue", GLUE_ID), A), (AVRO, A),
+                   (framed(b"", "glue", GLUE_ID, deflated=True)[:-1], A), (framed(b"", "glue", 1), A)],
+         [ROW | {"key": {"id": 3}}] * 2,
+         [(2, "no_header", "key"), (3, "bad_compression", "key"), (4, "unknown_schema", "key")]),
+        (OF_STRUCTS, [(b"\x16\x0e\x18\1a\0", A), (b"\0", A), (b"x", A)], [ROW | {"key": {"id": 7, "of": "a"}}],
+         [(1, "missing", "key.id"), (2, "not_thrift", "key")]),
+        (OF_SOME_FIELDS, [(b"\x0b\0\2\0\0\0\1a\0", A), (b"\0", None)],
+         [ROW | {"k": {"of": "a"}}, NULLS | {"k": {"of": None}}], []),
+        (OF_MAPS, [(b"\x82\xa2id\7\xa1x\xc0", A), (b"\x80", A), (b"\7", A), (b"\xc1", A)], [ROW | {"key": {"id": 7}}],
+         [(1, "missing", "key.id"), (2, "not_an_object", "key"), (3, "not_messagepack", "key")]),
+        (OF_PLAIN, [(BARE, A), (BARE + b"\0", A)], [ROW | {"k": {"id": 3, "x": 4}}], [(1, "not_avro", "k")]),
+        (OF_FINGERPRINTS, [(FINGERPRINTED, A), (BARE, A), (b"\xc3\1" + bytes(8), A)],
+         [ROW | {"key": {"id": 3, "x": 4}}], [(1, "no_header", "key"), (2, "unknown_schema", "key")]),
+        (OF_FRAMED_JSON, [(framed(b'{"id": 1}', "confluent", 5), A), (b'{"id": 1}', A)], [ROW | {"key": {"id": 1}}],
+         [(1, "no_header", "key")]),
     ],
 )  # fmt: skip
 def test_by_hand(schema: SchemaSpec, pairs: list[Pair], rows: list[Any], refused: list[Any]) -> None:
@@ -88,13 +135,16 @@ def test_by_hand(schema: SchemaSpec, pairs: list[Pair], rows: list[Any], refused
 
 
 KEYS = [
-    None, b"", b"7", b"x", b"\xff", b'{"id": 1}', b'{"id": 1, "at": 9}', b"{", AVRO,
+    None, b"", b"7", b"x", b"\xff", b'{"id": 1}', b'{"id": 1, "at": 9}', b"{", AVRO, BARE, FINGERPRINTED, b"\x08\7",
+    framed(b"\0\x08\7", "confluent", 11), framed(BARE, "glue", GLUE_ID, deflated=True), b"\x16\x0e\0", b"\x81\xa2id\7",
     encoded(AVRO_KEY, {"id": 3, "x": 4}, 8), b"\0\0\0\0\7",
 ]  # fmt: skip
 
 
 @given(
-    st.sampled_from([TEXT, OF_JSON, OF_AVRO]),
+    st.sampled_from(
+        [TEXT, OF_JSON, OF_AVRO, OF_MESSAGES, OF_REGISTERED, OF_GLUE, OF_STRUCTS, OF_MAPS, OF_PLAIN, OF_FINGERPRINTS]
+    ),
     st.lists(st.tuples(st.sampled_from(KEYS), st.sampled_from([None, A, NO_ROW, b"{"])), min_size=1, max_size=12),
 )
 def test_keys_and_values_do_not_touch_their_neighbours(schema: SchemaSpec, pairs: list[Pair]) -> None:

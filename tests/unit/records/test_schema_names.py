@@ -1,5 +1,6 @@
 """Types by the names of schemas: members and `verify` say the same of any values, and never judge what nobody knows."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
+from logpersister.records.avro_rows import fingerprint
 from logpersister.records.schema import RECORDS_WITH_HEADERS
 from logpersister.records.typed import layout_for
 from logpersister.records.writers import WriterSchema
@@ -17,6 +19,7 @@ from logpersister.registry.errors import RegistryError
 from logpersister.verify.writing import Writing
 from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters, encoded
+from tests.unit.records.header_samples import framed
 
 ORDER: dict[str, Any] = {
     "type": "record",
@@ -51,13 +54,13 @@ OTHERS = {"action": "store", "parser": {"type": "bytes"}}
 JSON_LINES = {"format": "jsonl"}
 
 
-def spec_of(parser: str, framing: str = "confluent") -> Spec:
+def spec_of(parser: str, framing: str = "confluent", **schema: Any) -> Spec:
     return Spec.model_validate(
         {
             "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
             "storage": {"bucket": "logs"},
             "parser": {"type": parser, "framing": framing},
-            "schema": {"registry": {"url": "http://r:8081"}},
+            "schema": schema or {"registry": {"url": "http://r:8081"}},
             "output": JSON_LINES,
             "types": {
                 "schemaName": "record",
@@ -151,6 +154,40 @@ def test_messages_of_protobuf_have_their_full_names() -> None:
     assert found == [("type=shop.Order", None), ("type=shop.Order", None), NO_TYPE]
 
 
+def test_names_are_found_behind_the_headers_of_glue() -> None:
+    glue = spec_of("avro", "glue", registry={"url": "glue://eu-central-1"})
+    cases = {
+        framed(b"\x02", "glue", 1): ("type=shop.Order", None),
+        framed(b"\x02", "glue", 2, deflated=True): ("type=sales.Refund", None),
+        framed(b"\x06\x0e", "glue", 4, deflated=True): ("type=shop.Return", None),
+        framed(b"\x02", "glue", 99): UNKNOWN,
+        framed(b"\x02", "glue", 2**127): UNKNOWN,
+        b"\x03\x05" + framed(b"\x02", "glue", 1)[2:]: ("_quarantine", "bad_compression"),
+        b"\x03\x01" + framed(b"\x02", "glue", 1)[2:]: NO_TYPE,
+        avro(1): NO_TYPE,
+    }
+    found = judged(glue, lambda _: KnownWriters(AVRO), [*cases])
+    assert dict(zip(cases, found, strict=True)) == cases
+    glue = spec_of("protobuf", "glue", registry={"url": "glue://eu-central-1"})
+    names = sorted(
+        f"shop.{name}" for name in ("Order", "Order.Line", "Order.Line.MarksEntry", "Order.Line.Tax", "Refund")
+    )
+    messages = {framed(bytes([place]) + b"\x08\x07", "glue", 1): name for place, name in enumerate(names)}
+    found = judged(glue, lambda _: KnownWriters(PROTOBUF), [*messages, framed(b"\x05", "glue", 1)])
+    assert found == [*((f"type={name}", None) for name in messages.values()), NO_TYPE]
+
+
+def test_fingerprints_name_what_the_manifest_or_a_subject_has() -> None:
+    order, refund, unknown = (fingerprint(json.dumps(one)) for one in (ORDER, REFUND, UNION))
+    values = [framed(b"\x02", "singleObject", one) for one in (order, refund, unknown)]
+    by_manifest = spec_of("avro", "singleObject", avro=json.dumps(ORDER), writers=[json.dumps(REFUND)])
+    found = judged(by_manifest, lambda _: None, [*values, b"\xc3\x02" + values[0][2:]])
+    assert found == [("type=shop.Order", None), ("type=sales.Refund", None), UNKNOWN, NO_TYPE]
+    by_subject = spec_of("avro", "singleObject", registry={"url": "http://r:8081", "subject": "events"})
+    found = judged(by_subject, lambda _: KnownWriters({order: ORDER}), values)
+    assert found == [("type=shop.Order", None), UNKNOWN, UNKNOWN]
+
+
 HEADS = st.tuples(st.just(b"\0\0\0\0"), st.integers(0, 10).map(lambda one: bytes([one]))).map(b"".join)
 VALUES = st.lists(st.one_of(st.none(), st.binary(max_size=8), st.tuples(HEADS, st.binary(max_size=6)).map(b"".join)))
 
@@ -165,13 +202,13 @@ def test_verification_finds_the_same_names_in_any_bytes(
 
 
 def test_while_the_registry_is_away_nothing_is_judged() -> None:
-    class Away:
+    class Away(KnownWriters):
         def schemas(self, ids: object) -> Any:
             raise RegistryError("unreachable", "away")
 
     for layout in (
-        layout_for(spec_of("avro"), lambda _: Away()),
-        Writing.of(spec_of("avro"), "", lambda _: Away()).layout,
+        layout_for(spec_of("avro"), lambda _: Away({})),
+        Writing.of(spec_of("avro"), "", lambda _: Away({})).layout,
     ):
         batch = pa.RecordBatch.from_pylist([{"offset": 0, "value": avro(1)}], schema=RECORDS_WITH_HEADERS)
         with pytest.raises(RegistryError):

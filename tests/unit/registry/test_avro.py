@@ -5,8 +5,8 @@ import json
 import pytest
 
 from logpersister.manifest.avro_columns import AvroTextError
+from logpersister.registry.answers import Schema
 from logpersister.registry.avro import self_contained
-from logpersister.registry.client import Schema
 
 
 def schema(document: object, *references: object) -> Schema:

@@ -4,7 +4,7 @@ import pytest
 
 from logpersister.manifest.protobuf.columns import columns_of
 from logpersister.manifest.protobuf.errors import ProtobufError
-from logpersister.registry.client import Schema
+from logpersister.registry.answers import Schema
 from logpersister.registry.protobuf import self_contained
 
 TIMESTAMP = 'syntax = "proto3"; package google.protobuf; message Timestamp { int64 seconds = 1; int32 nanos = 2; }'

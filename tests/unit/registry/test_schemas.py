@@ -73,12 +73,14 @@ def client() -> FakeClient:
 def schemas(
     client: FakeClient,
     output: dict[str, Any] | None = None,
+    parser: str = "avro",
     keep: Sequence[dict[str, Any]] = (),
     rename: Any = (),
     **registry: Any,
 ) -> RegistrySchemas:
+    framing = {"framing": "glue"} if registry.get("url", URL) != URL else {}
     changes = {
-        "spec.parser": {"type": "avro"},
+        "spec.parser": {"type": parser, **framing},
         "spec.schema": {"registry": {"url": URL, **registry}, "rename": list(rename)},
         "spec.output": {"format": "parquet", **(output or {})},
         "spec.keep": list(keep),
@@ -199,6 +201,50 @@ def test_an_older_version_must_read_the_newer_ones_that_were_used(client: FakeCl
     assert found.unreadable("clicks", found.current("clicks"), OutputSchema(2, V2)) is None
     told = found.unreadable("clicks", found.current("clicks"), OutputSchema(3, record(at="long")))
     assert told == "of version 3, id: it is required, has no default, and is not in the writer's schema"
+
+
+def test_columns_and_versions_of_json_schema(client: FakeClient) -> None:
+    def of_objects(*required: str, **types: str) -> Schema:
+        properties = {name: {"type": type_} for name, type_ in types.items()}
+        return Schema(json.dumps({"properties": properties, "required": required}), "JSON")
+
+    client.subjects = {
+        "clicks-value": {
+            1: of_objects("id", id="integer", at="string"),
+            2: of_objects("id", "at", id="number", at="string"),
+            3: of_objects("id", "at", id="string", at="string"),
+            4: Schema("{}", "JSON"),
+            5: of_objects("at", id="number", at="string"),
+        }
+    }
+    found = schemas(client, parser="json")
+    first, last = (OutputSchema(number, client.subjects["clicks-value"][number].text) for number in (1, 5))
+    assert found.current("clicks") == last
+    columns = found.resource_of("clicks").spec.row_schema
+    assert columns is not None
+    assert [(one.name, str(one.type), one.required) for one in columns.columns] == [
+        ("id", "float64", False), ("at", "string", True)
+    ]  # fmt: skip
+    told = "of version 1, at: it is required, and the writer's schema does not require it"
+    assert found.unreadable("clicks", last, first) == told
+    second = OutputSchema(2, client.subjects["clicks-value"][2].text)
+    told = "of version 3, id: the writer's schema has string, which cannot become float64"
+    assert found.unreadable("clicks", last, second) == told
+    del client.subjects["clicks-value"][3]
+    assert schemas(client, parser="json").unreadable("clicks", last, second) == "of version 4, it names no properties"
+    del client.subjects["clicks-value"][4]
+    assert schemas(client, parser="json").unreadable("clicks", last, second) is None
+    client.subjects["clicks-value"] = {7: Schema('{"type": "string"}', "JSON")}
+    with pytest.raises(RegistryError, match="cannot be the columns: its values are no objects; register a version"):
+        found.current("clicks")
+    client.subjects["clicks-value"] = versions(V1)
+    with pytest.raises(RegistryError, match="it is registered as AVRO, not as JSON Schema"):
+        found.current("clicks")
+
+
+def test_in_glue_a_schema_is_named_like_its_topic(client: FakeClient) -> None:
+    client.subjects = {"clicks": versions(V1)}
+    assert schemas(client, url="glue://eu-central-1").current("clicks") == OutputSchema(1, V1)
 
 
 def test_a_login_is_read_anew_when_it_is_refused(client: FakeClient) -> None:

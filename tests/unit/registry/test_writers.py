@@ -6,14 +6,16 @@ import pytest
 
 from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
+from logpersister.records.avro_rows import fingerprint
 from logpersister.records.writers import WriterSchema
-from logpersister.registry import RegistryError, RegistryWriters, Schema, open_writers
+from logpersister.registry import RegistryError, RegistryWriters, Schema, SubjectVersion, open_writers
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryErrorKind, failure
-from logpersister.registry.writers import ASKED_AGAIN_SECONDS, FEW, MOST_QUESTIONS, SPARED_SECONDS
+from logpersister.registry.writers import ASKED_AGAIN_SECONDS, FEW, GLUE_PACE, SPARED_SECONDS, Pace, pace_of
 from tests.unit.manifest.documents import accepted
 
 URL = "http://registry:8081"
+KNOWN = WriterSchema('"string"', kind="avro")
 
 
 class FakeClient(RegistryClient):
@@ -51,7 +53,8 @@ class Time:
 
 @pytest.fixture
 def client() -> FakeClient:
-    return FakeClient({1: Schema('"string"', "AVRO"), 2: Schema("syntax = 3", "PROTOBUF")})
+    kinds = {2: Schema("syntax = 3", "PROTOBUF"), 3: Schema("{", "JSON"), 4: Schema("<a/>", "XML")}
+    return FakeClient({1: Schema('"string"', "AVRO"), **kinds})
 
 
 @pytest.fixture
@@ -66,11 +69,13 @@ def writers(client: FakeClient, time: Time) -> RegistryWriters:
 
 def test_what_an_id_means_is_asked_for_once(writers: RegistryWriters, client: FakeClient, time: Time) -> None:
     known = {
-        1: WriterSchema('"string"'),
-        2: WriterSchema(None, "schema 2 is not Avro: it is registered as PROTOBUF, not as Avro"),
+        1: KNOWN,
+        2: WriterSchema("syntax = 3", kind="protobuf"),
+        3: WriterSchema(None, "schema 3 is not JSON Schema: it is no JSON", kind="json"),
+        4: WriterSchema(None, "schema 4 is registered as XML, which nothing here reads"),
     }
-    assert writers.schemas([1, 2]) == writers.schemas([2, 1]) == known
-    assert (client.asked, time.pauses) == ([1, 2], [])
+    assert writers.schemas([1, 2, 3, 4]) == writers.schemas([4, 3, 2, 1]) == known
+    assert (client.asked, time.pauses) == ([1, 2, 3, 4], [])
 
 
 def unknown(*ids: int) -> dict[int, WriterSchema]:
@@ -78,7 +83,7 @@ def unknown(*ids: int) -> dict[int, WriterSchema]:
 
 
 def test_an_unknown_id_is_asked_for_twice(writers: RegistryWriters, client: FakeClient, time: Time) -> None:
-    assert writers.schemas([1, 8, 9]) == {1: WriterSchema('"string"')} | unknown(8, 9)
+    assert writers.schemas([1, 8, 9]) == {1: KNOWN} | unknown(8, 9)
     assert (client.asked, time.pauses) == ([1, 8, 9, 8, 9], [ASKED_AGAIN_SECONDS])
 
 
@@ -99,7 +104,7 @@ def test_the_next_task_asks_again_and_does_not_wait(writers: RegistryWriters, cl
     writers.begin()
     client.known[9] = client.known[1]
     asked = len(client.asked)
-    assert writers.schemas([8, 9]) == {9: WriterSchema('"string"')} | unknown(8)
+    assert writers.schemas([8, 9]) == {9: KNOWN} | unknown(8)
     assert client.asked[asked:] == [8, 9]
     assert time.pauses == [ASKED_AGAIN_SECONDS]
 
@@ -116,7 +121,7 @@ def test_what_is_remembered_and_asked_is_bounded(
     for begin in range(1000, 1000 + 100 * FEW, FEW):
         writers.schemas(range(begin, begin + FEW))
     assert len(client.asked) == 101 * FEW
-    assert sum(time.pauses) == pytest.approx(101 * FEW / MOST_QUESTIONS - 1, abs=0.01)
+    assert sum(time.pauses) == pytest.approx(101 * FEW / Pace().questions - 1, abs=0.01)
     assert writers.schemas(first) == unknown(*first)
     assert len(client.asked) == 102 * FEW, "too long ago to be remembered"
 
@@ -125,7 +130,7 @@ def test_many_are_asked_at_once(client: FakeClient) -> None:
     writers = RegistryWriters(lambda: client)
     writers.schemas([1])
     client.known |= dict.fromkeys(range(100, 200), client.known[1])
-    assert writers.schemas(range(100, 200)) == dict.fromkeys(range(100, 200), WriterSchema('"string"'))
+    assert writers.schemas(range(100, 200)) == dict.fromkeys(range(100, 200), KNOWN)
     assert sorted(client.asked) == [1, *range(100, 200)]
 
 
@@ -134,7 +139,7 @@ def test_an_id_that_comes_a_little_late_is_known(client: FakeClient, time: Time)
         client.known[7] = Schema('"int"', "AVRO")
 
     assert RegistryWriters(lambda: client, clock=lambda: time.now, sleep=sleep).schemas([7]) == {
-        7: WriterSchema('"int"')
+        7: WriterSchema('"int"', kind="avro")
     }
 
 
@@ -148,11 +153,11 @@ def test_a_registry_that_fails_says_nothing_of_an_id(
         with pytest.raises(RegistryError, match="it fails"):
             writers.schemas([1, 5])
     assert client.asked == [1, 5]
-    assert writers.schemas([1]) == {1: WriterSchema('"string"')}
+    assert writers.schemas([1]) == {1: KNOWN}
     client.error = None
     client.known[5] = client.known[1]
     time.now += SPARED_SECONDS
-    assert writers.schemas([5]) == {5: WriterSchema('"string"')}
+    assert writers.schemas([5]) == {5: KNOWN}
 
 
 def test_a_login_that_is_refused_is_read_anew(client: FakeClient, time: Time) -> None:
@@ -164,7 +169,7 @@ def test_a_login_that_is_refused_is_read_anew(client: FakeClient, time: Time) ->
     with pytest.raises(RegistryError):
         writers.schemas([1])
     time.now += SPARED_SECONDS
-    assert writers.schemas([1]) == {1: WriterSchema('"string"')}
+    assert writers.schemas([1]) == {1: KNOWN}
     assert (client.closed, renewed.closed) == (True, False)
 
 
@@ -182,3 +187,70 @@ def test_the_secret_of_a_registry_must_be_there() -> None:
     assert writers is not None
     assert writers.url == URL
     writers.close()
+
+
+# schemas by their fingerprints
+
+INT, LONG = '"int"', '{"type": "record", "name": "a.R", "fields": [{"name": "n", "type": "long", "doc": "x"}]}'
+OF_INT, OF_LONG = 0x7275D51A3F395C8F, fingerprint(LONG)
+
+
+class FakeSubject(FakeClient):
+    """A registry of one subject."""
+
+    def __init__(self, *schemas: Schema) -> None:
+        super().__init__({})
+        self.of_versions = list(schemas)
+        self.asked_versions: list[int | None] = []
+
+    def versions(self, subject: str) -> tuple[int, ...]:
+        self.asked_versions.append(None)
+        if self.error is not None or subject != "orders-value":
+            raise failure(URL, self.error or "unknown", "it fails", "asking")
+        return tuple(range(1, len(self.of_versions) + 1))
+
+    def version(self, subject: str, version: int) -> SubjectVersion:
+        self.asked_versions.append(version)
+        return SubjectVersion(subject, version, version, self.of_versions[version - 1])
+
+
+def test_fingerprints_are_of_the_versions_of_a_subject(time: Time) -> None:
+    no_avro = [Schema("syntax", "PROTOBUF"), Schema("{", "AVRO"), Schema('{"type": "fixed"}', "AVRO")]
+    client = FakeSubject(Schema(INT, "AVRO"), *no_avro)
+    writers = RegistryWriters(lambda: client, clock=lambda: time.now, sleep=time.sleep).of_subject("orders-value")
+    assert writers.schemas([OF_INT]) == {OF_INT: WriterSchema(INT, kind="avro")}
+    assert client.asked_versions == [None, 4, 3, 2, 1]
+    assert writers.schemas([OF_INT]) == {OF_INT: WriterSchema(INT, kind="avro")}
+    assert len(client.asked_versions) == 5, "what is known is not asked for"
+
+
+def test_a_new_version_is_found_when_its_fingerprint_comes(time: Time) -> None:
+    client = FakeSubject(Schema(INT, "AVRO"))
+    registry = RegistryWriters(lambda: client, clock=lambda: time.now, sleep=time.sleep)
+    writers = registry.of_subject("orders-value")
+    told = f"no version of subject 'orders-value' has the fingerprint {OF_LONG:016x}"
+    assert writers.schemas([OF_LONG]) == {OF_LONG: WriterSchema(None, told, is_unknown=True)}
+    assert time.pauses == [ASKED_AGAIN_SECONDS], "it may be new"
+    assert client.asked_versions == [None, 1, None]
+    client.of_versions.append(Schema(LONG, "AVRO"))
+    assert writers.schemas([OF_LONG])[OF_LONG].is_unknown, "it was not there when this was in Kafka"
+    time.now += 1
+    registry.begin()
+    assert registry.of_subject("orders-value").schemas([OF_LONG]) == {OF_LONG: WriterSchema(LONG, kind="avro")}
+    assert client.asked_versions == [None, 1, None, None, 2]
+
+
+def test_a_subject_that_is_not_there_judges_nothing(time: Time) -> None:
+    client = FakeSubject(Schema(INT, "AVRO"))
+    writers = RegistryWriters(lambda: client, clock=lambda: time.now, sleep=time.sleep).of_subject("order-value")
+    with pytest.raises(RegistryError, match="it fails"):
+        writers.schemas([OF_INT])
+
+
+def test_glue_is_asked_less() -> None:
+    url = {"url": "glue://eu-central-1/orders"}
+    schema = accepted({"spec.parser": {"type": "json"}, "spec.schema": {"registry": url}}).spec.row_schema
+    assert schema is not None
+    assert schema.registry is not None
+    assert pace_of(schema.registry) == GLUE_PACE
+    assert GLUE_PACE.questions < Pace().questions

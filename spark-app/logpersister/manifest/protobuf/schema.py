@@ -77,6 +77,8 @@ class Schema:
     """By message: names, which `Field.oneof` counts."""
     roots: "tuple[Root, ...]" = ()
     """The messages of the last file, in its order."""
+    sorted: tuple[str, ...] = ()
+    """The same and all that are in them, also entries of maps, in the order of their full names: as Glue counts."""
 
     def message(self, name: str | None) -> str:
         """Return the full name of a message; None is the first one of the file. Raises ProtobufError."""
@@ -121,7 +123,8 @@ class Schema:
         messages = {name: [self._field(one) for one in fields] for name, fields in self.messages.items()}
         enums = {name: {"closed": one.closed, "values": one.values} for name, one in self.enums.items()}
         roots = [one.tree() for one in self.roots]
-        return json.dumps({"roots": roots, "messages": messages, "enums": enums}, separators=(",", ":"))
+        found = {"roots": roots, "sorted": self.sorted, "messages": messages, "enums": enums}
+        return json.dumps(found, separators=(",", ":"))
 
     def _field(self, one: Field) -> Mapping[str, Any]:
         found: dict[str, Any] = {"number": one.number, "name": one.name, "kind": one.kind, "of": one.of}
@@ -180,7 +183,9 @@ class _Resolver:
             features = _of_file(file)
             self._enums(file.package, file.enum_type, features)
             self._messages(file.package, file.message_type, features)
-        self._schema.roots = tuple(self._roots(self._files[-1].package, self._files[-1].message_type))
+        last = self._files[-1]
+        self._schema.roots = tuple(self._roots(last.package, last.message_type))
+        self._schema.sorted = tuple(sorted(_names(last.package, last.message_type)))
         return self._schema
 
     def _note(self, scope: str, messages: Sequence[MessageOf], enums: Sequence[EnumOf], depth: int = 0) -> None:
@@ -291,6 +296,14 @@ class _Resolver:
 
 def _inside(scope: str, name: str) -> str:
     return f"{scope}.{name}" if scope else name
+
+
+def _names(scope: str, messages: Sequence[MessageOf]) -> Iterator[str]:
+    """Yield the full names of messages and of all in them."""
+    for one in messages:
+        full = _inside(scope, one.name)
+        yield full
+        yield from _names(full, one.nested_type)
 
 
 def _of_file(file: FileOf) -> Features:

@@ -6,7 +6,9 @@ batches of the formats before Kafka 0.11 (magic 0 and 1), which kafka-python dec
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 
 import logpersister_native as native
@@ -84,18 +86,17 @@ def decode(
 
     ``aborted`` are the response's aborted transactions, in any order; used only when ``read_committed``. Control
     batches are dropped always. Without ``keys`` the key column is all null, at no cost.
-    With a memoryview, the data is copied once; bytes are decoded where they are. The GIL is released meanwhile.
+    The data is decoded where it is, and must not change meanwhile; the GIL is released.
 
     When the first record batch is cut off, ``next_offset == start`` and the batch is empty: fetch with a larger
     limit (see `Decoded.cut_off_bytes`).
 
     Raises `CorruptBatchError`; nothing of the response is returned then.
     """
-    data = data if isinstance(data, bytes) else bytes(data)
     transactions = [(one.producer_id, one.first_offset) for one in aborted] if read_committed else []
     try:
         run = native.decode(
-            data,
+            _one_value(data),
             start,
             end,
             aborted=transactions,
@@ -112,8 +113,15 @@ def decode(
     return Decoded(batch, run.next_offset, run.record_batches, run.bytes_used, run.cut_off_bytes)
 
 
+def _one_value(data: bytes | memoryview) -> pa.BinaryArray:
+    """Return an array of the data, without copying."""
+    ends = np.array([0, len(data)], np.int32)
+    buffers = [None, pa.py_buffer(cast("Any", ends)), pa.py_buffer(data)]
+    return cast("pa.BinaryArray", pa.Array.from_buffers(pa.binary(), 1, buffers))
+
+
 def _with_legacy(
-    run: native.Run, data: bytes, start: int, end: int, *, keys: bool, max_batch_bytes: int
+    run: native.Run, data: bytes | memoryview, start: int, end: int, *, keys: bool, max_batch_bytes: int
 ) -> pa.RecordBatch:
     """Put the records of legacy batches between the rows where their bytes stood."""
 

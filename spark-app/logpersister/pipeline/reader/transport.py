@@ -1,6 +1,7 @@
-"""Connections to brokers: kafka-python's, with four differences.
+"""Connections to brokers: kafka-python's, with five differences.
 
 - Bytes are received straight into the buffer of the response that they belong to: the library copies them eight times.
+- Large responses are received in large pieces: the system wakes the thread when much of one is there.
 - Every step of connecting has a deadline; the library's TLS handshake has none, and would wait for ever for a
   server that takes the connection and then says nothing.
 - What does not come about is closed at once, not when the garbage collector finds it.
@@ -13,7 +14,7 @@ Touches the inside of kafka-python, as `connection` does: hence its exact pin.
 import socket
 import ssl
 import time
-from typing import Any
+from typing import Any, Final
 
 from kafka import errors as kafka_errors
 from kafka.net.inet import KafkaNetSocket
@@ -25,6 +26,8 @@ UNAUTHORIZED = (
     kafka_errors.UnsupportedSaslMechanismError,
     kafka_errors.AuthorizationError,
 )
+MOST_AWAITED: Final = 1 << 20
+"""Bytes of a response for which a connection is woken: each time costs as much as a tenth of them."""
 _WOULD_BLOCK = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
@@ -120,7 +123,7 @@ class _Receiving:
             try:
                 while self._receiving():
                     self.last_read = time.monotonic()
-                    if _receive_some(self._sock, self._protocol):
+                    if self._receive_some():
                         # Let the response be acted upon before more is read: a broker that refuses a login says
                         # so and hangs up, and the end of the connection must not hide the reason.
                         await self._net.sleep(0)
@@ -131,11 +134,35 @@ class _Receiving:
             except Exception as error:
                 self.abort(error=kafka_errors.KafkaConnectionError(str(error)))
 
+    def _receive_some(self) -> bool:
+        """Receive once; return whether that completed a response."""
+        parser = self._protocol.parser
+        if not parser._receiving:
+            length = _some(self._sock.recv(4 - parser._header.tell()))
+            self._protocol.data_received(length)  # and nothing behind it
+            return False
+        frame = parser._rbuffer
+        at, last = frame.tell(), len(frame) - 1
+        if at >= last:
+            self._await(1)  # before the last byte: it may come alone
+            self._protocol.data_received(_some(self._sock.recv(1)))
+            return True
+        self._await(last - at)
+        with memoryview(frame) as whole, whole[at:last] as rest:
+            received = self._sock.recv_into(rest)
+        if not received:
+            raise ConnectionError("the broker closed the connection")
+        frame.seek(at + received)
+        return False
+
     def _receiving(self) -> bool:
         return self._read and not self._closed
 
     def abort(self, error: Exception | None = None) -> None:
         raise NotImplementedError  # the library's transport has it
+
+    def _await(self, wanted: int) -> None:
+        """Be woken only once so many bytes are there, as far as that can be arranged."""
 
     async def handshake_until(self, timeout_at: float | None) -> None:
         """Do what is to be done before requests can be sent."""
@@ -143,6 +170,14 @@ class _Receiving:
 
 class _Transport(_Receiving, KafkaTCPTransport):  # type: ignore[misc]
     abort = KafkaTCPTransport.abort
+    _awaited = 1
+
+    def _await(self, wanted: int) -> None:
+        # Not with TLS, where some of the bytes may have been taken from the socket already.
+        wanted = min(wanted, MOST_AWAITED)
+        if wanted != self._awaited and hasattr(socket, "SO_RCVLOWAT"):
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, wanted)
+            self._awaited = wanted
 
 
 class _TlsTransport(_Receiving, KafkaSSLTransport):  # type: ignore[misc]
@@ -158,25 +193,6 @@ class _TlsTransport(_Receiving, KafkaSSLTransport):  # type: ignore[misc]
                 await self._net.wait_write(self._sock, timeout_at)
             else:
                 return
-
-
-def _receive_some(sock: Any, protocol: Any) -> bool:
-    """Receive once; return whether that completed a response."""
-    parser = protocol.parser
-    if not parser._receiving:
-        protocol.data_received(_some(sock.recv(4 - parser._header.tell())))  # the length, and nothing behind it
-        return False
-    frame = parser._rbuffer
-    at, last = frame.tell(), len(frame) - 1
-    if at >= last:
-        protocol.data_received(_some(sock.recv(1)))
-        return True
-    with memoryview(frame) as whole, whole[at:last] as rest:
-        received = sock.recv_into(rest)
-    if not received:
-        raise ConnectionError("the broker closed the connection")
-    frame.seek(at + received)
-    return False
 
 
 def _some(data: bytes) -> bytes:

@@ -8,7 +8,7 @@ import boto3.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from logpersister.manifest.secrets import StorageCredentials
+from logpersister.manifest.secrets import AwsKeys
 from logpersister.tables.errors import TableError, TableReason, short
 from logpersister.tables.hive.columns import HiveColumns
 from logpersister.tables.hive.folders import Partition
@@ -57,16 +57,11 @@ class GlueMetastore:
         self,
         region: str | None,
         endpoint: str | None,
-        credentials: StorageCredentials | None,
+        credentials: AwsKeys | None,
         catalog_id: str | None = None,
     ) -> None:
         """Take what is not by default; `catalog_id`: the account whose catalog it is."""
-        keys: dict[str, Any] = {}
-        if credentials is not None:
-            token = credentials.session_token
-            keys["aws_access_key_id"] = credentials.access_key_id.reveal()
-            keys["aws_secret_access_key"] = credentials.secret_access_key.reveal()
-            keys["aws_session_token"] = None if token is None else token.reveal()
+        keys: dict[str, Any] = {} if credentials is None else credentials.revealed()
         config = Config(
             connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, retries={"mode": "standard", "max_attempts": 4}
         )

@@ -5,6 +5,8 @@ from typing import Literal, TypeAlias, final
 
 import pyarrow as pa
 
+Framing: TypeAlias = Literal["plain", "singleObject", "confluent", "apicurio", "glue"]
+
 class CorruptBatchError(Exception):
     args: tuple[int, str]
 
@@ -18,7 +20,12 @@ _Faults: TypeAlias = Mapping[str, str] | None
 @final
 class RowParser:
     def __new__(
-        cls, schema: pa.Schema, *, unknown_fields: Literal["drop", "keep", "refuse"], faults: _Faults = None
+        cls,
+        schema: pa.Schema,
+        *,
+        unknown_fields: Literal["drop", "keep", "refuse"],
+        faults: _Faults = None,
+        framing: Framing = "plain",
     ) -> RowParser: ...
     def parse(self, values: pa.BinaryArray) -> _Rows: ...
 
@@ -57,18 +64,14 @@ class RegexParser:
 
 @final
 class AvroParser:
-    def __new__(
-        cls, schema: pa.Schema, *, framing: Literal["plain", "single-object", "confluent", "apicurio", "glue"]
-    ) -> AvroParser: ...
+    def __new__(cls, schema: pa.Schema, *, framing: Framing) -> AvroParser: ...
     def add_writer(self, writer_id: int, schema: str) -> None: ...
     def refuse_writer(self, writer_id: int) -> None: ...
     def parse(self, values: pa.BinaryArray) -> tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray, list[int]]: ...
 
 @final
 class ProtobufParser:
-    def __new__(
-        cls, schema: pa.Schema, *, framing: Literal["plain", "confluent", "apicurio"], message: str | None = None
-    ) -> ProtobufParser: ...
+    def __new__(cls, schema: pa.Schema, *, framing: Framing, message: str | None = None) -> ProtobufParser: ...
     def add_writer(self, writer_id: int, schema: str) -> None: ...
     def refuse_writer(self, writer_id: int) -> None: ...
     def problem(self, value: bytes) -> str | None: ...
@@ -76,12 +79,27 @@ class ProtobufParser:
 
 @final
 class MessageParts:
-    def __new__(
-        cls, *, framing: Literal["plain", "confluent", "apicurio"], plan: str | None = None
-    ) -> MessageParts: ...
+    def __new__(cls, *, framing: Framing, plan: str | None = None) -> MessageParts: ...
     def add_writer(self, writer_id: int, schema: str, plans: str) -> None: ...
     def types(self, values: pa.BinaryArray) -> tuple[list[bytes], pa.Int32Array, list[int]]: ...
     def bodies(self, values: pa.BinaryArray) -> pa.BinaryArray: ...
+
+@final
+class ParquetWriter:
+    def __new__(
+        cls,
+        schema: pa.Schema,
+        *,
+        compression: str,
+        zstd_level: int,
+        row_group_bytes: int,
+        page_bytes: int,
+        page_index: bool,
+        without_dictionary: Sequence[str],
+        bloom_filters: Mapping[str, int],
+    ) -> ParquetWriter: ...
+    def write(self, rows: pa.RecordBatch, sizes: pa.Int64Array) -> bytes: ...
+    def finish(self) -> bytes: ...
 
 @final
 class Run:
@@ -99,7 +117,7 @@ class Run:
     def legacy(self) -> list[tuple[int, int, int]]: ...
 
 def decode(
-    data: bytes,
+    data: pa.BinaryArray,
     start: int,
     end: int,
     *,
@@ -112,12 +130,12 @@ def decode(
 def avro_datums(rows: pa.RecordBatch) -> tuple[bytes, pa.Int64Array]: ...
 def avro_fingerprint(schema: str) -> int: ...
 def json_lines(rows: pa.RecordBatch) -> bytes: ...
-def json_texts(values: pa.BinaryArray, path: Sequence[str]) -> pa.BinaryArray: ...
+def json_texts(values: pa.BinaryArray, path: Sequence[str], *, framing: Framing = "plain") -> pa.BinaryArray: ...
 def parts(values: pa.BinaryArray, begins: pa.Int64Array, ends: pa.Int64Array) -> pa.BinaryArray: ...
 def schema_keys(
     values: pa.BinaryArray,
     *,
-    framing: Literal["plain", "single-object", "confluent", "apicurio", "glue"],
+    framing: Framing,
     inside: Literal["nothing", "messages", "branches"],
 ) -> tuple[list[tuple[int, list[int], str]], pa.Int32Array]: ...
 def keyed_hashes(texts: pa.StringArray, key: bytes) -> pa.StringArray: ...

@@ -20,6 +20,7 @@ use crate::columns::fitted;
 pub struct Column {
     pub data: Data,
     pub nullable: bool,
+    length: usize,
     nulls: NullBufferBuilder,
 }
 
@@ -56,18 +57,19 @@ pub trait Filled {
 
 impl Column {
     pub fn new(data: Data, nullable: bool) -> Self {
-        Self { data, nullable, nulls: NullBufferBuilder::new(0) }
+        Self { data, nullable, length: 0, nulls: NullBufferBuilder::new(0) }
     }
 
     /// Whole values, nulls among them.
     #[inline(always)]
     pub fn len(&self) -> usize {
-        self.nulls.len()
+        self.length
     }
 
     /// The data has one more value than before.
     #[inline(always)]
     pub fn pushed(&mut self) {
+        self.length += 1;
         self.nulls.append_non_null();
     }
 
@@ -75,6 +77,7 @@ impl Column {
     pub fn push_null(&mut self) -> bool {
         if self.nullable {
             self.data.filled().push_default();
+            self.length += 1;
             self.nulls.append_null();
         }
         self.nullable
@@ -90,10 +93,11 @@ impl Column {
     /// Appends zero, the empty text or the like.
     pub fn push_zero(&mut self) {
         self.data.filled().push_default();
-        self.nulls.append_non_null();
+        self.pushed();
     }
 
     pub fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
         self.nulls.truncate(length);
         self.data.filled().truncate(length);
     }

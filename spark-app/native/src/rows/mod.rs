@@ -11,7 +11,9 @@ mod column;
 mod csv;
 mod faults;
 mod fill;
+mod framing;
 mod growth;
+mod inflate;
 mod kind;
 mod lenient;
 mod messagepack;
@@ -36,11 +38,13 @@ use arrow_schema::{ArrowError, SchemaRef};
 pub use self::regex::RegexParser;
 use crate::json::{check_grammar, check_nesting};
 pub use adjusted::Adjusted;
-pub use avro::{AvroParser, Framing, avro_fingerprint};
+pub use avro::{AvroParser, avro_fingerprint};
 pub use csv::{CsvParser, CsvSyntax};
 pub use faults::{Duplicates, Faults, WrongType};
 use faults::{Leniency, Strict};
 use fill::{ReadRow, Steps};
+use framing::Behind;
+pub use framing::{Framing, Opener};
 use growth::Growth;
 pub use kind::{NOTATION, per_second};
 use lenient::{Attempt, Attempts, Lenient};
@@ -83,6 +87,7 @@ pub struct RowParser {
     options: Options,
     /// Of each field what it has where a text does not have it, in JSON; empty if no field has anything.
     defaults: lenient::Defaults,
+    framing: Framing,
 }
 
 /// The rows of a column of values, and what is wrong with the values that are none.
@@ -104,17 +109,23 @@ impl RowParser {
     pub fn new(schema: SchemaRef, options: impl Into<Options>) -> Result<Self, String> {
         let options = options.into();
         let defaults = lenient::defaults(&schema, options)?;
-        Ok(Self { schema, options, defaults })
+        Ok(Self { schema, options, defaults, framing: Framing::Plain })
+    }
+
+    /// The same for values behind headers: what these say of schemas does not matter.
+    pub fn framed(self, framing: Framing) -> Self {
+        Self { framing, ..self }
     }
 
     /// Reads all values. Total: any bytes give an answer, on a stack of bounded size.
     pub fn parse(&self, values: &BinaryArray) -> Result<Rows, ArrowError> {
         let (refuse_unknown, space) = (self.options.unknown_fields == UnknownFields::Refuse, Vec::new());
         if lenient::is_strict(self.options, &self.defaults) {
-            return fill::rows(&self.schema, values, &mut JsonReader { refuse_unknown, space });
+            let parser = JsonReader { refuse_unknown, space };
+            return fill::rows(&self.schema, values, &mut Behind::new(self.framing, parser));
         }
-        let parser = LenientJsonReader { refuse_unknown, space };
-        fill::rows(&self.schema, values, &mut Attempts::new(parser, self.options, &self.defaults))
+        let parser = Attempts::new(LenientJsonReader { refuse_unknown, space }, self.options, &self.defaults);
+        fill::rows(&self.schema, values, &mut Behind::new(self.framing, parser))
     }
 }
 

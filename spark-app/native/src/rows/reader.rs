@@ -2,12 +2,10 @@
 
 use super::number::Number;
 use super::reason::Refusal;
+use crate::scan::{begins, plain};
 
 /// How many arrays and objects may stand in each other, the row itself included.
 pub const MOST_NESTED: usize = 64;
-
-const ONES: u64 = u64::from_le_bytes([0x01; 8]);
-const HIGH_BITS: u64 = ONES << 7;
 
 /// A position in a text, and how deep it is.
 pub struct Reader<'a> {
@@ -107,7 +105,7 @@ impl<'a> Reader<'a> {
     /// Goes behind these bytes if they come next.
     #[inline(always)]
     pub fn take(&mut self, bytes: &[u8]) -> bool {
-        let found = self.text[self.at..].starts_with(bytes);
+        let found = begins(&self.text[self.at..], bytes);
         if found {
             self.at += bytes.len();
         }
@@ -214,27 +212,10 @@ impl<'a> Reader<'a> {
     /// Goes to the next quote, backslash or control character, and returns what stands before it.
     #[inline]
     fn plain(&mut self) -> &'a [u8] {
-        let bytes = &self.text[self.at..];
-        let mut length = 0;
-        // Eight bytes at a time: a high bit is set for the first byte that is special, and perhaps for some behind it.
-        while let Some(chunk) = bytes[length..].first_chunk() {
-            let word = u64::from_le_bytes(*chunk);
-            let quotes = word ^ (ONES * u64::from(b'"'));
-            let backslashes = word ^ (ONES * u64::from(b'\\'));
-            let special = (quotes.wrapping_sub(ONES) & !quotes)
-                | (backslashes.wrapping_sub(ONES) & !backslashes)
-                | (word.wrapping_sub(ONES * 0x20) & !word);
-            let special = special & HIGH_BITS;
-            if special != 0 {
-                length += special.trailing_zeros() as usize / 8;
-                self.at += length;
-                return &bytes[..length];
-            }
-            length += 8;
-        }
-        length += bytes[length..].iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | ..b' ')).count();
-        self.at += length;
-        &bytes[..length]
+        let rest = &self.text[self.at..];
+        let found = &rest[..plain(rest)];
+        self.at += found.len();
+        found
     }
 
     /// What stands behind plain text: the end of the string (None), or an escaped character.

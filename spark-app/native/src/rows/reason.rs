@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Fields};
 
 /// What each code of [`Refusal`] is called; 0 stands for a row that was accepted.
-pub const REASONS: [&str; 23] = [
+pub const REASONS: [&str; 24] = [
     "accepted",
     "null",
     "not_utf8",
@@ -27,6 +27,7 @@ pub const REASONS: [&str; 23] = [
     "too_many_columns",
     "no_match",
     "not_thrift",
+    "bad_compression",
 ];
 
 /// Why a value is no row; the numbers are positions in [`REASONS`].
@@ -68,6 +69,8 @@ pub enum Refusal {
     NoMatch = 21,
     /// Bytes that are not one Thrift struct.
     NotThrift = 22,
+    /// What the header says is compressed is no whole stream, or becomes too long.
+    BadCompression = 23,
 }
 
 impl Refusal {

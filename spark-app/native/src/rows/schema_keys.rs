@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use arrow_array::builder::Int32Builder;
 use arrow_array::{Array, BinaryArray, Int32Array};
 
-use super::avro::{Branch, Framing};
+use super::avro::Branch;
+use super::framing::{Framing, Opener};
 use super::protobuf::{Selector, split};
 
 /// What of a schema a value is of.
@@ -55,8 +56,9 @@ pub fn schema_keys(values: &BinaryArray, framing: Framing, inside: Inside) -> Sc
     let mut known: HashMap<Raw<'_>, i32> = HashMap::new();
     let mut indices = Int32Builder::with_capacity(values.len());
     let mut last = None;
+    let mut opener = Opener::new(framing);
     for value in values {
-        let Some(raw) = value.and_then(|value| Raw::read(value, framing, inside)) else {
+        let Some(raw) = value.and_then(|value| Raw::read(value, framing, inside, &mut opener)) else {
             indices.append_null();
             continue;
         };
@@ -88,15 +90,34 @@ enum Of<'a> {
     Branch(i64),
 }
 
+/// Bytes in front of which branch, or which message of Glue, a value says it is.
+const NUMBER: usize = 10;
+
 impl<'a> Raw<'a> {
     #[inline]
-    fn read(value: &'a [u8], framing: Framing, inside: Inside) -> Option<Self> {
-        if inside == Inside::Messages {
-            let found = split(framing, value).ok()?;
-            return Some(Self { id: found.id, of: Of::Message(found.selector) });
-        }
-        let (id, rest) = framing.split(value).ok()?;
-        let of = if inside == Inside::Branches { Of::Branch(Branch::read(rest)?.0) } else { Of::Whole };
+    fn read(value: &'a [u8], framing: Framing, inside: Inside, opener: &mut Opener) -> Option<Self> {
+        let header = framing.header(value).ok()?;
+        let of = match inside {
+            Inside::Nothing => Of::Whole,
+            _ if header.is_deflated => return Self::begin(value, framing, inside, opener),
+            Inside::Messages => Of::Message(split(framing, header.body).ok()?.0),
+            Inside::Branches => Of::Branch(Branch::read(header.body)?.0),
+        };
+        Some(Self { id: header.id, of })
+    }
+
+    /// The same of a value whose body is deflated, of which only the begin is inflated.
+    fn begin(value: &[u8], framing: Framing, inside: Inside, opener: &mut Opener) -> Option<Self> {
+        let (id, begin, length) = opener.peek::<NUMBER>(value).ok()?;
+        let begin = &begin[..length];
+        let of = match inside {
+            Inside::Nothing => Of::Whole,
+            Inside::Messages => match split(framing, begin).ok()?.0 {
+                Selector::Sorted(place) => Of::Message(Selector::Sorted(place)),
+                _ => return None,
+            },
+            Inside::Branches => Of::Branch(Branch::read(begin)?.0),
+        };
         Some(Self { id, of })
     }
 

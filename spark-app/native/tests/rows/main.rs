@@ -7,6 +7,7 @@ mod avro;
 mod beside;
 mod damage;
 mod faults;
+mod framings;
 mod lines;
 mod messagepack;
 mod numbers;

@@ -2,6 +2,16 @@
 
 use super::super::reason::Refusal;
 
+/// Which branch of a union a value is of, where the whole value is one.
+pub struct Branch(pub i64);
+
+impl Branch {
+    #[inline]
+    pub fn read(value: &[u8]) -> Option<Self> {
+        Input::new(value).long().ok().map(Self)
+    }
+}
+
 /// What is left of a value.
 #[derive(Clone, Copy)]
 pub struct Input<'a>(&'a [u8]);

@@ -2,7 +2,6 @@
 
 mod default;
 mod fingerprint;
-mod framing;
 mod input;
 mod plan;
 mod read;
@@ -17,10 +16,11 @@ use arrow_schema::{ArrowError, SchemaRef};
 
 use super::adjusted::Adjusted;
 use super::column::{Bytes, Filled};
+use super::framing::{Framing, Opener};
 use super::nested::StructColumn;
 use super::reason::{Refusal, Step, path};
 use super::{Rows, kind};
-pub use framing::{Branch, Framing};
+pub use input::Branch;
 use plan::Plan;
 use read::{ValueReader, check};
 use schema::Schema;
@@ -84,7 +84,8 @@ impl AvroParser {
         let writers = self.writers.read().unwrap_or_else(PoisonError::into_inner).clone();
         let fields = self.schema.fields();
         let columns = kind::columns(fields, values.len()).map_err(ArrowError::SchemaError)?;
-        let mut run = Run { framing: self.framing, writers, last: None, columns, rows: 0, bytes: 0, steps: Vec::new() };
+        let opener = Opener::new(self.framing);
+        let mut run = Run { opener, writers, last: None, columns, rows: 0, bytes: 0, steps: Vec::new() };
         let mut reasons = vec![0; values.len()];
         let mut paths = Bytes::with_capacity(values.len());
         let mut has_path = NullBufferBuilder::new(values.len());
@@ -114,7 +115,7 @@ impl AvroParser {
 
 /// A column of values being read.
 struct Run {
-    framing: Framing,
+    opener: Opener,
     writers: Arc<Writers>,
     /// The writer of the value before: mostly it is the same.
     last: Option<(u128, Arc<Writer>)>,
@@ -128,7 +129,7 @@ struct Run {
 impl Run {
     #[inline]
     fn read(&mut self, value: Option<&[u8]>, unknown: &mut BTreeSet<u128>) -> Result<(), Refusal> {
-        let (id, value) = self.framing.split(value.ok_or(Refusal::Null)?)?;
+        let (id, value) = self.opener.open(value.ok_or(Refusal::Null)?)?;
         if self.last.as_ref().is_none_or(|(last, _)| *last != id) {
             let Some(writer) = self.writers.get(&id) else {
                 unknown.insert(id);

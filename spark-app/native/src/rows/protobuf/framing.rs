@@ -1,19 +1,12 @@
 //! What stands between the header of a value and its message: which message of the schema it is.
 
-use super::super::avro::Framing;
+use super::super::framing::Framing;
 use super::super::reason::Refusal;
 use super::input::{Input, Wire};
 use super::schema::{Id, Schema};
 
 /// Messages that may be in each other: of more no index is read.
 const MOST_INDEXES: u64 = 32;
-
-/// The id of the schema, which of its messages a value is, and the bytes of the message.
-pub struct Split<'a> {
-    pub id: u128,
-    pub selector: Selector<'a>,
-    pub message: &'a [u8],
-}
 
 /// What names one of the messages of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,17 +19,19 @@ pub enum Selector<'a> {
     Indexes(&'a [u8]),
     /// Apicurio's.
     Name(&'a str),
+    /// Glue's: the place among all messages of the file, in the order of their full names.
+    Sorted(u32),
 }
 
+/// Which message of its schema a value is, and the bytes of the message; of the bytes behind the id of the schema.
 #[inline]
-pub fn split(framing: Framing, value: &[u8]) -> Result<Split<'_>, Refusal> {
-    let (id, rest) = framing.split(value)?;
-    let (selector, message) = match framing {
-        Framing::Confluent => indexes(rest).ok_or(Refusal::NoHeader)?,
-        Framing::Apicurio => name(rest).map_err(|_| Refusal::NoHeader)?,
-        _ => (Selector::Given, rest),
-    };
-    Ok(Split { id, selector, message })
+pub fn split(framing: Framing, value: &[u8]) -> Result<(Selector<'_>, &[u8]), Refusal> {
+    match framing {
+        Framing::Confluent => indexes(value).ok_or(Refusal::NoHeader),
+        Framing::Apicurio => name(value).map_err(|_| Refusal::NoHeader),
+        Framing::Glue => sorted(value).ok_or(Refusal::NoHeader),
+        Framing::Plain | Framing::SingleObject => Ok((Selector::Given, value)),
+    }
 }
 
 impl Selector<'_> {
@@ -51,6 +46,7 @@ impl Selector<'_> {
                 schema.at(&places?)
             }
             Self::Name(name) => schema.named(name),
+            Self::Sorted(place) => schema.sorted(place as usize),
         }
     }
 
@@ -59,6 +55,7 @@ impl Selector<'_> {
         match self {
             Self::Given | Self::First => vec![0],
             Self::Name(_) => Vec::new(),
+            Self::Sorted(place) => vec![place.into()],
             Self::Indexes(bytes) => {
                 let mut input = Input::new(bytes);
                 std::iter::from_fn(|| (input.left() > 0).then(|| input.varint().ok().map(zigzag))?).collect()
@@ -98,6 +95,14 @@ fn name(bytes: &[u8]) -> Result<(Selector<'_>, &[u8]), Refusal> {
         }
     }
     Ok((Selector::Name(name), input.take(input.left())?))
+}
+
+/// A number, without a sign.
+#[inline]
+fn sorted(bytes: &[u8]) -> Option<(Selector<'_>, &[u8])> {
+    let mut input = Input::new(bytes);
+    let place = u32::try_from(input.varint().ok()?).ok()?;
+    Some((Selector::Sorted(place), input.take(input.left()).ok()?))
 }
 
 fn zigzag(number: u64) -> i64 {

@@ -17,13 +17,12 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use arrow_array::BinaryArray;
 use arrow_schema::{ArrowError, Fields, SchemaRef};
 
-use super::avro::Framing;
 use super::column::Filled;
 use super::fill::{self, ReadRow, Steps};
+use super::framing::{Framing, Opener};
 use super::nested::StructColumn;
 use super::reason::Refusal;
 use super::{Rows, kind};
-use framing::Split;
 pub use framing::{Selector, split};
 pub use parts::{MessageParts, MessageTypes};
 use plan::Plan;
@@ -88,9 +87,11 @@ impl ProtobufParser {
 
     /// Why all values with the header of this one are refused; None: they are not, or their schema is not known.
     pub fn problem(&self, value: &[u8]) -> Option<String> {
-        let found = split(self.framing, value).ok()?;
-        let writer = self.writers().get(&found.id)?.clone();
-        writer.plan(found.selector, self.message.as_deref(), self.schema.fields()).err()
+        let mut opener = Opener::new(self.framing);
+        let (id, value) = opener.open(value).ok()?;
+        let (selector, _) = split(self.framing, value).ok()?;
+        let writer = self.writers().get(&id)?.clone();
+        writer.plan(selector, self.message.as_deref(), self.schema.fields()).err()
     }
 
     fn writers(&self) -> Arc<Writers> {
@@ -106,7 +107,8 @@ impl ProtobufParser {
     /// is; an error only if the rows of all values take more than 2 GiB.
     pub fn parse(&self, values: &BinaryArray) -> Result<(Rows, Vec<u128>), ArrowError> {
         let writers = self.writers();
-        let mut run = Run { parser: self, writers: &writers, last: None, unknown: BTreeSet::new(), bytes: 0 };
+        let opener = Opener::new(self.framing);
+        let mut run = Run { parser: self, opener, writers: &writers, last: None, unknown: BTreeSet::new(), bytes: 0 };
         let rows = fill::rows(&self.schema, values, &mut run)?;
         Ok((rows, run.unknown.into_iter().collect()))
     }
@@ -115,6 +117,7 @@ impl ProtobufParser {
 /// A column of values being read.
 struct Run<'a> {
     parser: &'a ProtobufParser,
+    opener: Opener,
     writers: &'a Writers,
     /// The writer of the value before: mostly it is the same.
     last: Option<(u128, &'a Writer)>,
@@ -126,7 +129,8 @@ struct Run<'a> {
 impl ReadRow for Run<'_> {
     #[inline]
     fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
-        let Split { id, selector, message } = split(self.parser.framing, value)?;
+        let (id, value) = self.opener.open(value)?;
+        let (selector, message) = split(self.parser.framing, value)?;
         if self.last.is_none_or(|(last, _)| last != id) {
             let Some(writer) = self.writers.get(&id) else {
                 self.unknown.insert(id);

@@ -9,7 +9,7 @@ use arrow_array::builder::{BinaryBuilder, Int32Builder};
 use arrow_array::{Array, BinaryArray, Int32Array};
 use serde_json::Value;
 
-use super::super::avro::Framing;
+use super::super::framing::{Framing, Opener};
 use super::super::reason::Refusal;
 use super::framing::split;
 use super::input::{Input, Wire};
@@ -132,13 +132,14 @@ impl MessageParts {
     fn each(&self, values: &BinaryArray, mut sink: impl FnMut(Option<(&[u8], &[u8])>)) -> BTreeSet<u128> {
         let writers = self.writers.read().unwrap_or_else(PoisonError::into_inner).clone();
         let mut unknown = BTreeSet::new();
+        let mut opener = Opener::new(self.framing);
         for value in values {
             let mut is_told = false;
             let mut tell = |name: &[u8], body: &[u8]| {
                 is_told = true;
                 sink(Some((name, body)));
             };
-            let _ = value.map_or(Ok(()), |value| self.find(value, &writers, &mut unknown, &mut tell));
+            let _ = value.map_or(Ok(()), |value| self.find(opener.open(value)?, &writers, &mut unknown, &mut tell));
             if !is_told {
                 sink(None);
             }
@@ -148,21 +149,21 @@ impl MessageParts {
 
     fn find(
         &self,
-        value: &[u8],
+        (id, value): (u128, &[u8]),
         writers: &Writers,
         unknown: &mut BTreeSet<u128>,
         sink: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<(), Refusal> {
-        let found = split(self.framing, value)?;
+        let (selector, message) = split(self.framing, value)?;
         if let Some(plan) = &self.plan {
-            return plan.step(0, found.message, sink);
+            return plan.step(0, message, sink);
         }
-        let Some(writer) = writers.get(&found.id) else {
-            unknown.insert(found.id);
+        let Some(writer) = writers.get(&id) else {
+            unknown.insert(id);
             return Ok(());
         };
-        let plan = found.selector.find(&writer.schema, None).and_then(|id| writer.plans[id].as_ref());
-        plan.map_or(Ok(()), |plan| plan.step(0, found.message, sink))
+        let plan = selector.find(&writer.schema, None).and_then(|id| writer.plans[id].as_ref());
+        plan.map_or(Ok(()), |plan| plan.step(0, message, sink))
     }
 }
 

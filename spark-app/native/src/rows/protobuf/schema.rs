@@ -15,6 +15,8 @@ pub struct Schema {
     pub messages: Vec<Message>,
     /// The messages of the file that values are of, in its order.
     roots: Vec<Root>,
+    /// The same and all that are in them, also entries of maps, by their full names.
+    sorted: Vec<Id>,
     by_name: HashMap<String, Id>,
 }
 
@@ -177,6 +179,11 @@ impl Schema {
         found
     }
 
+    /// The message at a place among all of the file, in the order of their full names.
+    pub fn sorted(&self, place: usize) -> Option<Id> {
+        self.sorted.get(place).copied()
+    }
+
     /// The message of this name: with its package, or one of the file without it.
     pub fn named(&self, name: &str) -> Option<Id> {
         let full = |root: &&Root| self.messages[root.id].name.rsplit('.').next() == Some(name);
@@ -199,7 +206,13 @@ fn read(value: &Value) -> Option<Schema> {
         })
         .collect::<Option<_>>()?;
     let roots = read_roots(value.get("roots")?, &by_name)?;
-    Some(Schema { messages, roots, by_name })
+    let sorted = match value.get("sorted") {
+        None => Vec::new(),
+        Some(names) => {
+            names.as_array()?.iter().map(|name| by_name.get(name.as_str()?).copied()).collect::<Option<_>>()?
+        }
+    };
+    Some(Schema { messages, roots, sorted, by_name })
 }
 
 fn read_enum(name: &str, value: &Value) -> Option<Names> {

@@ -2,6 +2,8 @@
 //!
 //! When a value is judged otherwise than before, `JSON_RULES` in `records/parsers.py` must be raised.
 
+mod fast;
+
 use arrow_array::BinaryArray;
 use serde_core::de::IgnoredAny;
 
@@ -34,12 +36,17 @@ pub fn not_json(values: &BinaryArray) -> Refused {
 
 /// Says whether a value is one JSON document; if not, what is wrong and where.
 ///
+/// Most documents are told by a quick look; about all others serde_json decides, so that it alone says what is none.
+///
 /// serde_json takes what it is to ignore by the grammar alone, with a stack of its own: numbers of any size, and any
 /// `\u` of four digits, also half of a surrogate pair, which RFC 8259 allows. It does not look whether text is UTF-8, nor
 /// how deep it goes.
 pub fn check(value: &[u8]) -> Result<(), Reason> {
     let text = std::str::from_utf8(value)
         .map_err(|error| Reason::new(format!("invalid UTF-8 after {} bytes", error.valid_up_to())))?;
+    if fast::is_surely_json(value) {
+        return Ok(());
+    }
     check_grammar(text)?;
     check_nesting(value, MOST_NESTED)
 }

@@ -1,0 +1,5 @@
+"""What can be wrong with a JSON Schema."""
+
+
+class JsonSchemaError(ValueError):
+    """A text that is no JSON Schema of objects."""

@@ -1,0 +1,50 @@
+"""What makes rows of values, or of keys that are read like them: one parser for each kind."""
+
+from logpersister.manifest.line_parsers import CsvSpec
+from logpersister.manifest.parser import ParserSpec, ThriftSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.avro_rows import AvroRows
+from logpersister.records.line_rows import CsvRows, RegexRows
+from logpersister.records.messagepack_rows import MessagePackRows
+from logpersister.records.parsers import Parser
+from logpersister.records.protobuf_rows import ProtobufRows
+from logpersister.records.rows import make_rows
+from logpersister.records.thrift_rows import ThriftRows
+from logpersister.records.writers import Writers, for_framing
+
+
+def rows_of(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
+    """Return what makes rows of a schema without keys.
+
+    Args:
+        parser: how values are read.
+        schema: what they become; the subject of its registry is that of a topic.
+        writers: by which schemas they were written; needed where their headers have ids of a registry.
+    """
+    match parser.type:
+        case "messagepack":
+            return MessagePackRows(schema, parser.unknown_fields, parser.faults)
+        case "thrift":
+            return ThriftRows(schema, (parser.thrift or ThriftSpec()).protocol)
+        case "csv":
+            return CsvRows(schema, parser.csv or CsvSpec(), parser.unknown_fields == "keep", parser.faults)
+        case "regex":
+            if parser.regex is None:
+                raise ValueError("parser regex needs a pattern")
+            return RegexRows(schema, parser.regex, parser.faults)
+        case "avro" | "protobuf":
+            return _resolved_rows(parser, schema, writers)
+        case _:
+            return make_rows(parser, schema)
+
+
+def _resolved_rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
+    """Return what makes rows of values whose writers have schemas of their own."""
+    rows = AvroRows if parser.type == "avro" else ProtobufRows
+    if parser.framing == "plain":
+        return rows(schema, parser.framing, None)
+    subject = None if schema.registry is None else schema.registry.subject
+    found = for_framing(writers, parser.framing, subject)
+    if found is None and not schema.written_by(parser.framing):
+        raise ValueError(f"parser {parser.type} needs the schemas of writers")
+    return rows(schema, parser.framing, found)

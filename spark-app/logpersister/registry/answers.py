@@ -1,0 +1,52 @@
+"""What registries answer, whoever they are."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema as it was registered. It never changes."""
+
+    text: str
+    type: str
+    """``AVRO``, ``PROTOBUF`` or ``JSON``."""
+    references: tuple["Schema", ...] = ()
+    """What it refers to by name, and what those do: each once, after all that it needs itself."""
+    name: str = ""
+    """By which others refer to it: for protobuf, the file that they import."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectVersion:
+    """One version of a subject."""
+
+    subject: str
+    version: int
+    id: int
+    schema: Schema
+
+
+class Client(Protocol):
+    """Asks one registry. Thread-safe; to be closed. Each question raises RegistryError."""
+
+    @property
+    def url(self) -> str:
+        """As the manifest has it."""
+
+    def close(self) -> None: ...
+
+    def schema(self, schema_id: int) -> Schema:
+        """Return the schema that has an id."""
+
+    def latest(self, subject: str) -> SubjectVersion:
+        """Return the latest version of a subject, as the registry knows it now."""
+
+    def version(self, subject: str, version: int) -> SubjectVersion:
+        """Return a version of a subject."""
+
+    def versions(self, subject: str) -> tuple[int, ...]:
+        """Return the numbers of the versions that a subject has, rising."""
+
+    def reach(self) -> None:
+        """Ask for what any registry knows."""

@@ -1,0 +1,215 @@
+"""What the judges of contents say of records, and that both sides of a comparison come to the same."""
+
+import json
+import random
+from collections import Counter
+from datetime import UTC, datetime
+from decimal import Decimal
+from io import BytesIO
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.chaos import events, sales, table_readers
+from tests.chaos.check import Seen
+from tests.chaos.contents import QUARANTINE, folder, minute_folder, refused_digest, row_digest
+
+NOW = 1_795_262_400_000
+
+
+class Registry:
+    """Gives ids in the order of what it has not had yet."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+
+    def register(self, subject: str, schema: Any) -> int:
+        return self._ids.setdefault(json.dumps([subject, schema]), len(self._ids) + 1)
+
+
+def evolved(versions: int) -> sales.Writers:
+    writers = sales.Writers(Registry())
+    for _ in range(1, versions):
+        assert writers.evolve()
+    return writers
+
+
+def record(value: bytes | None, headers: Any = ()) -> Any:
+    return SimpleNamespace(offset=7, timestamp=NOW, key=b"k", value=value, headers=list(headers))
+
+
+def parquet(columns: dict[str, Any], schema: pa.Schema) -> bytes:
+    sink = BytesIO()
+    kafka = {"kafka_offset": 7, "kafka_timestamp": datetime.fromtimestamp(NOW / 1000, UTC), "kafka_key": b"k"}
+    fields: list[Any] = [
+        *schema,
+        pa.field("kafka_offset", pa.int64()),
+        pa.field("kafka_timestamp", pa.timestamp("ms", "UTC")),
+        pa.field("kafka_key", pa.binary()),
+    ]
+    pq.write_table(pa.Table.from_pylist([columns | kafka], pa.schema(fields)), sink)
+    return sink.getvalue()
+
+
+def test_values_of_every_kind_are_drawn_and_judged() -> None:
+    writers = evolved(6)
+    judge, values = sales.Judge(writers), sales.Values(random.Random(1), writers)
+    places: Counter[str | None] = Counter()
+    versions = Counter[int]()
+    for _ in range(3000):
+        seen = judge.seen(record(values.value()))
+        places["shop" if str(seen.place).startswith(sales.PREFIX) else seen.place] += 1
+        versions[seen.version] += 1
+    assert 120 < places[QUARANTINE] < 300
+    assert set(versions) == set(range(7))
+    assert places["shop"] > 2500
+    assert judge.seen(record(values.value(large=True))).version > 0
+
+
+def test_each_reason_of_refusal() -> None:
+    writers = evolved(1)
+    values, judge = sales.Values(random.Random(3), writers), sales.Judge(writers)
+    found = set()
+    for _ in range(200):
+        value = values._bad()
+        content = judge.seen(record(value)).content
+        for reason in ("no_header", "other_schema", "unknown_schema", "not_avro"):
+            if content == refused_digest(reason, value):
+                found.add(reason)
+    assert found == {"no_header", "other_schema", "unknown_schema", "not_avro"}
+
+
+_FIELDS: list[Any] = [
+    pa.field("id", pa.int64()),
+    pa.field("shop", pa.string()),
+    pa.field("at", pa.timestamp("ms", "UTC")),
+    pa.field("price", pa.decimal128(9, 2)),
+    pa.field("note", pa.string()),
+]
+SCHEMA = pa.schema(_FIELDS)
+ROW: dict[str, Any] = {
+    "id": 1,
+    "shop": "Köln/7 a",
+    "at": datetime.fromtimestamp(NOW / 1000, UTC),
+    "price": Decimal("-1.20"),
+    "note": "x" * 100,
+}
+
+
+def test_a_row_is_the_same_by_every_version_of_the_file() -> None:
+    """A value of the first version, in files of the first and of the last."""
+    writers = evolved(6)
+    value = sales._encoded(sales._PARSED[0], ROW, writers.ids[0])
+    seen = sales.Judge(writers).seen(record(value))
+    assert seen.place == "by_shop=K%C3%B6ln%2F7%20a"
+    last = SCHEMA
+    for name, type_ in (
+        ("coupon", pa.string()),
+        ("rating", pa.int64()),
+        ("tags", pa.list_(pa.string())),
+        ("geo", pa.struct([("country", pa.string()), ("lat", pa.float64())])),
+    ):
+        last = last.append(pa.field(name, type_))
+    of_first, first = sales.rows_of(parquet(ROW, SCHEMA), quarantined=False)
+    of_last, sixth = sales.rows_of(parquet(ROW | {"rating": -1, "tags": []}, last), quarantined=False)
+    assert (first, sixth) == (1, 6)
+    assert of_first == of_last
+    assert (of_first[0].value, of_first[0].offset, of_first[0].timestamp) == (seen.content, 7, NOW)
+
+
+def test_a_row_of_an_older_file_has_nulls_in_the_table() -> None:
+    writers = evolved(6)
+    seen = sales.Judge(writers).seen(record(sales._encoded(sales._PARSED[0], ROW, writers.ids[0])))
+    kafka = {"kafka_partition": 0, "kafka_offset": 7, "kafka_timestamp": datetime.fromtimestamp(NOW / 1000, UTC)}
+    folders = {"dt": "2026-11-21", "hr": "12", "min": "00"}
+    columns = ROW | kafka | {"kafka_key": b"k"} | folders | {"rating": None, "tags": None, "geo": None, "coupon": None}
+    live = table_readers._row(columns)
+    assert live == (0, minute_folder(NOW), sales.ByMinute().row(seen))
+    assert table_readers._row(columns | {"rating": 5} | folders).row != live.row
+    assert table_readers._row(dict.fromkeys(ROW) | kafka | {"kafka_key": b"k"} | folders).row.value == sales.TOMBSTONE
+
+
+@pytest.mark.parametrize(
+    "changed", [{"id": 2}, {"price": Decimal("-1.21")}, {"note": "x" * 99}, {"shop": None}, {"at": None}]
+)
+def test_a_changed_value_is_another_row(changed: dict[str, Any]) -> None:
+    writers = evolved(1)
+    seen = sales.Judge(writers).seen(record(sales._encoded(sales._PARSED[0], ROW, writers.ids[0])))
+    rows, _ = sales.rows_of(parquet(ROW | changed, SCHEMA), quarantined=False)
+    assert rows[0].value != seen.content
+
+
+def test_columns_of_no_version_are_told() -> None:
+    with pytest.raises(ValueError, match="no version of the schema has the columns"):
+        sales.rows_of(parquet({"id": 1}, pa.schema([("id", pa.int64())])), quarantined=False)
+    narrow = SCHEMA.append(pa.field("rating", pa.int64()))
+    with pytest.raises(ValueError, match="no version"):
+        sales.rows_of(parquet(ROW, narrow), quarantined=False)
+
+
+def test_a_tombstone_is_a_row_of_nulls_where_it_is_one() -> None:
+    seen = sales.Judge(evolved(1)).seen(record(None))
+    assert seen.place == "by_shop=__HIVE_DEFAULT_PARTITION__"
+    row = sales.ByMinute().row(seen)
+    rows, _ = sales.rows_of(parquet({}, SCHEMA), quarantined=False)
+    assert row == rows[0]
+    assert sales.ByMinute().path(seen) == minute_folder(NOW) == "dt=2026-11-21/hr=12/min=00"
+
+
+def test_a_registry_that_has_lost_all_gets_the_same_ids() -> None:
+    writers = evolved(4)
+    writers._registry = Registry()
+    writers.register_again()
+    writers._registry = Registry()
+    writers._registry.register("somebody-else", {})
+    with pytest.raises(RuntimeError, match="other ids"):
+        writers.register_again()
+
+
+def judged(headers: list[tuple[str, bytes]], value: bytes | None) -> Seen:
+    return events.seen(record(value, headers))
+
+
+CLICK = [("event-type", b"wrong"), ("event-type", b"click")]
+
+
+def test_events_by_their_types() -> None:
+    good = judged(CLICK, b'{"id": 1, "user": "u", "shop": "", "more": [1]}')
+    assert good.place == "type=clicks/by_shop=__HIVE_DEFAULT_PARTITION__"
+    assert good.content == row_digest({"id": 1, "user": "u", "shop": ""}, {})
+    assert judged(CLICK, b'{"id": 1, "shop": "s"}').place == "type=clicks/by_shop=s", "by the corrected manifest"
+    assert judged(CLICK, b'{"id": 1').content == refused_digest("not_json", b'{"id": 1')
+    assert judged(CLICK, b'{"id": "1"}').content == refused_digest("wrong_type", b'{"id": "1"}')
+    assert judged(CLICK, None).content is None
+    assert judged([("event-type", b"noise")], b"{}").place is None
+    assert judged([("event-type", b"refund")], b'{"id": 1, "amount": 2.5, "x": 1}').content == row_digest(
+        {"id": 1, "amount": 2.5}, {}
+    )
+    assert judged([], b"x").content == refused_digest("no_type", b"x")
+    assert judged([("event-type", b"ghost")], b"x").content == refused_digest("unknown_type", b"x")
+    assert judged([("event-type", "audit.ä/b".encode())], b"\xff").place == "type=audit.%C3%A4%2Fb"
+
+
+def test_events_of_every_kind_are_drawn() -> None:
+    values = events.Values(random.Random(2))
+    places = Counter(str(judged(*values.record()).place).split("/")[0] for _ in range(2000))
+    assert set(places) == {
+        QUARANTINE,
+        "None",
+        "type=clicks",
+        "type=refund",
+        "type=audit.login",
+        "type=audit.%C3%A4nder%2Fung",
+    }
+
+
+def test_folders_of_values() -> None:
+    assert [folder("a=", value) for value in ("x-1._", "a b/ü", "", None)] == [
+        "a=x-1._",
+        "a=a%20b%2F%C3%BC",
+        "a=__HIVE_DEFAULT_PARTITION__",
+        "a=__HIVE_DEFAULT_PARTITION__",
+    ]

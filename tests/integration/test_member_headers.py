@@ -1,0 +1,259 @@
+"""Values behind headers: JSON Schema and fingerprints with a real registry, and Glue's records, as moto has schemas."""
+
+import io
+import json
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import fastavro
+import pytest
+import yaml
+
+from logpersister.cli import main
+from logpersister.cli.exits import Exit
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import Verify, kinds
+from tests.integration.test_member_avro import stored
+from tests.stack import GlueRegistry, SchemaRegistry
+from tests.stack.topics import Record, produce
+from tests.unit.records.avro_samples import encoded
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CreateTopic = Callable[..., str]
+Json = dict[str, Any]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.usefixtures("logging_as_before")]
+
+TEXT, WHOLE, WHEN = {"type": "string"}, {"type": "integer"}, {"type": "string", "format": "date-time"}
+PLACE = {"type": "object", "properties": {"country": TEXT}, "required": ["country"]}
+USER = 'syntax = "proto3"; package acme; message Other { } message User { int64 id = 1; string name = 2; }'
+ORDER: Json = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
+NEWER = {**ORDER, "fields": [{"name": "note", "type": "string"}, {"name": "id", "type": "int"}]}
+FOREIGN = {**ORDER, "name": "Foreign"}
+
+
+def example(name: str) -> Json:
+    """Return what an example says of records."""
+    spec = yaml.safe_load((EXAMPLES / name).read_text())["spec"]
+    return {block: spec[block] for block in ("parser", "schema", "output")}
+
+
+def schema_of(required: Sequence[str], **properties: Json) -> str:
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return json.dumps({"$schema": draft, "type": "object", "properties": properties, "required": required})
+
+
+def by_id(schema_id: int, body: bytes | Json) -> bytes:
+    """Return a value as Confluent's serializers write it."""
+    return b"\0" + schema_id.to_bytes(4, "big") + (body if isinstance(body, bytes) else json.dumps(body).encode())
+
+
+def by_fingerprint(schema: Json, value: Json) -> bytes:
+    """Return a value in Avro's single-object encoding."""
+    canonical = fastavro.schema.to_parsing_canonical_form(schema)
+    fingerprint = bytes.fromhex(fastavro.schema.fingerprint(canonical, "CRC-64-AVRO"))
+    return b"\xc3\x01" + fingerprint + encoded(schema, value)[5:]
+
+
+def by_glue(schema_id: int, body: bytes, *, deflated: bool = False) -> bytes:
+    """Return a value as the serializers of AWS write it."""
+    return bytes([3, 5 * deflated]) + UUID(int=schema_id).bytes + (zlib.compress(body) if deflated else body)
+
+
+def said(*arguments: str, code: int = Exit.OK) -> str:
+    with redirect_stdout(io.StringIO()) as out:
+        assert main([*arguments]) == code, out.getvalue()
+    return out.getvalue()
+
+
+def write(scene: Scene, topic: str, values: Sequence[bytes], keys: Sequence[bytes | None] = ()) -> None:
+    records = (
+        Record(value, keys[place] if keys else None, partition)
+        for place, value in enumerate(values)
+        for partition in (0, 1)
+    )
+    produce(scene.kafka.bootstrap, topic, records)
+
+
+def test_json_schema_and_fingerprints_follow_a_registry_that_is_sometimes_away(
+    scene: Scene, topic: CreateTopic, registry: SchemaRegistry, verify: Verify, unique: str
+) -> None:
+    clicks, orders = topic(2), topic(2)
+    registry.register(f"{unique}-place", json.dumps(PLACE), kind="JSON")
+    references = [{"name": "place.json", "subject": f"{unique}-place", "version": 1}]
+    place = {"$ref": "place.json"}
+
+    def begin(required: Sequence[str], **properties: Json) -> int:
+        return registry.register(f"{clicks}-value", schema_of(required, **properties), references, kind="JSON")
+
+    first, second = begin(["id", "at"], id=WHOLE, at=WHEN, place=place), 0
+    of_keys = registry.register(f"{clicks}-key", USER, kind="PROTOBUF")
+    registry.register(f"{orders}-value", ORDER)
+    schema: Json = {"registry": {"url": registry.url}}
+    avro: list[Json] = [
+        {
+            "topics": [orders],
+            "parser": {"type": "avro", "framing": "singleObject"},
+            "schema": {"fields": [{"name": "id", "type": "int64", "required": True}], **schema},
+        },
+    ]
+
+    def manifest(**pinned: Any) -> Path:
+        shape = example("json-schema.yaml")
+        shape["schema"]["registry"] = {"url": registry.url, **pinned}
+        return scene.manifest(kafka={"topics": [clicks, orders]}, overrides=avro, **shape)
+
+    def values(begin: int, end: int) -> Iterator[bytes]:
+        for number in range(begin, end):
+            if number % 2 and second:
+                yield by_id(second, {"id": number, "source": "app", "place": {"country": "FR"}})
+            else:
+                yield by_id(first, {"id": number, "at": "2026-11-21T12:00:00Z", "place": {"country": "DE"}, "x": 1})
+
+    bad = [b"{}", by_id(first, b"{"), by_id(first, {"id": 7}), by_id(first, {"id": "7", "at": "x"}), by_id(first, b"")]
+    user = by_id(of_keys, b"\2\2" + b"\x08\x07\x12\x03Ada")
+    keys = [None, user, by_id(of_keys, b"\0\x08\x07"), by_id(9999, b"\0"), b"plain"]
+    write(scene, clicks, [*values(0, 100), *bad, *values(100, 105)], [user] * (100 + len(bad)) + keys)
+    write(scene, orders, [*(by_fingerprint(ORDER, {"id": n}) for n in range(50)), b"\xc3\1", b"\0\0\0\0\1\2"])
+
+    assert f"{clicks}: 4 columns of version 1" in said("check", "-f", str(manifest()))
+    header = ["--registry", registry.url, "--framing", "confluent", "--parser", "json", "--topic", clicks]
+    spec = yaml.safe_load(said("schema", "infer", "-f", str(manifest()), *header))["spec"]
+    assert spec["parser"] == {"type": "json", "framing": "confluent"}
+    assert {one["name"]: one["type"] for one in spec["schema"]["fields"]} == {
+        "id": "int64",
+        "at": "timestamp[us]",
+        "place": "struct<country: string>",
+    }
+    told = said("try", "-f", str(manifest()), "--topic", clicks, "--last", "300", "--rows", "1")
+    assert "struct<name: string>" in told
+    assert "quarantine: 14 of 220 values" in told
+    scene.run_until_current(manifest())
+    before = scene.bucket.names(clicks)
+
+    second = begin(["id"], id=WHOLE, at=WHEN, place=place, source={"type": ["string", "null"]})
+    registry.register(f"{orders}-value", NEWER)
+    registry.suspend()
+    try:
+        write(scene, clicks, [*values(105, 200)], [user] * 95)
+        write(scene, orders, [by_fingerprint(NEWER, {"id": 50, "note": "x"}), by_fingerprint(FOREIGN, {"id": 51})])
+        member = scene.member(manifest(), "waiting")
+        member.wait("ranges wait for the registry", lambda: "schema registry" in member.tail())
+        assert scene.bucket.names(clicks) == before
+        member.kill()
+        member.wait_gone()
+    finally:
+        registry.resume()
+    scene.run_until_current(manifest())
+    assert len(scene.bucket.names(clicks)) == 4 + 2, "writers that alternate make no more files"
+
+    begin(["id", "source"], id=TEXT, at=WHEN, place=place, source=TEXT)
+    write(scene, clicks, [*values(200, 210)], [user] * 10)
+    member = scene.member(manifest(), "held")
+    told = (
+        "of version 2, id: the writer's schema has int64, which cannot become string; "
+        "source: it is required, and the writer's schema does not require it"
+    )
+    member.wait("the new version is refused", lambda: told in member.tail())
+    scene.group.wait_current(orders, explain=member.tail)
+    member.terminate()
+    scene.run_until_current(manifest(version=2))
+    said("quarantine", "replay", "-f", str(manifest(version=2)), "--topic", clicks)
+
+    document = verify(manifest(version=2), "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    compared = {one["topic"]: one["compared"] for one in document["topics"]}
+    assert compared == {clicks: 2 * (210 + len(bad)), orders: 2 * 54}
+    rows, reasons = stored(scene, clicks)
+    assert reasons == {"no_header": 4, "not_json": 4, "wrong_type": 2, "unknown_schema": 2}
+    of_one = [row for row in rows if row["kafka_partition"] == 0]
+    assert [row["id"] for row in of_one if row["kafka_offset"] != 102] == [*range(103), *range(105, 210)]
+    assert [(row["id"], row["at"]) for row in of_one if row["kafka_offset"] == 102] == [(7, None)], "by version 2"
+    assert [row["key"] for row in of_one[101:104]] == [None, {"name": "Ada"}, {"name": None}]
+    assert (of_one[-1]["source"], of_one[-1]["place"], of_one[-1]["at"]) == ("app", {"country": "FR"}, None)
+    rows, reasons = stored(scene, orders)
+    assert sorted(row["id"] for row in rows) == sorted([*range(51)] * 2)
+    assert reasons == {"no_header": 4, "unknown_schema": 2}
+
+
+def test_schemas_of_glue(
+    scene: Scene, topic: CreateTopic, glue: GlueRegistry, verify: Verify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in glue.environment.items():
+        monkeypatch.setenv(name, value)
+    clicks, events, users = topic(2), topic(2), topic(2)
+    first = glue.register(clicks, json.dumps(ORDER))
+    of_json = glue.register(events, schema_of(["id"], id=WHOLE, at=WHEN), "JSON")
+    of_users = glue.register(users, USER, "PROTOBUF")
+    schema: Json = {"registry": {"url": glue.url, "secretName": "s3"}}
+
+    def manifest(**fields: str) -> Path:
+        shape = example("glue.yaml")
+        shape["schema"]["registry"] |= schema["registry"]
+        declared = {"fields": [{"name": name, "type": type_} for name, type_ in fields.items()]} if fields else schema
+        overrides = [
+            {"topics": [events], "parser": {"type": "json", "framing": "glue"}, "schema": declared},
+            {
+                "topics": [users],
+                "parser": {"type": "protobuf", "framing": "glue"},
+                "schema": {**schema, "message": "User"},
+            },
+        ]
+        return scene.manifest(kafka={"topics": [clicks, events, users]}, overrides=overrides, **shape)
+
+    def order(number: int, schema_: Json = ORDER, writer: int = first) -> bytes:
+        body = encoded(schema_, {"id": number, "note": "n" * 500})[5:]
+        return by_glue(writer, body, deflated=number % 2 == 1)
+
+    bomb = by_glue(first, bytes(1 << 28), deflated=True)
+    bad = [b"\3\1" + order(1)[2:], order(1)[:-1], bomb, order(1, writer=7), b"\3"]
+    write(scene, clicks, [*map(order, range(50)), *bad])
+    good = json.dumps({"id": 7, "at": "2026-11-21T12:00:00Z"}).encode()
+    write(
+        scene, events, [by_glue(of_json, good, deflated=True), by_glue(1, good), by_glue(of_json, b'{"id": "x"}'), good]
+    )
+    user = b"\x08\x07\x12\x03Ada"
+    write(scene, users, [by_glue(of_users, b"\1" + user, deflated=True), by_glue(of_users, b"\2" + user)])
+
+    checked = said("check", "-f", str(manifest()))
+    assert f"{clicks}: 1 column of version 1" in checked
+    assert f"{glue.url}: knows schemas" in checked
+    header = ["--registry", glue.url, "--registry-secret", "s3", "--framing", "glue", "--parser", "avro"]
+    printed = said("schema", "infer", "-f", str(manifest()), *header, "--topic", clicks)
+    assert yaml.safe_load(printed)["spec"]["schema"] == {**schema, "fields": [{"name": "id", "type": "int64"}]}
+    assert str(UUID(int=first)) in printed
+    scene.run_until_current(manifest())
+
+    second = glue.register(
+        clicks, json.dumps(NEWER | {"fields": [{**NEWER["fields"][0], "default": ""}, ORDER["fields"][0]]})
+    )
+    newer = NEWER | {"fields": [NEWER["fields"][0], ORDER["fields"][0]]}
+    glue.suspend()
+    try:
+        write(scene, clicks, [order(n, newer, second) if n % 2 else order(n) for n in range(50, 100)])
+        member = scene.member(manifest())
+        member.wait("ranges wait for Glue", lambda: f"schema registry {glue.url}" in member.tail())
+        member.kill()
+        member.wait_gone()
+    finally:
+        glue.resume()
+    scene.run_until_current(manifest())
+    assert len(scene.bucket.names(clicks)) == 4 + 2
+    said("quarantine", "replay", "-f", str(manifest(id="json")), "--topic", events)
+
+    document = verify(manifest(), "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    compared = {one["topic"]: one["compared"] for one in document["topics"]}
+    assert compared == {clicks: 2 * 105, events: 2 * 4, users: 2 * 2}
+    rows, reasons = stored(scene, clicks)
+    assert [row["id"] for row in rows if row["kafka_partition"] == 1] == list(range(100))
+    assert [row.get("note") for row in rows[-2:]] == ["", "n" * 500]
+    assert reasons == {"no_header": 4, "bad_compression": 4, "unknown_schema": 2}
+    rows, reasons = stored(scene, events)
+    assert [row["id"] for row in rows if row["kafka_partition"] == 0] == [7, 7, '"x"']
+    assert reasons == {"no_header": 2}
+    rows, reasons = stored(scene, users)
+    assert ([(row["id"], row["name"]) for row in rows], reasons) == ([(7, "Ada")] * 2, {"not_protobuf": 2})

@@ -1,0 +1,400 @@
+"""Values behind the headers of registries, and without any: the native parsers against the oracles of `verify`."""
+
+import json
+import random
+import struct
+import zlib
+from typing import Any
+
+import fastavro
+import fastavro.schema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.manifest.key_schema import KeySpec
+from logpersister.manifest.parser import Framing, ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.pipeline.splitting import MOST_BYTES, pieces
+from logpersister.records.avro_rows import AvroRows, fingerprint
+from logpersister.records.columns import portion_of
+from logpersister.records.row_parsers import rows_of
+from logpersister.records.rows import JsonRows
+from logpersister.records.writers import WriterSchema
+from logpersister.verify import avro_fingerprint
+from logpersister.verify.avro import AvroOracle
+from logpersister.verify.comparison import same
+from logpersister.verify.oracles import oracle_of
+from logpersister.verify.rows import RowOracle
+from tests.examples import examples
+from tests.unit.records.avro_samples import Json, KnownWriters, encoded, evolving_topics, topics
+from tests.unit.records.header_samples import GLUE_ID, damaged, framed, place_in_file
+from tests.unit.records.judging import Judged, judged_by, of_oracle
+from tests.unit.records.protobuf_samples import class_of, files, filled, text_of
+from tests.unit.records.row_samples import batch_of_values, documents, schemas
+from tests.unit.records.test_rows import schema_of
+
+FRAMINGS: list[Framing] = ["plain", "confluent", "apicurio", "glue"]
+CLICK = {"type": "record", "name": "Click", "namespace": "acme", "fields": [{"name": "id", "type": "long"}]}
+FORMER = {**CLICK, "fields": [{"name": "nr", "type": "int"}]}
+TEXT = {**CLICK, "fields": [{"name": "id", "type": "string"}]}
+SEVEN = b"\x0e"
+
+
+def judged_alike(parser: Any, oracle: Any, values: list[bytes | None]) -> Judged:
+    """Return what both say of values."""
+    ours, theirs = judged_by(parser, values), of_oracle(oracle, values)
+    assert same(list(ours), list(theirs)), (ours, theirs)
+    return ours
+
+
+def of_avro(schema: SchemaSpec, framing: Framing, writers: KnownWriters | None, values: list[bytes | None]) -> Judged:
+    return judged_alike(AvroRows(schema, framing, writers), AvroOracle(schema, framing, writers), values)
+
+
+# Avro without a header, and with a fingerprint
+
+
+def test_a_writer_of_the_manifest_and_columns_beside_it() -> None:
+    fields = [{"name": "id", "type": "float64"}, {"name": "more", "type": "string"}]
+    schema = SchemaSpec.model_validate({"avro": json.dumps(CLICK), "fields": fields})
+    rows, refused = of_avro(schema, "plain", None, [SEVEN, None, b"", SEVEN + b"\0"])
+    assert rows == [{"id": 7.0, "more": None}, None]
+    assert refused == [(2, "not_avro", None), (3, "not_avro", None)]
+
+
+def test_another_writer_of_the_manifest_is_resolved_to_the_readers_schema() -> None:
+    reader = {**CLICK, "fields": [{"name": "id", "type": "long", "aliases": ["nr"]}, ADDED]}
+    schema = SchemaSpec(avro=json.dumps(reader), writers=(json.dumps(FORMER),))
+    assert of_avro(schema, "plain", None, [SEVEN]) == ([{"id": 7, "of": "web"}], [])
+
+
+ADDED = {"name": "of", "type": "string", "default": "web"}
+
+
+def test_fingerprints_name_the_schemas_of_the_manifest_and_of_others() -> None:
+    reader = {**CLICK, "fields": [{"name": "id", "type": "long", "aliases": ["nr"]}]}
+    schema = SchemaSpec(avro=json.dumps(reader), writers=(json.dumps(FORMER), json.dumps(TEXT)))
+    of_registry = {**CLICK, "fields": [{"name": "x", "type": "boolean"}, {"name": "id", "type": "long"}]}
+    registered = fingerprint(json.dumps(of_registry))
+    writers = KnownWriters({registered: of_registry})
+    ids = [fingerprint(json.dumps(one)) for one in (reader, FORMER, TEXT)]
+    values: list[bytes | None] = [
+        framed(SEVEN, "singleObject", ids[0]),
+        framed(SEVEN, "singleObject", ids[1]),
+        framed(SEVEN, "singleObject", ids[2]),
+        framed(b"\1" + SEVEN, "singleObject", registered),
+        framed(SEVEN, "singleObject", 1),
+        framed(SEVEN, "singleObject", ids[0])[:9],
+        b"\xc3\x02" + framed(SEVEN, "singleObject", ids[0])[2:],
+    ]
+    rows, refused = of_avro(schema, "singleObject", writers, values)
+    assert rows == [{"id": 7}] * 3
+    assert refused == [
+        (2, "other_schema", None),
+        (4, "unknown_schema", None),
+        (5, "no_header", None),
+        (6, "no_header", None),
+    ]
+    assert writers.asked[0] == sorted([1, registered]), "those of the manifest are known"
+    without = of_avro(schema, "singleObject", None, values)
+    assert [reason for _, reason, _ in without[1]] == ["other_schema", *["unknown_schema"] * 2, *["no_header"] * 2]
+
+
+def test_the_reason_names_the_fingerprint_and_the_field() -> None:
+    schema = SchemaSpec(avro=json.dumps(CLICK), writers=(json.dumps(TEXT),))
+    parser = AvroRows(schema, "singleObject", None)
+    number = fingerprint(json.dumps(TEXT))
+    misfit = "cannot become the columns (id: the writer's schema has string, which cannot become int64)"
+    for value, told in (
+        (framed(SEVEN, "singleObject", number), f"other_schema: schema {number:016x} {misfit}"),
+        (framed(SEVEN, "singleObject", 255), "unknown_schema: the manifest has no schema 00000000000000ff"),
+        (b"x", "no_header"),
+    ):
+        refused = parser.parse(batch_of_values([value])).refused
+        assert refused is not None
+        assert refused.reason == f"no row of the schema: {told}"
+
+
+@pytest.mark.slow
+@examples(300)
+@given(st.data())
+def test_fingerprints_are_those_of_fastavro(data: st.DataObject) -> None:
+    schema = data.draw(topics())[0]
+    text = json.dumps(schema)
+    theirs = fastavro.schema.fingerprint(fastavro.schema.to_parsing_canonical_form(schema), "CRC-64-AVRO")
+    assert fingerprint(text).to_bytes(8, "little").hex() == theirs
+    assert avro_fingerprint.fingerprint(text) == fingerprint(text)
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [  # of share/test/data/schema-tests.txt in Avro's own repository
+        ("null", 7195948357588979594),
+        ({"type": "int"}, 8247732601305521295),
+        (["int", {"type": "boolean"}], 5392556393470105090),
+        ({"fields": [], "type": "record", "name": "a.b.foo", "namespace": "x.y"}, -4616218487480524110),
+        (
+            {"fields": [], "type": "record", "name": "foo", "doc": "foo", "aliases": ["foo", "bar"]},
+            -4824392279771201922,
+        ),
+        (
+            {
+                "fields": [
+                    {"type": "boolean", "aliases": [], "name": "f1", "default": "true"},
+                    {"order": "descending", "name": "f2", "doc": "Hello", "type": "int"},
+                ],
+                "type": "record",
+                "name": "foo",
+            },
+            -4860222112080293046,
+        ),
+        (
+            {"namespace": "x.y.z", "type": "enum", "name": "foo", "doc": "foo bar", "symbols": ["A1", "A2"]},
+            -4448647247586288245,
+        ),
+        ({"namespace": "x.y.z", "type": "fixed", "name": "foo", "doc": "foo bar", "size": 32}, -3064184465700546786),
+        ({"items": {"type": "null"}, "type": "array"}, -589620603366471059),
+        ({"values": "string", "type": "map"}, -8732877298790414990),
+        (
+            {
+                "name": "PigValue",
+                "type": "record",
+                "fields": [{"name": "value", "type": ["null", "int", "long", "PigValue"]}],
+            },
+            -1759257747318642341,
+        ),
+    ],
+    ids=str,
+)
+def test_fingerprints_are_those_of_avros_own_tests(schema: Json, expected: int) -> None:
+    text = json.dumps(schema)
+    assert fingerprint(text) == avro_fingerprint.fingerprint(text) == expected % 2**64
+
+
+def test_names_in_namespaces_count_in_full() -> None:
+    inner = {"type": "record", "name": "In", "fields": [{"name": "e", "type": "b.E"}, {"name": "o", "type": "Out"}]}
+    enum = {"type": "enum", "name": "b.E", "symbols": ["A"], "doc": "left out"}
+    fields = [{"name": "e", "type": enum}, {"name": "i", "type": [inner, {"type": "map", "values": "In"}]}]
+    schema = {"type": "record", "name": "Out", "namespace": "a", "fields": fields, "aliases": ["x"]}
+    text = json.dumps(schema)
+    theirs = fastavro.schema.fingerprint(fastavro.schema.to_parsing_canonical_form(schema), "CRC-64-AVRO")
+    assert fingerprint(text).to_bytes(8, "little").hex() == theirs
+    assert avro_fingerprint.fingerprint(text) == fingerprint(text)
+
+
+def test_what_is_no_schema_has_no_fingerprint() -> None:
+    for text in ("", "{}", '{"type": "record"}', "[" * 10_000):
+        assert avro_fingerprint.fingerprint(text) is None
+        with pytest.raises(ValueError):  # noqa: PT011 - whatever is wrong with it
+            fingerprint(text)
+
+
+@pytest.mark.slow
+@examples(300)
+@given(st.data())
+def test_avro_behind_other_headers_is_judged_as_by_the_oracle(data: st.DataObject) -> None:
+    written, declared, values = data.draw(evolving_topics())
+    framing: Framing = data.draw(st.sampled_from(["plain", "glue", "singleObject"]))
+    text, reader = json.dumps(written), json.dumps(declared)
+    known = data.draw(st.booleans()) or framing == "plain"
+    schema = SchemaSpec(avro=reader, writers=(text,) if known and framing != "glue" else ())
+    number = {"plain": 0, "glue": GLUE_ID, "singleObject": fingerprint(text)}[framing]
+    found = [
+        data.draw(damaged(framed(encoded(written, value)[5:], framing, number, deflated=data.draw(st.booleans()))))
+        for value in data.draw(st.lists(values, max_size=6))
+    ]
+    of_avro(schema, framing, None if framing == "plain" else KnownWriters({number: written}), [*found, None])
+
+
+# JSON
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_json_behind_a_header_by_hand(framing: Framing) -> None:
+    schema = schema_of(("id", "int64", "required"), ("tags", "list<string>"))
+    number = GLUE_ID if framing == "glue" else 258
+    values: list[bytes | None] = [
+        framed(b'{"id": 7, "tags": ["a"]}', framing, number),
+        None,
+        framed(b'{"id": "7"}', framing, number),
+        framed(b"{", framing, number),
+        framed(b"[]", framing, number),
+    ]
+    rows, refused = judged_alike(
+        JsonRows(schema, "drop", framing=framing), RowOracle(schema, "drop", framing=framing), values
+    )
+    assert rows == [{"id": 7, "tags": ["a"]}, None]
+    assert refused == [(2, "wrong_type", "id"), (3, "not_json", None), (4, "not_an_object", None)]
+    if framing != "plain":
+        bare: list[bytes | None] = [b'{"id": 7}', b"", framed(b"", framing, number)[:-1]]
+        found = judged_alike(
+            JsonRows(schema, "drop", framing=framing), RowOracle(schema, "drop", framing=framing), bare
+        )
+        assert found == ([], [(place, "no_header", None) for place in range(3)])
+
+
+@pytest.mark.slow
+@examples(200)
+@given(st.data())
+def test_json_behind_a_header_is_judged_as_by_the_oracle(data: st.DataObject) -> None:
+    schema, framing = data.draw(schemas()), data.draw(st.sampled_from(FRAMINGS))
+    deflated = data.draw(st.booleans())
+    found = [
+        data.draw(damaged(framed(text, framing, 258, deflated=deflated)))
+        for text in data.draw(st.lists(documents(schema), max_size=6))
+    ]
+    parser = ParserSpec(type="json", framing=framing)
+    judged_alike(rows_of(parser, schema, None), oracle_of(parser, schema, None), [*found, None])
+
+
+# compression
+
+
+def stored(body: bytes, *, checksum: int | None = None) -> bytes:
+    """Return a zlib stream of one block that is not compressed."""
+    size = struct.pack("<HH", len(body), 0xFFFF - len(body))
+    return b"\x78\x01\x01" + size + body + struct.pack(">I", zlib.adler32(body) if checksum is None else checksum)
+
+
+@pytest.mark.parametrize(
+    ("stream", "reason"),
+    [
+        (zlib.compress(SEVEN), None),
+        (zlib.compress(SEVEN, 9), None),
+        (stored(SEVEN), None),
+        (zlib.compress(SEVEN)[:-1], "bad_compression"),
+        (zlib.compress(SEVEN) + b"\0", "bad_compression"),
+        (zlib.compress(SEVEN) * 2, "bad_compression"),
+        (stored(SEVEN, checksum=0), "bad_compression"),
+        (zlib.compress(SEVEN)[2:], "bad_compression"),
+        (b"", "bad_compression"),
+        (SEVEN, "bad_compression"),
+        (zlib.compress(bytes(100_000)), "bad_compression"),
+        (zlib.compress(SEVEN + b"\0"), "not_avro"),
+        (zlib.compress(b""), "not_avro"),
+        (zlib.compress(SEVEN + bytes(3000)), "not_avro"),
+    ],
+    ids=repr,
+)
+def test_compression_by_hand(stream: bytes, reason: str | None) -> None:
+    good = framed(SEVEN, "glue", GLUE_ID)
+    value = b"\x03\x05" + good[2:18] + stream
+    found = of_avro(schema_of(("id", "int64")), "glue", KnownWriters({GLUE_ID: CLICK}), [good, value, good])
+    assert found == ([{"id": 7}] * (2 if reason else 3), [(1, reason, None)] if reason else [])
+
+
+def test_a_schema_is_of_the_kind_that_the_registry_says() -> None:
+    """However much it looks like one of another kind."""
+    writers = KnownWriters({1: WriterSchema(json.dumps(CLICK), kind="json"), 2: CLICK})
+    values: list[bytes | None] = [framed(SEVEN, "confluent", one) for one in (1, 2)]
+    found = of_avro(schema_of(("id", "int64")), "confluent", writers, values)
+    assert found == ([{"id": 7}], [(0, "other_schema", None)])
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_documents_behind_headers_may_be_adjusted_and_kept(framing: Framing) -> None:
+    faults = {"wrongType": "convert", "duplicates": "last", "invalidUtf8": "replace"}
+    parser = ParserSpec.model_validate({"type": "json", "framing": framing, "unknownFields": "keep", "faults": faults})
+    schema = schema_of(("id", "int64"), ("name", "string")).with_rest("_rest")
+    bodies = [b'{"id": "7"}', b'{"id": 1, "id": 7, "more": [1]}', b'{"id": 7, "name": "\xff"}', b'{"id": "x"}', b"["]
+    values: list[bytes | None] = [
+        framed(one, framing, GLUE_ID if framing == "glue" else 1, deflated=deflated)
+        for deflated in (False, True)
+        for one in bodies
+    ]
+    if framing != "plain":
+        values.append(b'{"id": 7}')
+    rows, refused = judged_alike(rows_of(parser, schema, None), oracle_of(parser, schema, None), values)
+    assert rows[:3] == [
+        {"id": 7, "name": None, "_rest": None},
+        {"id": 7, "name": None, "_rest": '{"more":[1]}'},
+        {"id": 7, "name": "\ufffd", "_rest": None},
+    ]
+    assert len(rows) == 6
+    reasons = [reason for _, reason, _ in refused]
+    assert reasons == ["bad_text", "not_json"] * 2 + ["no_header"] * (framing != "plain")
+
+
+def reasons_of(*bodies: bytes) -> list[str]:
+    """Return why Avro values of zeros are refused, which are too long, or are read, and too long for their schema."""
+    values: list[bytes | None] = [b"\x03\x05" + bytes(16) + zlib.compress(one) for one in bodies]
+    return [reason for _, reason, _ in of_avro(schema_of(("id", "int64")), "glue", KnownWriters({0: CLICK}), values)[1]]
+
+
+def test_a_stream_becomes_no_longer_than_its_length_allows() -> None:
+    size = next(size for size in range(4096, 1 << 16) if size == 4096 + 64 * len(zlib.compress(bytes(size))))
+    assert len(zlib.compress(bytes(size + 1))) == len(zlib.compress(bytes(size)))
+    assert reasons_of(bytes(size), bytes(size + 1), bytes(1 << 26)) == ["not_avro", *["bad_compression"] * 2]
+
+
+@pytest.mark.slow
+def test_no_stream_becomes_longer_than_64_mib() -> None:
+    noise = random.Random(7).randbytes(1 << 20)
+    bodies = [noise.ljust(size, b"\0") for size in (1 << 26, (1 << 26) + 1)]
+    assert all(64 * len(zlib.compress(one)) > 1 << 26 for one in bodies)
+    assert reasons_of(*bodies) == ["not_avro", "bad_compression"]
+
+
+def test_values_that_may_be_deflated_become_rows_in_smaller_pieces() -> None:
+    """As many rows as others become, which are 64 times as long when they are parsed."""
+    of_glue, plain = ParserSpec(type="json", framing="glue"), ParserSpec(type="json")
+    schema = schema_of(("id", "int64"))
+    key = KeySpec.model_validate({"parser": "json", "framing": "glue", "type": "struct<id: int64>"})
+    assert portion_of(plain, None) is None
+    for parser, columns in ((of_glue, schema), (plain, schema.model_copy(update={"key": key}))):
+        portion = portion_of(parser, columns)
+        assert portion is not None
+        assert portion.bytes is not None
+        assert 64 * portion.bytes <= MOST_BYTES
+        batch = batch_of_values([bytes(1000)] * 1000)
+        assert not portion.holds(batch)
+        assert all(64 * piece.num_rows * 1000 <= MOST_BYTES for piece in pieces(batch, portion))
+    whole = portion_of(plain, schema)
+    assert whole is not None
+    assert whole.holds(batch_of_values([bytes(1000)] * 1000))
+
+
+# protobuf of Glue
+
+
+def test_glue_counts_messages_in_the_order_of_their_names() -> None:
+    text = """
+        syntax = "proto3"; package shop;
+        message Order { map<string, int32> more = 2; message Item { int64 id = 1; } int64 id = 1; }
+        message Another { int64 id = 1; }
+    """
+    schema = schema_of(("id", "int64", "required"))
+    parser = ParserSpec(type="protobuf", framing="glue")
+    writers = KnownWriters({GLUE_ID: WriterSchema(text)})
+    values: list[bytes | None] = [framed(bytes([place]) + b"\x08\7", "glue", GLUE_ID) for place in range(5)]
+    values += [framed(b"", "glue", GLUE_ID), framed(b"\xff\xff\xff\xff\x7f", "glue", GLUE_ID)]
+    found = judged_alike(rows_of(parser, schema, writers), oracle_of(parser, schema, writers), values)
+    # shop.Another, shop.Order, shop.Order.Item, and the entry of the map, which has no id
+    assert found[0] == [{"id": 7}] * 3
+    reasons = [reason for _, reason, _ in found[1]]
+    assert reasons == ["other_schema", "other_schema", "no_header", "no_header"]
+
+
+@pytest.mark.slow
+@examples(150)
+@given(st.data())
+def test_messages_of_glue_are_read_as_their_serializers_write_them(data: st.DataObject) -> None:
+    file = data.draw(files())
+    schema = SchemaSpec(protobuf=text_of(file))
+    made = class_of(file)
+    number = bytes([place_in_file(file, "t.M")])
+    messages = [data.draw(filled(made())) for _ in range(data.draw(st.integers(1, 3)))]
+    bodies = [number + one.SerializeToString() for one in messages]
+    writers = KnownWriters({GLUE_ID: WriterSchema(text_of(file))})
+    parser, columns = ParserSpec(type="protobuf", framing="glue"), schema
+    values: list[bytes | None] = [
+        framed(body, "glue", GLUE_ID, deflated=bool(place % 2)) for place, body in enumerate(bodies)
+    ]
+    judged_alike(rows_of(parser, columns, writers), oracle_of(parser, columns, writers), values)
+    plain = ParserSpec(type="protobuf", framing="plain")
+    bare: list[bytes | None] = [body[1:] for body in bodies]
+    ours, theirs = judged_by(rows_of(parser, columns, writers), values), judged_by(rows_of(plain, columns, None), bare)
+    assert same(list(ours), list(theirs)), "the header changes nothing"
+    broken: list[bytes | None] = [data.draw(damaged(one or b"")) for one in values]
+    judged_alike(rows_of(parser, columns, writers), oracle_of(parser, columns, writers), broken)
