@@ -75,11 +75,16 @@ def test_an_inferred_schema_is_tried(
     assert "duplicate      geo.country        1  1:6" in out
     assert "parquet, as in the manifest  zstd" in out
     assert "sequencefile" in out
+    assert "orc                          zstd" in out
     assert "dt=2026-11-18      197" in out
     assert "ROW 1" in out
 
     lenient = {"type": "json", "unknownFields": "keep", "faults": {"duplicates": "last", "wrongType": "convert"}}
-    fields = [{"name": "id", "type": "string"}, {"name": "geo", "type": "struct<country: string>"}]
+    fields = [
+        {"name": "id", "type": "string"},
+        {"name": "spent", "type": "time[ms]"},
+        {"name": "geo", "type": "struct<country: string>"},
+    ]
     schema = {"fields": fields, "rename": [{"field": "geo.country", "to": "code"}]}
     file = manifest([name], parser=lenient, schema=schema, output={"format": "parquet"})
     assert main(["try", "-f", str(file), "--rows", "1"]) == Exit.OK
@@ -87,6 +92,7 @@ def test_an_inferred_schema_is_tried(
     assert "quarantine: 2 of 200 values" in out
     assert "adjusted, as spec.parser.faults says: 199 values" in out
     told = " ".join(out.split())
+    assert "orc cannot hold the columns - -" in told
     assert "wrong_type id 198 duplicate geo.country 1 " in told
     assert '_rest json 1 {"at":"2026' in told
 

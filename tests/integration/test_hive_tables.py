@@ -63,9 +63,15 @@ def as_text(leaf: str, value: Any) -> Any:
     return text.partition("T")[2] if kind == "time" else f"{text}Z"
 
 
+def whole_seconds(leaf: str, value: Any) -> Any:
+    """Return what files of ORC have of instants before 1970; `ancient`: what Spark counts by the Julian calendar."""
+    return ancient(leaf, value // 10**9 * 10**9 if leaf.startswith("timestamp") and value < 0 else value)
+
+
 OTHERWISE: Final[Mapping[str, tuple[Leaf, Leaf]]] = {
     "parquet": (lambda _, value: value, lambda _, value: value),
     "avro": (ancient, ancient),
+    "orc": (ancient, whole_seconds),
     "jsonl": (lambda leaf, value: value if isinstance(value, str) else ancient(leaf, value), as_text),
 }
 """By format: what of a value that was read is compared, and with what."""

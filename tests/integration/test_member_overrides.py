@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
@@ -41,7 +41,7 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
         "topics": [orders],
         "parser": {"type": "json"},
         "schema": ROWS,
-        "output": {"format": "parquet", "partitionBy": [{"field": "country", "prefix": "of="}]},
+        "output": {"format": "orc", "partitionBy": [{"field": "country", "prefix": "of="}]},
     }
     of_events = {"topicPattern": f"^{events}$", "output": {"format": "jsonl", "compression": "none"}}
     group: dict[str, Any] = {"kafka": {"topics": topics}, "output": {"format": "text", "compression": "none"}}
@@ -69,7 +69,7 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
     assert (document["ok"], kinds(document)) == (True, {})
     assert [one["compared"] for one in document["topics"]] == [2 * RECORDS] * 3
 
-    rows = [row for key in scene.bucket.names(orders) for row in pq.read_table(content(scene, key)).to_pylist()]
+    rows = [row for key in scene.bucket.names(orders) for row in orc.read_table(content(scene, key)).to_pylist()]
     assert sorted(row["id"] for row in rows) == list(range(2 * RECORDS))
     assert all(("of=DE" in key) != ("of=AT" in key) for key in scene.bucket.names(orders))
     lines = [json.loads(line) for key in scene.bucket.names(events) for line in content(scene, key).read().splitlines()]

@@ -7,7 +7,7 @@ from typing import Final
 
 from logpersister.cli.avro_rows import shown_rows
 from logpersister.cli.orc_rows import shown_rows as shown_rows_of_orc
-from logpersister.cli.rows import OFFSET, ParquetRows
+from logpersister.cli.rows import HEADERS, OFFSET, ParquetRows
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.manifest.format_settings import JsonLinesSpec, TextSpec
 from logpersister.manifest.revision import RevisionError, resource_of
@@ -68,7 +68,8 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
         return Preview("parquet", INSIDE, iter(rows), note, **keeps)
     if first.startswith(_ORC) if output is None else output.format == "orc":
         found = OrcRows(peeked.size, peeked.section, MOST_BYTES)
-        return Preview("orc", INSIDE, shown_rows_of_orc(found), note, keeps_offsets=OFFSET in found.names)
+        keeps = {"keeps_offsets": OFFSET in found.names, "keeps_headers": HEADERS in found.names}
+        return Preview("orc", INSIDE, shown_rows_of_orc(found), note, **keeps)
     if first.startswith(_AVRO) if output is None else output.format == "avro":
         return _avro(bound, note)
     looks_so = looks == "none" and first.startswith(_SEQUENCEFILE)

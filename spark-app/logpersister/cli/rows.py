@@ -15,6 +15,7 @@ from logpersister.verify.parquet import damage_as_content_error, plain
 BATCH_ROWS: Final = 64
 _KAFKA: Final = "kafka_"
 OFFSET: Final = f"{_KAFKA}offset"
+HEADERS: Final = f"{_KAFKA}headers"
 _IN_QUARANTINE: Final = {"value", "reason", "field"}
 """Name of the column of offsets."""
 
@@ -36,7 +37,7 @@ class ParquetRows:
     @property
     def keeps_headers(self) -> bool:
         """Whether each row has its headers."""
-        return f"{_KAFKA}headers" in self._names
+        return HEADERS in self._names
 
     def __iter__(self) -> Iterator[ShownRecord]:
         with damage_as_content_error():

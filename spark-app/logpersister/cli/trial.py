@@ -24,6 +24,7 @@ from logpersister.formats.registry import RULES as FORMATS
 from logpersister.formats.registry import format_of, make_format
 from logpersister.manifest import LogPersister
 from logpersister.manifest.event_types import TypesSpec
+from logpersister.manifest.format_limits import format_findings
 from logpersister.manifest.keep import Condition
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.row_schema import SchemaSpec
@@ -200,7 +201,11 @@ class Trial:
         ]
         others = [OutputSpec(format=name) for name in FORMATS if name != self._output.format]
         cells = []
+        columns_of_rows = () if self._schema is None else self._schema.columns
         for output in (self._output, *others):
+            if any(format_findings(output.format, columns_of_rows)):
+                cells.append([output.format, "cannot hold the columns", "-", "-"])
+                continue
             found = sum(self._sizes(make_format(output, self._parser, self._schema)).values())
             name = f"{output.format}, as in the manifest" if output is self._output else output.format
             cells.append([name, str(output.compression), size(found), f"{found / whole:.0%}"])
