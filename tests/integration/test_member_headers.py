@@ -256,4 +256,4 @@ def test_schemas_of_glue(
     assert [row["id"] for row in rows if row["kafka_partition"] == 0] == [7, 7, '"x"']
     assert reasons == {"no_header": 2}
     rows, reasons = stored(scene, users)
-    assert ([(row["id"], row["name"]) for row in rows], reasons) == ([(7, "Ada")] * 2, {"not_protobuf": 2})
+    assert ([(row["id"], row["name"]) for row in rows], reasons) == ([(7, "Ada")] * 2, {"other_schema": 2})

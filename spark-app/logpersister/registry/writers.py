@@ -136,7 +136,7 @@ class RegistryWriters(_Remembering):
 
     def reach(self) -> None:
         """Ask for what each registry knows. Raises RegistryError."""
-        self._asked.ask(Client.reach)
+        self._asked.ask(lambda client: client.reach())
 
     def of_subject(self, subject: str) -> "SubjectWriters":
         """Return the schemas of a subject by their fingerprints."""

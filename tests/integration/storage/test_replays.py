@@ -32,7 +32,7 @@ def records() -> list[Record]:
     random = np.random.default_rng(1)
 
     def value(offset: int) -> bytes:
-        filling = random.bytes(50_000).hex()
+        filling = random.bytes(60_000).hex()
         return (
             b'{"id": "%s"}' % filling.encode(),
             b'{"n": "%s"}' % filling.encode(),

@@ -437,7 +437,7 @@ BY_TYPES_IN_TABLES: dict[str, Any] = {
         "output": {"format": "parquet"},
         "types": {
             "header": "event-type",
-            "entries": [{"pattern": "^audit[.]", "table": False}, {"names": ["order", "refund"]}],
+            "entries": [{"names": ["order", "refund"], "table": True}, {"pattern": "^audit[.]", "table": False}],
             "others": {"action": "store", "folder": "others", "table": False},
         },
         "table": {

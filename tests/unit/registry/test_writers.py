@@ -35,6 +35,10 @@ class FakeClient(RegistryClient):
             raise failure(URL, "unknown", "it does not know it", "asking")
         return self.known[schema_id]
 
+    def reach(self) -> None:
+        if self.error is not None:
+            raise failure(URL, self.error, "it fails", "asking")
+
     def close(self) -> None:
         self.closed = True
 
@@ -193,6 +197,14 @@ def test_the_secret_of_a_registry_must_be_there() -> None:
 
 INT, LONG = '"int"', '{"type": "record", "name": "a.R", "fields": [{"name": "n", "type": "long", "doc": "x"}]}'
 OF_INT, OF_LONG = 0x7275D51A3F395C8F, fingerprint(LONG)
+
+
+def test_a_registry_that_is_away_is_not_reached(client: FakeClient) -> None:
+    writers = RegistryWriters(lambda: client)
+    writers.reach()
+    client.error = "unreachable"
+    with pytest.raises(RegistryError, match="it fails"):
+        writers.reach()
 
 
 class FakeSubject(FakeClient):
