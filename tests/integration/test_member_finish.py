@@ -360,7 +360,7 @@ def assert_replayed_into_their_folders(
     totals = {"objects": 2, "records": 7, "leftOut": 0}
     assert run(*replay, str(as_before))["totals"] == {**totals, "accepted": 0, "refused": 7}
     assert run(*replay, str(appending))["totals"] == {**totals, "accepted": 7, "refused": 0}
-    run("finish", "-f", str(appending))
+    run("finish", "-f", str(appending), "--from", "2026-03-28T00:00:00Z")
     told = [finishing.content(hour(it)) for it in (0, 1)]
     assert [(one["number"], one["records"], one["lateRecords"]) for one in told] == [(2, 18, 3), (3, 7, 6)]
     document = verify(appending, "--deep")
