@@ -60,7 +60,8 @@ def flink_sql(brokers: str, folder: Path, kind: str, registry: str) -> list[str]
     }
     name = "avro-confluent" if kind == "avro" else "json"
     shown = ", ".join(f"'{key}' = '{value}'" for key, value in {"format": name, **options[name]}.items())
-    source = [str(FLINK_SOURCE), brokers, str(folder), columns.FLINK, shown, str(ZSTD_LEVEL)]
+    table = columns.FLINK_AVRO if kind == "avro" else columns.FLINK
+    source = [str(FLINK_SOURCE), brokers, str(folder), table, shown, str(ZSTD_LEVEL)]
     return [java(), *FLINK_JVM, *_OPENED, "-cp", flink_classpath(), *source]
 
 
@@ -151,7 +152,11 @@ def table(cases: Sequence[Case]) -> Table:
         shown.add_column(column, no_wrap=True)
     for case in cases:
         spread, size = Spread.of(case.results), f"{case.payload.record_bytes:,} B"
-        ratio = "" if case.program == OWN else f"{own[case.kind, case.payload] / spread.median:.1f} times as much"
+        ratio = (
+            ""
+            if case.program == OWN or not own
+            else f"{own[case.kind, case.payload] / spread.median:.1f} times as much"
+        )
         kinds = ("Avro" if case.kind == "avro" else "JSON", "text" if case.kind == "text" else "Parquet")
         shown.add_row(*kinds, size, case.program, spread.text(1), f"{case.ratios[0]:.1%}", ratio)
     return shown
