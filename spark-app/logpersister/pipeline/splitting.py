@@ -127,6 +127,7 @@ def _of_types(
         tally.found(batch, found)
     rule_of = np.array([place.rule for place in found.places], np.int64)[found.indices]
     order = in_order(rule_of - REFUSED)
+    folders = [place.segment for place in found.places]
     refused: list[pa.RecordBatch] = []
     for rows in np.split(order, np.flatnonzero(np.diff(rule_of[order])) + 1):
         rule, of_types = int(rule_of[rows[0]]), found.indices[rows]
@@ -139,7 +140,7 @@ def _of_types(
             )
             refused.append(_told(records, reasons, pa.nulls(len(rows), pa.string())))
             continue
-        for side in _of_rule(records, layout, rule, replace(found, indices=of_types), tally):
+        for side in _of_rule(records, layout, rule, folders, replace(found, indices=of_types), tally):
             if side.refused is None:
                 yield side
             else:
@@ -149,10 +150,14 @@ def _of_types(
 
 
 def _of_rule(
-    records: pa.RecordBatch, layout: TypedLayout, rule: int, found: Found, tally: TypeTally | None
+    records: pa.RecordBatch,
+    layout: TypedLayout,
+    rule: int,
+    folders: Sequence[str],
+    found: Found,
+    tally: TypeTally | None,
 ) -> Iterator[Side]:
-    """Yield the sides of records of one rule, in pieces; `found`: their types."""
-    folders = [place.segment for place in found.places]
+    """Yield the sides of records of one rule, in pieces; `found`: their types, whose folders are `folders`."""
     begin = 0
     for piece in pieces(records, layout.rules[rule].portion):
         of_piece = found.indices[begin : begin + piece.num_rows]

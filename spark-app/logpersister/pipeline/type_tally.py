@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from logpersister.formats import binary
+from logpersister.formats.cuts import payload_sizes
 from logpersister.records.event_types import Found
 from logpersister.records.record_times import Milliseconds
 from logpersister.records.type_names import DROPPED, REFUSED
@@ -33,7 +33,7 @@ class TypeTally:
     def found(self, batch: pa.RecordBatch, found: Found) -> None:
         """Count the records of a batch, whose types were found."""
         records = np.bincount(found.indices, minlength=len(found.places))
-        payload = np.bincount(found.indices, _payload_sizes(batch), len(found.places))
+        payload = np.bincount(found.indices, payload_sizes(batch), len(found.places))
         for place, count, size in zip(found.places, records.tolist(), payload.tolist(), strict=True):
             if place.rule == DROPPED:
                 self._add(place.label, TypeCounts(dropped=count))
@@ -54,7 +54,7 @@ class TypeTally:
         is_left_out[kept] = False
         of_left_out = of_rows[is_left_out]
         records = np.bincount(of_left_out, minlength=len(found.places))
-        payload = np.bincount(of_left_out, _payload_sizes(batch)[is_left_out], len(found.places))
+        payload = np.bincount(of_left_out, payload_sizes(batch)[is_left_out], len(found.places))
         for index in np.flatnonzero(records).tolist():
             count = int(records[index])
             counts = TypeCounts(records=-count, bytes=-int(payload[index]), dropped=count)
@@ -62,18 +62,17 @@ class TypeTally:
 
     def refused(self, found: Found, of_rows: Rows) -> None:
         """Count records that the parser of their type refuses; row ``i`` is of ``found.places[of_rows[i]]``."""
-        for place, count in zip(found.places, np.bincount(of_rows, minlength=len(found.places)).tolist(), strict=True):
-            if count:
-                self._add(place.label, TypeCounts(quarantined=count))
+        records = np.bincount(of_rows, minlength=len(found.places))
+        for index in np.flatnonzero(records).tolist():
+            self._add(found.places[index].label, TypeCounts(quarantined=int(records[index])))
 
     def accepted(self, found: Found, of_rows: Rows, times: Milliseconds) -> None:
         """Take in when records happened that the parser of their type accepts."""
         counting = (times >= 0) & (times <= int(self._now() * 1000))
         newest = np.full(len(found.places), -1, np.int64)
         np.maximum.at(newest, of_rows[counting], times[counting])
-        for place, newest_of in zip(found.places, newest.tolist(), strict=True):
-            if newest_of >= 0:
-                self._add(place.label, TypeCounts(newest=newest_of))
+        for index in np.flatnonzero(newest >= 0).tolist():
+            self._add(found.places[index].label, TypeCounts(newest=int(newest[index])))
 
     def _add(self, label: str, counts: TypeCounts) -> None:
         known = self._counts.get(label)
@@ -81,8 +80,3 @@ class TypeTally:
             self._counts[label] = known.plus(counts)
         elif counts != TypeCounts():
             self._counts[label] = replace(counts)
-
-
-def _payload_sizes(batch: pa.RecordBatch) -> binary.Integers:
-    """Return the bytes of key and value of each record."""
-    return binary.lengths(binary.column(batch, "value")) + binary.lengths(binary.column(batch, "key"))
