@@ -60,7 +60,6 @@ class ParquetOptions:
     """Columns of rows (`records.columns`); None: values as they are."""
     field_ids: Mapping[str, int] | None = None
     """By which numbers a table knows the columns (`formats.field_ids`); None: they have none."""
-    zstd_level: int = ZSTD_LEVEL
     refuses_tombstones: bool = False
     """Whether records with a null value can be in quarantine, which then keeps them."""
 
@@ -116,7 +115,7 @@ class ParquetEncoder:
         self._writer = native.ParquetWriter(
             self._schema,
             compression=options.compression.value,
-            zstd_level=options.zstd_level,
+            zstd_level=ZSTD_LEVEL,
             row_group_bytes=options.row_group_bytes,
             page_bytes=options.page_bytes,
             page_index=options.page_index,
