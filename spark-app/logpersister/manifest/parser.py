@@ -125,6 +125,11 @@ class ParserSpec(Model):
         return self.type in REGISTERED and self.framing != "plain"
 
     @property
+    def framing_of_documents(self) -> Framing:
+        """What stands before JSON values, of which a field may be the type; `plain` with other parsers."""
+        return self.framing if self.type == "json" else "plain"
+
+    @property
     def rest(self) -> str | None:
         """Name of the column of what the schema does not name; None: there is none."""
         return (self.rest_column or REST) if self.unknown_fields == "keep" else None

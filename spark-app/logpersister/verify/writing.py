@@ -8,7 +8,7 @@ from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import Late
 from logpersister.manifest.keep import Condition, field_conditions
 from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import Framing, ParserSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.columns import portion_of
@@ -109,13 +109,8 @@ class Writing:
         if self.types is None:
             return self.plain_layout
         rules = [RuleLayout(one.plain_layout, portion_of(one.parser, one.schema)) for one in self.types.rules]
-        finder = TypeOracle(self.types.names.types, self.types.of_values, self._framing_of_types)
+        finder = TypeOracle(self.types.names.types, self.types.of_values, self.parser.framing_of_documents)
         return TypedLayout(finder, rules, HeaderOracle.of(self.keep))
-
-    @property
-    def _framing_of_types(self) -> Framing:
-        """What stands before documents of which a field is the type."""
-        return self.parser.framing if self.parser.type == "json" else "plain"
 
     @property
     def judging(self) -> AnyLayout:
@@ -123,7 +118,7 @@ class Writing:
         if self.types is None:
             return self.plain_judging
         rules = [RuleLayout(one.plain_judging) for one in self.types.rules]
-        finder = TypeOracle(self.types.names.types, self.types.of_values, self._framing_of_types)
+        finder = TypeOracle(self.types.names.types, self.types.of_values, self.parser.framing_of_documents)
         return TypedLayout(finder, rules, HeaderOracle.of(self.keep))
 
     @property
