@@ -4,7 +4,6 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal as Number
-from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
@@ -34,7 +33,8 @@ class AvroContent:
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[list[Item]]:
         places = [place for place, name in enumerate(self.rows.columns) if name not in self.rows.told]
-        types = [self._types.get(name) for name in self.rows.columns]
+        of_value = self.rows.types
+        types = [of_value.get(name) for name in self.rows.columns]
         for rows in read_rows(pieces, BATCH_ROWS):
             if rows.names != self.rows.columns:
                 raise ContentError(f"its fields are {', '.join(rows.names)}, not {', '.join(self.rows.columns)}")
@@ -48,11 +48,6 @@ class AvroContent:
 
     def offsets(self, items: Sequence[Item]) -> list[Offset] | None:
         return self.rows.offsets(items)
-
-    @cached_property
-    def _types(self) -> Mapping[str, Type]:
-        oracle = self.rows.oracle
-        return {} if oracle is None else {one.name: one.type for one in oracle.schema.columns}
 
 
 @dataclass(frozen=True, slots=True)

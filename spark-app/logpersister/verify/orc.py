@@ -137,9 +137,7 @@ class OrcContent:
 
     @cached_property
     def _types(self) -> Mapping[str, Type]:
-        oracle = self.rows.oracle
-        of_value = {} if oracle is None else {one.name: one.type for one in oracle.schema.columns}
-        return {**of_value, _KAFKA_TIMESTAMP: Timestamp("ms")}
+        return {**self.rows.types, _KAFKA_TIMESTAMP: Timestamp("ms")}
 
 
 def _section(file: IO[bytes], begin: int, end: int) -> bytes:

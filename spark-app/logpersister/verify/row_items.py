@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from logpersister.manifest.types import Type
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.verify.json_text import NotJsonError, tree_of
 from logpersister.verify.refusal import RefusalError
@@ -38,6 +39,11 @@ class RowItems:
     def of_value(self) -> tuple[str, ...]:
         """Names of the columns that the value becomes."""
         return ("value",) if self.oracle is None else tuple(field.name for field in self.oracle.schema.columns)
+
+    @property
+    def types(self) -> dict[str, Type]:
+        """Types of these columns by name; empty where the value is stored as it is."""
+        return {} if self.oracle is None else {field.name: field.type for field in self.oracle.schema.columns}
 
     @property
     def of_kafka(self) -> tuple[str, ...]:
