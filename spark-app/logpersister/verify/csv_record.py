@@ -61,17 +61,14 @@ def _json(text: str | None) -> str:
 
 def read_column(text: str | None, column: Column, faults: FaultsSpec) -> Any:
     """Return what a text becomes, None for null, in a column. Raises `RefusalError`."""
-    if text is None:
-        if column.required:
-            raise RefusalError("missing", column.name)
-        return None
     reading = Reading(column.format or "rfc3339")
-    try:
-        return Faults(faults).adjusted(
-            lambda: text_value(text, column.type, reading), _nothing, required=column.required
-        )
-    except RefusalError as error:
-        raise error.below(column.name) from None
+    return Faults(faults).inside(
+        column.name,
+        lambda: text_value(text or "", column.type, reading),
+        _nothing,
+        is_null=text is None,
+        required=column.required,
+    )
 
 
 def _nothing() -> Any:

@@ -51,6 +51,27 @@ class Faults:
             raise refusal
         return None
 
+    def inside(
+        self, step: str, read: Callable[[], Any], convert: Callable[[], Any], *, is_null: bool, required: bool
+    ) -> Any:
+        """Return the same of a value that is inside of another one, or None for null. Raises `RefusalError`.
+
+        Args:
+            step: the part of the field path that leads to it.
+            read: see `adjusted`.
+            convert: the same.
+            is_null: whether it is null.
+            required: see `adjusted`.
+        """
+        if is_null:
+            if required:
+                raise RefusalError("missing", step)
+            return None
+        try:
+            return self.adjusted(read, convert, required=required)
+        except RefusalError as error:
+            raise error.below(step) from None
+
     def _sets_null(self, reason: str) -> bool:
         spec = self.spec
         said = {"wrong_type": spec.wrong_type, "overflow": spec.overflow, "bad_text": spec.bad_text}

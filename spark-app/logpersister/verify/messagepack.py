@@ -110,18 +110,13 @@ class _Conversion:
         return unique(node.content, names, self._faults.duplicates)
 
     def _item(self, node: Node, type_: Type, reading: Reading, step: str, required: bool) -> Any:  # noqa: FBT001
-        if node.kind == "nil":
-            if required:
-                raise RefusalError("missing", step)
-            return None
-        try:
-            return self._faults.adjusted(
-                lambda: self._value(node, type_, reading),
-                lambda: _converted(node, type_, reading),
-                required=required,
-            )
-        except RefusalError as error:
-            raise error.below(step) from None
+        return self._faults.inside(
+            step,
+            lambda: self._value(node, type_, reading),
+            lambda: _converted(node, type_, reading),
+            is_null=node.kind == "nil",
+            required=required,
+        )
 
     def _value(self, node: Node, type_: Type, reading: Reading) -> Any:
         match type_:

@@ -163,18 +163,13 @@ class _Conversion:
         return self._item(node, type_, reading, step, required=required)
 
     def _item(self, node: Node, type_: Type, reading: Reading, step: str, *, required: bool) -> Any:
-        if node.kind == "word" and node.text == "null":
-            if required:
-                raise RefusalError("missing", step)
-            return None
-        try:
-            return self._faults.adjusted(
-                lambda: self._value(node, type_, reading),
-                lambda: _converted(node, type_, reading),
-                required=required,
-            )
-        except RefusalError as error:
-            raise error.below(step) from None
+        return self._faults.inside(
+            step,
+            lambda: self._value(node, type_, reading),
+            lambda: _converted(node, type_, reading),
+            is_null=node.kind == "word" and node.text == "null",
+            required=required,
+        )
 
     def _value(self, node: Node, type_: Type, reading: Reading) -> Any:
         match type_:
