@@ -63,15 +63,21 @@ def test_killed_in_the_middle_of_a_range(
 def test_killed_when_some_objects_of_a_range_exist(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, successor: str
 ) -> None:
-    """Twelve small folders, whose objects are put one after the other."""
+    """Three types in four hours are twelve small objects, which are put one after the other."""
     name = topic()
-    scene.workload.write(name, 1_200, timestamp=lambda n: MIDNIGHT_MS + n * HOUR_MS // 100)
+    scene.workload.write(
+        name,
+        1_200,
+        timestamp=lambda n: MIDNIGHT_MS + n * HOUR_MS // 300,
+        header=lambda n: ("event-type", (b"order", b"refund", b"audit")[n % 3]),
+    )
     manifest = scene.manifest(
         kafka={"topics": [name]},
         storage={"endpoint": s3_proxy.endpoint},
         output={"partitionBy": [{"date": {"granularity": level}} for level in ("day", "hour")]},
+        types={"header": "event-type", "entries": [{"pattern": ".", "parser": {"type": "bytes"}}]},
     )
-    fault = stalled_puts("/hr=09/")
+    fault = stalled_puts("/type=order/dt=2026-03-28/hr=03/")
     s3_proxy.inject(fault)
     member = scene.member(manifest, "one")
     member.wait("the object of one folder is on its way", lambda: fault.met)

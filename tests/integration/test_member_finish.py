@@ -220,9 +220,14 @@ def assert_told(member: MemberProcess, finishing: Finishing, webhook: Receiver, 
     member.wait(
         "the topic knows all", lambda: are_told([json.loads(one.value or b"") for one in read_all(bootstrap, told)[0]])
     )
-    assert {one.key for one in read_all(bootstrap, told)[0]} == {f"{finishing.topic}/{it}".encode() for it in expected}
-    ids = [one.headers["idempotency-key"] for one in webhook.posted]
+    messages = read_all(bootstrap, told)[0]
+    assert {one.key for one in messages} == {f"{finishing.topic}/{it}".encode() for it in expected}
     place = f"{finishing.scene.group.name}/{finishing.bucket}/raw/{finishing.topic}"
+    for one in messages:  # repeats can be told
+        content = json.loads(one.value or b"")
+        number = str(content["number"])
+        assert dict(one.headers) == {"id": f"{place}/{content['folder']}/{number}".encode(), "number": number.encode()}
+    ids = [one.headers["idempotency-key"] for one in webhook.posted]
     assert ids[0] == f'"{place}/{hour(0)}/1"', "which the server did not take; by then there may be number 2"
     assert set(ids) <= {f'"{place}/{hour(it)}/{number}"' for it, number in ((0, 1), (0, 2), (1, 1), (2, 1))}
     assert {one["policy"]: one["refused"] for one in member.status()["finish"]["telling"]} == {"webhook": 0, "kafka": 0}
@@ -267,7 +272,10 @@ def test_by_hand(finishing: Finishing, scene: Scene, capsys: pytest.CaptureFixtu
     assert finishing.keys() == {}
     assert finish("--assume-idle")[1] == "finished-now"
     assert "_SUCCESS" in finishing.keys()[hour(5)]
-    assert finish("--from", "2026-03-28T00:00:00Z")[1:] == ("finished", {})
+    span = "--from", "2026-03-28T00:00:00Z", "--to"
+    assert finish(*span, "2026-03-28T06:00:00Z")[1:] == ("finished", {})
+    assert main(["finish", "-f", str(manifest), *span, "2026-03-28T05:00:00Z"]) == 0
+    assert hour(5) not in capsys.readouterr().out
     assert main(["finish", "-f", str(manifest)]) == 0
     assert capsys.readouterr().out == "0 folders finished\n"
 

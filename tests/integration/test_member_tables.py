@@ -179,6 +179,20 @@ def test_a_run_until_current_fills_a_table(
     assert {str(tables.of(name).schema().find_type(column)) for column in ("id", "new")} == {"long", "string"}
     assert tables.of(name).scan(row_filter="id = 305").to_arrow().num_rows == 2, "files of both schemas are read"
 
+    found = tables.of(name)
+    *_, older, _ = (one.snapshot_id for one in found.snapshots())
+    found.manage_snapshots().rollback_to_snapshot(older).commit()
+    before = tables.rows(name)
+    write(scene, name, 310, 320)
+    member = scene.member(manifest_of(scene, name, sqlite, schema={"fields": wider}))
+    member.wait("somebody is asked", lambda: f"accepted to {older}" in json.dumps(member.status().get("duties", [])))
+    scene.group.wait_current(name, explain=member.tail)
+    assert tables.rows(name) == before
+    with tables.of(name).transaction() as change:
+        change.set_properties({"logpersister.accepted": str(older)})
+    wanted = before + Counter((partition, number) for partition in range(2) for number in range(310, 320))
+    member.wait("appending goes on behind the rows that stay away", lambda: tables.rows(name) == wanted)
+
 
 def test_a_table_of_another_shape_lets_its_topic_wait(
     scene: Scene, topic: CreateTopic, sqlite: Settings, minio: MinioServer
@@ -193,7 +207,7 @@ def test_a_table_of_another_shape_lets_its_topic_wait(
     tables.wait_for(name, 10, partitions=1)
 
 
-def test_members_are_killed_around_an_append(
+def test_members_are_frozen_and_killed_around_an_append(
     scene: Scene,
     topic: CreateTopic,
     rest: Settings,
@@ -201,31 +215,45 @@ def test_members_are_killed_around_an_append(
     s3_proxy: FaultProxy,
     catalog_proxy: FaultProxy,
 ) -> None:
-    """Before the snapshot is committed, and after it, when its receipts are still there."""
+    """Frozen before its commit, which arrives when another member has committed; killed before and after one."""
     name, tables = topic(2), Tables(scene, minio, rest)
     proxied = {**rest, "uri": catalog_proxy.endpoint, "properties": {"s3.endpoint": minio.endpoint}}
     manifest = manifest_of(scene, name, proxied, storage={"endpoint": s3_proxy.endpoint})
     write(scene, name, 0, 100)
-    before = Stall(matches=lambda line: line.startswith("POST ") and "/tables/" in line, times=None, after=100)
-    catalog_proxy.inject(before)
-    member = scene.member(manifest)
-    member.wait("the snapshot is about to be committed", lambda: before.met >= 1)
-    assert tables.receipts()
-    member.kill()
-    member.wait_gone()
-    catalog_proxy.clear()
 
+    def commit_stalls() -> Stall:
+        fault = Stall(matches=lambda line: line.startswith("POST ") and "/tables/" in line, times=1, after=100)
+        catalog_proxy.inject(fault)
+        return fault
+
+    fault = commit_stalls()
+    killed = scene.member(manifest, "killed-before")
+    killed.wait("the snapshot is about to be committed", lambda: fault.met)
+    assert tables.receipts()
+    killed.kill()
+    killed.wait_gone()
+    catalog_proxy.clear()  # and perhaps the commit of the dead arrives
+    write(scene, name, 100, 130)
+
+    fault = commit_stalls()
+    zombie = scene.member(manifest, "zombie")
+    zombie.wait("its snapshot is about to be committed", lambda: fault.met)
+    zombie.freeze()
     after = Stall(matches=lambda line: line.startswith("POST ") and "delete" in line.lower(), times=None, after=100)
     s3_proxy.inject(after)
-    member = scene.member(manifest)
-    member.wait("receipts are about to be deleted", lambda: after.met >= 1)
+    second = scene.member(manifest, "second")
+    second.wait("receipts are about to be deleted", lambda: after.met)
     assert tables.receipts()
     assert tables.rows(name).total() > 0
-    member.kill()
-    member.wait_gone()
+    catalog_proxy.clear()  # the stale commit arrives
+    zombie.thaw()
+    zombie.wait_event("table.conflict")
+    for member in (zombie, second):
+        member.kill()
+        member.wait_gone()
     s3_proxy.clear()
-    write(scene, name, 100, 200)
-    third = scene.member(manifest)
+    write(scene, name, 130, 200)
+    third = scene.member(manifest, "third")
     tables.wait_for(name, 200, third)
 
 

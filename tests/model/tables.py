@@ -358,6 +358,9 @@ def play(seed: int, *, rolls_back: bool = False, has_types: bool = False) -> Wor
             appenders[place], duties[place] = None, duty_of(world)  # killed, and begun anew
         elif what < 0.44:
             world.time += timedelta(hours=2)  # what is kept for sparse tables has been kept for long
+        elif what < 0.46 and world.put_again:
+            key = chance.choice(sorted(world.put_again))
+            world.put(key, world.put_again[key])  # by a zombie, perhaps long after it was deleted
         else:
             _run(world, appenders, duties, chance.randrange(2))
     if rolls_back:

@@ -108,7 +108,14 @@ class Group(ClosedAtEnd):
         self._accepted(lambda: self._admin.delete_group_offsets(self.name, doomed))
 
     def _accepted(self, change: Callable[[], Mapping[Any, Any]]) -> None:
-        refused = {partition: error for partition, error in self._patiently(change).items() if error is not NoError}
+        def accepted() -> Mapping[Any, Any]:
+            refused = {of: error for of, error in change().items() if error is not NoError}
+            for error in refused.values():
+                if error.retriable:
+                    raise error
+            return refused
+
+        refused = self._patiently(accepted)
         assert not refused, refused
 
     def _patiently(self, ask: Callable[[], Value]) -> Value:
