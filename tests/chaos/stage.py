@@ -22,6 +22,7 @@ from tests.chaos.settings import Settings
 from tests.stack import IcebergCatalog, Kafka, KafkaBroker, KafkaCluster, MinioServer, SchemaRegistry
 from tests.stack.fault_proxy import Fault, FaultProxy
 from tests.stack.oldest_kafka import OldestCluster
+from tests.stack.scratch import of_spark
 from tests.stack.server import Server
 from tests.stack.topics import create_topic
 
@@ -90,10 +91,8 @@ class Stage:
         self._stack.close()
 
     def _set_up(self) -> None:
-        temporary = self.directory / "tmp"
-        temporary.mkdir(parents=True)
         self._stack.enter_context(
-            _environment(LOGPERSISTER_SECRETS_DIR=str(self.directory / "secrets"), SPARK_LOCAL_DIRS=str(temporary))
+            _environment(LOGPERSISTER_SECRETS_DIR=str(self.directory / "secrets"), **of_spark(self.directory / "spark"))
         )
         self.kafka = self._brokers()
         self._add_servers()

@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.stack import artifacts
 from tests.stack.minio import MinioServer
 from tests.stack.ports import LOOPBACK
+from tests.stack.scratch import of_java
 from tests.stack.server import Server
 
 _PROGRAM = Path(__file__).with_name("HiveMetastore.java")
@@ -53,7 +54,7 @@ class HiveMetastore(Server):
             "metastore.task.threads.always": f"{classes}.events.EventCleanerTask",
             **s3a(self._minio),
         }
-        program = [artifacts.java(), *jvm, "-cp", artifacts.hive_classpath(), str(_PROGRAM)]
+        program = [artifacts.java(), *jvm, of_java(self.temporary), "-cp", artifacts.hive_classpath(), str(_PROGRAM)]
         return [*program, LOOPBACK, str(self.port), *(f"{name}={value}" for name, value in settings.items())]
 
     def _serves(self) -> bool:
