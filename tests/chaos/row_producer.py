@@ -10,6 +10,7 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
 from tests.chaos import events, sales
+from tests.chaos.conditions import HEADER, TEST
 from tests.chaos.ledger import Ledger
 from tests.chaos.producer import Clients, Work, any_partition, written_at
 
@@ -55,10 +56,10 @@ class RowProducer:
                 while owed >= 1:
                     owed -= 1
                     if chance.random() < 0.5:
-                        self._send(producer, chance, sales.TOPIC, of_sales.value())
+                        self._send(producer, chance, sales.TOPIC, of_sales.value(), headers=_environment(chance))
                     else:
                         headers, value = of_events.record()
-                        self._send(producer, chance, events.TOPIC, value, headers=headers)
+                        self._send(producer, chance, events.TOPIC, value, headers=[*headers, *_environment(chance)])
                 if time.monotonic() >= next_burst:
                     next_burst = time.monotonic() + chance.uniform(*self._burst_every)
                     partition = any_partition(producer, sales.TOPIC, chance)
@@ -90,3 +91,10 @@ class RowProducer:
         )
         future.add_callback(lambda written: self._ledger.acknowledged([written_at(written, value)]))
         future.add_errback(lambda _: self._ledger.count("failed"))
+
+
+def _environment(chance: random.Random) -> list[tuple[str, bytes]]:
+    """Return headers that conditions are about, seldom one by which a record is left out."""
+    return chance.choices(
+        ([], [(HEADER, b"prod")], [(HEADER, TEST)], [(HEADER, TEST), (HEADER, b"prod")]), (8, 6, 1, 1)
+    )[0]

@@ -15,7 +15,7 @@ import pytest
 
 from tests.chaos import events, sales, table_readers
 from tests.chaos.check import Seen
-from tests.chaos.contents import QUARANTINE, folder, minute_folder, refused_digest, row_digest
+from tests.chaos.contents import QUARANTINE, TOMBSTONE, folder, minute_folder, refused_digest, row_digest
 
 NOW = 1_795_262_400_000
 
@@ -129,7 +129,7 @@ def test_a_row_of_an_older_file_has_nulls_in_the_table() -> None:
     live = table_readers._row(columns)
     assert live == (0, minute_folder(NOW), sales.ByMinute().row(seen))
     assert table_readers._row(columns | {"rating": 5} | folders).row != live.row
-    assert table_readers._row(dict.fromkeys(ROW) | kafka | {"kafka_key": b"k"} | folders).row.value == sales.TOMBSTONE
+    assert table_readers._row(dict.fromkeys(ROW) | kafka | {"kafka_key": b"k"} | folders).row.value == TOMBSTONE
 
 
 @pytest.mark.parametrize(
