@@ -22,7 +22,7 @@ from tests.stack.ports import LOOPBACK
 _TIMEOUT_MS = 30_000
 _AT_ONCE = 2_000
 """Rows of an answer: one holds all of them."""
-_LEVELS = ("# Partition Information", "")
+
 _SHOWN = 3
 
 
