@@ -80,20 +80,7 @@ class Examination:
         kafka = {of: records for of, records in kafka.items() if of[0] in names}
         found: list[object] = list(self._replay(output)) if output.is_corrected else []
         numbers: dict[str, Any] = {}
-        try:
-            objects = list(witnesses.stored(self.stage.s3, BUCKET, output.name, output.read, markers=output.markers))
-        except witnesses.UnreadableError as error:
-            found.append(f"unreadable: {error}")
-            objects = []
-        if output.late != "append":
-            kafka = late.apart(kafka, objects)
-        stands = progress(self.stage.kafka.bootstrap, output)
-        found += check.examine(objects, kafka, stands, output.layout, aborted=self.ledger.aborted_values())
-        numbers["left out"] = sum(record.place is None for records in kafka.values() for record in records)
-        if output.has_table:
-            tell = self._hive_table if self.stage.settings.has_hive else self._iceberg_tables
-            found += tell(output, kafka, objects, numbers)
-            found += self._folders(output, kafka, objects, numbers)
+        found += self._independent(output, kafka, numbers)
         problems = [f"{output.name}: {problem}" for problem in found]
         document, errors = self._verify(output)
         topics = document.get("topics", [])
@@ -122,7 +109,23 @@ class Examination:
             elif turn == "another" and _changed(json.loads(done.stdout)["totals"]):
                 yield f"another replay found something to do: {done.stdout[-500:]}"
 
-    # the table, and folders
+    def _independent(self, output: Output, kafka: Kafka, numbers: dict[str, Any]) -> Iterator[Problem | str]:
+        try:
+            objects = list(witnesses.stored(self.stage.s3, BUCKET, output.name, output.read, markers=output.markers))
+        except witnesses.UnreadableError as error:
+            yield f"unreadable: {error}"
+            return
+        if output.late != "append":
+            kafka = late.apart(kafka, objects)
+        stands = progress(self.stage.kafka.bootstrap, output)
+        yield from check.examine(objects, kafka, stands, output.layout, aborted=self.ledger.aborted_values())
+        numbers["left out"] = sum(record.place is None for records in kafka.values() for record in records)
+        if output.has_table:
+            tell = self._hive_table if self.stage.settings.has_hive else self._iceberg_tables
+            yield from tell(output, kafka, objects, numbers)
+            yield from self._folders(output, kafka, objects, numbers)
+
+    # tables, and folders
 
     def _hive_table(
         self, output: Output, kafka: Kafka, objects: Sequence[Stored], numbers: dict[str, Any]

@@ -48,7 +48,7 @@ class Output:
     read: Read
     members: int = 1
     markers: "re.Pattern[str] | None" = None
-    """Names of files in its folders that are no objects of records."""
+    """Names of files in its folders that are no objects of records; a metastore makes one without a name."""
     is_corrected: bool = False
     """Whether its manifest is corrected in the middle of a run, and its quarantine replayed."""
     tables: Mapping[str, Layout] = field(default_factory=dict)
@@ -211,7 +211,7 @@ def _table_group(choices: Choices) -> Output:
         layout,
         _rows_of,
         members=2,
-        markers=re.compile(r"_SUCCESS|_manifest\.json|\.\d+\.done"),
+        markers=re.compile(r"_SUCCESS|_manifest\.json|\.\d+\.done" + (r"|" if choices.table == "hive" else "")),
         tables=tables,
         choices=choices,
     )

@@ -3,7 +3,7 @@
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from kafka import KafkaProducer
@@ -23,7 +23,7 @@ _LATE_MS = (60_000, 240_000)
 
 
 class RowProducer:
-    """Writes sales (Avro) and events (of many types)."""
+    """Writes sales (Avro) and events (of many types), as far as the run has their topics."""
 
     def __init__(
         self,
@@ -31,6 +31,7 @@ class RowProducer:
         ledger: Ledger,
         stopping: threading.Event,
         writers: sales.Writers,
+        topics: Collection[str],
         *,
         per_second: float = 50.0,
         burst_every: tuple[float, float] = (45.0, 90.0),
@@ -39,6 +40,7 @@ class RowProducer:
         self._ledger = ledger
         self._stopping = stopping
         self._writers = writers
+        self._topics = topics
         self._per_second = per_second
         self._burst_every = burst_every
 
@@ -55,12 +57,15 @@ class RowProducer:
                 owed += self._per_second * _TICK_SECONDS
                 while owed >= 1:
                     owed -= 1
-                    if chance.random() < 0.5:
+                    of_a_sale = chance.random() < 0.5
+                    if (sales.TOPIC if of_a_sale else events.TOPIC) not in self._topics:
+                        continue
+                    if of_a_sale:
                         self._send(producer, chance, sales.TOPIC, of_sales.value(), headers=_environment(chance))
                     else:
                         headers, value = of_events.record()
                         self._send(producer, chance, events.TOPIC, value, headers=[*headers, *_environment(chance)])
-                if time.monotonic() >= next_burst:
+                if sales.TOPIC in self._topics and time.monotonic() >= next_burst:
                     next_burst = time.monotonic() + chance.uniform(*self._burst_every)
                     partition = any_partition(producer, sales.TOPIC, chance)
                     for _ in range(_BURST_RECORDS):

@@ -102,7 +102,8 @@ class _Run:
         if self._settings.has_plain_values:
             works += PlainProducer(bootstrap, ledger, stopping).works()
         if self._stage.writers is not None:
-            works += RowProducer(bootstrap, ledger, stopping, self._stage.writers).works()
+            topics = {topic.name for topic in self._settings.topics}
+            works += RowProducer(bootstrap, ledger, stopping, self._stage.writers, topics).works()
         return works
 
     def _watch_folders(self) -> FolderWatch | None:

@@ -255,8 +255,8 @@ def test_late_types_are_below_their_own_folder() -> None:
     late = seen._replace(is_apart=True)
     assert [ByTypeAndMinute(mode).path(late) for mode in LATE] == [minute, f"_late/{minute}", QUARANTINE]
     assert [ByTypeAndMinute(mode).path(seen) for mode in LATE] == [minute] * len(LATE)
-    assert ByTypeAndMinute("quarantine").row(late).value == refused_digest(
-        "late", b'{"id": 1, "user": "u", "shop": ""}'
-    )
+    row = ByTypeAndMinute("quarantine").row(late)
+    assert row is not None
+    assert row.value == refused_digest("late", b'{"id": 1, "user": "u", "shop": ""}')
     clicks, refunds = (OfType(ByTypeAndMinute(), folder) for folder in ("type=clicks", "type=refund"))
     assert (clicks.path(seen), refunds.path(seen)) == (minute_folder(NOW), None)
