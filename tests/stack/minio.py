@@ -52,9 +52,12 @@ class MinioServer(S3Server):
     @staticmethod
     def drop(client: "S3Client", bucket: str) -> None:
         """Delete a bucket with everything in it, which is one request to MinIO."""
-        client.meta.events.register("before-call.s3.DeleteBucket", _with_all_objects, unique_id="with-all-objects")
-        client.delete_bucket(Bucket=bucket)
-        client.meta.events.unregister("before-call.s3.DeleteBucket", unique_id="with-all-objects")
+        event = "before-call.s3.DeleteBucket"
+        client.meta.events.register(event, _with_all_objects)
+        try:
+            client.delete_bucket(Bucket=bucket)
+        finally:
+            client.meta.events.unregister(event, _with_all_objects)
 
     def _command(self) -> Sequence[str]:
         data = self.directory / "data"

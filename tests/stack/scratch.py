@@ -3,7 +3,7 @@
 In the machine's own temporary directory it would stay whenever they are killed, and tests kill them all the time.
 """
 
-import shutil
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,8 +25,10 @@ def of_spark(directory: Path) -> Mapping[str, str]:
 
 def keep_logs_only(directory: Path) -> None:
     """Delete what servers that have ended have left in a directory, but for what they have logged."""
-    kept = {file: file.read_bytes() for file in directory.rglob("*.log") if "data" not in file.parts}
-    shutil.rmtree(directory, ignore_errors=True)
-    for file, content in kept.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
+    for folder, _, files in os.walk(directory, topdown=False):
+        place = Path(folder)
+        is_data = "data" in place.relative_to(directory).parts
+        for file in (place / one for one in files if is_data or not one.endswith(".log")):
+            file.unlink(missing_ok=True)
+        if not any(place.iterdir()):
+            place.rmdir()
