@@ -156,8 +156,9 @@ class Examination:
     ) -> Iterator[Problem]:
         assert self.stage.compactor is not None
         for name, layout in output.tables.items():
-            told = numbers if len(output.tables) == 1 else numbers.setdefault(name, {})
+            told: dict[str, Any] = {}
             yield from self._iceberg_table(output, name, layout, kafka, told)
+            numbers |= {f"{what} of {name}": number for what, number in told.items()}
         compacted = ", ".join(f"{what} {count}" for what, count in self.stage.compactor.counts().items())
         numbers["compactions"] = f"({compacted})"
 
