@@ -127,7 +127,7 @@ model: ## play random histories against the protocol, for long (ARGS='--exhausti
 	@$(BIN)/python -m tests.model $(ARGS)
 
 chaos: ## kill, freeze and lie to real members and servers for minutes (ARGS=--help for its options)
-	$(PREPARE) stack minio registry iceberg $(if $(findstring --spark,$(ARGS)),iceberg-spark)
+	$(PREPARE) stack minio registry iceberg hive $(if $(findstring --spark,$(ARGS)),iceberg-spark)
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
 soak: ## everything that is long or random: chaos, the model, searches, the oldest brokers (ARGS=--help)

@@ -4,6 +4,7 @@ import functools
 import logging
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,12 +12,15 @@ import pytest
 import structlog
 
 from tests.examples import register_profiles
+from tests.stack.room import NoRoomError, require_room
+from tests.stack.scratch import keep_logs_only, of_spark
 
 register_profiles()
 
 _MODEL = Path(__file__).parent / "model"
-_BROKERS = Path(__file__).parent / "integration" / "brokers"
-_READER = Path(__file__).parent / "integration" / "reader"
+_INTEGRATION = Path(__file__).parent / "integration"
+_BROKERS = _INTEGRATION / "brokers"
+_READER = _INTEGRATION / "reader"
 _WORKER_COVERAGE = Path(__file__).parent / "worker_coverage"
 
 
@@ -41,6 +45,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = sorted(chosen, key=lambda item: _turn(item.path))
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Refuse to begin where tests of real parts would fail one after the other, since the disk is full."""
+    config = session.config
+    if hasattr(config, "workerinput") or not any(_has_real_parts(Path(one.partition("::")[0])) for one in config.args):
+        return
+    temporary = config.option.basetemp or os.environ.get("PYTEST_DEBUG_TEMPROOT") or tempfile.gettempdir()
+    try:
+        require_room(Path(temporary))
+    except NoRoomError as error:
+        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+
+
+def _has_real_parts(argument: Path) -> bool:
+    path = argument.absolute()
+    return path.is_relative_to(_INTEGRATION) or _INTEGRATION.is_relative_to(path)
+
+
 @functools.cache
 def _turn(path: Path) -> int:
     """Return when the tests of a file begin, among those of the order of files."""
@@ -57,6 +78,21 @@ def pytest_configure() -> None:
     if "COVERAGE_PROCESS_CONFIG" in os.environ:
         paths = [str(_WORKER_COVERAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _scratch_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Spark's files are below the session's directory, and what its servers have kept goes when they have ended.
+
+    Their logs stay, beside the directories of tests that failed: pytest deletes all of it when no test did.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in of_spark(tmp_path_factory.mktemp("spark-of-session")).items():
+            patch.setenv(name, value)
+        yield
+    for place in tmp_path_factory.getbasetemp().iterdir():
+        if place.is_dir() and not place.is_symlink() and not place.name.startswith("test_"):
+            keep_logs_only(place)
 
 
 @pytest.fixture

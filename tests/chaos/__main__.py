@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests.chaos.choices import LATE, TABLES, chosen
 from tests.chaos.outputs import OUTPUTS, TEXT
 from tests.chaos.report import Report, Verdict
 from tests.chaos.run import run
@@ -27,6 +28,7 @@ def main() -> int:
         kills=arguments.kills,
         seconds=arguments.minutes * 60,
         crews=_crews(arguments.groups, arguments.members),
+        choices=chosen(seed, table=arguments.table, late=arguments.late, keeps=arguments.conditions),
         brokers=arguments.brokers,
         oldest=arguments.oldest,
         spark=arguments.spark,
@@ -59,6 +61,13 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument(
         "--groups", type=_groups, default=list(OUTPUTS), help=f"which ones (default {','.join(OUTPUTS)})", metavar="A,B"
+    )
+    parser.add_argument("--table", choices=TABLES, help="which tables group table has (default: the seed chooses)")
+    parser.add_argument("--late", choices=LATE, help="where its late records go (default: the seed chooses)")
+    parser.add_argument(
+        "--conditions",
+        action=argparse.BooleanOptionalAction,
+        help="whether conditions leave records of rows and table out (default: the seed chooses)",
     )
     parser.add_argument(
         "--spark", action="store_true", help="Spark compacts the table and reads it (`make soak` fetches it)"

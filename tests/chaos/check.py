@@ -39,6 +39,10 @@ class Seen(NamedTuple):
     """Its row, as that judge has it; None: it leaves no row."""
     version: int = 0
     """Of the schema by which it was written; 0: none."""
+    if_late: Digest | None = None
+    """Its row in quarantine, if it came late and that is where late records go."""
+    is_apart: bool = False
+    """Whether it came late and stands apart (`late`)."""
 
 
 class Row(NamedTuple):

@@ -1,17 +1,18 @@
-"""Who compacts the table beside members: a process of its own, by pyiceberg or by Spark."""
+"""Who compacts the tables beside members: a process of its own, by pyiceberg or by Spark."""
 
 import json
 import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.stack import IcebergCatalog, MinioServer, artifacts, reaper
 
 _BY_PYICEBERG = [sys.executable, "-m", "tests.chaos.compaction"]
 _SPARK_PROGRAM = Path(__file__).with_name("spark_table.py")
-TABLE = ("lake", "sales")
+NAMESPACE = "lake"
 _MOST_ENDS = 10
 """Without an attempt in between."""
 
@@ -20,8 +21,16 @@ class Compactor:
     """Starts it, kills it, and tells how often it has committed."""
 
     def __init__(
-        self, directory: Path, minio: MinioServer, catalog: IcebergCatalog, seed: int, *, by_spark: bool
+        self,
+        directory: Path,
+        minio: MinioServer,
+        catalog: IcebergCatalog,
+        seed: int,
+        tables: Sequence[str],
+        *,
+        by_spark: bool,
     ) -> None:
+        self._tables = tables
         self._minio = minio
         self._catalog = catalog
         self._seed = seed
@@ -30,8 +39,8 @@ class Compactor:
         self._process: subprocess.Popen[bytes] | None = None
         self._ends = 0
 
-    def settings(self) -> str:
-        """Return how the table is reached, past all proxies, as the programs take it."""
+    def settings(self, *tables: str) -> str:
+        """Return how tables, all unless they are named, are reached past all proxies, as the programs take it."""
         return json.dumps(
             {
                 "uri": self._catalog.url,
@@ -39,8 +48,8 @@ class Compactor:
                 "access": self._minio.access_key,
                 "secret": self._minio.secret_key,
                 "region": self._minio.region,
-                "namespace": TABLE[0],
-                "table": TABLE[1],
+                "namespace": NAMESPACE,
+                "tables": tables or self._tables,
                 "seed": self._seed,
             }
         )

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from tests.chaos.check import Digest, Row, digest
 
 QUARANTINE = "_quarantine"
+LATE_FOLDER = "_late"
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 KAFKA = ("kafka_topic", "kafka_partition", "kafka_offset", "kafka_timestamp", "kafka_key", "kafka_headers")
 _LONG = 64
@@ -85,3 +86,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return value
+
+
+TOMBSTONE = row_digest({}, {})
+"""Stands for a row whose columns are all null."""

@@ -36,8 +36,14 @@ def cards(settings: Settings) -> Sequence[tuple[Card, int]]:
         found += _OF_ROWS
     if any(output.is_corrected for output in settings.outputs):
         found += _OF_QUARANTINE
+    if settings.has_iceberg:
+        found += _OF_A_CATALOG
+    if settings.has_hive:
+        found += _OF_A_METASTORE
     if settings.has_table:
-        found += _OF_A_TABLE
+        found += _OF_NOTES
+    if settings.has_iceberg:
+        found += _OF_COMPACTION
     return found
 
 
@@ -206,7 +212,7 @@ _OF_QUARANTINE: tuple[tuple[Card, int], ...] = (
     (_replay_killed, 3),
     (_replay, 1),
 )
-_OF_A_TABLE: tuple[tuple[Card, int], ...] = (
+_OF_A_CATALOG: tuple[tuple[Card, int], ...] = (
     (_http("503", ("any", "commit"), service="catalog"), 1),
     (_http("500", ("commit",), service="catalog"), 1),
     (_http("500-after", ("commit",), share=(0.5, 1.0), service="catalog"), 1),
@@ -215,7 +221,16 @@ _OF_A_TABLE: tuple[tuple[Card, int], ...] = (
     (_refuses("catalog"), 1),
     (_server("catalog", "kill", (0, 6)), 1),
     (_server("catalog", "freeze", (2, 15)), 1),
+)
+_OF_A_METASTORE: tuple[tuple[Card, int], ...] = (
+    (_http("stall", ("any",), service="metastore"), 2),
+    (_http("reset", ("any",), service="metastore"), 2),
+    (_refuses("metastore"), 1),
+    (_server("metastore", "kill", (0, 6)), 2),
+    (_server("metastore", "freeze", (2, 15)), 1),
+)
+_OF_NOTES: tuple[tuple[Card, int], ...] = (
     (_http("lose-response", ("note", "marker"), share=(0.3, 1.0)), 1),
     (_http("503", ("note", "marker")), 1),
-    (_compactor_kill, 1),
 )
+_OF_COMPACTION: tuple[tuple[Card, int], ...] = ((_compactor_kill, 1),)

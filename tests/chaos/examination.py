@@ -4,16 +4,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from pyiceberg.exceptions import NoSuchTableError
 
-from tests.chaos import check, events, folders, sales, table_readers, tables, witnesses
+from tests.chaos import check, events, folders, hive_table, late, sales, table_readers, tables, witnesses
 from tests.chaos.check import Problem, Progress, Seen, Stored, TopicPartition
-from tests.chaos.compactor import spark_command
+from tests.chaos.compactor import NAMESPACE, spark_command
 from tests.chaos.folder_watch import FolderWatch
 from tests.chaos.ledger import Ledger
 from tests.chaos.outputs import BUCKET, Output
@@ -21,6 +22,7 @@ from tests.chaos.rows import replay_command
 from tests.chaos.stage import Stage
 from tests.stack.clients import admin_client
 
+Kafka = Mapping[TopicPartition, list[Seen]]
 _VERIFY_SECONDS = 900
 """And as long again as the run: it reads every object."""
 _REPLAY_SECONDS = 600
@@ -51,8 +53,6 @@ class Examination:
     stage: Stage
     ledger: Ledger
     folder_watch: FolderWatch | None = None
-    _objects: dict[str, list[Stored]] = field(default_factory=dict)
-    """By group, once they were read."""
 
     def consumed(self) -> dict[TopicPartition, list[Seen]]:
         """Return what Kafka holds.
@@ -60,9 +60,10 @@ class Examination:
         Raises:
             TroubleError: it is not what the producers have written, or too little to prove anything.
         """
-        judges = {events.TOPIC: events.seen}
+        keeps = self.stage.settings.choices.keeps
+        judges: dict[str, Callable[[Any], Seen]] = {events.TOPIC: partial(events.seen, keeps=keeps)}
         if self.stage.writers is not None:
-            judges[sales.TOPIC] = sales.Judge(self.stage.writers).seen
+            judges[sales.TOPIC] = sales.Judge(self.stage.writers, keeps=keeps).seen
         topics = [topic.name for topic in self.stage.settings.topics]
         kafka = witnesses.consumed(self.stage.kafka.bootstrap, topics, judges)
         contradictions = list(self.ledger.contradictions(kafka))
@@ -73,16 +74,13 @@ class Examination:
             raise TroubleError(f"only {number} records were produced: they prove nothing")
         return kafka
 
-    def of(self, output: Output, kafka: Mapping[TopicPartition, list[Seen]]) -> tuple[list[str], dict[str, Any]]:
+    def of(self, output: Output, kafka: Kafka) -> tuple[list[str], dict[str, Any]]:
         """Return what is wrong with what a group has stored, and what there is to count."""
         names = {topic.name for topic in output.topics}
         kafka = {of: records for of, records in kafka.items() if of[0] in names}
         found: list[object] = list(self._replay(output)) if output.is_corrected else []
-        found += self._independent(output, kafka)
         numbers: dict[str, Any] = {}
-        if output.has_table:
-            found += self._table(output, kafka, numbers)
-            found += self._folders(output, kafka, numbers)
+        found += self._independent(output, kafka, numbers)
         problems = [f"{output.name}: {problem}" for problem in found]
         document, errors = self._verify(output)
         topics = document.get("topics", [])
@@ -99,7 +97,8 @@ class Examination:
 
     def _replay(self, output: Output) -> Iterator[str]:
         """Let the replay of the corrected manifest come to its end."""
-        command = replay_command(self.stage.manifests[output.name])
+        leave_out = self.stage.settings.choices.keeps
+        command = replay_command(self.stage.manifests[output.name], leave_out=leave_out)
         for turn in ("last", "another"):
             done = subprocess.run(
                 [*command, "--json"], capture_output=True, text=True, timeout=_REPLAY_SECONDS, check=False
@@ -107,30 +106,71 @@ class Examination:
             (self.stage.directory / f"replay-{turn}.json").write_text(done.stdout + done.stderr)
             if done.returncode != 0:
                 yield f"the {turn} replay ended with {done.returncode}: {done.stderr[-500:]}"
-            elif turn == "another" and json.loads(done.stdout)["totals"]["accepted"]:
+            elif turn == "another" and _changed(json.loads(done.stdout)["totals"]):
                 yield f"another replay found something to do: {done.stdout[-500:]}"
 
-    def _independent(self, output: Output, kafka: Mapping[TopicPartition, list[Seen]]) -> Iterator[Problem | str]:
+    def _independent(self, output: Output, kafka: Kafka, numbers: dict[str, Any]) -> Iterator[Problem | str]:
         try:
-            found = witnesses.stored(self.stage.s3, BUCKET, output.name, output.read, markers=output.markers)
-            objects = self._objects[output.name] = list(found)
+            objects = list(witnesses.stored(self.stage.s3, BUCKET, output.name, output.read, markers=output.markers))
         except witnesses.UnreadableError as error:
             yield f"unreadable: {error}"
             return
+        if output.late != "append":
+            kafka = late.apart(kafka, objects)
         stands = progress(self.stage.kafka.bootstrap, output)
         yield from check.examine(objects, kafka, stands, output.layout, aborted=self.ledger.aborted_values())
+        numbers["left out"] = sum(record.place is None for records in kafka.values() for record in records)
+        if output.has_table:
+            tell = self._hive_table if self.stage.settings.has_hive else self._iceberg_tables
+            yield from tell(output, kafka, objects, numbers)
+            yield from self._folders(output, kafka, objects, numbers)
 
-    # the table, and folders
+    # tables, and folders
 
-    def _table(
-        self, output: Output, kafka: Mapping[TopicPartition, list[Seen]], numbers: dict[str, Any]
+    def _hive_table(
+        self, output: Output, kafka: Kafka, objects: Sequence[Stored], numbers: dict[str, Any]
+    ) -> Iterator[Problem]:
+        """Examine the partitions, and the rows in them."""
+        stage, ((name, layout),) = self.stage, output.tables.items()
+        try:
+            found = hive_table.partitions(stage.metastore, NAMESPACE, name)
+            rows = list(
+                hive_table.by_spark(
+                    stage.directory / "hive-reader", stage.metastore, stage.minio, f"{NAMESPACE}.{name}"
+                )
+            )
+        except table_readers.UnreadableTableError as error:
+            yield Problem("unreadable", "table", str(error))
+            return
+        wanted = {one.path for one in objects if folders.is_of_time(one.path)}
+        if output.choices.partitions == "onFinish":
+            assert self.folder_watch is not None
+            wanted = set(self.folder_watch.seen.successes)
+        yield from hive_table.examine_partitions(found, wanted)
+        yield from tables.examine(rows, output.topics[0].name, kafka, layout, "Spark", folders=found)
+        yield from (Problem("receipt", one, "is left, though everything is committed") for one in self.untold(output))
+        numbers |= {"partitions": len(found), "rows by Spark": len(rows)}
+
+    def _iceberg_tables(
+        self, output: Output, kafka: Kafka, _objects: Sequence[Stored], numbers: dict[str, Any]
     ) -> Iterator[Problem]:
         assert self.stage.compactor is not None
-        settings = self.stage.compactor.settings()
+        for name, layout in output.tables.items():
+            told: dict[str, Any] = {}
+            yield from self._iceberg_table(output, name, layout, kafka, told)
+            numbers |= {f"{what} of {name}": number for what, number in told.items()}
+        compacted = ", ".join(f"{what} {count}" for what, count in self.stage.compactor.counts().items())
+        numbers["compactions"] = f"({compacted})"
+
+    def _iceberg_table(
+        self, output: Output, name: str, layout: check.Layout, kafka: Kafka, numbers: dict[str, Any]
+    ) -> Iterator[Problem]:
+        assert self.stage.compactor is not None
+        settings, topic = self.stage.compactor.settings(name), output.topics[0].name
         try:
             table = table_readers.table_of(settings)
         except NoSuchTableError as error:
-            yield Problem("unreadable", "table", str(error))
+            yield Problem("unreadable", f"table {name}", str(error))
             return
         readers: dict[str, Callable[[], Iterable[tables.LiveRow]]] = {
             "pyiceberg": lambda: table_readers.by_pyiceberg(table),
@@ -142,16 +182,15 @@ class Examination:
             try:
                 rows = list(read())
             except table_readers.READABLE as error:
-                yield Problem("unreadable", f"table, by {reader}", repr(error))
+                yield Problem("unreadable", f"table {name}, by {reader}", repr(error))
                 continue
             numbers[f"rows by {reader}"] = len(rows)
-            yield from tables.examine(rows, sales.TOPIC, kafka, output.layout, reader)
+            yield from tables.examine(rows, topic, kafka, layout, reader)
         snapshots = table_readers.snapshots_of(table)
         stands = progress(self.stage.kafka.bootstrap, output)
-        yield from tables.examine_offsets(snapshots, self.receipts(output), sales.TOPIC, stands)
-        compacted = ", ".join(f"{what} {count}" for what, count in self.stage.compactor.counts().items())
+        of_type = len(output.tables) > 1
+        yield from tables.examine_offsets(snapshots, self.untold(output), topic, stands, of_type=of_type)
         numbers["snapshots"] = f"{len(snapshots.offsets)} of ours, {snapshots.others} of others"
-        numbers["compactions"] = f"({compacted})"
 
     def _by_spark(self, settings: str) -> Iterator[tables.LiveRow]:
         done = subprocess.run(
@@ -162,8 +201,8 @@ class Examination:
         return table_readers.by_lines(done.stdout.splitlines())
 
     def _folders(
-        self, output: Output, kafka: Mapping[TopicPartition, list[Seen]], numbers: dict[str, Any]
-    ) -> Sequence[Problem]:
+        self, output: Output, kafka: Kafka, objects: Sequence[Stored], numbers: dict[str, Any]
+    ) -> Iterator[Problem]:
         assert self.folder_watch is not None
         if self.folder_watch.failure is not None:
             raise TroubleError(f"the watch of folders has failed: {self.folder_watch.failure!r}")
@@ -172,12 +211,17 @@ class Examination:
         numbers["of them with committed offsets"] = sum(bool(one.committed) for one in seen.successes.values())
         numbers["manifests seen"] = len(seen.sightings)
         grown = {of: at * 1000 for of, at in self.stage.grown.items()}
-        return folders.examine(seen, kafka, self._objects.get(output.name, []), output.layout, grown=grown)
+        yield from folders.examine(seen, kafka, objects, output.layout, grown=grown)
+        if output.late != "append":
+            yield from late.examine(seen, kafka, objects, output.finished, grown=grown)
+            numbers["late"] = sum(record.is_apart for records in kafka.values() for record in records)
+            numbers["surely late"], _ = late.surely_late(seen, kafka, output.layout)
 
-    def receipts(self, output: Output) -> list[str]:
-        """Return the receipts that wait to be appended."""
+    def untold(self, output: Output) -> list[str]:
+        """Return what waits to be told to the table: receipts, or folders that are to be partitions."""
+        notes = "untold/table" if self.stage.settings.has_hive else "receipts"
         pages = self.stage.s3.get_paginator("list_objects_v2").paginate(
-            Bucket=BUCKET, Prefix=f"{output.name}/_logpersister/{output.name}/receipts/"
+            Bucket=BUCKET, Prefix=f"{output.name}/_logpersister/{output.name}/{notes}/"
         )
         return [one["Key"] for page in pages for one in page.get("Contents", [])]
 
@@ -206,6 +250,11 @@ class Examination:
         begun = {unquote(path).removeprefix(f"/{BUCKET}/") for path, _, query in paths if query.startswith("uploads")}
         ours = sorted(key for key in begun if key.startswith(f"{output.name}/"))
         return witnesses.unfinished_uploads(self.stage.s3, BUCKET, ours)
+
+
+def _changed(totals: Mapping[str, int]) -> int:
+    """Return how many records a replay has taken out of quarantine."""
+    return totals["accepted"] + totals.get("leftOut", 0)
 
 
 def _told(finding: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _INTERVAL_SECONDS = 1.0
 _JOIN_SECONDS = 180.0
-_OBJECT = ".parquet"
+_OBJECTS = (".parquet", ".jsonl.gz")
 _MARKER = re.compile(r"(?P<folder>.+)/(?P<name>_SUCCESS|_manifest\.json|\.(?P<partition>\d+)\.done)")
 
 
@@ -98,11 +98,15 @@ class FolderWatch:
         listed: list[Any] = [one for page in pages for one in page.get("Contents", [])]
         objects: dict[str, set[str]] = {}
         for one in listed:
-            if one["Key"].endswith(_OBJECT):
+            if one["Key"].endswith(_OBJECTS):
                 folder, _, name = one["Key"].removeprefix(self._prefix).rpartition("/")
                 objects.setdefault(folder, set()).add(name)
         self._objects = objects
-        return [(one["Key"], one["ETag"]) for one in listed if not one["Key"].endswith(_OBJECT)]
+        return [(one["Key"], one["ETag"]) for one in listed if not one["Key"].endswith(_OBJECTS)]
+
+    def exists(self, folder: str) -> bool:
+        """Whether a folder had an object of records when it was listed last."""
+        return folder in self._objects
 
     def incomplete(self) -> list[str]:
         """Return finished folders that have objects which are in no manifest (yet)."""

@@ -12,12 +12,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.chaos.check import Layout, Problem, Seen, Stored, TopicPartition
-from tests.chaos.contents import QUARANTINE
 
 MINUTE_MS = 60_000
 _GROWTH_MS = 60_000
 """How long members may take to see a partition that was added."""
-_FOLDER = re.compile(r"dt=(\d{4}-\d\d-\d\d)/hr=(\d\d)/min=(\d\d)")
+_FOLDER = re.compile(r"(?:type=[^/]+/)?dt=(\d{4}-\d\d-\d\d)/hr=(\d\d)/min=(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,11 @@ def end_of(folder: str) -> int:
     return round(begin.timestamp() * 1000) + MINUTE_MS
 
 
+def is_of_time(path: str) -> bool:
+    """Whether a folder is one that is finished: neither quarantine nor below the folder of late records."""
+    return _FOLDER.fullmatch(path) is not None
+
+
 def passes_at(records: Sequence[Seen], instant: int) -> int | None:
     """Return the offset at which a partition passes an instant; None: it has not come that far."""
     return next((record.offset for record in records if record.timestamp >= instant), None)
@@ -79,9 +83,9 @@ def passes_at(records: Sequence[Seen], instant: int) -> int | None:
 def due(topic: str, kafka: Mapping[TopicPartition, Sequence[Seen]], layout: Layout, lateness_ms: int) -> set[str]:
     """Return the folders that all partitions have passed: they are to be finished once everything is stored."""
     partitions = [records for of, records in kafka.items() if of[0] == topic]
-    folders = {layout.path(record) for records in partitions for record in records} - {None, QUARANTINE}
+    folders = {layout.path(record) for records in partitions for record in records}
     newest = min(max((record.timestamp for record in records), default=0) for records in partitions)
-    return {folder for folder in folders if folder is not None and end_of(folder) + lateness_ms <= newest}
+    return {one for one in folders if one is not None and is_of_time(one) and end_of(one) + lateness_ms <= newest}
 
 
 def examine(
@@ -123,8 +127,8 @@ class _Examination:
         for partition, records in self._kafka.items():
             for record in records:
                 path = layout.path(record)
-                if path not in (None, QUARANTINE):
-                    self._offsets.setdefault(str(path), {}).setdefault(partition, []).append(record.offset)
+                if path is not None and is_of_time(path):
+                    self._offsets.setdefault(path, {}).setdefault(partition, []).append(record.offset)
 
     def problems(self) -> Iterator[Problem]:
         for folder, why in self._seen.unreadable:

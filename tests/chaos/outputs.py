@@ -2,19 +2,24 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from tests.chaos import events, sales
 from tests.chaos.check import ByContent, Layout, SequenceFiles, TextByDay
+from tests.chaos.choices import Choices, Late
+from tests.chaos.compactor import NAMESPACE
+from tests.chaos.conditions import OF_HEADERS, OF_SALES
 from tests.chaos.contents import QUARANTINE
+from tests.chaos.minutes import ByTypeAndMinute, MinuteFolders, OfType
 from tests.chaos.producer import ROW_TOPICS, TOPICS, Topic
 from tests.chaos.witnesses import Content, Read, escaped_gzip_lines, messagepack_files
 
 BUCKET = "chaos"
-NAMESPACE = "lake"
 LATENESS_SECONDS = 10
 """`finish.allowedLateness` of the group with a table."""
+_MINUTES = [{"date": {"granularity": level}} for level in ("day", "hour", "minute")]
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,26 @@ class Output:
     read: Read
     members: int = 1
     markers: "re.Pattern[str] | None" = None
-    """Names of files in its folders that are no objects of records."""
+    """Names of files in its folders that are no objects of records; a metastore makes one without a name."""
     is_corrected: bool = False
     """Whether its manifest is corrected in the middle of a run, and its quarantine replayed."""
-    has_table: bool = False
-    """Whether it has a table, and its folders are finished."""
+    tables: Mapping[str, Layout] = field(default_factory=dict)
+    """Its tables, by their names in `NAMESPACE`, with what their rows look like. Its folders are finished, too."""
+    choices: Choices = field(default_factory=Choices)
+
+    @property
+    def has_table(self) -> bool:
+        return bool(self.tables)
+
+    @property
+    def finished(self) -> MinuteFolders:
+        """The layout of its folders, where they are finished."""
+        assert isinstance(self.layout, MinuteFolders)
+        return self.layout
+
+    @property
+    def late(self) -> Late:
+        return self.choices.late if self.has_table else "append"
 
     def manifest(self, addresses: Addresses, *, session_seconds: int, corrected: bool = False) -> dict[str, Any]:
         return {
@@ -99,7 +119,11 @@ def _sales(addresses: Addresses) -> dict[str, Any]:
     return {"parser": {"type": "avro"}, "schema": {"registry": {"url": addresses.registry}}}
 
 
-def _rows(addresses: Addresses, corrected: bool) -> dict[str, Any]:
+def _keep(choices: Choices, *conditions: Mapping[str, Any]) -> dict[str, Any]:
+    return {"keep": [*OF_HEADERS, *conditions]} if choices.keeps else {}
+
+
+def _rows(addresses: Addresses, corrected: bool, choices: Choices) -> dict[str, Any]:
     """Events of many types, and sales in a folder for each shop, whose ranges may take several passes."""
     columns = {"kafkaColumns": ["offset", "timestamp", "key"]}
     by_shop = [{"field": "shop", "prefix": sales.PREFIX}]
@@ -108,35 +132,50 @@ def _rows(addresses: Addresses, corrected: bool) -> dict[str, Any]:
     return {
         "parser": {"type": "json"},
         "output": {"format": "parquet"},
-        "types": events.types(corrected=corrected),
-        "overrides": [of_sales | _sales(addresses)],
+        "types": events.types(corrected=corrected, keeps=choices.keeps),
+        **_keep(choices),
+        "overrides": [of_sales | _sales(addresses) | _keep(choices, *OF_SALES)],
         "upload": {"maxBytes": "12Mi", "maxAge": "4s"},
     }
 
 
-def _table(addresses: Addresses, _: bool) -> dict[str, Any]:
-    """Sales once more: in a table, and in folders by minute that are finished."""
-    return {
+def _table(addresses: Addresses, choices: Choices) -> dict[str, Any]:
+    """Sales or events once more: in tables, and in folders by minute that are finished."""
+    parquet = {"kafkaColumns": ["partition", "offset", "timestamp", "key"], "tombstones": "null"}
+    of_sales = {
         **_sales(addresses),
-        "output": {
-            "format": "parquet",
-            "parquet": {"kafkaColumns": ["partition", "offset", "timestamp", "key"], "tombstones": "null"},
-            "partitionBy": [{"date": {"granularity": level}} for level in ("day", "hour", "minute")],
-        },
+        "output": {"format": "parquet", "parquet": parquet, "partitionBy": _MINUTES},
+        **_keep(choices, *OF_SALES),
+    }
+    of_events = {
+        "parser": {"type": "json"},
+        "output": {"format": "parquet", "partitionBy": _MINUTES},
+        "types": events.types_by_minute(keeps=choices.keeps),
+        **_keep(choices),
+    }
+    return {
+        **(of_events if choices.table == "types" else of_sales),
         "upload": {"maxBytes": "12Mi", "maxAge": "4s"},
-        "table": {
-            "format": "iceberg",
-            "catalog": {"type": "rest", "uri": addresses.catalog, "properties": {"s3.endpoint": addresses.endpoint}},
-            "name": f"{NAMESPACE}.{{topic}}",
-            "commitInterval": "5s",
-        },
+        "table": _catalog(addresses, choices) | {"commitInterval": "5s"},
         "finish": {
             "policy": ["manifest", "done", "successFile"],
             "allowedLateness": f"{LATENESS_SECONDS}s",
             "idleAfter": "1h",
             "storeAtEnd": True,
+            "late": choices.late,
         },
     }
+
+
+def _catalog(addresses: Addresses, choices: Choices) -> dict[str, Any]:
+    """Return what a manifest says of the table: its format, catalog and name."""
+    if choices.table == "hive":
+        catalog: dict[str, Any] = {"type": "hive", "uri": addresses.catalog}
+        name, more = f"{NAMESPACE}.{{topic}}", {"partitions": choices.partitions}
+        return {"format": "hive", "catalog": catalog, "name": name, **more}
+    catalog = {"type": "rest", "uri": addresses.catalog, "properties": {"s3.endpoint": addresses.endpoint}}
+    of_types = "_{type}" if choices.table == "types" else ""
+    return {"format": "iceberg", "catalog": catalog, "name": f"{NAMESPACE}.{{topic}}{of_types}"}
 
 
 def _rows_of(topic: str, path: str, content: bytes) -> Content:
@@ -147,15 +186,44 @@ def _rows_of(topic: str, path: str, content: bytes) -> Content:
 
 TEXT = Output("text", TOPICS, _text, TextByDay(), escaped_gzip_lines, members=2)
 FILES = Output("files", TOPICS, _files, SequenceFiles(), messagepack_files)
-ROWS = Output("rows", ROW_TOPICS, _rows, ByContent(), _rows_of, members=2, is_corrected=True)
-TABLE = Output(
-    "table",
-    [topic for topic in ROW_TOPICS if topic.name == sales.TOPIC],
-    _table,
-    sales.ByMinute(),
-    _rows_of,
-    members=2,
-    markers=re.compile(r"_SUCCESS|_manifest\.json|\.\d+\.done"),
-    has_table=True,
-)
-OUTPUTS: Mapping[str, Output] = {output.name: output for output in (TEXT, FILES, ROWS, TABLE)}
+
+
+def _rows_group(choices: Choices) -> Output:
+    def spec(addresses: Addresses, corrected: bool) -> dict[str, Any]:
+        return _rows(addresses, corrected, choices)
+
+    return Output("rows", ROW_TOPICS, spec, ByContent(), _rows_of, members=2, is_corrected=True, choices=choices)
+
+
+def _table_group(choices: Choices) -> Output:
+    topic = events.TOPIC if choices.table == "types" else sales.TOPIC
+    # Rows in `_late` are rows of an Iceberg table, in the partition of their own folder, and of no Hive table.
+    of_table: Late = "append" if choices.late == "folder" and choices.table != "hive" else choices.late
+    tables: dict[str, Layout] = {topic: sales.ByMinute(of_table)}
+    layout: MinuteFolders = sales.ByMinute(choices.late)
+    if choices.table == "types":
+        layout, every = ByTypeAndMinute(choices.late), ByTypeAndMinute(of_table)
+        tables = {f"{topic}_{name}": OfType(every, f"type={name}") for name in events.STORED_AS_PARQUET}
+    return Output(
+        "table",
+        [one for one in ROW_TOPICS if one.name == topic],
+        lambda addresses, _: _table(addresses, choices),
+        layout,
+        _rows_of,
+        members=2,
+        markers=re.compile(r"_SUCCESS|_manifest\.json|\.\d+\.done" + (r"|" if choices.table == "hive" else "")),
+        tables=tables,
+        choices=choices,
+    )
+
+
+@cache
+def outputs(choices: Choices) -> Mapping[str, Output]:
+    """Return all groups, by name."""
+    found = (TEXT, FILES, _rows_group(choices), _table_group(choices))
+    return {output.name: output for output in found}
+
+
+OUTPUTS = outputs(Choices())
+"""Those of a run that chooses nothing: names, members and topics of any bytes are always the same."""
+ROWS, TABLE = OUTPUTS["rows"], OUTPUTS["table"]

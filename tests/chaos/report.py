@@ -28,6 +28,8 @@ class Report:
     """What is no broken promise, and still worth a look."""
     seconds: float = 0.0
     settle_seconds: float | None = None
+    choices: str = ""
+    """What of tables, late records and conditions there was."""
     kills: int = 0
     disturbances: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
@@ -43,6 +45,7 @@ class Report:
     def document(self) -> dict[str, Any]:
         return {
             "seed": self.seed,
+            "choices": self.choices,
             "verdict": self.verdict.name.lower(),
             "problems": self.problems,
             "remarks": self.remarks,
@@ -63,7 +66,7 @@ class Report:
         return "".join(f"{_wrapped(line)}\n" for line in self._lines())
 
     def _lines(self) -> Iterator[str]:
-        yield f"seed            {self.seed}"
+        yield f"seed            {self.seed}" + (f": {self.choices}" if self.choices else "")
         yield f"time            {self.seconds:.0f} s, of which {self.settle_seconds or 0:.0f} s to come to rest"
         yield f"kills           {self.kills}"
         yield f"disturbances    {sum(self.disturbances.values())}: {_counted(self.disturbances)}"

@@ -3,26 +3,27 @@
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
 from tests.chaos import events, sales
+from tests.chaos.conditions import HEADER, TEST
 from tests.chaos.ledger import Ledger
 from tests.chaos.producer import Clients, Work, any_partition, written_at
 
 _TICK_SECONDS = 0.05
 _BURST_RECORDS = 280
 """Of 190 kB in one partition: 53 MB, where members with parts of 5 MiB have room for 47 (pipeline/room.py)."""
-_LATE_SHARE = 0.01
+_LATE_SHARE = 0.02
 _LATE_MS = (60_000, 240_000)
 """How late a record may be: its minute may have been finished."""
 
 
 class RowProducer:
-    """Writes sales (Avro) and events (of many types)."""
+    """Writes sales (Avro) and events (of many types), as far as the run has their topics."""
 
     def __init__(
         self,
@@ -30,6 +31,7 @@ class RowProducer:
         ledger: Ledger,
         stopping: threading.Event,
         writers: sales.Writers,
+        topics: Collection[str],
         *,
         per_second: float = 50.0,
         burst_every: tuple[float, float] = (45.0, 90.0),
@@ -38,6 +40,7 @@ class RowProducer:
         self._ledger = ledger
         self._stopping = stopping
         self._writers = writers
+        self._topics = topics
         self._per_second = per_second
         self._burst_every = burst_every
 
@@ -54,12 +57,15 @@ class RowProducer:
                 owed += self._per_second * _TICK_SECONDS
                 while owed >= 1:
                     owed -= 1
-                    if chance.random() < 0.5:
-                        self._send(producer, chance, sales.TOPIC, of_sales.value())
+                    of_a_sale = chance.random() < 0.5
+                    if (sales.TOPIC if of_a_sale else events.TOPIC) not in self._topics:
+                        continue
+                    if of_a_sale:
+                        self._send(producer, chance, sales.TOPIC, of_sales.value(), headers=_environment(chance))
                     else:
                         headers, value = of_events.record()
-                        self._send(producer, chance, events.TOPIC, value, headers=headers)
-                if time.monotonic() >= next_burst:
+                        self._send(producer, chance, events.TOPIC, value, headers=[*headers, *_environment(chance)])
+                if sales.TOPIC in self._topics and time.monotonic() >= next_burst:
                     next_burst = time.monotonic() + chance.uniform(*self._burst_every)
                     partition = any_partition(producer, sales.TOPIC, chance)
                     for _ in range(_BURST_RECORDS):
@@ -90,3 +96,10 @@ class RowProducer:
         )
         future.add_callback(lambda written: self._ledger.acknowledged([written_at(written, value)]))
         future.add_errback(lambda _: self._ledger.count("failed"))
+
+
+def _environment(chance: random.Random) -> list[tuple[str, bytes]]:
+    """Return headers that conditions are about, seldom one by which a record is left out."""
+    return chance.choices(
+        ([], [(HEADER, b"prod")], [(HEADER, TEST)], [(HEADER, TEST), (HEADER, b"prod")]), (8, 6, 1, 1)
+    )[0]

@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tests.chaos import events
 from tests.chaos.contents import QUARANTINE
 from tests.chaos.disturbances import Disturbance
-from tests.chaos.outputs import BUCKET, OUTPUTS
+from tests.chaos.outputs import BUCKET
 from tests.chaos.stage import Stage
 from tests.stack import reaper
 from tests.stack.fault_proxy import Fault
@@ -112,12 +112,12 @@ class Correction(Disturbance):
         return "manifest-corrected"
 
     def begin(self, stage: Stage) -> str:
-        (name,) = (name for name in stage.manifests if OUTPUTS[name].is_corrected)
+        (name,) = (output.name for output in stage.settings.outputs if output.is_corrected)
         return f"{name} is corrected" if name in stage.corrected else _correct(stage, name, self.which)
 
 
 def _correct(stage: Stage, name: str, which: float) -> str:
-    stage.correct(OUTPUTS[name])
+    stage.correct(stage.settings.output(name))
     places = [place for place in stage.crew.up() if place.group == name]
     if not places:
         return name
@@ -149,7 +149,7 @@ class Replay(Disturbance):
 
     def ready(self, stage: Stage) -> bool:
         """Whether there is something to replay."""
-        (name,) = (name for name in stage.manifests if OUTPUTS[name].is_corrected)
+        (name,) = (output.name for output in stage.settings.outputs if output.is_corrected)
         try:
             listed = stage.s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{name}/{events.TOPIC}/{QUARANTINE}/", MaxKeys=1)
         except (BotoCoreError, ClientError):
@@ -157,14 +157,14 @@ class Replay(Disturbance):
         return listed["KeyCount"] > 0
 
     def begin(self, stage: Stage) -> str:
-        (name,) = (name for name in stage.manifests if OUTPUTS[name].is_corrected)
+        (name,) = (output.name for output in stage.settings.outputs if output.is_corrected)
         said = f", after a correction of {_correct(stage, name, self.which)}" if name not in stage.corrected else ""
         self._began = time.monotonic()
         self._fault = Fault(matches=self._notices, times=None)
         stage.proxy.inject(self._fault)
         with (stage.directory / "replays.log").open("ab") as log:
             self._process = subprocess.Popen(
-                replay_command(stage.manifests[name]),
+                replay_command(stage.manifests[name], leave_out=stage.settings.choices.keeps),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -201,6 +201,7 @@ class Replay(Disturbance):
         self._process.kill()
 
 
-def replay_command(manifest: Path) -> list[str]:
-    """Return how a user replays quarantine."""
-    return [str(Path(sys.executable).with_name("logpersister")), "quarantine", "replay", "-f", str(manifest)]
+def replay_command(manifest: Path, *, leave_out: bool) -> list[str]:
+    """Return how a user replays quarantine; ``leave_out``: also records that conditions leave out."""
+    command = [str(Path(sys.executable).with_name("logpersister")), "quarantine", "replay", "-f", str(manifest)]
+    return [*command, "--leave-out"] if leave_out else command

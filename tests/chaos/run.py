@@ -21,7 +21,6 @@ from tests.chaos.outputs import BUCKET, LATENESS_SECONDS, Output
 from tests.chaos.producer import PlainProducer, Producers, Work
 from tests.chaos.report import Report, Verdict
 from tests.chaos.row_producer import RowProducer
-from tests.chaos.sales import TOPIC as SALES
 from tests.chaos.settings import Settings
 from tests.chaos.stage import Stage
 from tests.chaos.watch import Watch
@@ -62,6 +61,7 @@ class _Run:
         self._settings = settings
         self._stage = stage
         self._report = report
+        report.choices = str(settings.choices)
         self._chronicle = stage.chronicle
         self._ledger = Ledger()
         self._stopping = threading.Event()
@@ -102,7 +102,8 @@ class _Run:
         if self._settings.has_plain_values:
             works += PlainProducer(bootstrap, ledger, stopping).works()
         if self._stage.writers is not None:
-            works += RowProducer(bootstrap, ledger, stopping, self._stage.writers).works()
+            topics = {topic.name for topic in self._settings.topics}
+            works += RowProducer(bootstrap, ledger, stopping, self._stage.writers, topics).works()
         return works
 
     def _watch_folders(self) -> FolderWatch | None:
@@ -112,7 +113,12 @@ class _Run:
         (output,) = found
         bootstrap = self._stage.kafka.bootstrap
         return FolderWatch(
-            self._stage.s3, BUCKET, output.name, SALES, LATENESS_SECONDS * 1000, lambda: progress(bootstrap, output)
+            self._stage.s3,
+            BUCKET,
+            output.name,
+            output.topics[0].name,
+            LATENESS_SECONDS * 1000,
+            lambda: progress(bootstrap, output),
         )
 
     def _all_work(self) -> bool:
@@ -211,14 +217,14 @@ class _Run:
         if output.has_table:
             waits += [
                 (
-                    "has appended everything",
-                    lambda: not examination.receipts(output),
-                    lambda: examination.receipts(output)[:5],
-                ),
-                (
                     "has finished what can be finished",
                     lambda: not self._unfinished(output, kafka),
                     lambda: self._unfinished(output, kafka)[:5],
+                ),
+                (
+                    "has told the table everything",
+                    lambda: not examination.untold(output),
+                    lambda: examination.untold(output)[:5],
                 ),
             ]
         for what, condition, stands in waits:
@@ -229,10 +235,11 @@ class _Run:
 
     def _unfinished(self, output: Output, kafka: Kafka) -> list[str]:
         """Return folders that should be finished and are not, or that have objects which no manifest has."""
-        assert self._folder_watch is not None
-        seen = self._folder_watch.seen
-        left = due(SALES, kafka, output.layout, seen.lateness_ms) - seen.successes.keys()
-        return sorted(left) or self._folder_watch.incomplete()
+        watch = self._folder_watch
+        assert watch is not None
+        left = due(watch.seen.topic, kafka, output.layout, watch.seen.lateness_ms) - watch.seen.successes.keys()
+        # One whose records all came late, and stand apart, does not exist.
+        return sorted(filter(watch.exists, left)) or watch.incomplete()
 
     def _dismiss(self) -> list[str]:
         """Tell all members to stop; return what did not end as it should."""

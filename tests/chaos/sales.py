@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.chaos.check import Row, Seen, digest
+from tests.chaos.conditions import keep_headers, keep_sale
 from tests.chaos.contents import (
     KAFKA,
     QUARANTINE,
@@ -25,6 +26,7 @@ from tests.chaos.contents import (
     row_digest,
     row_of,
 )
+from tests.chaos.minutes import MinuteFolders
 
 TOPIC = "sales"
 SUBJECT = f"{TOPIC}-value"
@@ -56,9 +58,9 @@ _ADDED: Sequence[dict[str, Any]] = (
     {"name": "geo", "type": ["null", _GEO], "default": None},
 )
 """What each further version adds, or widens."""
+WIDENED = 4
+"""The version in which a column is wider than before."""
 DEFAULTS: Mapping[str, Any] = {one["name"]: one["default"] for one in _ADDED}
-TOMBSTONE = row_digest({}, DEFAULTS)
-"""Stands for a row whose columns are all null."""
 _OTHER = {"type": "record", "name": "Sale", "fields": [{"name": "id", "type": "string"}]}
 """Of another subject: its values can be no row."""
 
@@ -91,14 +93,16 @@ class Registry(Protocol):
 class Writers:
     """What has been registered: ids by version. Producers write by any of them."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, *, only_added: bool = False) -> None:
+        """Register the first version; ``only_added``: none follows in which a column is wider than before."""
         self._registry = registry
+        self._most = WIDENED - 1 if only_added else len(SCHEMAS)
         self.ids = [registry.register(SUBJECT, SCHEMAS[0])]
         self.other = registry.register("other-value", _OTHER)
 
     def evolve(self) -> int | None:
         """Register the next version; return its number, None if there is none."""
-        if len(self.ids) == len(SCHEMAS):
+        if len(self.ids) == self._most:
             return None
         self.ids.append(self._registry.register(SUBJECT, SCHEMAS[len(self.ids)]))  # before anybody writes by it
         return len(self.ids)
@@ -178,27 +182,33 @@ class Values:
 
 
 class _Judged(NamedTuple):
-    place: str
+    place: str | None
     content: bytes | None
     version: int = 0
+
+
+_LEFT_OUT = _Judged(None, None)
 
 
 class Judge:
     """Says of each record where it belongs, and what its row is."""
 
-    def __init__(self, writers: Writers) -> None:
+    def __init__(self, writers: Writers, *, keeps: bool = False) -> None:
+        self._keeps = keeps
         self._version_of = {schema_id: number for number, schema_id in enumerate(writers.ids, start=1)}
         self._other = writers.other
 
     def seen(self, record: Any) -> Seen:
         """Return a record as kafka-python's consumer has given it, judged."""
-        judged = self._judged(record.value)
+        left_out = self._keeps and not keep_headers(record.headers)
+        judged = _LEFT_OUT if left_out else self._judged(record.value)
         return Seen(
             record.offset,
             record.timestamp,
             digest(record.key) if record.key is not None else None,
             digest(record.value) if record.value is not None else None,
             *judged,
+            if_late=refused_digest("late", record.value or b""),
         )
 
     def _judged(self, value: bytes | None) -> _Judged:
@@ -214,6 +224,8 @@ class Judge:
         row = _decoded(_PARSED[version - 1], value[_HEADER_BYTES:])
         if row is None:
             return _Judged(QUARANTINE, refused_digest("not_avro", value))
+        if self._keeps and not keep_sale(row):
+            return _LEFT_OUT
         return _Judged(folder(PREFIX, row["shop"]), row_digest(row, DEFAULTS), version)
 
 
@@ -228,14 +240,11 @@ def _decoded(schema: Any, body: bytes) -> dict[str, Any] | None:
     return None if stream.read(1) else row
 
 
-class ByMinute:
+class ByMinute(MinuteFolders):
     """Rows in a folder for each minute of Kafka's time; a tombstone is a row of nulls."""
 
-    def path(self, record: Seen) -> str | None:
-        return QUARANTINE if record.place == QUARANTINE else minute_folder(record.timestamp)
-
-    def row(self, record: Seen) -> Row | None:
-        return Row(record.content or TOMBSTONE, record.offset, record.timestamp, record.key)
+    def folder(self, record: Seen) -> str:
+        return minute_folder(record.timestamp)
 
 
 def rows_of(content: bytes, *, quarantined: bool) -> tuple[list[Row], int]:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.chaos.outputs import OUTPUTS, Output
+from tests.chaos.choices import Choices
+from tests.chaos.outputs import OUTPUTS, Output, outputs
 from tests.chaos.producer import ROW_TOPICS, TOPICS, Topic
 
 _SESSION_SECONDS = {1: 6, 3: 20}
@@ -27,6 +28,8 @@ class Settings:
     """Disturbances go on for at least so long."""
     crews: Mapping[str, int] = field(default_factory=crews)
     """Members by output."""
+    choices: Choices = field(default_factory=Choices)
+    """What of tables, late records and conditions there is."""
     brokers: int = 3
     """1 or 3."""
     oldest: bool = False
@@ -44,7 +47,10 @@ class Settings:
 
     @property
     def outputs(self) -> list[Output]:
-        return [output for output in OUTPUTS.values() if output.name in self.crews]
+        return [output for output in outputs(self.choices).values() if output.name in self.crews]
+
+    def output(self, name: str) -> Output:
+        return outputs(self.choices)[name]
 
     @property
     def topics(self) -> Sequence[Topic]:
@@ -64,6 +70,15 @@ class Settings:
     @property
     def has_table(self) -> bool:
         return any(output.has_table for output in self.outputs)
+
+    @property
+    def has_hive(self) -> bool:
+        """Whether that table is in a Hive metastore."""
+        return self.has_table and self.choices.table == "hive"
+
+    @property
+    def has_iceberg(self) -> bool:
+        return self.has_table and not self.has_hive
 
     @property
     def limit_seconds(self) -> float:

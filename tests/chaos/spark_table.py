@@ -9,6 +9,7 @@ import json
 import random
 import sys
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -54,12 +55,12 @@ def session(jars: str, settings: dict[str, Any]) -> SparkSession:
 def compact(spark: SparkSession, settings: dict[str, Any]) -> None:
     """Rewrite files, and now and then manifests, until killed."""
     chance = random.Random(f"spark {settings['seed']} {time.time_ns()}")
-    table = f"{settings['namespace']}.{settings['table']}"
-    rewrite = f"call chaos.system.rewrite_data_files(table => '{table}', options => map('min-input-files', '2'))"
-    files = rewrite, "rewritten_data_files_count"
-    manifests = f"call chaos.system.rewrite_manifests('{table}')", "rewritten_manifests_count"
     while True:
         time.sleep(chance.uniform(*_PAUSE))
+        table = f"{settings['namespace']}.{chance.choice(settings['tables'])}"
+        rewrite = f"call chaos.system.rewrite_data_files(table => '{table}', options => map('min-input-files', '2'))"
+        files = rewrite, "rewritten_data_files_count"
+        manifests = f"call chaos.system.rewrite_manifests('{table}')", "rewritten_manifests_count"
         call, count = chance.choices([files, manifests], [4, 1])[0]
         try:
             (found,) = spark.sql(call).collect()
@@ -83,22 +84,24 @@ def _kind(message: str) -> str:
 
 def read(spark: SparkSession, settings: dict[str, Any]) -> None:
     """Print all live rows."""
-    table = spark.table(f"chaos.{settings['namespace']}.{settings['table']}")
-    instants = [name for name, kind in table.dtypes if kind.startswith("timestamp")]
-    told = [
-        f"unix_millis(`{name}`) as `{name}`"
-        if name in instants
-        else f"hex(`{name}`) as `{name}`"
-        if kind == "binary"
-        else f"cast(`{name}` as string) as `{name}`"
-        if kind.startswith("decimal")
-        else f"if(length(`{name}`) > {_LONG}, sha2(`{name}`, 256), `{name}`) as `{name}`"
-        if kind == "string"
-        else f"`{name}`"
-        for name, kind in table.dtypes
-    ]
-    for row in table.selectExpr(*told).toLocalIterator():
+    table = spark.table(f"chaos.{settings['namespace']}.{settings['tables'][0]}")
+    for row in table.selectExpr(*told(table.dtypes)).toLocalIterator():
         _say(row.asDict(recursive=True))
+
+
+def told(columns: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the expressions by which columns, given with their types, are told in JSON."""
+
+    def expression(name: str, kind: str) -> str:
+        if kind.startswith("timestamp"):
+            return f"unix_millis(`{name}`)"
+        if kind == "binary":
+            return f"hex(`{name}`)"
+        if kind.startswith("decimal"):
+            return f"cast(`{name}` as string)"
+        return f"if(length(`{name}`) > {_LONG}, sha2(`{name}`, 256), `{name}`)" if kind == "string" else f"`{name}`"
+
+    return [f"{expression(name, kind)} as `{name}`" for name, kind in columns]
 
 
 if __name__ == "__main__":

@@ -19,9 +19,10 @@ from tests.chaos.crew import Crew
 from tests.chaos.outputs import BUCKET, Addresses, Output
 from tests.chaos.sales import Writers
 from tests.chaos.settings import Settings
-from tests.stack import IcebergCatalog, Kafka, KafkaBroker, KafkaCluster, MinioServer, SchemaRegistry
+from tests.stack import HiveMetastore, IcebergCatalog, Kafka, KafkaBroker, KafkaCluster, MinioServer, SchemaRegistry
 from tests.stack.fault_proxy import Fault, FaultProxy
 from tests.stack.oldest_kafka import OldestCluster
+from tests.stack.scratch import of_spark
 from tests.stack.server import Server
 from tests.stack.topics import create_topic
 
@@ -49,9 +50,9 @@ class Stage:
     kafka: Kafka = field(init=False)
     minio: MinioServer = field(init=False)
     servers: dict[str, Server] = field(default_factory=dict)
-    """Those beside the brokers, by what disturbances call them: ``minio``, ``registry``, ``catalog``."""
+    """Those beside the brokers, as disturbances call them: ``minio``, ``registry``, ``catalog`` or ``metastore``."""
     proxies: dict[str, FaultProxy] = field(default_factory=dict)
-    """What members ask instead: ``s3``, ``registry``, ``catalog``."""
+    """What members ask instead: ``s3``, ``registry``, ``catalog`` or ``metastore``."""
     s3: "S3Client" = field(init=False)
     """Past the proxy."""
     writers: Writers | None = None
@@ -90,10 +91,8 @@ class Stage:
         self._stack.close()
 
     def _set_up(self) -> None:
-        temporary = self.directory / "tmp"
-        temporary.mkdir(parents=True)
         self._stack.enter_context(
-            _environment(LOGPERSISTER_SECRETS_DIR=str(self.directory / "secrets"), SPARK_LOCAL_DIRS=str(temporary))
+            _environment(LOGPERSISTER_SECRETS_DIR=str(self.directory / "secrets"), **of_spark(self.directory / "spark"))
         )
         self.kafka = self._brokers()
         self._add_servers()
@@ -106,26 +105,27 @@ class Stage:
         self.minio.write_secret(self.directory / "secrets", "s3")
         self.s3 = self.minio.client()
         self._stack.callback(self.s3.close)
-        for bucket in (BUCKET, *(["warehouse"] if self.settings.has_table else [])):
+        for bucket in (BUCKET, *(["warehouse"] if self.settings.has_iceberg else [])):
             self.s3.create_bucket(Bucket=bucket)
         for name, server in self.servers.items():
-            proxy = FaultProxy(server.port, http=True)
+            proxy = FaultProxy(server.port, http=not isinstance(server, HiveMetastore))
             self.proxies["s3" if name == "minio" else name] = self._stack.enter_context(proxy)
         self.proxy.inject(Fault(matches=self._note_upload, times=None))
         for topic in self.settings.topics:
             create_topic(self.kafka.bootstrap, topic.name, partitions=topic.partitions)
             self.partitions[topic.name] = topic.partitions
         if self.settings.has_rows:
-            self.writers = Writers(self.registry)
+            self.writers = Writers(self.registry, only_added=self.settings.has_hive)
         members = self.directory / "members"
         members.mkdir()
         self.crew = Crew(members, self.chronicle)
         self._stack.callback(self.crew.end)
         for output in self.settings.outputs:
             self._hire(output)
-        if self.settings.has_table:
+        if self.settings.has_iceberg:
+            (tables,) = (list(output.tables) for output in self.settings.outputs if output.has_table)
             self.compactor = Compactor(
-                self.directory, self.minio, self.catalog, self.settings.seed, by_spark=self.settings.spark
+                self.directory, self.minio, self.catalog, self.settings.seed, tables, by_spark=self.settings.spark
             )
             self._stack.callback(self.compactor.kill)
             self.compactor.start()
@@ -135,8 +135,10 @@ class Stage:
         self.servers["minio"] = self.minio
         if self.settings.has_rows:
             self.servers["registry"] = SchemaRegistry(self.directory / "registry")
-        if self.settings.has_table:
+        if self.settings.has_iceberg:
             self.servers["catalog"] = IcebergCatalog(self.directory / "catalog", self.minio)
+        if self.settings.has_hive:
+            self.servers["metastore"] = HiveMetastore(self.directory / "metastore", self.minio, durable=True)
 
     def _brokers(self) -> Kafka:
         place = self.directory / "kafka"
@@ -160,6 +162,12 @@ class Stage:
     def catalog(self) -> IcebergCatalog:
         found = self.servers["catalog"]
         assert isinstance(found, IcebergCatalog)
+        return found
+
+    @property
+    def metastore(self) -> HiveMetastore:
+        found = self.servers["metastore"]
+        assert isinstance(found, HiveMetastore)
         return found
 
     @property
@@ -194,12 +202,17 @@ class Stage:
             self.kafka.bootstrap,
             self.proxy.endpoint,
             registry=f"{proxies['registry'].endpoint}{self.registry.path}" if "registry" in proxies else "",
-            catalog=proxies["catalog"].endpoint if "catalog" in proxies else "",
+            catalog=self._catalog_address(),
         )
         document = output.manifest(addresses, session_seconds=self.settings.session_seconds, corrected=corrected)
         new = self.manifests[output.name].with_suffix(".new")
         new.write_text(yaml.safe_dump(document, sort_keys=False))
         new.replace(self.manifests[output.name])
+
+    def _catalog_address(self) -> str:
+        if "metastore" in self.proxies:
+            return f"thrift://{self.proxies['metastore'].address}"
+        return self.proxies["catalog"].endpoint if "catalog" in self.proxies else ""
 
     def _note_upload(self, line: str) -> bool:
         if is_upload(line):

@@ -1,7 +1,7 @@
 """The rows of a table as pyiceberg and DuckDB read them, past everything of the product."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -34,7 +34,8 @@ LEVELS = ("dt", "hr", "min")
 def table_of(settings: str) -> Table:
     """Load the table that the settings name (`tests.chaos.compactor`)."""
     found = json.loads(settings)
-    return catalog_of(found).load_table((found["namespace"], found["table"]))
+    (name,) = found["tables"]
+    return catalog_of(found).load_table((found["namespace"], name))
 
 
 def by_pyiceberg(table: Table) -> Iterator[LiveRow]:
@@ -63,12 +64,22 @@ def by_lines(lines: Iterable[str]) -> Iterator[LiveRow]:
     """Return rows as `spark_table` prints them: JSON, instants as milliseconds, bytes as hexadecimal digits."""
     for line in lines:
         columns = json.loads(line)
-        for name in ("at", "kafka_timestamp"):
-            if columns[name] is not None:
-                columns[name] = datetime.fromtimestamp(columns[name] / 1000, UTC)
-        columns["price"] = None if columns["price"] is None else Decimal(columns["price"])
-        columns["kafka_key"] = None if columns["kafka_key"] is None else bytes.fromhex(columns["kafka_key"])
+        for name, read in _TOLD.items():
+            if columns.setdefault(name) is not None:
+                columns[name] = read(columns[name])
         yield _row(columns)
+
+
+def _instant(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+_TOLD: Mapping[str, Callable[[Any], Any]] = {
+    "at": _instant,
+    "kafka_timestamp": _instant,
+    "price": Decimal,
+    "kafka_key": bytes.fromhex,
+}
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[LiveRow]:

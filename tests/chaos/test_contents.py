@@ -15,7 +15,9 @@ import pytest
 
 from tests.chaos import events, sales, table_readers
 from tests.chaos.check import Seen
-from tests.chaos.contents import QUARANTINE, folder, minute_folder, refused_digest, row_digest
+from tests.chaos.choices import LATE
+from tests.chaos.contents import QUARANTINE, TOMBSTONE, folder, minute_folder, refused_digest, row_digest
+from tests.chaos.minutes import ByTypeAndMinute, OfType
 
 NOW = 1_795_262_400_000
 
@@ -129,7 +131,7 @@ def test_a_row_of_an_older_file_has_nulls_in_the_table() -> None:
     live = table_readers._row(columns)
     assert live == (0, minute_folder(NOW), sales.ByMinute().row(seen))
     assert table_readers._row(columns | {"rating": 5} | folders).row != live.row
-    assert table_readers._row(dict.fromkeys(ROW) | kafka | {"kafka_key": b"k"} | folders).row.value == sales.TOMBSTONE
+    assert table_readers._row(dict.fromkeys(ROW) | kafka | {"kafka_key": b"k"} | folders).row.value == TOMBSTONE
 
 
 @pytest.mark.parametrize(
@@ -213,3 +215,48 @@ def test_folders_of_values() -> None:
         "a=__HIVE_DEFAULT_PARTITION__",
         "a=__HIVE_DEFAULT_PARTITION__",
     ]
+
+
+def test_conditions_leave_records_out() -> None:
+    writers = evolved(1)
+    judge = sales.Judge(writers, keeps=True)
+    rows = {
+        "dear": ROW | {"price": Decimal("60000.00")},
+        "kept": ROW | {"price": Decimal("59999.99")},
+        "shop": ROW | {"shop": "shop-4"},
+        "null": ROW | {"shop": None},
+    }
+    places = {
+        name: judge.seen(record(sales._encoded(sales._PARSED[0], row, writers.ids[0]))).place
+        for name, row in rows.items()
+    }
+    kept = "by_shop=K%C3%B6ln%2F7%20a"
+    assert places == {"dear": None, "kept": kept, "shop": None, "null": "by_shop=__HIVE_DEFAULT_PARTITION__"}
+    assert judge.seen(record(None)).place is not None, "conditions on fields hold for tombstones, if absent"
+    assert judge.seen(record(b"bad")).place == QUARANTINE
+    assert judge.seen(record(b"bad", [("env", b"prod"), ("env", b"test")])).place is None, "headers come first"
+    assert judge.seen(record(b"bad", [("env", b"test"), ("env", b"prod")])).place == QUARANTINE
+
+
+def test_conditions_leave_events_out() -> None:
+    def place(value: bytes, *more: tuple[str, bytes]) -> str | None:
+        return events.seen(record(value, [*CLICK, *more]), keeps=True).place
+
+    assert place(b'{"id": 1, "user": "user 2", "shop": "s"}') == "type=clicks/by_shop=s"
+    assert place(b'{"id": 1, "user": "user 1", "shop": "s"}') is None
+    assert place('{"id": 1, "shop": "Köln/1 a"}'.encode()) is None
+    assert place(b'{"id": 1', ("env", b"test")) is None
+    assert place(b'{"id": 1', ("env", b"prod")) == QUARANTINE
+
+
+def test_late_types_are_below_their_own_folder() -> None:
+    seen = judged(CLICK, b'{"id": 1, "user": "u", "shop": ""}')
+    minute = f"type=clicks/{minute_folder(NOW)}"
+    late = seen._replace(is_apart=True)
+    assert [ByTypeAndMinute(mode).path(late) for mode in LATE] == [minute, f"_late/{minute}", QUARANTINE]
+    assert [ByTypeAndMinute(mode).path(seen) for mode in LATE] == [minute] * len(LATE)
+    row = ByTypeAndMinute("quarantine").row(late)
+    assert row is not None
+    assert row.value == refused_digest("late", b'{"id": 1, "user": "u", "shop": ""}')
+    clicks, refunds = (OfType(ByTypeAndMinute(), folder) for folder in ("type=clicks", "type=refund"))
+    assert (clicks.path(seen), refunds.path(seen)) == (minute_folder(NOW), None)

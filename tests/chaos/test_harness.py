@@ -64,7 +64,7 @@ def test_the_product_is_seen_from_outside() -> None:
 def test_a_compactor_that_cannot_start_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compactor, "_BY_PYICEBERG", ["/bin/false"])
     monkeypatch.setattr(compactor.Compactor, "settings", lambda _: "")
-    broken = compactor.Compactor(tmp_path, cast("Any", None), cast("Any", None), 7, by_spark=False)
+    broken = compactor.Compactor(tmp_path, cast("Any", None), cast("Any", None), 7, [], by_spark=False)
     broken.start()
     with pytest.raises(RuntimeError, match=r"again and again; see .*compactor\.err"):
         eventually("it is noticed", broken.tick, pause=0.01)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.chaos.check import Progress, Row, Seen, digest
-from tests.chaos.contents import QUARANTINE, minute_folder
-from tests.chaos.sales import TOMBSTONE, ByMinute
+from tests.chaos.contents import QUARANTINE, TOMBSTONE, minute_folder
+from tests.chaos.sales import ByMinute
 from tests.chaos.tables import LiveRow, Snapshots, examine, examine_offsets
 
 MINUTE = 60_000

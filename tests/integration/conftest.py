@@ -123,10 +123,11 @@ def s3(minio: MinioServer) -> "Iterator[S3Client]":
 
 
 @pytest.fixture
-def bucket(s3: "S3Client", unique: str) -> str:
-    """An empty bucket."""
+def bucket(minio: MinioServer, s3: "S3Client", unique: str) -> Iterator[str]:
+    """An empty bucket, which goes with the test."""
     s3.create_bucket(Bucket=unique)
-    return unique
+    yield unique
+    minio.drop(s3, unique)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from tests.readers.arrow import rows_of
 from tests.stack import HiveMetastore, MinioServer, artifacts
 from tests.stack.hive import s3a
 from tests.stack.processes import ClosedAtEnd
+from tests.stack.scratch import of_spark
 
 
 class SqlError(Exception):
@@ -44,7 +45,7 @@ class SparkSql(ClosedAtEnd):
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.readers.spark_sql", json.dumps(settings)],
                 cwd=folder,
-                env={**os.environ, "PYTHONPATH": str(artifacts.ROOT)},
+                env={**os.environ, **of_spark(folder / "scratch"), "PYTHONPATH": str(artifacts.ROOT)},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -1,4 +1,4 @@
-"""A Hive metastore, whose tables are known in a database of its own process: a restart forgets all of them."""
+"""A Hive metastore, whose tables are known in a database of its own process: a restart forgets them, or does not."""
 
 import socket
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.stack import artifacts
 from tests.stack.minio import MinioServer
 from tests.stack.ports import LOOPBACK
+from tests.stack.scratch import of_java
 from tests.stack.server import Server
 
 _PROGRAM = Path(__file__).with_name("HiveMetastore.java")
@@ -29,9 +30,11 @@ class HiveMetastore(Server):
 
     name = "hive"
 
-    def __init__(self, directory: Path, minio: MinioServer, *, port: int | None = None) -> None:
+    def __init__(self, directory: Path, minio: MinioServer, *, port: int | None = None, durable: bool = False) -> None:
+        """Prepare one; ``durable``: it knows its tables after it was killed, too, and starts more slowly."""
         super().__init__(directory, port=port)
         self._minio = minio
+        self._database = f"{directory / 'database'}" if durable else "memory:metastore"
 
     @property
     def uri(self) -> str:
@@ -42,7 +45,7 @@ class HiveMetastore(Server):
         jvm = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
         classes = "org.apache.hadoop.hive.metastore"
         settings = {
-            "javax.jdo.option.ConnectionURL": "jdbc:derby:memory:metastore;create=true",
+            "javax.jdo.option.ConnectionURL": f"jdbc:derby:{self._database};create=true",
             "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
             "datanucleus.connectionPoolingType": "dbcp",
             "datanucleus.schema.autoCreateAll": "true",
@@ -53,7 +56,7 @@ class HiveMetastore(Server):
             "metastore.task.threads.always": f"{classes}.events.EventCleanerTask",
             **s3a(self._minio),
         }
-        program = [artifacts.java(), *jvm, "-cp", artifacts.hive_classpath(), str(_PROGRAM)]
+        program = [artifacts.java(), *jvm, of_java(self.temporary), "-cp", artifacts.hive_classpath(), str(_PROGRAM)]
         return [*program, LOOPBACK, str(self.port), *(f"{name}={value}" for name, value in settings.items())]
 
     def _serves(self) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.stack import artifacts
 from tests.stack.minio import MinioServer
 from tests.stack.ports import LOOPBACK
+from tests.stack.scratch import of_java
 from tests.stack.server import Server
 
 _PROGRAM = Path(__file__).with_name("IcebergCatalog.java")
@@ -40,7 +41,7 @@ class IcebergCatalog(Server):
             "s3.access-key-id": self._minio.access_key,
             "s3.secret-access-key": self._minio.secret_key,
         }
-        program = [artifacts.java(), *jvm, "-cp", artifacts.iceberg_classpath(), str(_PROGRAM)]
+        program = [artifacts.java(), *jvm, of_java(self.temporary), "-cp", artifacts.iceberg_classpath(), str(_PROGRAM)]
         return [*program, LOOPBACK, str(self.port), *(f"{name}={value}" for name, value in properties.items())]
 
     def _serves(self) -> bool:

@@ -16,6 +16,7 @@ from kafka.errors import KafkaError
 from tests.stack import artifacts
 from tests.stack.clients import admin_client
 from tests.stack.ports import LOOPBACK, free_port
+from tests.stack.scratch import of_java
 from tests.stack.server import START_TIMEOUT, Server, ServerError
 from tests.stack.tls import Certificates
 
@@ -241,7 +242,8 @@ class KafkaBroker(Server):
     def _java(self, *options: str) -> list[str]:
         archive = artifacts.kafka_class_archive(self.jars)
         archived = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
-        return [artifacts.java(), *_JVM, *archived, *options, "-cp", artifacts.kafka_classpath(self.jars)]
+        scratch = of_java(self.temporary)
+        return [artifacts.java(), *_JVM, *archived, scratch, *options, "-cp", artifacts.kafka_classpath(self.jars)]
 
     def _serves(self) -> bool:
         try:

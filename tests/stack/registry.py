@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.stack import artifacts
 from tests.stack.ports import LOOPBACK, free_port
+from tests.stack.scratch import of_java
 from tests.stack.server import Server
 
 _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
@@ -56,7 +57,7 @@ class SchemaRegistry(Server):
             "quarkus.management.host": LOOPBACK,
             "quarkus.management.port": free_port(),
         }
-        jvm = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+        jvm = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", of_java(self.temporary))
         return [str(java), *jvm, *(f"-D{name}={value}" for name, value in options.items()), "-jar", str(jar)]
 
     def _serves(self) -> bool:

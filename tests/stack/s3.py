@@ -7,6 +7,7 @@ import boto3
 from botocore.config import Config
 
 from tests.stack.ports import LOOPBACK
+from tests.stack.room import require_room
 from tests.stack.server import START_TIMEOUT, Server
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ class S3Server(Server):
     def endpoint(self) -> str:
         """URL for S3 clients (path style)."""
         return f"http://{self.host}:{self.port}"
+
+    def launch(self, *, detached: bool = False) -> None:
+        """Start the process as `Server.launch` does, where the disk has room for it."""
+        require_room(self.directory)
+        super().launch(detached=detached)
 
     def start(self, timeout: float = START_TIMEOUT) -> str:
         """Start, wait until it serves, return the endpoint."""

@@ -88,6 +88,11 @@ class Server(Launched):
         return self.directory / f"{self.name}.log"
 
     @property
+    def temporary(self) -> Path:
+        """Where it has its temporary files: by TMPDIR, and Java by an option of its own (`tests.stack.scratch`)."""
+        return self.directory.absolute() / "tmp"
+
+    @property
     def pid(self) -> int:
         """Process id; the server is the leader of a process group of its own."""
         return self._running().pid
@@ -105,13 +110,13 @@ class Server(Launched):
         """Start the process without waiting for it; unless ``detached`` it dies with this process."""
         if self.alive:
             raise ServerError(f"{self.name} runs already, process {self.pid}")
-        self.directory.mkdir(parents=True, exist_ok=True)
+        self.temporary.mkdir(parents=True, exist_ok=True)
         command = self._command()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command,
                 cwd=self.directory,
-                env={**os.environ, **self._environment()},
+                env={**os.environ, "TMPDIR": str(self.temporary), **self._environment()},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -18,6 +18,7 @@ import psutil
 from tests.integration.harness.event_log import Event, EventLog
 from tests.integration.harness.waiting import eventually
 from tests.stack import reaper
+from tests.stack.scratch import of_spark
 
 _MARK = "LOGPERSISTER_TEST_MEMBER"
 """Environment variable that every process of a member inherits; its value is the member's log file."""
@@ -42,7 +43,7 @@ class MemberProcess:
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 command,
-                env={**os.environ, **(environment or {}), _MARK: str(log)},
+                env={**os.environ, **of_spark(log.parent / "spark"), **(environment or {}), _MARK: str(log)},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
