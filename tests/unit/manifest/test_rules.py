@@ -55,6 +55,14 @@ def dropping(name: str, of: int = 1) -> dict[str, Any]:
     return by_avro(*["string"] * of, drop=[name]) | {F + "format": "parquet", "spec.parser": parser}
 
 
+def in_parquet(**settings: Any) -> dict[str, Any]:
+    return {F + "format": "parquet", F + "parquet": settings}
+
+
+def numbered(*fields: str, first: int = 1) -> list[dict[str, Any]]:
+    return [{"field": name, "id": number} for number, name in enumerate(fields, first)]
+
+
 NO_LEVEL = "a mapping is not exactly one of date, offset, field, lower, truncate and bucket; write one entry"
 
 
@@ -299,6 +307,24 @@ ACCEPTED: list[dict[str, Any]] = [
     {F + "format": "parquet", F + "parquet": {"kafkaColumns": ["headers", "topic"], "rowGroupBytes": "1Gi"}},
     {F + "format": "parquet", F + "parquet": {"tombstones": "null", "rowGroupBytes": "64Ki"}},
     {F + "format": "parquet", F + "parquet": {"pageBytes": "16Ki", "pageIndex": True, "withoutDictionary": ["value"]}},
+    in_parquet(sortBy=[{"field": "value"}]),
+    in_parquet(sortBy=[{"field": "kafka_timestamp", "order": "descending"}], kafkaColumns=["timestamp"]),
+    in_parquet(sortBy=[{"field": "value", "nulls": "first"}], rowGroupBytes="256Mi"),
+    in_parquet(rowGroupBytes="257Mi", sortBy=[]),
+    rows({"name": "a", "type": "struct<b: decimal(5,2)>"}, {"name": "c", "type": "bool"})
+    | in_parquet(sortBy=[{"field": "a.b"}, {"field": "c"}]),
+    in_parquet(fieldIds=numbered("value", first=2_147_483_446)),
+    in_parquet(
+        kafkaColumns=["headers"],
+        fieldIds=numbered(
+            "value", *(f"kafka_headers{one}" for one in ("", ".element", ".element.key", ".element.value"))
+        ),
+    ),
+    rows({"name": "m", "type": "map<string, list<int8>>"})
+    | in_parquet(fieldIds=numbered("m", "m.key", "m.value", "m.value.element")),
+    # The registry knows the columns: some may have no id yet, and ids of columns that are no more stay taken.
+    by_registry() | in_parquet(fieldIds=numbered("gone"), sortBy=[{"field": "later"}]),
+    in_hive({"name": "id", "type": "int64"}) | in_parquet(fieldIds=numbered("id")),
     rows({"name": "a", "type": "struct<b: list<int8>, c: date>"})
     | {F + "format": "parquet", F + "parquet": {"withoutDictionary": ["a.b"], "bloomFilters": [{"field": "a.c"}]}},
     {
@@ -743,6 +769,50 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({F + "parquet": {}}, "spec.output.parquet: contradicts format text; remove it, or set format to parquet"),
     ({F + "format": "parquet", F + "text": {}}, "spec.output.text: contradicts format parquet"),
     ({F + "jsonl": {}}, "spec.output.jsonl: contradicts format text; remove it, or set format to jsonl"),
+    (in_parquet(sortBy=[{"field": "a"}]), 'parquet.sortBy[0].field: "a" cannot have this option: it is no column'),
+    (in_parquet(sortBy=[{"field": "kafka_key"}]), 'sortBy[0].field: "kafka_key" cannot have this option: it is no'),
+    (
+        in_parquet(sortBy=[{"field": "value"}, {"field": "kafka_headers"}], kafkaColumns=["headers"]),
+        'sortBy[1].field: "kafka_headers" cannot have this option: values of type list<struct<key: binary',
+    ),
+    (
+        rows({"name": "a", "type": "list<string>"}) | in_parquet(sortBy=[{"field": "a"}]),
+        'sortBy[0].field: "a" cannot have this option: values of type list<string> have no order; name a field of text',
+    ),
+    (
+        rows({"name": "a", "type": "struct<b: map<string, int8>>"}) | in_parquet(sortBy=[{"field": "a.b"}]),
+        'sortBy[0].field: "a.b" cannot have this option: values of type map<string, int8> have no order',
+    ),
+    (in_parquet(sortBy=[{"field": "value"}] * 2), "parquet.sortBy: has the same field twice; remove one of them"),
+    (in_parquet(sortBy=[{"field": "value"}] * 9), "parquet.sortBy: has 9 entries; give at most 8"),
+    (in_parquet(sortBy=[{"field": "a[]"}]), 'parquet.sortBy[0].field: "a[]" is not the path of a field'),
+    (in_parquet(sortBy=[{"field": "value", "order": "up"}]), 'sortBy[0].order: "up" is not allowed here; write one of'),
+    (in_parquet(sortBy=[{"field": "value", "nulls": "no"}]), 'sortBy[0].nulls: "no" is not allowed here; write one of'),
+    (
+        in_parquet(sortBy=[{"field": "value"}], rowGroupBytes="257Mi"),
+        'parquet.rowGroupBytes: "257Mi" is more than 256Mi, and with sortBy a row group is sorted in memory; write',
+    ),
+    (in_parquet(fieldIds=numbered("value", first=0)), "parquet.fieldIds[0].id: 0 is not within 1 to 2147483446"),
+    (
+        in_parquet(fieldIds=numbered("value", "a")),
+        'parquet.fieldIds[1].field: "a" cannot have this option: it is no column of the files',
+    ),
+    (
+        in_parquet(fieldIds=numbered("value", "value")),
+        'parquet.fieldIds[1].field: "value" is in fieldIds twice; give each column one id of its own',
+    ),
+    (
+        in_parquet(fieldIds=[{"field": "value", "id": 7}, {"field": "kafka_key", "id": 7}], kafkaColumns=["key"]),
+        "parquet.fieldIds[1].id: 7 is in fieldIds twice; give each column one id of its own",
+    ),
+    (
+        rows({"name": "a", "type": "list<string>"}) | in_parquet(fieldIds=numbered("a")),
+        "parquet.fieldIds: cannot have this option: column a.element has no id, and readers that go by ids would not",
+    ),
+    (
+        in_table({"name": "id", "type": "int64"}) | in_parquet(fieldIds=numbered("id")),
+        "parquet.fieldIds: contradicts spec.table: an Iceberg table numbers its columns itself; remove it, or",
+    ),
     (
         {F + "format": "parquet", F + "parquet": {"bloomFilters": [{"field": "kafka_key"}]}},
         'output.parquet.bloomFilters[0].field: "kafka_key" cannot have this option: it is no column of the files; name',
