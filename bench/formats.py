@@ -68,6 +68,7 @@ WRITTEN: Mapping[str, Callable[[str], bytes]] = {
     PATTERN_ROWS: lambda text: line_of(text, LOG_LINE),
 }
 """How an event is written where it is not JSON."""
+SORTED_BY = [{"field": "geo.city"}, {"field": "user"}, {"field": "at", "order": "descending"}]
 OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "text, none": (VALUES, {"format": "text", "compression": "none"}),
     "text, gzip": (VALUES, {"format": "text", "compression": "gzip"}),
@@ -75,6 +76,7 @@ OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "sequencefile messagepack, block": (VALUES, {"format": "sequencefile", "sequencefile": {"key": "messagepack"}}),
     "parquet zstd, `value` only": (VALUES, {"format": "parquet"}),
     "parquet zstd, rows": (ROWS, {"format": "parquet"}),
+    "parquet zstd, sorted rows": (ROWS, {"format": "parquet", "parquet": {"sortBy": SORTED_BY}}),
     "parquet zstd, rows of Avro": (AVRO_ROWS, {"format": "parquet"}),
     "parquet zstd, rows of protobuf": (PROTOBUF_ROWS, {"format": "parquet"}),
     "parquet zstd, rows of MessagePack": (MESSAGEPACK_ROWS, {"format": "parquet"}),

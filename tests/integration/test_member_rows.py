@@ -50,6 +50,17 @@ FIELDS: list[dict[str, Any]] = [
     {"name": "ok", "type": "bool"},
     {"name": "small", "type": "int8"},
 ]
+SORTED_BY = [{"field": "geo.country", "nulls": "first"}, {"field": "ok", "order": "descending"}]
+IDS = {
+    path: 10 + number
+    for number, path in enumerate(
+        (
+            *("id", "at", "seen", "amount", "geo", "geo.country", "geo.lat", "tags", "tags.element"),
+            *("attrs", "attrs.key", "attrs.value", "day", "raw", "extra", "ok", "small"),
+            *("kafka_partition", "kafka_offset", "kafka_timestamp"),
+        )
+    )
+}
 BAD: list[tuple[bytes, str, str | None]] = [
     (b'{"id": 1, ', "not_json", None),
     (b'{"at": "2026-11-21T05:00:00Z"}', "missing", "id"),
@@ -129,8 +140,10 @@ def downloaded(scene: Scene, topic: str, folder: Path) -> Path:
     return folder
 
 
-def manifest_of(scene: Scene, topic: str, **spec: Any) -> Path:
+def manifest_of(scene: Scene, topic: str, settings: dict[str, Any] | None = None, **spec: Any) -> Path:
+    """Return a manifest of rows in Parquet, with more settings of the format."""
     parquet: dict[str, Any] = {"kafkaColumns": ["partition", "offset", "timestamp"], "rowGroupBytes": "64Ki"}
+    parquet |= settings or {}
     parquet |= {"pageBytes": "16Ki", "pageIndex": True, "withoutDictionary": ["raw", "attrs"]}
     parquet |= {"bloomFilters": [{"field": "id"}, {"field": "geo.country"}]}
     output = {"format": "parquet", "parquet": parquet, "partitionBy": BY_DAY}
@@ -143,7 +156,8 @@ def test_rows_of_members_of_which_one_is_killed(
 ) -> None:
     name, first, last = topic(2), 800, 1_000
     write(scene, name, 0, first)
-    manifest = manifest_of(scene, name, storage={"endpoint": s3_proxy.endpoint})
+    settings = {"sortBy": SORTED_BY, "fieldIds": [{"field": path, "id": number} for path, number in IDS.items()]}
+    manifest = manifest_of(scene, name, settings, storage={"endpoint": s3_proxy.endpoint})
     fault = stalled_puts(f"/{QUARANTINE}/")
     s3_proxy.inject(fault)
     member = scene.member(manifest, "one")
@@ -173,6 +187,7 @@ def test_rows_of_members_of_which_one_is_killed(
     assert_rows(duckdb_rows(folders), last)
     assert len(duckdb_rows(f"{folders} where id = {event(1)['id']}")) == 2  # by filters and page index
     assert_quarantine(files / QUARANTINE, last)
+    assert_sorted(files)
 
 
 def said(command: list[str]) -> Any:
@@ -193,6 +208,33 @@ def assert_rows(found: list[dict[str, Any]], last: int) -> None:
     for (_, number), row in rows.items():
         assert {name: row[name] for name in event(number)} == plain(event(number))
         assert row["dt"] == plain(DAY)
+
+
+def assert_sorted(folder: Path) -> None:
+    """Check the order of rows in each row group, what the footer says of it, and ids of fields."""
+    for path in folder.glob("dt=*/*.parquet"):
+        file = pq.ParquetFile(path)
+        assert file.num_row_groups > 2
+        leaves = [file.metadata.schema.column(place).path for place in range(file.metadata.num_columns)]
+        country, ok = (leaves.index(name) for name in ("geo.country", "ok"))
+        rows = 0
+        for group in range(file.num_row_groups):
+            assert [*file.metadata.row_group(group).sorting_columns] == [
+                pq.SortingColumn(country, descending=False, nulls_first=True),
+                pq.SortingColumn(ok, descending=True, nulls_first=False),
+            ]
+            found = file.read_row_group(group, columns=["geo", "ok", "kafka_offset"]).to_pylist()
+            order = [(one["geo"] is not None, not one["ok"], one["kafka_offset"]) for one in found]
+            assert order == sorted(order)
+            offsets = sorted(place for _, _, place in order)
+            assert rows <= offsets[0], "a row group follows the one before"
+            rows = offsets[-1] + 1
+        schema = file.schema_arrow
+        tops = {one.name: int((one.metadata or {})[b"PARQUET:field_id"]) for one in schema}
+        assert tops == {name: IDS[name] for name in schema.names}
+        country_field = schema.field("geo").type.field("country")
+        assert country_field.metadata == {b"PARQUET:field_id": b"%d" % IDS["geo.country"]}
+    assert "PARQUET:field_id" not in str(pq.read_schema(next((folder / QUARANTINE).glob("*.parquet"))).metadata)
 
 
 def assert_quarantine(folder: Path, last: int) -> None:
@@ -360,6 +402,8 @@ def test_what_was_refused_is_adjusted_by_options_and_replayed_under_other_names(
     strict = scene.manifest(**spec, parser={"type": "json", "quarantine": {"format": "parquet"}})
     scene.run_until_current(strict)
     spec["schema"]["rename"] = [{"field": "user.phone", "to": "phone_number"}]
+    by = [{"field": "user.phone_number"}, {"field": "_rest", "nulls": "first"}, {"field": "id", "order": "descending"}]
+    spec["output"] |= {"parquet": {"sortBy": by}}
     lenient = {"type": "json", "unknownFields": "keep", "faults": LENIENT, "quarantine": {"format": "parquet"}}
     manifest = scene.manifest(**spec, parser=lenient)
     write(first, last)

@@ -43,7 +43,10 @@ FIELDS = [
 ]
 OUTPUT = {
     "format": "parquet",
-    "parquet": {"kafkaColumns": ["partition", "offset", "timestamp"]},
+    "parquet": {
+        "kafkaColumns": ["partition", "offset", "timestamp"],
+        "sortBy": [{"field": "kafka_timestamp", "order": "descending"}],
+    },
     "partitionBy": [{"date": {"granularity": "day"}}, {"field": "geo.country"}],
 }
 

@@ -29,7 +29,10 @@ NOON = 20_000 * DAY + DAY // 2
 ROWS: dict[str, Any] = {
     "parser": {"type": "json"},
     "schema": {"fields": [{"name": "id", "type": "int64"}]},
-    "output": {"format": "parquet", "parquet": {"kafkaColumns": ["offset"]}},
+    "output": {
+        "format": "parquet",
+        "parquet": {"kafkaColumns": ["offset"], "sortBy": [{"field": "kafka_offset", "order": "descending"}]},
+    },
 }
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -17,14 +17,16 @@ import pyarrow as pa
 import pytest
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession, functions
+from pyspark.sql import SparkSession, functions, types
 
 from logpersister.formats.registry import make_format
 from logpersister.manifest.output import COMPRESSIONS, OutputSpec
+from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
 from tests.readers.arrow import rows_of
-from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, data_frame
+from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, data_frame, duckdb_rows
 from tests.readers.typed_rows import LEAVES, ROWS, Column, columns, documents, plain_rows
 from tests.stack import artifacts
 from tests.unit.formats.events import files
@@ -286,6 +288,48 @@ def test_spark_finds_the_rows_that_it_finds_without_statistics(spark: SparkSessi
         found = frame.where(condition).agg(functions.sum(functions.col("row") + 1)).first()
         assert found is not None
         assert found[0] == rows_of_all, condition
+
+
+def test_spark_reads_sorted_files_by_field_ids(spark: SparkSession, tmp_path: Path) -> None:
+    """Whatever the names: columns are renamed, added and removed between files, and each keeps its number."""
+    ids = {"id": 1, "user": 2, "user.name": 3, "tags": 4, "tags.element": 5}
+    versions = [
+        ([("id", "int64"), ("user", "struct<name: string>"), ("tags", "list<int8>")], ids),
+        ([("name", "string"), ("number", "int64")], {"name": 6, "number": 1}),
+    ]
+    rows: list[dict[str, Any]] = [
+        {"id": number % 7, "user": {"name": f"n{number}"}, "tags": [number]} for number in range(50)
+    ]
+    later: list[dict[str, Any]] = [{"name": f"m{number}", "number": 100 - number} for number in range(50)]
+    for place, ((fields, numbers), values) in enumerate(zip(versions, (rows, later), strict=True)):
+        schema = SchemaSpec.model_validate({"fields": [{"name": name, "type": type_} for name, type_ in fields]})
+        by = {"field": "id" if place == 0 else "number", "order": "descending"}
+        settings = {"sortBy": [by], "fieldIds": [{"field": name, "id": one} for name, one in numbers.items()]}
+        made = make_format(output_of("parquet", "zstd", settings), ParserSpec(type="json"), schema)
+        table = pa.Table.from_pylist(values, row_columns(schema))
+        row = pa.StructArray.from_arrays([one.combine_chunks() for one in table.columns], fields=list(table.schema))
+        records = batch([Record(number, 0, None, b"{}") for number in range(50)]).append_column("row", row)
+        (tmp_path / f"{place}.parquet").write_bytes(encode(made, [records]))
+
+    def by_id(name: str, type_: types.DataType, number: int) -> types.StructField:
+        return types.StructField(name, type_, metadata={"parquet.field.id": number})
+
+    name = by_id("called", types.StringType(), 3)
+    wanted = [by_id("key", types.LongType(), 1), by_id("person", types.StructType([name]), 2)]
+    wanted += [by_id("labels", types.ArrayType(types.ByteType()), 4), by_id("title", types.StringType(), 6)]
+    spark.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
+    try:
+        frame = spark.read.schema(types.StructType(wanted)).parquet(str(tmp_path))
+        found = [(key, who and tuple(who), tags, title) for key, who, tags, title in frame.collect()]
+        few = frame.where("key = 99 or key = 3").count()
+    finally:
+        spark.conf.unset("spark.sql.parquet.fieldId.read.enabled")
+    expected: list[Any] = [(one["id"], (one["user"]["name"],), one["tags"], None) for one in rows]
+    expected += [(one["number"], None, None, one["name"]) for one in later]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    assert few == 1 + sum(one["id"] == 3 for one in rows)
+    (first,) = duckdb_rows(f"select list(id) as ids from read_parquet('{tmp_path}/0.parquet')")
+    assert first["ids"] == sorted((one["id"] for one in rows), reverse=True)
 
 
 MILLISECONDS: Final = 1_795_237_200_123

@@ -64,13 +64,13 @@ def _schema() -> Schema:
 
 
 def _shorten(override: Schema) -> None:
-    """Tell what an override replaces in short, and without rules of CEL; the operator checks them all the same.
+    """Leave out what the fields of spec say already: descriptions, and rules of CEL, which the operator checks.
 
     The API server adds up what rules may cost at most, which is too much in each entry of a list of lists.
     """
     for name in ("parser", "schema", "output", "keep"):
-        short = _shortened(override[name], f"spec.{name}")
-        override[name] = {"description": override[name]["description"]} | _without(short, "description")
+        said = f"{override[name]['description']} Fields: those of spec.{name}."
+        override[name] = {"description": said} | _shortened(override[name])
 
 
 def _leave_open(entry: Schema) -> None:
@@ -85,14 +85,13 @@ def _leave_open(entry: Schema) -> None:
     entry["keep"] = keep | {"description": f"{keep['description']} Fields: those of spec.keep.", "items": _ANYTHING}
 
 
-def _shortened(schema: Schema, path: str) -> Schema:
+def _shortened(schema: Schema) -> Schema:
     short = _without(_without(schema, VALIDATIONS), "description")
     if "items" in short:
-        short["items"] = _shortened(short["items"], f"{path}[]")
+        short["items"] = _shortened(short["items"])
     if "properties" in short:
-        below = short["properties"].items()
-        short["properties"] = {name: _shortened(one, f"{path}.{name}") for name, one in below}
-    return {"description": f"As {path}."} | short
+        short["properties"] = {name: _shortened(one) for name, one in short["properties"].items()}
+    return short
 
 
 def _without(schema: Schema, key: str) -> Schema:

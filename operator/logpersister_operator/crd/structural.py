@@ -56,7 +56,7 @@ def _convert(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schem
     found |= {key: source[key] for key in _KEPT if key in source}
     if "const" in source:
         found["enum"] = [source["const"]]
-    if found.get("type") == "integer":
+    if found.get("type") == "integer" and "maximum" not in found:
         found.setdefault("format", "int64")
     if source.get("x-kubernetes-int-or-string"):
         found |= {"anyOf": [{"type": "integer"}, {"type": "string"}]}
@@ -64,7 +64,6 @@ def _convert(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schem
         found["required"] = sorted(source["required"])
     if "items" in source:
         found["items"] = _convert(source["items"], definitions)
-        found.setdefault("x-kubernetes-list-type", "atomic")
     if "properties" in source:
         found["properties"] = {name: _convert(below, definitions) for name, below in source["properties"].items()}
     elif isinstance(source.get("additionalProperties"), dict):

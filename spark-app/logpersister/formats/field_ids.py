@@ -1,4 +1,4 @@
-"""The numbers by which a table knows the columns of a Parquet file, on its Arrow schema.
+"""The numbers by which readers know the columns of a Parquet file whatever their names, on its Arrow schema.
 
 Source: Iceberg's specification, appendix A (Parquet): an id stands on a field, on the members of structs, on the
 ``element`` of a list and on ``key`` and ``value`` of a map, never on the groups between them.
@@ -17,7 +17,14 @@ _KEY: Final = b"PARQUET:field_id"
 
 def with_field_ids(schema: pa.Schema, ids: Mapping[str, int]) -> pa.Schema:
     """Return the same columns with their ids. Raises KeyError where a column has none."""
-    return pa.schema([_numbered(field, "", ids) for field in schema])
+    for path in id_paths(schema):
+        _ = ids[path]
+    return with_some_field_ids(schema, ids)
+
+
+def with_some_field_ids(schema: pa.Schema, ids: Mapping[str, int]) -> pa.Schema:
+    """Return the same columns, those of `ids` with them; the same schema where there is none."""
+    return pa.schema([_numbered(field, "", ids) for field in schema]) if ids else schema
 
 
 def id_paths(schema: pa.Schema) -> Iterator[str]:
@@ -28,7 +35,7 @@ def id_paths(schema: pa.Schema) -> Iterator[str]:
 
 def _numbered(field: "pa.Field[Any]", around: str, ids: Mapping[str, int]) -> "pa.Field[Any]":
     path = around + field.name
-    metadata = {_KEY: str(ids[path]).encode()}
+    metadata = {_KEY: str(ids[path]).encode()} if path in ids else None
     return pa.field(field.name, _numbered_type(field.type, path, ids), field.nullable, cast("Any", metadata))
 
 

@@ -1,12 +1,13 @@
 """Format ``parquet``: rows of ``spec.schema``, or values as they are, with Kafka's own fields by choice.
 
 The native module writes the files (docs/design/parquet.md). Memory: of each open object, pages of one row group wait,
-compressed; docs/formats.md has the figures.
+compressed, or its rows where they are sorted; docs/formats.md has the figures.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import starmap
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,9 +16,10 @@ import pyarrow.parquet as pq
 import logpersister_native as native
 from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.cuts import payload_sizes
-from logpersister.formats.field_ids import with_field_ids
+from logpersister.formats.field_ids import with_field_ids, with_some_field_ids
 from logpersister.formats.file_columns import Columns, columns_of, quarantine_columns
 from logpersister.formats.parquet_statistics import column_statistics, split_offsets
+from logpersister.formats.sorted_groups import SortColumn, SortedGroups
 from logpersister.formats.tombstones import Tombstones
 from logpersister.records.columns import without_notation
 from logpersister.records.escaping import QUARANTINE
@@ -29,6 +31,9 @@ other bytes (`CREATED_BY` in the native module)."""
 ZSTD_LEVEL: Final = 1
 """Not zstd's own default, 3, which takes half as long again: pages of typed columns are as small with both, texts often
 smaller (docs/design/parquet.md)."""
+
+_SORTED_TIMES: Final = 3
+"""Of the bytes of a row group, what a sorted object takes: rows that wait, and a share of the copy that is sorted."""
 
 
 class PageCompression(StrEnum):
@@ -58,8 +63,12 @@ class ParquetOptions:
     """Whether a record with a null value is a row of nulls, or left out."""
     schema: pa.Schema | None = None
     """Columns of rows (`records.columns`); None: values as they are."""
+    sort_by: tuple[SortColumn, ...] = ()
+    """By what rows are sorted within each row group, the first first; never those of quarantine."""
     field_ids: Mapping[str, int] | None = None
     """By which numbers a table knows the columns (`formats.field_ids`); None: they have none."""
+    own_ids: Mapping[str, int] = field(default_factory=dict)
+    """The numbers that columns have without a table, or some of them."""
     refuses_tombstones: bool = False
     """Whether records with a null value can be in quarantine, which then keeps them."""
 
@@ -88,7 +97,8 @@ class ParquetFormat:
 
     @property
     def held_back(self) -> int:
-        return self.options.row_group_bytes
+        times = _SORTED_TIMES if self.options.sort_by else 1
+        return self.options.row_group_bytes * times
 
     def encoder(self, identity: ObjectIdentity) -> "ParquetEncoder":
         options = self.options
@@ -110,7 +120,12 @@ class ParquetEncoder:
         self._columns = columns
         is_quarantine = identity.path == QUARANTINE  # whose columns are in no table
         self._ids = None if is_quarantine else options.field_ids
-        self._schema = columns.schema if self._ids is None else with_field_ids(columns.schema, self._ids)
+        if self._ids is not None:
+            self._schema = with_field_ids(columns.schema, self._ids)
+        else:
+            self._schema = with_some_field_ids(columns.schema, {} if is_quarantine else options.own_ids)
+        order = () if is_quarantine else options.sort_by  # a replay reads it in the order of offsets
+        self._groups = SortedGroups(order, options.row_group_bytes) if order else None
         self._end = b""
         self._writer = native.ParquetWriter(
             self._schema,
@@ -121,16 +136,21 @@ class ParquetEncoder:
             page_index=options.page_index,
             without_dictionary=options.without_dictionary,
             bloom_filters=dict(options.bloom_filters),
+            sorted_by=[(one.path, one.descending, one.nulls_first) for one in order],
         )
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         if not self._keeps_tombstones:
             batch = Tombstones.SKIP.apply(batch)
         rows = self._columns.rows(batch, self._identity)
-        if ready := self._writer.write(rows, pa.array(payload_sizes(batch), pa.int64())):
+        if self._groups is not None:
+            yield from starmap(self._writer.write, self._groups.add(rows, payload_sizes(batch)))
+        elif ready := self._writer.write(rows, pa.array(payload_sizes(batch), pa.int64())):
             yield ready
 
     def finish(self) -> Iterator[Bytes]:
+        if self._groups is not None:
+            yield from starmap(self._writer.write, self._groups.rest())
         self._end = self._writer.finish()
         yield self._end
 

@@ -20,6 +20,7 @@ from logpersister.formats.quarantine import WithQuarantine
 from logpersister.formats.sequencefile import SequenceFileFormat
 from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.sorted_groups import SortColumn
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.formats.typed import TypedFormat
@@ -134,6 +135,11 @@ def _parquet(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Fo
             page_index=settings.page_index,
             without_dictionary=settings.without_dictionary,
             bloom_filters=tuple((one.field, one.distinct) for one in settings.bloom_filters),
+            sort_by=tuple(
+                SortColumn(one.field, descending=one.order == "descending", nulls_first=one.nulls == "first")
+                for one in settings.sort_by
+            ),
+            own_ids={one.field: one.id for one in settings.field_ids},
             keeps_tombstones=settings.tombstones == "null",
             schema=None if schema is None else row_columns(schema),
         )

@@ -21,7 +21,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from logpersister.manifest.problems import refuse, refuse_all, too_large, too_small
+from logpersister.manifest.problems import out_of_bounds, refuse, refuse_all
 from logpersister.manifest.quantity import (
     DURATION_PATTERN,
     LONGEST_DURATION,
@@ -186,17 +186,22 @@ class Whole:
     most: int
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.int_schema(strict=True, ge=self.least, le=self.most)
+        return core_schema.no_info_after_validator_function(self.validate, core_schema.int_schema(strict=True))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        # The rules repeat the bounds in words. They also refuse 2.0, which a schema alone takes for an integer and
-        # rules elsewhere do not.
-        return handler(schema) | {
-            VALIDATIONS: [
-                {"rule": f"self >= {self.least}", "message": "; ".join(too_small(self.least))},
-                {"rule": f"self <= {self.most}", "message": "; ".join(too_large(self.most))},
-            ]
-        }
+        # The rule repeats the bounds in words. It also refuses 2.0, which a schema alone takes for an integer and rules
+        # elsewhere do not.
+        within = {"rule": f"self >= {self.least} && self <= {self.most}", "message": self._message}
+        return handler(schema) | {"minimum": self.least, "maximum": self.most, VALIDATIONS: [within]}
+
+    @property
+    def _message(self) -> str:
+        return "; ".join(out_of_bounds(self.least, self.most))
+
+    def validate(self, value: int) -> int:
+        if not self.least <= value <= self.most:
+            raise refuse(*out_of_bounds(self.least, self.most))
+        return value
 
 
 def written_as_text(parse: Callable[[object], Value], text_of: Callable[[Value], object]) -> CoreSchema:
@@ -225,29 +230,28 @@ class Size:
             BOUNDS: f"{self.least} to {self.most}",
             VALIDATIONS: [
                 matches("string(self)", SIZE_PATTERN, "is not a size; write for example 256Mi (Kubernetes quantity)"),
-                {"rule": self._cel(">=", self.least), "message": "; ".join(too_small(self.least))},
-                {"rule": self._cel("<=", self.most), "message": "; ".join(too_large(self.most))},
+                {"rule": self._within, "message": "; ".join(out_of_bounds(self.least, self.most))},
             ],
         }
 
-    def _cel(self, operator: str, bound: str) -> str:
+    @property
+    def _within(self) -> str:
+        compared = "quantity(string(self)).compareTo(quantity('{}'))".format
         # What is no quantity has been told so by the first rule.
-        return f"!isQuantity(string(self)) || quantity(string(self)).compareTo(quantity('{bound}')) {operator} 0"
+        return f"!isQuantity(string(self)) || {compared(self.least)} >= 0 && {compared(self.most)} <= 0"
 
     def validate(self, value: object) -> int:
         size = parse_size(value)
-        if size < parse_size(self.least):
-            raise refuse(*too_small(self.least))
-        if size > parse_size(self.most):
-            raise refuse(*too_large(self.most))
+        if not parse_size(self.least) <= size <= parse_size(self.most):
+            raise refuse(*out_of_bounds(self.least, self.most))
         return size
 
 
 def milliseconds(field: str) -> str:
     """Return the CEL of a duration as an integer. CEL's durations are those of Go, which has no days."""
-    days = f"({field}.contains('d') ? int({field}.substring(0, {field}.indexOf('d'))) * 86400000 : 0)"
-    rest = f"({field}.endsWith('d') ? 0 : duration({field}.substring({field}.indexOf('d') + 1)).getMilliseconds())"
-    return f"{days} + {rest}"
+    # Zeros make a number of no days, and a duration of nothing behind the days: 0, 0s, 1h0s.
+    days = f"int('0' + {field}.find('^[0-9]+d').replace('d', '')) * 86400000"
+    return f"{days} + duration({field}.find('[^d]*$') + '0s').getMilliseconds()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,38 +273,21 @@ class Duration:
             BOUNDS: f"{self.least} to {self.most}",
             VALIDATIONS: [
                 matches("self", DURATION_PATTERN, "is not a duration; write for example 15m, 1h30m or 90s"),
-                *(
-                    [{"rule": self._cel(">=", self.least), "message": "; ".join(self._too_short)}]
-                    if self._has_least
-                    else []
-                ),
-                {"rule": self._cel("<=", self.most), "message": "; ".join(self._too_long)},
+                {"rule": self._within, "message": "; ".join(out_of_bounds(self.least, self.most))},
             ],
         }
 
-    def _cel(self, operator: str, bound: str) -> str:
+    @property
+    def _within(self) -> str:
+        least, most = (parse_duration(bound) // timedelta(milliseconds=1) for bound in (self.least, self.most))
         # What is no duration has been told so by the first rule.
         is_none = "!self.matches('^(0|([0-9]+d)?([0-9.]+(h|ms|m|s))*)$')"
-        return f"{is_none} || {milliseconds('self')} {operator} {parse_duration(bound) // timedelta(milliseconds=1)}"
-
-    @property
-    def _has_least(self) -> bool:
-        return parse_duration(self.least) > timedelta(0)
-
-    @property
-    def _too_short(self) -> tuple[str, str]:
-        return f"is too short: at least {self.least} is expected", f"write {self.least} or more"
-
-    @property
-    def _too_long(self) -> tuple[str, str]:
-        return f"is too long: at most {self.most} is expected", f"write {self.most} or less"
+        return f"{is_none} || [{milliseconds('self')}].all(one, one >= {least} && one <= {most})"
 
     def validate(self, value: object) -> timedelta:
         duration = value if isinstance(value, timedelta) else parse_duration(value)
-        if duration < parse_duration(self.least):
-            raise refuse(*self._too_short)
-        if duration > parse_duration(self.most):
-            raise refuse(*self._too_long)
+        if not parse_duration(self.least) <= duration <= parse_duration(self.most):
+            raise refuse(*out_of_bounds(self.least, self.most))
         return duration
 
 

@@ -15,6 +15,9 @@ NOT_IN_FORMAT: Final = "cannot hold the columns"
 VALUE: Final = "value"
 """The column of values that are stored as they are."""
 _BYTES: Final = Binary()
+_HEADERS: Final = ListOf(
+    Struct((Member("key", _BYTES, required=True), Member("value", _BYTES, required=False))), required=True
+)
 _AVRO_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _Located = tuple[str, Type]
@@ -24,7 +27,7 @@ _Located = tuple[str, Type]
 def parquet_findings(settings: ParquetSpec, schema: SchemaSpec | None) -> Iterator[Finding]:
     """Yield which options are about columns that files do not have, or that cannot have them."""
     at: tuple[PathStep, ...] = ("output", "parquet")
-    columns: dict[str, Type] = {f"kafka_{name}": _BYTES for name in settings.kafka_columns}
+    columns = _of_kafka(settings)
     columns |= {VALUE: _BYTES} if schema is None else dict(_fields(schema.columns, ""))
     for index, path in enumerate(settings.without_dictionary):
         if path not in columns:
@@ -36,6 +39,52 @@ def parquet_findings(settings: ParquetSpec, schema: SchemaSpec | None) -> Iterat
         elif isinstance(columns[one.field], Struct | ListOf | MapOf) or columns[one.field] == Plain("bool"):
             told = f"{NO_COLUMN}: it is of type {columns[one.field]}"
             yield Finding(told, "name a field of text, bytes, numbers or times", where, f'"{one.field}"')
+    for index, by in enumerate(settings.sort_by):
+        where = (*at, "sortBy", index, "field")
+        if by.field not in columns:
+            yield _no_column(by.field, where)
+        elif isinstance(columns[by.field], Struct | ListOf | MapOf):
+            told = f"{NO_COLUMN}: values of type {columns[by.field]} have no order"
+            yield Finding(told, "name a field of text, bytes, numbers or times", where, f'"{by.field}"')
+    yield from _id_findings(settings, schema)
+
+
+def _id_findings(settings: ParquetSpec, schema: SchemaSpec | None) -> Iterator[Finding]:
+    """Yield which ids are of no column, and which columns have none; only of columns that the manifest declares."""
+    if not settings.field_ids or not (schema is None or schema.fields or schema.registry is None):
+        return
+    values = {VALUE: _BYTES} if schema is None else {one.name: one.type for one in schema.columns}
+    columns: dict[str, Type] = values | _of_kafka(settings)
+    wanted = [path for name, type_ in columns.items() for path in _id_paths(name, type_)]
+    at: tuple[PathStep, ...] = ("output", "parquet", "fieldIds")
+    for index, one in enumerate(settings.field_ids):
+        if one.field not in wanted:
+            yield _no_column(one.field, (*at, index, "field"))
+    numbered = {one.field for one in settings.field_ids}
+    for path in (path for path in wanted if path not in numbered):
+        told = f"{NO_COLUMN}: column {path} has no id, and readers that go by ids would not find it"
+        yield Finding(told, "add {field: " + path + ", id: …} with a number that no column has or had", at)
+
+
+def _id_paths(path: str, type_: Type) -> Iterator[str]:
+    """Yield what of a column has an id, as Iceberg writes it: ``tags``, ``tags.element``."""
+    yield path
+    match type_:
+        case Struct(members):
+            inside: Iterable[tuple[str, Type]] = ((one.name, one.type) for one in members)
+        case ListOf(item):
+            inside = (("element", item),)
+        case MapOf(value):
+            inside = (("key", Plain("string")), ("value", value))
+        case _:
+            inside = ()
+    for name, inner in inside:
+        yield from _id_paths(f"{path}.{name}", inner)
+
+
+def _of_kafka(settings: ParquetSpec) -> dict[str, Type]:
+    """Return Kafka's own columns; of a type that is none of bytes, list or struct nothing depends."""
+    return {f"kafka_{name}": _HEADERS if name == "headers" else _BYTES for name in settings.kafka_columns}
 
 
 def _no_column(path: str, at: tuple[PathStep, ...]) -> Finding:

@@ -1,13 +1,19 @@
 """``spec.output.text`` and its neighbours: the settings that each format has of its own."""
 
 import re
-from typing import Annotated, Literal, get_args
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
 from logpersister.manifest.constraint import Condition, Flag, Model, Size, Text, Unique, Whole
 from logpersister.manifest.partition_rule import FieldPath
-from logpersister.manifest.rule import rule
+from logpersister.manifest.problems import Finding, show
+from logpersister.manifest.quantity import parse_size
+from logpersister.manifest.rule import NotInCel, rule
+
+MOST_SORTED: Final = "256Mi"
+"""Of a row group whose rows are sorted."""
 
 KafkaColumn = Literal["topic", "partition", "offset", "timestamp", "key", "headers"]
 Delimiter = Annotated[
@@ -79,6 +85,30 @@ class BloomFilterSpec(Model):
     passes the filter by mistake, and the filter takes 10 to 20 bits for each value."""
 
 
+class SortColumnSpec(Model):
+    """A column by which the rows of each row group are sorted."""
+
+    field: FieldPath
+    """Field of `spec.schema`, for example `user.id`, or a column of Kafka's own fields, such as `kafka_key`."""
+
+    order: Literal["ascending", "descending"] = "ascending"
+    """Least or greatest value first. Text and bytes go by their bytes; NaN is the greatest number."""
+
+    nulls: Literal["first", "last"] = "last"
+    """Place of rows in which it is null, whatever the order."""
+
+
+class FieldIdSpec(Model):
+    """The number by which readers know a column, whatever its name."""
+
+    field: FieldPath
+    """Field of `spec.schema`, or a column of Kafka's own fields. In a list it is `tags.element`, in a map `counts.key`
+    and `counts.value`."""
+
+    id: Annotated[int, Whole(1, 2_147_483_446)]
+    """A number that no other column has or had."""
+
+
 class ParquetSpec(Model):
     """Settings of format ``parquet``: columns of `spec.schema`, or each value as it is in the column `value`."""
 
@@ -105,9 +135,53 @@ class ParquetSpec(Model):
     bloom_filters: Annotated[tuple[BloomFilterSpec, ...], Field(max_length=16)] = ()
     """Bloom filters, for fields that queries compare with exact values. Not for `bool`, lists and maps."""
 
+    sort_by: Annotated[tuple[SortColumnSpec, ...], Field(max_length=8)] = ()
+    """Columns by which the rows of each row group are sorted, the first first; equal ones stay in the order of their
+    offsets. It takes more memory (docs/formats.md)."""
+
+    field_ids: Annotated[tuple[FieldIdSpec, ...], Field(max_length=512)] = ()
+    """Field ids of the columns, for readers that go by them instead of names. Not with an Iceberg table, which numbers
+    its columns itself."""
+
     tombstones: Literal["skip", "null"] = "skip"
     """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all columns of the
     value are null, so none of these columns is required in the files."""
+
+    @rule(
+        "!has(self.sortBy) || self.sortBy.all(one, self.sortBy.exists_one(other, other.field == one.field))",
+        "has the same field twice",
+        "remove one of them",
+        "sortBy",
+    )
+    def _columns_sort_once(self) -> bool:
+        return len({one.field for one in self.sort_by}) == len(self.sort_by)
+
+    @rule(
+        "!has(self.sortBy) || self.sortBy.size() == 0 || !has(self.rowGroupBytes)"
+        f" || quantity(string(self.rowGroupBytes)).compareTo(quantity('{MOST_SORTED}')) <= 0",
+        f"is more than {MOST_SORTED}, and with sortBy a row group is sorted in memory",
+        f"write {MOST_SORTED} or less, or remove sortBy",
+        "rowGroupBytes",
+    )
+    def _a_sorted_row_group_fits_into_memory(self) -> bool:
+        return not self.sort_by or self.row_group_bytes <= parse_size(MOST_SORTED)
+
+    @rule(
+        NotInCel("comparing so many numbers costs more than the API server allows"),
+        "is in fieldIds twice",
+        "give each column one id of its own",
+        "fieldIds",
+    )
+    def _ids_are_of_one_column(self) -> Sequence[Finding]:
+        found: list[Finding] = []
+        seen: set[str | int] = set()
+        for place, one in enumerate(self.field_ids):
+            for name, value in (("field", one.field), ("id", one.id)):
+                if value in seen:
+                    at = ("fieldIds", place, name)
+                    found.append(Finding("is in fieldIds twice", "give each column one id of its own", at, show(value)))
+                seen.add(value)
+        return found
 
 
 class AvroSpec(Model):

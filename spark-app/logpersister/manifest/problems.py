@@ -82,14 +82,9 @@ class RefusedError(ValueError):
         self.findings = findings
 
 
-def too_small(least: object) -> tuple[str, str]:
-    """Return what is wrong with a value below an inclusive bound, and the remedy."""
-    return f"is too small: at least {least} is expected", f"write {least} or more"
-
-
-def too_large(most: object) -> tuple[str, str]:
-    """Return what is wrong with a value above an inclusive bound, and the remedy."""
-    return f"is too large: at most {most} is expected", f"write {most} or less"
+def out_of_bounds(least: object, most: object) -> tuple[str, str]:
+    """Return what is wrong with a value outside of inclusive bounds, and the remedy."""
+    return f"is not within {least} to {most}", f"write a value from {least} to {most}"
 
 
 def refuse(expectation: str, remedy: str, *at: PathStep) -> RefusedError:
@@ -203,8 +198,6 @@ def _problem_of_builtin(error: Any, steps: tuple[PathStep, ...], known_fields: K
 _WORDINGS = {
     "missing": ("is missing", "it has no default, so set it"),
     "literal_error": ("is not allowed here", "write one of: {expected}"),
-    "greater_than_equal": ("is too small: at least {ge} is expected", "write {ge} or more"),
-    "less_than_equal": ("is too large: at most {le} is expected", "write {le} or less"),
     "too_short": ("has {actual_length} entries", "give at least {min_length}"),
     "too_long": ("has {actual_length} entries", "give at most {max_length}"),
     "invalid_key": ("is a name that is not text", "put the name in quotes"),

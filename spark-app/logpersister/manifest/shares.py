@@ -8,7 +8,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from logpersister.manifest.constraint import BOUNDS, matches, written_as_text
-from logpersister.manifest.problems import refuse, too_large, too_small
+from logpersister.manifest.problems import out_of_bounds, refuse
 from logpersister.manifest.quantity import (
     LONGEST_PERCENT,
     PERCENT_PATTERN,
@@ -41,14 +41,14 @@ class Percent:
             BOUNDS: f"0% to {self.most}",
             VALIDATIONS: [
                 matches("self", PERCENT_PATTERN, "is not a percentage; write for example 20%"),
-                {"rule": within, "message": "; ".join(too_large(self.most))},
+                {"rule": within, "message": "; ".join(out_of_bounds("0%", self.most))},
             ],
         }
 
     def validate(self, value: object) -> int:
         percent = parse_percent(value)
         if percent > parse_percent(self.most):
-            raise refuse(*too_large(self.most))
+            raise refuse(*out_of_bounds("0%", self.most))
         return percent
 
 
@@ -72,15 +72,15 @@ class SomeOf:
             BOUNDS: f"1 to {self.most}, or 1% to 100%",
             VALIDATIONS: [
                 {"rule": f"type(self) == int || (type(self) == string && {fits})", "message": usual},
-                {"rule": "type(self) != int || self >= 1", "message": "; ".join(too_small(1))},
-                {"rule": f"type(self) != int || self <= {self.most}", "message": "; ".join(too_large(self.most))},
+                {
+                    "rule": f"type(self) != int || self >= 1 && self <= {self.most}",
+                    "message": "; ".join(out_of_bounds(1, self.most)),
+                },
             ],
         }
 
     def validate(self, value: object) -> Share:
         share = parse_share(value)
-        if share.number < 1:
-            raise refuse(*too_small(1))
-        if share.number > self.most:
-            raise refuse(*too_large(self.most))
+        if not 1 <= share.number <= self.most:
+            raise refuse(*out_of_bounds(1, self.most))
         return share

@@ -67,10 +67,10 @@ _LARGEST = f"{_bytes('$storage.partSize')} * {MAX_PARTS}"
 
 def _over_every_age(target: str) -> str:
     """Return the CEL that is true when a duration is longer than each `maxAge`."""
-    target = milliseconds(target)
     return (
-        f"({target} > {milliseconds('$upload.maxAge')} && (!has(self.upload) || !has(self.upload.overrides)"
-        f" || self.upload.overrides.all(one, !has(one.maxAge) || {target} > {milliseconds('one.maxAge')})))"
+        f"[{milliseconds(target)}].all(target, target > {milliseconds('$upload.maxAge')} && (!has(self.upload)"
+        " || !has(self.upload.overrides)"
+        f" || self.upload.overrides.all(one, !has(one.maxAge) || target > {milliseconds('one.maxAge')})))"
     )
 
 

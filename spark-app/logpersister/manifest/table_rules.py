@@ -63,6 +63,18 @@ class TableRules(Model):
         return self.output.format == "parquet"
 
     @rule(
+        "!has(self.table) || self.table.format == 'hive' || !has(self.output) || !has(self.output.parquet)"
+        " || !has(self.output.parquet.fieldIds) || self.output.parquet.fieldIds.size() == 0",
+        "contradicts spec.table: an Iceberg table numbers its columns itself",
+        "remove it, or spec.table",
+        *("output", "parquet", "fieldIds"),
+    )
+    def _an_iceberg_table_numbers_its_columns(self: _Table) -> bool:
+        if self.table is None or self.table.format == "hive" or self.output.parquet is None:
+            return True
+        return not self.output.parquet.field_ids
+
+    @rule(
         "!has(self.table) || self.table.format != 'hive' || !has(self.types)",
         "cannot be hive with spec.types, whose types have columns of their own",
         "remove spec.table; types have no Hive tables yet",

@@ -26,6 +26,7 @@ class AvroContent:
 
     rows: RowItems
     may_split_values: bool = False
+    sorting: None = None
 
     @property
     def skips_tombstones(self) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from logpersister.ranges import Offset
@@ -106,7 +107,7 @@ class ExactComparison:
             where = f"between offsets {offsets[0].as_py()} and {offsets[-1].as_py()}"
         if first == len(found):
             return f"it ends before the record {where}"
-        return f"{where} it holds {_short(found[first])}, Kafka {_short(expected[first])}"
+        return f"{where} it holds {shortened(found[first])}, Kafka {shortened(expected[first])}"
 
 
 class PartialComparison:
@@ -126,7 +127,9 @@ class PartialComparison:
             for expected in self._expected(batch):
                 if not any(same(item, expected) for item in self._items):
                     first, last = batch.column("offset")[0].as_py(), batch.column("offset")[-1].as_py()
-                    self.difference = f"it lacks {_short(expected)}, which Kafka has between offsets {first} and {last}"
+                    self.difference = (
+                        f"it lacks {shortened(expected)}, which Kafka has between offsets {first} and {last}"
+                    )
                     return
         except ContentError as error:
             self.difference = str(error)
@@ -157,14 +160,22 @@ class OwnFacts:
         """Pass the items on. Raises `ContentError`."""
         for items in stored:
             self._items += len(items)
-            values = self._content.values(items)
+            in_order = self._in_order(items)
+            values = None if in_order is None else self._content.values(in_order)
             if values is None:
                 self._values_are_kept = False
             else:
                 self._bytes = zlib.crc32(b"".join(values), self._bytes)
                 self._lengths = zlib.crc32(_little_endian(map(len, values)), self._lengths)
-            self._look_at(self._content.offsets(items))
+            self._look_at(None if in_order is None else self._content.offsets(in_order))
             yield items
+
+    def _in_order(self, items: Items) -> Items | None:
+        """Return items in the order of offsets; None: it is not known."""
+        if self._content.sorting is None:
+            return items
+        offsets = self._content.offsets(items)
+        return None if offsets is None else [items[place] for place in np.argsort(offsets, kind="stable")]
 
     def _look_at(self, offsets: Sequence[Offset] | None) -> None:
         """Raise `ContentError` unless these offsets follow those before and are in the object's range."""
@@ -217,6 +228,7 @@ def same(one: Any, other: Any) -> bool:
     return False
 
 
-def _short(item: Any) -> str:
+def shortened(item: Any) -> str:
+    """Return an item as a message may show it."""
     text = repr(item)
     return text if len(text) <= 80 else text[:77] + "…"

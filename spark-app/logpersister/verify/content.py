@@ -28,13 +28,14 @@ from logpersister.verify.lines import Lines, decompressed
 from logpersister.verify.orc import OrcContent
 from logpersister.verify.parquet import ParquetContent
 from logpersister.verify.row_items import RowItems
+from logpersister.verify.row_sorting import RowSorting
 from logpersister.verify.sequences import SequenceItem, read_items
 from logpersister.verify.streams import ContentError
 from logpersister.verify.writing import Writing
 
 Item = bytes | SequenceItem
 Items = Sequence[Any]
-"""Of one kind, in the order of offsets."""
+"""Of one kind, in the order of offsets (but see `Content.sorting`)."""
 
 _ALL_COLUMNS: Final = ("topic", "partition", "offset", "timestamp", "key", "headers")
 _ESCAPE: Final = re.compile(rb"\\(\\|n|r|t|x[0-9a-f]{2}|)", re.DOTALL)
@@ -52,6 +53,10 @@ class Content(Protocol):
     @property
     def may_split_values(self) -> bool:
         """Whether one record may be several items."""
+
+    @property
+    def sorting(self) -> RowSorting | None:
+        """How the rows of a row group are sorted, which `stored` yields at once; None: they are in order of offsets."""
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[Items]:
         """Yield the items of an object. Raises `ContentError`."""
@@ -93,7 +98,10 @@ def _columnar(writing: Writing, partition: TopicPartition, *, in_quarantine: boo
         default, content = _ROWS[output.format]
         settings = output.parquet or output.avro or output.orc or default
         skips = settings.tombstones == "skip"
-        return content(RowItems(partition, in_quarantine, settings.kafka_columns, skips, oracle))
+        items = RowItems(partition, in_quarantine, settings.kafka_columns, skips, oracle)
+        if output.parquet is not None and not in_quarantine:
+            return ParquetContent.of(items, output.parquet)
+        return content(items)
     jsonl = output.jsonl or JsonLinesSpec()
     kafka = jsonl.columns_of_kafka(has_schema=writing.schema is not None)
     is_json = writing.parser.type == "json" and oracle is None and not in_quarantine
@@ -117,6 +125,7 @@ class TextContent:
     delimiter: bytes
     escapes: bool
     skips_tombstones: bool
+    sorting: None = None
 
     @classmethod
     def of(cls, text: TextSpec, compression: str) -> Self:
@@ -170,6 +179,7 @@ class SequenceContent:
     """Whether a key is the offset alone, or also timestamp and key."""
     skips_tombstones: bool
     may_split_values: bool = False
+    sorting: None = None
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[list[SequenceItem]]:
         return read_items(pieces, offsets_only=self.has_offsets_only)

@@ -21,12 +21,15 @@ from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.missing_offsets import Reader
 from logpersister.verify.replays import NotedReplay
+from logpersister.verify.sorted_comparison import SortedComparison, SortedPartialComparison
 from logpersister.verify.spans import common
 from logpersister.verify.tiling import Examination, Tile
 from logpersister.verify.writing import Writing
 
 AT_ONCE: Final = 8
 """Large objects of one range that are read side by side; for further ones its records are read from Kafka once more."""
+SORTED_AT_ONCE: Final = 1
+"""The same of those that are sorted, of which a row group is in memory."""
 SMALL_BYTES: Final = 1 << 20
 """Of what an object holds, as items in memory: up to so many it is read at once, when its first record comes."""
 HELD_BYTES: Final = 64 << 20
@@ -55,7 +58,7 @@ class DeepResult:
 
 
 class DeepVerification:
-    """Reads and compares. Memory: a few batches of records and pieces of objects."""
+    """Reads and compares. Memory: a few batches of records and pieces of objects, or a row group where it is sorted."""
 
     def __init__(self, reader: Reader, read_object: ReadObject, writing_of: WritingOf) -> None:
         self._reader = reader
@@ -192,7 +195,7 @@ class _TileComparison:
     def findings(self) -> Iterator[Finding]:
         tallies: defaultdict[str, Tally] = defaultdict(Tally)
         differences: list[str | None] = []
-        for number, some in enumerate(passes(self._objects)):
+        for number, some in enumerate(passes(self._objects, self._at_once)):
             differences += self._exactly(some, tallies if number == 0 else None)
         in_kafka = sum(tally.records for tally in tallies.values())
         lacking = in_kafka < sum(facts.records for _, facts in self._objects)
@@ -203,13 +206,18 @@ class _TileComparison:
                 partly.append((one, facts))
             else:
                 yield from self._wholly(one, facts, tally, difference)
-        for some in passes(partly):
+        for some in passes(partly, self._at_once):
             yield from self._partly(some, tallies)
         if self.complete:
             yield from self._paths_without_objects(tallies)
 
     def _content(self, one: StoredObject) -> Content:
         return content_of(self._writing, one.name.topic_partition, one.name.path)
+
+    @property
+    def _at_once(self) -> int:
+        is_sorted = any(self._content(one).sorting is not None for one, _ in self._objects)
+        return SORTED_AT_ONCE if is_sorted else AT_ONCE
 
     def _paths_without_objects(self, tallies: Mapping[str, Tally]) -> Iterator[Finding]:
         beside = self._objects[0][0]
@@ -226,9 +234,7 @@ class _TileComparison:
     def _exactly(self, objects: Sequence[Known], tallies: "defaultdict[str, Tally] | None") -> list[str | None]:
         """Compare objects with all that Kafka has; return the first difference of each."""
         with ExitStack() as stack:
-            comparisons = [
-                ExactComparison(self._content(one), self._items(one, facts, stack)) for one, facts in objects
-            ]
+            comparisons = [_exact(self._content(one), self._items(one, facts, stack)) for one, facts in objects]
             self._pass([one for one, _ in objects], comparisons, tallies)
         return [comparison.difference for comparison in comparisons]
 
@@ -271,7 +277,7 @@ class _TileComparison:
         with ExitStack() as stack:
             owns = [OwnFacts(self._content(one), facts) for one, facts in objects]
             comparisons = [
-                PartialComparison(self._content(one), own.through(self._items(one, facts, stack)))
+                _partial(self._content(one), own.through(self._items(one, facts, stack)))
                 for (one, facts), own in zip(objects, owns, strict=True)
             ]
             self._pass([one for one, _ in objects], comparisons, None)
@@ -291,19 +297,36 @@ class _TileComparison:
 
 
 class _Comparison(Protocol):
+    difference: str | None
+
     def add(self, batch: pa.RecordBatch) -> None: ...
 
     def finish(self) -> None: ...
 
 
-def passes(objects: Iterable[Known]) -> Iterator[list[Known]]:
-    """Yield those objects of a range together that are compared while its records are read once."""
+def _exact(content: Content, stored: Iterator[Items]) -> _Comparison:
+    if content.sorting is None:
+        return ExactComparison(content, stored)
+    return SortedComparison(content, content.sorting, stored)
+
+
+def _partial(content: Content, stored: Iterator[Items]) -> _Comparison:
+    if content.sorting is None:
+        return PartialComparison(content, stored)
+    return SortedPartialComparison(content, content.sorting, stored)
+
+
+def passes(objects: Iterable[Known], at_once: int = AT_ONCE) -> Iterator[list[Known]]:
+    """Yield those objects of a range together that are compared while its records are read once.
+
+    `at_once`: how many large ones.
+    """
     chosen: list[Known] = []
     held = large = 0
     for one, facts in objects:
         size = _size(facts)
         is_small = size <= SMALL_BYTES
-        if chosen and (held + size > HELD_BYTES if is_small else large == AT_ONCE):
+        if chosen and (held + size > HELD_BYTES if is_small else large == at_once):
             yield chosen
             chosen, held, large = [], 0, 0
         chosen.append((one, facts))

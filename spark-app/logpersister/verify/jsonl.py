@@ -33,6 +33,7 @@ class JsonLinesContent:
     rows: RowItems
     compression: str
     may_split_values: bool = False
+    sorting: None = None
 
     @property
     def skips_tombstones(self) -> bool:

@@ -94,6 +94,7 @@ class OrcContent:
 
     rows: RowItems
     may_split_values: bool = False
+    sorting: None = None
 
     @property
     def skips_tombstones(self) -> bool:

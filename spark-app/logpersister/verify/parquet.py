@@ -3,16 +3,19 @@
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import IO, Any, Final, cast
+from typing import IO, Any, Final, Self, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from logpersister.manifest.format_settings import ParquetSpec
 from logpersister.ranges import Offset
 from logpersister.records.columns import map_of, row_columns
+from logpersister.verify.parquet_footer import require_footer
 from logpersister.verify.row_items import Item, RowItems
+from logpersister.verify.row_sorting import RowSorting
 from logpersister.verify.streams import ContentError
 
 BATCH_ROWS: Final = 1024
@@ -51,6 +54,15 @@ class ParquetContent:
 
     rows: RowItems
     may_split_values: bool = False
+    sorting: RowSorting | None = None
+    ids: Mapping[str, int] = field(default_factory=dict)
+    """Of columns, as they stand in the manifest."""
+
+    @classmethod
+    def of(cls, rows: RowItems, settings: ParquetSpec) -> Self:
+        """Return how to read what these settings write."""
+        ids = {one.field: one.id for one in settings.field_ids}
+        return cls(rows, sorting=RowSorting.of(settings.sort_by, rows.columns), ids=ids)
 
     @property
     def skips_tombstones(self) -> bool:
@@ -61,9 +73,27 @@ class ParquetContent:
         with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as file:
             for piece in pieces:
                 file.write(piece)
-            for batch in _batches(cast("IO[bytes]", file), self.rows.columns):
-                columns = [plain(self._as_declared(name, batch.column(name))).to_pylist() for name in names]
-                yield list(zip(*columns, strict=True))
+            for batches in self._batches(cast("IO[bytes]", file)):
+                items: list[Item] = []
+                for batch in batches:
+                    columns = [plain(self._as_declared(name, batch.column(name))).to_pylist() for name in names]
+                    items += zip(*columns, strict=True)
+                yield items
+
+    def _batches(self, file: IO[bytes]) -> Iterator[Iterable[pa.RecordBatch]]:
+        """Yield what a file holds. Raises `ContentError` for one that is damaged or has other columns."""
+        file.seek(0)
+        with damage_as_content_error():
+            opened = pq.ParquetFile(file, page_checksum_verification=True)
+            if opened.schema_arrow.names != self.rows.columns:
+                columns = ", ".join(self.rows.columns)
+                raise ContentError(f"its columns are {', '.join(opened.schema_arrow.names)}, not {columns}")
+            require_footer(opened, self.sorting, self.ids)
+            if self.sorting is None:
+                yield from ([batch] for batch in opened.iter_batches(BATCH_ROWS))
+            else:
+                for group in range(opened.num_row_groups):
+                    yield opened.iter_batches(BATCH_ROWS, row_groups=[group])
 
     def expectation(self) -> Callable[[pa.RecordBatch], list[Item]]:
         return self.rows.expectation()
@@ -88,16 +118,6 @@ class ParquetContent:
     def _types(self) -> Mapping[str, pa.DataType]:
         oracle = self.rows.oracle
         return {} if oracle is None else {field.name: field.type for field in row_columns(oracle.schema)}
-
-
-def _batches(file: IO[bytes], columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield what a file holds. Raises `ContentError` for one that is damaged or has other columns."""
-    file.seek(0)
-    with damage_as_content_error():
-        opened = pq.ParquetFile(file, page_checksum_verification=True)
-        if opened.schema_arrow.names != columns:
-            raise ContentError(f"its columns are {', '.join(opened.schema_arrow.names)}, not {', '.join(columns)}")
-        yield from opened.iter_batches(BATCH_ROWS)
 
 
 @contextmanager

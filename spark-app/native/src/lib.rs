@@ -38,7 +38,7 @@ pub use event_types::{json_texts, parts};
 pub use hashes::keyed_hashes;
 pub use json::{MOST_NESTED, Refused, not_json};
 pub use lines::json_lines;
-pub use parquet::{Compression, Options as ParquetOptions, ParquetWriter, Pieces};
+pub use parquet::{Compression, Options as ParquetOptions, ParquetWriter, Pieces, SortedBy};
 pub use rows::{
     Adjusted, AvroParser, CsvParser, CsvSyntax, Duplicates, Faults, Framing, Inside, MessagePackParser, MessageParts,
     MessageTypes, Options, ProtobufParser, REASONS, Refusal, RegexParser, RowParser, Rows, SchemaKey, SchemaKeys,

@@ -45,6 +45,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "has a column that is named by a number, as further columns of values are in the column of what is kept": (
         "comparing so many names costs more than the API server allows"
     ),
+    "is in fieldIds twice": "comparing so many numbers costs more than the API server allows",
     "cannot be renamed": "it would have to understand the types",
     "cannot be the default": "of a value of any type CEL sees nothing",
     "has no meaning, because values of this parser lack no fields": "of a value of any type CEL sees nothing",

@@ -320,7 +320,7 @@ def test_a_mistake_is_told_in_words(kubectl: Kubectl) -> None:
         "create", "-f", "-", document=changed({"spec.upload": {"maxAge": "1 hour", "maxBytes": "1Ki"}})
     ).stderr
     assert "is not a duration; write for example 15m, 1h30m or 90s" in said
-    assert "is too small: at least 64Ki is expected; write 64Ki or more" in said
+    assert "is not within 64Ki to 5Ti; write a value from 64Ki to 5Ti" in said
     said = kubectl("create", "-f", "-", document=changed({"spec.memebrs": 2})).stderr
     assert 'unknown field "spec.memebrs"' in said
     said = kubectl("create", "-f", "-", document=changed({"spec.kafka.security": {"protocol": "SASL_SSL"}})).stderr

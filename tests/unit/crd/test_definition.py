@@ -1,6 +1,7 @@
 """The definition is what the model says, and what Kubernetes and its users want of one."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,6 +31,9 @@ def nodes(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[st
 
 
 NODES = dict(nodes(SCHEMA))
+_PART = re.compile(r"\.spec\.(?:overrides\[\]|types\.entries\[\]|types\.others)\.(parser|schema|output|keep)")
+"""What of an override, and of an entry of types, has the fields of a part of the spec."""
+_IN_PART = re.compile(rf"{_PART.pattern}[.\[]")
 
 
 def test_the_file_is_up_to_date(tmp_path: Any) -> None:
@@ -55,11 +59,19 @@ def test_it_can_be_read_as_any_yaml() -> None:
 
 @pytest.mark.parametrize("path", [path for path in NODES if path and not path.endswith("[]")])
 def test_every_field_says_what_it_is(path: str) -> None:
-    if path.startswith(".metadata"):
-        return  # Kubernetes' own
+    if path.startswith(".metadata") or _IN_PART.match(path):
+        return  # Kubernetes' own, and fields that are described where the same part stands first
     description = NODES[path]["description"]
     assert len(description) > 3
     assert "\n" not in description
+
+
+def test_a_part_that_stands_elsewhere_says_where() -> None:
+    parts = {path: found[1] for path in NODES if (found := _PART.fullmatch(path))}
+    assert len(parts) == 12
+    assert [p for p, name in parts.items() if f"Fields: those of spec.{name}." not in NODES[p]["description"]] == []
+    for path in filter(_IN_PART.match, NODES):
+        assert path.replace(".overrides[]", "") in NODES, path
 
 
 def test_nothing_has_a_default() -> None:
@@ -76,7 +88,7 @@ def test_it_is_structural() -> None:
         if "anyOf" in node:
             assert node["x-kubernetes-int-or-string"], path
         if node.get("type") == "array":
-            assert node["x-kubernetes-list-type"] in {"set", "map", "atomic"}, path
+            assert node.get("x-kubernetes-list-type", "atomic") in {"set", "map", "atomic"}, path
 
 
 def test_everything_that_rules_look_at_has_a_bound() -> None:

@@ -23,6 +23,7 @@ OPTIONS: Final[dict[str, Any]] = {
     "page_index": False,
     "without_dictionary": [],
     "bloom_filters": {},
+    "sorted_by": [],
 }
 
 FIELD_ID: Final = b"PARQUET:field_id"

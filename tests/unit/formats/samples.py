@@ -20,6 +20,7 @@ from logpersister.formats.parquet import PageCompression, ParquetFormat, Parquet
 from logpersister.formats.sequencefile import SequenceFileFormat
 from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.sorted_groups import SortColumn
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.ranges import Range, TopicPartition
@@ -49,6 +50,14 @@ _OPTIONS = ParquetOptions(
 )
 PARQUET_FORMATS = [
     ParquetFormat(replace(_OPTIONS, row_group_bytes=300_000, kafka_columns=("key",))),
+    ParquetFormat(
+        replace(
+            _OPTIONS,
+            row_group_bytes=50_000,
+            kafka_columns=("timestamp", "key"),
+            sort_by=(SortColumn("kafka_key", nulls_first=True), SortColumn("kafka_timestamp", descending=True)),
+        )
+    ),
     *(
         ParquetFormat(ParquetOptions(compression, kafka_columns, row_group_bytes, keeps_tombstones))
         for compression, kafka_columns, row_group_bytes, keeps_tombstones in (
@@ -152,7 +161,7 @@ def label(file_format: Format) -> str:
     if isinstance(options, JsonLinesOptions):
         return f"jsonl-{options.compression}-{len(options.kafka_columns)}"
     if isinstance(options, ParquetOptions):
-        return f"parquet-{options.compression}-{options.row_group_bytes}"
+        return f"parquet-{options.compression}-{options.row_group_bytes}{'-sorted' * bool(options.sort_by)}"
     if isinstance(options, TextOptions):
         return f"text-{options.compression}-{options.tombstones}-{options.delimiter_in_value}"
     return f"sequencefile-{options.compression}-{options.compression_type}-{options.key}-{options.tombstones}"

@@ -7,6 +7,11 @@ _POD = {
     "spec": {"nodeSelector": {"disk": "fast"}, "containers": [{"name": "member", "resources": {"limits": {"cpu": 2}}}]},
 }
 
+_NUMBERED = (
+    *("at", "at.element", "id", "seen", "country", "user", "user.email", "user.phone", "others"),
+    *("kafka_offset", "kafka_key"),
+)
+
 BY_NAME: dict[str, Any] = {
     "apiVersion": "logpersister.dev/v1alpha1",
     "kind": "LogPersister",
@@ -185,6 +190,8 @@ BY_SCHEMA: dict[str, Any] = {
                 "pageIndex": True,
                 "withoutDictionary": ["kafka_key"],
                 "bloomFilters": [{"field": "kafka_key", "distinct": 1000}],
+                "sortBy": [{"field": "user.email", "order": "descending", "nulls": "first"}],
+                "fieldIds": [{"field": name, "id": number} for number, name in enumerate(_NUMBERED, 1)],
             },
             "partitionBy": [
                 {"date": {"granularity": "day", "field": "seen"}},

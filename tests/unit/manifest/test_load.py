@@ -72,7 +72,7 @@ def test_a_problem_has_its_line() -> None:
             "name as `kafka-topics --list` prints it; for a pattern use topicPattern"
         ),
         "clicks.yaml:12: spec.storage.prefx: is an unknown field; did you mean prefix?",
-        "clicks.yaml:13: spec.members: 0 is too small: at least 1 is expected; write 1 or more",
+        "clicks.yaml:13: spec.members: 0 is not within 1 to 1000; write a value from 1 to 1000",
     ]
 
 

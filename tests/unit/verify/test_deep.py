@@ -1,11 +1,13 @@
 """Objects of all formats against records: whole, spoilt, and where Kafka has deleted records since."""
 
 import gzip
+import io
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +35,7 @@ from logpersister.verify.streams import ContentError
 from logpersister.verify.tiling import examine
 from logpersister.verify.writing import Writing
 from tests.examples import examples
+from tests.unit.formats.random_rows import written as written_rows
 from tests.unit.formats.samples import Record, batch, encode, many_records, records, with_headers
 from tests.unit.verify.samples import CLICKS, ID, committed, evidence, pending, stored_object
 
@@ -88,7 +91,18 @@ ORC: list[dict[str, Any]] = [
 ]
 COLUMNAR = [OutputSpec.model_validate(output) for output in [*PARQUET, *JSONL, *AVRO, *ORC]]
 ROWS, ROWS_ALONE, LINES, _, CONTAINER = COLUMNAR[:5]
-OUTPUTS = [*(OutputSpec.model_validate(output) for output in [*TEXT, *SEQUENCEFILES]), *COLUMNAR]
+SORTED = OutputSpec.model_validate(
+    {
+        "format": "parquet",
+        "parquet": {
+            "kafkaColumns": ["key", "timestamp", "offset"],
+            "rowGroupBytes": "64Ki",
+            "tombstones": "null",
+            "sortBy": [{"field": "value", "order": "descending"}, {"field": "kafka_timestamp", "nulls": "first"}],
+        },
+    }
+)
+OUTPUTS = [*(OutputSpec.model_validate(output) for output in [*TEXT, *SEQUENCEFILES]), *COLUMNAR, SORTED]
 PLAIN, GZIP, SEQUENCE = OUTPUTS[0], OUTPUTS[4], OUTPUTS[len(TEXT) + len(SEQUENCEFILES) - 1]
 BY_DAY = OutputSpec.model_validate(
     {"format": "text", "compression": "none", "partitionBy": [{"date": {"granularity": "day"}}]}
@@ -581,6 +595,57 @@ def test_a_parquet_file_that_kafka_has_no_more_proves_itself(schema: SchemaSpec 
     other = world()
     other.writing = Writing(ROWS_ALONE, JSON, schema)
     assert "its columns are" in other.message(Kind.WRONG_CONTENT)
+
+
+SORTED_BY: Final = [("value", True, False), ("kafka_timestamp", False, True)]
+
+
+def sorted_as(
+    places: Sequence[int], sorted_by: Sequence[tuple[str, bool, bool]] = SORTED_BY, some: Sequence[Record] = ()
+) -> Scenario:
+    """Return a sorted object whose rows stand at other places, in one row group; and what it says of their order."""
+    found = Scenario(SORTED, some or simple(40))
+    key = found.objects[0].key
+    rows = pq.read_table(io.BytesIO(found.contents[key])).take([*places]).combine_chunks().to_batches()[0]
+    found.contents[key] = written_rows([rows], [10] * rows.num_rows, rows.schema, sorted_by=sorted_by)
+    return found
+
+
+class TestSorted:
+    def test_rows_in_another_order_show(self) -> None:
+        assert sorted_as(range(40)).kinds() == []
+        places = [0, 1, 2, 4, 3, *range(5, 40)]
+        scenario = sorted_as(places)
+        assert "in row 3 of its sorted row group 0 it holds" in scenario.message(Kind.WRONG_CONTENT)
+        scenario.retain(30)
+        assert "its row group 0 are not sorted" in scenario.message(Kind.WRONG_CONTENT)
+        same = [one._replace(value=b"same", timestamp=7) for one in simple(40)]
+        assert "in row 3 of its" in sorted_as(places, some=same).message(Kind.WRONG_CONTENT), "the order of equal ones"
+
+    @pytest.mark.parametrize(
+        "by", [[], SORTED_BY[:1], [("value", True, True), SORTED_BY[1]], [("value", False, False), SORTED_BY[1]]]
+    )
+    def test_a_footer_must_say_how_rows_are_sorted(self, by: list[tuple[str, bool, bool]]) -> None:
+        told = sorted_as(range(40), by).message(Kind.WRONG_CONTENT)
+        assert "its row group 0 says that it is sorted by" in told
+
+    def test_a_row_that_is_lost_or_there_twice_shows(self) -> None:
+        assert "of its sorted row group 0 it holds" in sorted_as(range(39)).message(Kind.WRONG_CONTENT)
+        assert "in row 39 of its" in sorted_as([*range(39), 38]).message(Kind.WRONG_CONTENT)
+        assert "it holds more than Kafka's records" in sorted_as([*range(40), 39]).message(Kind.WRONG_CONTENT)
+        last = sorted_as([39], some=[one._replace(value=b"same", timestamp=7) for one in simple(40)])
+        last.kafka = last.kafka[-1:] + [one._replace(offset=40 + one.offset) for one in last.kafka]
+        assert Kind.WRONG_CONTENT in last.kinds()
+
+    def test_ids_must_be_those_of_the_manifest(self) -> None:
+        def output(**ids: int) -> OutputSpec:
+            numbered = [{"field": name, "id": number} for name, number in ids.items()]
+            return OutputSpec.model_validate({"format": "parquet", "parquet": {"fieldIds": numbered}})
+
+        scenario = Scenario(output(value=7), simple(3))
+        assert scenario.kinds() == []
+        scenario.writing = Writing(output(value=8), ANY_BYTES)
+        assert "its column value has the field id 7, not 8" in scenario.message(Kind.WRONG_CONTENT)
 
 
 def test_a_thousand_small_objects_are_compared_in_one_pass_over_kafka_and_large_ones_in_several() -> None:

@@ -56,9 +56,10 @@ impl Cuts {
         Cut { rows: sizes.len(), ends_stripe: false, ends_group: false }
     }
 
-    /// Whether rows of a row group have come that is not ended.
-    pub fn is_inside(&self) -> bool {
-        self.group.rows > 0
+    /// Ends the row group here; returns whether it has rows.
+    pub fn end_group(&mut self) -> bool {
+        self.stripe = Count::default();
+        std::mem::take(&mut self.group).rows > 0
     }
 }
 

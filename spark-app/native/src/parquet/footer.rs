@@ -6,7 +6,7 @@ use super::chunk::{Facts, Written};
 use super::pages::{Compression, Encoding};
 use super::schema::{Leaf, Physical, Tree};
 use super::thrift::{self, Fields};
-use super::{CREATED_BY, MAGIC, Pieces};
+use super::{CREATED_BY, MAGIC, Pieces, SortedBy};
 
 /// Of the format: with logical types and dictionaries of today.
 const FORMAT_VERSION: i32 = 2;
@@ -62,6 +62,30 @@ struct Index {
     /// Where it stands in the file.
     bounds_span: Option<Span>,
     places_span: Option<Span>,
+}
+
+/// A column by which the rows of each row group are sorted.
+#[derive(Debug)]
+pub struct Sorting {
+    /// Its place among the columns.
+    column: usize,
+    descending: bool,
+    nulls_first: bool,
+}
+
+impl Sorting {
+    /// An error names a column that there is not.
+    pub fn new(by: &SortedBy, tree: &Tree) -> Result<Self, String> {
+        let column = tree.leaves.iter().position(|leaf| leaf.dotted() == by.column);
+        let column = column.ok_or_else(|| format!("{}: there is no such column to sort by", by.column))?;
+        Ok(Self { column, descending: by.descending, nulls_first: by.nulls_first })
+    }
+
+    fn write(&self, fields: &mut Fields<'_>) {
+        fields.count32(1, self.column);
+        fields.boolean(2, self.descending);
+        fields.boolean(3, self.nulls_first);
+    }
 }
 
 impl Column {
@@ -212,7 +236,7 @@ impl Index {
 }
 
 /// Returns what stands behind the last row group, which ends at `begin`.
-pub fn write(tree: &Tree, groups: &mut [Group], begin: usize) -> Vec<u8> {
+pub fn write(tree: &Tree, sorting: &[Sorting], groups: &mut [Group], begin: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for index in indexes(groups) {
         index.bounds_span = index.bounds().map(|bounds| append(&mut bytes, &bounds, begin));
@@ -226,7 +250,7 @@ pub fn write(tree: &Tree, groups: &mut [Group], begin: usize) -> Vec<u8> {
         tree.write(2, fields);
         fields.count64(3, groups.iter().map(|group| group.rows).sum());
         let numbered: Vec<_> = groups.iter().zip(0_usize..).collect();
-        fields.structures(4, &numbered, |fields, (group, number)| group.write(fields, *number));
+        fields.structures(4, &numbered, |fields, (group, number)| group.write(fields, sorting, *number));
         fields.binary(6, CREATED_BY.as_bytes());
         // Each column has the order of its type.
         fields.structures(7, &tree.leaves, |fields, _| fields.structure(1, |_| ()));
@@ -248,10 +272,13 @@ fn append(bytes: &mut Vec<u8>, part: &[u8], begin: usize) -> Span {
 }
 
 impl Group {
-    fn write(&self, fields: &mut Fields<'_>, number: usize) {
+    fn write(&self, fields: &mut Fields<'_>, sorting: &[Sorting], number: usize) {
         fields.structures(1, &self.columns, |fields, column| column.write(fields));
         fields.count64(2, self.columns.iter().map(|column| column.uncompressed).sum());
         fields.count64(3, self.rows);
+        if !sorting.is_empty() {
+            fields.structures(4, sorting, |fields, by| by.write(fields));
+        }
         fields.count64(5, self.begin);
         fields.count64(6, self.columns.iter().map(Column::bytes).sum());
         if let Ok(number) = i16::try_from(number) {

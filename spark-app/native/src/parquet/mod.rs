@@ -25,7 +25,7 @@ use arrow_schema::SchemaRef;
 
 use chunk::{Chunk, Settings};
 use cuts::Cuts;
-use footer::{Column, Group};
+use footer::{Column, Group, Sorting};
 use levels::Slots;
 pub use pages::Compression;
 use schema::Tree;
@@ -47,6 +47,17 @@ pub struct Options {
     pub without_dictionary: Vec<String>,
     /// Dotted names of columns, and for how many different values of a row group their filters are.
     pub bloom_filters: HashMap<String, usize>,
+    /// By what rows are sorted that are written together, the first first; then they are a row group. Empty: by nothing.
+    pub sorted_by: Vec<SortedBy>,
+}
+
+/// A column by which the rows of each row group are sorted, as the footer tells readers.
+#[derive(Debug, Clone)]
+pub struct SortedBy {
+    /// Its dotted name.
+    pub column: String,
+    pub descending: bool,
+    pub nulls_first: bool,
 }
 
 /// One file.
@@ -56,6 +67,7 @@ pub struct ParquetWriter {
     chunks: Vec<Box<dyn Chunk>>,
     compression: Compression,
     cuts: Cuts,
+    sorting: Vec<Sorting>,
     groups: Vec<Group>,
     rows_of_group: usize,
     /// Bytes written so far.
@@ -70,13 +82,16 @@ impl ParquetWriter {
     pub fn new(schema: SchemaRef, options: &Options) -> Result<Self, String> {
         let tree = Tree::new(schema.fields())?;
         let chunks = tree.leaves.iter().map(|leaf| leaf.chunk(options.of(leaf))).collect();
-        let cuts = Cuts::new(options.row_group_bytes, options.page_bytes);
+        let sorting: Vec<_> = options.sorted_by.iter().map(|by| Sorting::new(by, &tree)).collect::<Result<_, _>>()?;
+        let group_bytes = if sorting.is_empty() { options.row_group_bytes } else { usize::MAX };
+        let cuts = Cuts::new(group_bytes, options.page_bytes);
         let compression = options.compression;
-        Ok(Self { schema, tree, chunks, compression, cuts, groups: Vec::new(), rows_of_group: 0, position: 0 })
+        Ok(Self { schema, tree, chunks, compression, cuts, sorting, groups: Vec::new(), rows_of_group: 0, position: 0 })
     }
 
     /// Takes in rows, whose columns are those of the schema in its order, and of which each counts as so many bytes of a row
-    /// group; returns what of the file is ready. An error says which column is another one; then nothing more can be written.
+    /// group; returns what of the file is ready. Where rows are sorted, those of one call are a row group, and at most
+    /// 1,048,576. An error says which column is another one; then nothing more can be written.
     pub fn write(&mut self, rows: &RecordBatch, sizes: &[i64]) -> Result<Pieces, String> {
         if rows.num_rows() != sizes.len() || rows.num_columns() != self.schema.fields().len() {
             return Err(format!(
@@ -104,16 +119,19 @@ impl ParquetWriter {
                 self.end_group(&mut pieces)?;
             }
         }
+        if !self.sorting.is_empty() && self.cuts.end_group() {
+            self.end_group(&mut pieces)?;
+        }
         Ok(pieces)
     }
 
     /// Returns the rest of the file. Nothing may be written afterwards.
     pub fn finish(&mut self) -> Result<Pieces, String> {
         let mut pieces = self.begin();
-        if self.cuts.is_inside() {
+        if self.cuts.end_group() {
             self.end_group(&mut pieces)?;
         }
-        let footer = footer::write(&self.tree, &mut self.groups, self.position);
+        let footer = footer::write(&self.tree, &self.sorting, &mut self.groups, self.position);
         self.position += footer.len();
         pieces.push(footer);
         Ok(pieces)

@@ -12,14 +12,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::{integers, schema_of};
-use crate::{Compression, ParquetOptions, Pieces};
+use crate::{Compression, ParquetOptions, Pieces, SortedBy};
 
 /// Writes one file of Apache Parquet.
 ///
 /// `schema` has its columns; the metadata `PARQUET:field_id` of a field is its id. `compression` is "zstd", with a level,
 /// "snappy", "gzip" or "none". A row group ends with the row by which the sizes of its rows reach `row_group_bytes`, a page when its values
 /// take about `page_bytes`. `without_dictionary` and `bloom_filters` name columns as Parquet does, with dots; a filter is made
-/// for so many different values. Raises ValueError for fields that cannot be written.
+/// for so many different values. `sorted_by` has the columns by which the rows of a call of `write` are sorted, the first
+/// first, and for each whether it is descending and whether nulls are first: if there is one, the rows of a call are a row
+/// group, and the footer says how they are sorted. Raises ValueError for fields that cannot be written.
 ///
 /// After an error, and after `finish`, every call raises ValueError: what was written is no file, or a whole one.
 #[pyclass(frozen, module = "logpersister_native")]
@@ -30,7 +32,8 @@ impl ParquetWriter {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     #[pyo3(signature = (
-        schema, *, compression, zstd_level, row_group_bytes, page_bytes, page_index, without_dictionary, bloom_filters
+        schema, *, compression, zstd_level, row_group_bytes, page_bytes, page_index, without_dictionary, bloom_filters,
+        sorted_by
     ))]
     fn new(
         schema: &Bound<'_, PyAny>,
@@ -41,6 +44,7 @@ impl ParquetWriter {
         page_index: bool,
         without_dictionary: Vec<String>,
         bloom_filters: HashMap<String, usize>,
+        sorted_by: Vec<(String, bool, bool)>,
     ) -> PyResult<Self> {
         let compression = match compression {
             "zstd" => Compression::Zstd(zstd_level),
@@ -49,8 +53,17 @@ impl ParquetWriter {
             "none" => Compression::None,
             other => return Err(PyValueError::new_err(format!("there is no compression {other}"))),
         };
-        let options =
-            ParquetOptions { compression, row_group_bytes, page_bytes, page_index, without_dictionary, bloom_filters };
+        let sorted_by =
+            sorted_by.into_iter().map(|(column, descending, nulls_first)| SortedBy { column, descending, nulls_first });
+        let options = ParquetOptions {
+            compression,
+            row_group_bytes,
+            page_bytes,
+            page_index,
+            without_dictionary,
+            bloom_filters,
+            sorted_by: sorted_by.collect(),
+        };
         let writer = crate::ParquetWriter::new(schema_of(schema)?, &options).map_err(PyValueError::new_err)?;
         Ok(Self(Mutex::new(Some(writer))))
     }
