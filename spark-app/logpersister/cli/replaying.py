@@ -35,7 +35,7 @@ from logpersister.ranges import TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.replay.execution import Judgement, Replayer
 from logpersister.replay.output import TopicOutput
-from logpersister.replay.source import SourceError
+from logpersister.replay.source_error import SourceError
 from logpersister.report import logs
 from logpersister.report.human import number, plural
 from logpersister.storage.errors import StorageError

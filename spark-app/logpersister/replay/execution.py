@@ -19,7 +19,8 @@ from logpersister.plan.intents import CommittedOffset
 from logpersister.records.escaping import QUARANTINE
 from logpersister.replay.output import TopicOutput
 from logpersister.replay.protocol import Step, may_be_written, next_step
-from logpersister.replay.source import SourceError, SourceRecords, keeps_all
+from logpersister.replay.source import SourceRecords, keeps_all
+from logpersister.replay.source_error import REMEDY, SourceError
 from logpersister.storage import names
 from logpersister.storage.errors import REFUSALS, StorageError
 from logpersister.storage.facts import LEFT_OUT, RANGE_KEYS, VALUES, ForeignObjectError, ObjectFacts
@@ -226,9 +227,7 @@ class Replayer:
                 raise SourceError(f"group {facts.group} has written it")
             if not keeps_all(name.extension):
                 raise SourceError(
-                    f"objects {name.extension or 'without extension'} do not keep all of a record; while Kafka has "
-                    "its range, store it again in a higher generation. Set spec.parser.quarantine.format to parquet "
-                    "for those to come"
+                    f"objects {name.extension or 'without extension'} do not keep all of a record; {REMEDY}"
                 )
         source = None if facts is None else Source.of(self._store.prefix, key, facts)
         return source, get_replay(self._store, self._group, key)

@@ -46,6 +46,7 @@ OUTPUTS: dict[str, dict[str, Any]] = {
     "parquet": {"format": "parquet"},
     "jsonl": {"format": "jsonl", "compression": "zstd"},
     "avro": {"format": "avro"},
+    "orc": {"format": "orc"},
 }
 
 

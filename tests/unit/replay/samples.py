@@ -42,6 +42,14 @@ NO_PARSER = accepted(
 )
 
 
+OUTPUTS: dict[str, dict[str, Any]] = {
+    "jsonl": {"format": "jsonl", "compression": "gzip"},
+    "avro": {"format": "avro"},
+    "orc": {"format": "orc"},
+    "sequencefile": {"format": "sequencefile", "sequencefile": {"key": "messagepack"}},
+}
+"""That keep all of a record, beside Parquet."""
+
 BUT_1_AND_2: dict[str | None, list[dict[str, Any]]] = {
     "int64": [{"field": "id", "notIn": [1]}],
     "string": [{"field": "id", "notIn": ["2"]}],

@@ -11,7 +11,7 @@ from logpersister.manifest import LogPersister
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.work import RangeWork
 from logpersister.records.escaping import QUARANTINE
-from logpersister.replay.source import SourceError
+from logpersister.replay.source_error import SourceError
 from logpersister.report.facts import LateRecords
 from logpersister.storage.names import parse_object_key
 from logpersister.verify.deep import DeepResult
