@@ -338,6 +338,8 @@ def test_quarantine_is_held_stored_and_replayed_and_the_replay_killed_beside_a_m
         "accepted": 90,
         "refused": 3,
         "leftOut": 0,
+        "deleted": 0,
+        "adjusted": {"values": 0, "reasons": {}},
     }
     assert source not in scene.bucket.names(name)
     found: Counter[tuple[str, int, str]] = Counter()

@@ -17,9 +17,10 @@ from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
 from logpersister.ranges import Offset
 from logpersister.records.late import lateness_of
+from logpersister.records.left_out import LEFT_OUT
 from logpersister.records.schema import FIELD, REASON, RECORDS_WITH_HEADERS
 from logpersister.records.typed import WritersOf, layout_for, with_lateness
-from logpersister.storage.facts import LEFT_OUT, VALUES
+from logpersister.storage import facts
 from logpersister.storage.store import ObjectStore
 from logpersister.verify.streams import ContentError
 
@@ -27,7 +28,7 @@ ACCEPTED: Final = "accepted"
 """The reason of records that the parser of the manifest does not refuse."""
 NO_VALUES: Final = "values_left_out"
 """That of records of which the quarantine has no values, so that nothing can be judged; their file has the reason."""
-NOT_KEPT: Final = "left_out"
+NOT_KEPT: Final = LEFT_OUT
 """The reason of records that the manifest leaves out now, by conditions or by their type."""
 AT_ONCE: Final = 1_000
 """Records that are judged together."""
@@ -104,7 +105,7 @@ def refused_records(
         try:
             begun = preview(store, entry.listed.key, peeked)
             while some := list(islice(begun.records, AT_ONCE)):
-                if peeked.metadata.get(VALUES) == LEFT_OUT:
+                if peeked.metadata.get(facts.VALUES) == facts.LEFT_OUT:
                     yield from (RefusedRecord(entry, one.offset, b"", NO_VALUES, None) for one in some)
                 else:
                     yield from _judged(entry, begun, some, judging(entry.name.topic))

@@ -22,10 +22,13 @@ from tests.unit.replay.bucket import GROUP, Bucket, KilledError, output_of, stor
 from tests.unit.replay.samples import (
     BUT_1_AND_2,
     NO_PARSER,
+    NO_TEXTS,
+    NOTHING,
     NUMBERS,
     OUTPUTS,
     RECORDS,
     TEXTS,
+    TEXTS_BUT_4,
     TEXTS_OR_NONE,
     by_late,
     noted,
@@ -54,14 +57,16 @@ class Reader:
 
 @cache
 def writings() -> dict[str, Writing]:
-    late = [by_late(to, type_) for to in ("append", "folder", "quarantine") for type_ in ("int64", "string", None)]
-    keeping = [by_late(to, type_, BUT_1_AND_2[type_]) for to in ("folder", "quarantine") for type_ in BUT_1_AND_2]
+    places = ("append", "folder", "quarantine")
+    late = [by_late(to, type_) for to in places for type_ in ("int64", "string", None)]
+    keeping = [by_late(to, type_, BUT_1_AND_2[type_]) for to in places for type_ in BUT_1_AND_2]
     formats = [
         resource(type_, required=required, **output)
         for output in OUTPUTS.values()
         for type_, required in (("int64", True), ("string", True), ("string", False))
     ]
-    every = (NUMBERS, TEXTS, TEXTS_OR_NONE, NO_PARSER, *late, *keeping, *formats)
+    leaving_out = (TEXTS_BUT_4, NO_TEXTS, NOTHING)
+    every = (*leaving_out, NUMBERS, TEXTS, TEXTS_OR_NONE, NO_PARSER, *late, *keeping, *formats)
     return {output_of(one).revision: Writing.of(one.spec, "", lambda _: None) for one in every}
 
 
