@@ -95,12 +95,17 @@ class Unreadable:
 
 
 def refused_records(
-    store: ObjectStore, found: Iterable[Entry], judging: Callable[[str], Judge]
+    store: ObjectStore, group: str, found: Iterable[Entry], judging: Callable[[str], Judge]
 ) -> Iterator[RefusedRecord | Unreadable]:
-    """Yield the records of all objects, in their order; objects that have gone meanwhile are left out."""
+    """Yield the records of all objects of a group, in their order; objects that have gone meanwhile are left out."""
     for entry in found:
         peeked = store.peek(entry.listed.key)
         if peeked is None:
+            continue
+        writer = peeked.metadata.get("group")
+        if writer != group:
+            who = "logpersister has not written it" if writer is None else f"group {writer} has written it"
+            yield Unreadable(entry, who)
             continue
         try:
             begun = preview(store, entry.listed.key, peeked)

@@ -25,7 +25,7 @@ from logpersister.replay.source import SourceRecords, keeps_all
 from logpersister.replay.source_error import REMEDY, SourceError
 from logpersister.storage import names
 from logpersister.storage.errors import REFUSALS, StorageError
-from logpersister.storage.facts import LEFT_OUT, RANGE_KEYS, VALUES, ForeignObjectError, ObjectFacts
+from logpersister.storage.facts import LEFT_OUT, RANGE_KEYS, VALUES, ForeignObjectError, ObjectFacts, check_name
 from logpersister.storage.names import ObjectName
 from logpersister.storage.replays import Replay, Source, begin_replay, get_replay, settle_replay
 from logpersister.storage.store import ObjectStore
@@ -215,7 +215,7 @@ class Replayer:
 
     def _look(self, key: str, name: ObjectName) -> tuple[Source | None, Replay | None]:
         """Return the source, looked at first, and the note of its replay."""
-        facts = self._facts(key)
+        facts = self._facts(key, name)
         if facts is not None:
             if facts.group != self._group:
                 raise SourceError(f"group {facts.group} has written it")
@@ -243,13 +243,16 @@ class Replayer:
             metadata.get(_ORIGIN, ""),
         )
         note = get_replay(self._store, self._group, origin)
-        return note is not None and note.settled and note.id == name.replay
+        return note is not None and note.id == name.replay and key in note.keys(self._store.prefix)
 
-    def _facts(self, key: str) -> ObjectFacts | None:
+    def _facts(self, key: str, name: ObjectName) -> ObjectFacts | None:
         try:
-            return self._store.facts(key)
+            facts = self._store.facts(key)
+            if facts is not None:
+                check_name(key, name, facts)
         except ForeignObjectError as error:
             raise SourceError(str(error)) from None
+        return facts
 
     @contextmanager
     def _reading(self, key: str, source: Source, output: TopicOutput) -> Iterator[SourceRecords]:
@@ -285,7 +288,7 @@ class Replayer:
         source = note.source
         of = source.range
         work = RangeWork(of, source.topic_id, name.generation, 0, of.start, again=True, horizon=note.horizon)
-        facts, metadata = self._facts(key), self._store.metadata(key)
+        facts, metadata = self._facts(key, name), self._store.metadata(key)
         if facts is None or metadata is None:
             raise SourceError("it was deleted meanwhile, perhaps by another replay; replay again")
         objects = _Objects(self._store, metadata, name, note, output.file_format)

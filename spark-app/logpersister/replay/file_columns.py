@@ -5,20 +5,23 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from logpersister.records.schema import HEADERS, RECORDS, RECORDS_WITH_HEADERS
+from logpersister.records.schema import HEADERS, REASON, RECORDS, RECORDS_WITH_HEADERS
 
-OFFSET, TIMESTAMP, KEY, VALUE = NEEDED = ("kafka_offset", "kafka_timestamp", "kafka_key", "value")
+OFFSET, TIMESTAMP, KEY, VALUE = COLUMNS = ("kafka_offset", "kafka_timestamp", "kafka_key", "value")
 """Columns that each file has whose format keeps all of a record."""
 KEPT_HEADERS: Final = "kafka_headers"
 """Column that a file has if headers are kept."""
 
 
 def chosen(names: Collection[str]) -> list[str]:
-    """Return which columns of a file are read. Raises LookupError where one is not there that is needed."""
-    missing = [name for name in NEEDED if name not in names]
+    """Return which columns of a file are read. Raises LookupError where one is not there that quarantine has.
+
+    Files of other records have no reason: a copy of one in quarantine would be stored once more.
+    """
+    missing = [name for name in (*COLUMNS, REASON) if name not in names]
     if missing:
         raise LookupError(missing[0])
-    return [*NEEDED, *([KEPT_HEADERS] if KEPT_HEADERS in names else [])]
+    return [*COLUMNS, *([KEPT_HEADERS] if KEPT_HEADERS in names else [])]
 
 
 def records_of(columns: "Mapping[str, pa.Array[Any]]") -> pa.RecordBatch:

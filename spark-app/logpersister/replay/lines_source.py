@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from logpersister.records.schema import HEADERS
+from logpersister.records.schema import HEADERS, REASON
 from logpersister.replay.file_columns import KEPT_HEADERS, KEY, OFFSET, TIMESTAMP, VALUE, records_of
 from logpersister.replay.unclosed import Unclosed
 
@@ -21,6 +21,7 @@ _BASE64: Final = "_base64"
 _TEXT: Final = pa.string()
 _HEADER: Final = pa.struct([(name + end, _TEXT) for name in ("key", "value") for end in ("", _BASE64)])
 _TYPES: Final[Mapping[str, pa.DataType]] = {
+    REASON: _TEXT,
     OFFSET: pa.int64(),
     TIMESTAMP: pa.timestamp("ms", "UTC"),
     **{name + end: _TEXT for name in (VALUE, KEY) for end in ("", _BASE64)},
@@ -36,8 +37,9 @@ class LinesRecords:
         self._file = file
         self._compression = next(EXTENSIONS[one] for one in EXTENSIONS if extension.endswith(one))
         first = next(self._blocks())
-        if first.column(OFFSET).null_count:
-            raise LookupError(OFFSET)
+        missing = [name for name in (OFFSET, REASON) if first.column(name).null_count]
+        if missing:
+            raise LookupError(missing[0])
         self.has_headers = not first.column(KEPT_HEADERS).null_count
         """Where they are kept, a record without any has an empty list."""
 
@@ -50,7 +52,8 @@ class LinesRecords:
     def _blocks(self) -> Iterator[pa.RecordBatch]:
         self._file.seek(0)
         compression: Any = self._compression
-        stream: Any = pa.input_stream(cast("IOBase", Unclosed(self._file)), compression=compression)
+        text: Any = pa.input_stream(cast("IOBase", Unclosed(self._file)), compression=compression)
+        stream: Any = _Objects(text)
         options = pj.ParseOptions(explicit_schema=pa.schema(_TYPES), unexpected_field_behavior="ignore")
         yield from pj.open_json(stream, pj.ReadOptions(block_size=BLOCK_BYTES), options)
 
@@ -64,6 +67,25 @@ class LinesRecords:
         if self.has_headers:
             columns[KEPT_HEADERS] = _headers(block.column(KEPT_HEADERS))
         return records_of(columns)
+
+
+class _Objects(Unclosed):
+    """Text of which each line begins an object: pyarrow's reader crashes the process for others, such as ``null``."""
+
+    def __init__(self, text: IO[bytes]) -> None:
+        super().__init__(text)
+        self._text = text
+        self._begins_line = True
+        self.read = self._read
+
+    def _read(self, size: int = -1) -> bytes:
+        found = self._text.read(size)
+        if found:
+            begins = found.startswith(b"{") or not self._begins_line
+            if not begins or found.count(b"\n", 0, len(found) - 1) != found.count(b"\n{"):
+                raise ValueError("a line in it is no JSON object")
+            self._begins_line = found.endswith(b"\n")
+        return found
 
 
 def _headers(lists: Any) -> "pa.Array[Any]":

@@ -13,6 +13,7 @@ from logpersister.finish.by_hand import SOMETHING_CAME, State, judge
 from logpersister.finish.positions import NotKnownError, Positions
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import NewestEvent, Range, TopicPartition
+from logpersister.storage.facts import ForeignObjectError
 from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, OF_A_FIELD, TOPIC, World, hour, spec
 
 
@@ -700,6 +701,22 @@ def test_a_zombie_takes_nothing_back() -> None:
         assert (content["number"], content["records"], content["lateRecords"]) == (2, 2, 1), before
         world.look(world.new_finisher())
         assert world.content(hour(0)) == content
+
+
+def test_a_copy_of_an_object_in_a_folder_is_told_and_is_in_no_manifest() -> None:
+    """Readers of the manifest would read its records twice."""
+    world = World(partitions=2)
+    for partition in (0, 1):
+        world.produce(partition, 0.5, 2)
+        world.store_range(partition)
+    (key,) = (key for key in world.store.objects if f"/{hour(0)}/1_0_" in key)
+    world.store.objects[key.replace("1_0_", "1_7_")] = world.store.objects[key]
+    with pytest.raises(ForeignObjectError, match=r"1_7_\S+ has the metadata of generation 1 of clicks-0 .* was copied"):
+        hours_later(world, 2)
+    assert world.finished() == []
+    del world.store.objects[key.replace("1_0_", "1_7_")]
+    world.look()
+    assert world.finished() == [hour(0)]
 
 
 def before_write(world: World, number: int, happens: Callable[[], None]) -> None:

@@ -232,6 +232,49 @@ def test_damage_is_found_before_anything_is_deleted(bucket: Bucket) -> None:
         assert not any("/replays/" in one for one in bucket.objects)
 
 
+def test_copies_of_objects_are_not_replayed_as_if_they_were_others(bucket: Bucket) -> None:
+    """Their records would be stored twice."""
+    ((key, _),) = bucket.quarantined()
+    source, good = bucket.objects[key], bucket.objects[key.replace("_quarantine", "dt=1970-01-01")]
+    replay(bucket, TEXTS)
+    before, folder = dict(bucket.objects), "raw/clicks/_quarantine"
+    (note,) = noted(bucket)
+    for name, content, message in (
+        ("1_1_00000000000000000100.parquet", source, r"it was copied or renamed"),
+        ("2_0_00000000000000000100.parquet", source, r"it was copied or renamed"),
+        ("1_0_00000000000000000101.parquet", source, r"it was copied or renamed"),
+        ("1_0_00000000000000000100.orc", source, r"it cannot be read to its end"),
+        ("1_0_00000000000000000100.parquet", good, r"it has other records than when its replay began"),
+        ("1_0_00000000000000000100.avro", (b"", source[1]), r"it cannot be read to its end"),
+    ):
+        bucket.objects = before | {f"{folder}/{name}": content}
+        copies = [one for one in bucket.quarantined() if one[0].endswith(name)]
+        for copy in copies:
+            with pytest.raises(SourceError, match=message):
+                replayer(bucket, TEXTS).replay(*copy)
+        assert len(copies) == 1
+        assert bucket.objects == before | {f"{folder}/{name}": content}
+
+    bucket.objects = before | {f"{folder}/1_0_00000000000000000100.r{note.id}.orc": source}
+    assert [replayer(bucket, TEXTS).replay(*copy).waits for copy in bucket.quarantined()] == [True, False]
+    bucket.objects = {key: good}
+    with pytest.raises(SourceError, match=r"it has no column kafka_offset: it is no quarantine"):
+        replay(bucket, TEXTS)
+
+
+@pytest.mark.parametrize("output", [{"format": "parquet"}, {"format": "jsonl"}, {"format": "avro"}, {"format": "orc"}])
+def test_other_records_in_quarantine_are_not_replayed(output: dict[str, Any]) -> None:
+    """Somebody has copied an object of good records there: it has all of them, but no reasons."""
+    kafka = {"kafkaColumns": ["offset", "timestamp", "key"]}
+    manifest = accepted({"spec.output": output | {output["format"]: kafka}})
+    bucket = Bucket()
+    store_range(bucket, manifest, RECORDS)
+    ((key, content),) = ((key, one) for key, one in bucket.objects.items() if "/revisions/" not in key)
+    bucket.objects[key.replace("/1_0_", "/_quarantine/1_0_")] = content
+    with pytest.raises(SourceError, match="it has no column reason: it is no quarantine of logpersister"):
+        replay(bucket, manifest)
+
+
 def test_who_may_not_delete_is_told_so_and_nothing_is_stored_twice(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
