@@ -12,7 +12,7 @@ from logpersister.formats import avro_numbers
 from logpersister.formats.avro_container import MAGIC
 from logpersister.formats.file_columns import KAFKA_FIELDS
 from logpersister.records.avro_rows import AvroBlocks
-from logpersister.replay.binary_file import MOST_BYTES, BinaryFile
+from logpersister.replay.binary_file import MOST_BYTES, BinaryFile, inflated
 from logpersister.replay.file_columns import KEPT_HEADERS, VALUE, chosen, records_of
 
 EXTENSION: Final = ".avro"
@@ -76,14 +76,7 @@ def _names(text: str) -> list[str]:
 
 
 def _deflate(block: bytes) -> bytes:
-    stream = zlib.decompressobj(-zlib.MAX_WBITS)
-    try:
-        found = stream.decompress(block, MOST_BYTES)
-    except zlib.error as error:
-        raise ValueError(f"a block in it is damaged: {error}") from None
-    if not stream.eof or stream.unused_data:
-        raise ValueError("a block in it is not one whole stream, or too large")
-    return found
+    return inflated(block, -zlib.MAX_WBITS)
 
 
 def _zstd(block: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """A file that is read by exact numbers of bytes, of which nothing can be trusted."""
 
 import os
+import zlib
 from typing import IO, Final
 
 MOST_BYTES: Final = (1 << 31) - 1
@@ -38,3 +39,15 @@ class BinaryFile:
             return True
         self._file.seek(-1, os.SEEK_CUR)
         return False
+
+
+def inflated(content: bytes, wbits: int = zlib.MAX_WBITS) -> bytes:
+    """Return what one whole stream of zlib, or with negative `wbits` one without header, becomes. Raises ValueError."""
+    stream = zlib.decompressobj(wbits)
+    try:
+        found = stream.decompress(content, MOST_BYTES)
+    except zlib.error as error:
+        raise ValueError(f"a compressed part of it is damaged: {error}") from None
+    if not stream.eof or stream.unused_data:
+        raise ValueError("a compressed part of it is not one whole stream, or too large")
+    return found

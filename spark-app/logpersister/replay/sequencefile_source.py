@@ -5,7 +5,6 @@ the format: the class comment and ``Reader`` of ``org.apache.hadoop.io.SequenceF
 """
 
 import struct
-import zlib
 from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
 from typing import IO, Final
@@ -15,7 +14,7 @@ import pyarrow as pa
 from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CODEC_CLASS, SYNC_ESCAPE, VALUE_CLASS
 from logpersister.records.schema import RECORDS
-from logpersister.replay.binary_file import MOST_BYTES, BinaryFile
+from logpersister.replay.binary_file import BinaryFile, inflated
 from logpersister.replay.source_error import REMEDY, SourceError
 
 EXTENSION: Final = ".seq"
@@ -82,7 +81,7 @@ class SequenceRecords:
 
     def _column(self, count: int) -> list[bytes]:
         """Return the keys, or the values, of a block."""
-        lengths, content = (_inflated(self._file.take(self._variable())) for _ in range(2))
+        lengths, content = (inflated(self._file.take(self._variable())) for _ in range(2))
         ends = [0, *accumulate(_variables(lengths))]
         if len(ends) != count + 1 or ends[-1] != len(content):
             raise ValueError("a block in it has other lengths than records")
@@ -97,7 +96,7 @@ class SequenceRecords:
                 continue
             of_key = self._length()
             key, value = self._file.take(of_key), self._file.take(length - of_key)
-            yield _bare(key), _bare(_inflated(value) if self._compressed else value)
+            yield _bare(key), _bare(inflated(value) if self._compressed else value)
 
     def _length(self) -> int:
         return int.from_bytes(self._file.take(_LENGTH_BYTES), "big")
@@ -128,17 +127,6 @@ def _variables(content: bytes) -> Iterator[int]:
         size = _more(first)
         yield int.from_bytes(content[place : place + size], "big")
         place += size
-
-
-def _inflated(content: bytes) -> bytes:
-    stream = zlib.decompressobj()
-    try:
-        found = stream.decompress(content, MOST_BYTES)
-    except zlib.error as error:
-        raise ValueError(f"a compressed part of it is damaged: {error}") from None
-    if not stream.eof or stream.unused_data:
-        raise ValueError("a compressed part of it is not one whole stream, or too large")
-    return found
 
 
 def _bare(content: bytes) -> bytes:

@@ -53,9 +53,12 @@ OTHERS = (NO_TEXTS, Judgement(4, 1, 2), {"dt=1970-01-06": [105], "_quarantine": 
 ALL = (NOTHING, Judgement(4, 0, 3), {"_quarantine": [102]}, {101, 104, 105})
 
 
-@pytest.mark.parametrize(
+filters = pytest.mark.parametrize(
     ("manifest", "judgement", "stored", "left_out"), [SOME, OTHERS, ALL], ids=["some", "others", "all"]
 )
+
+
+@filters
 def test_left_out_are_deleted_by_consent_only(
     bucket: Bucket,
     manifest: LogPersister,
@@ -84,9 +87,7 @@ def test_left_out_are_deleted_by_consent_only(
     assert ([one.kind for one in findings], comparison.compared) == ([], len(RECORDS) - len(left_out))
 
 
-@pytest.mark.parametrize(
-    ("manifest", "judgement", "stored", "left_out"), [SOME, OTHERS, ALL], ids=["some", "others", "all"]
-)
+@filters
 def test_left_out_are_deleted_at_once_with_consent(
     bucket: Bucket,
     manifest: LogPersister,
