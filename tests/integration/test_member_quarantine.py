@@ -20,6 +20,7 @@ from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
+from tests.integration.harness.waiting import eventually
 from tests.readers.messagepack import decode_map
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, produce, read_all
@@ -219,6 +220,76 @@ def test_a_parser_comes_and_goes(scene: Scene, topic: CreateTopic, verify: Verif
     assert_verified(verify, manifests[-1], 15)
 
 
+FORMATS: dict[str, dict[str, Any]] = {
+    "avro": {"format": "avro"},
+    "jsonl": {"format": "jsonl", "compression": "zstd"},
+    "orc": {"format": "orc"},
+    "sequencefile": SEQUENCES,
+}
+
+
+def test_quarantine_of_every_format_is_replayed_without_kafka_and_the_replay_killed(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
+) -> None:
+    """Each format that keeps all of a record, one topic for each; the replay dies in the middle of ORC."""
+    topics = {topic(): output for output in FORMATS.values()}
+    (of_orc,) = (name for name, output in topics.items() if output["format"] == "orc")
+
+    def manifest(type_: str, **parts: Any) -> Path:
+        overrides = [
+            {"topics": [name], "output": {**output, "partitionBy": BY_HOUR}} for name, output in topics.items()
+        ]
+        schema = {"fields": [{"name": "id", "type": type_, "required": True}]}
+        parser = {"type": "json"}
+        return scene.manifest(kafka={"topics": [*topics]}, parser=parser, schema=schema, overrides=overrides, **parts)
+
+    values = [b'{"id": %d}' % number if number % 2 else b'{"id": "%d"}' % number for number in range(20)]
+    values += [b"{", b"\xff\xfe\x00"]
+    every = [
+        Record(value, b"key\xff", timestamp=MIDNIGHT_MS + hour * HOUR_MS)
+        for hour in range(len(HOURS))
+        for value in values
+    ]
+    for name in topics:
+        produce(scene.kafka.bootstrap, name, every)
+    scene.run_until_current(manifest("int64"))
+    corrected = manifest("json")
+    assert (
+        json.loads(said("quarantine", "show", "-f", str(corrected), "--reason", "accepted", "--json"))["records"][0][
+            "value"
+        ]
+        == '{"id": "0"}'
+    )
+
+    fault = stalled_puts(f"/{of_orc}/{HOURS[1]}/")
+    s3_proxy.inject(fault)
+    dying = ["quarantine", "replay", "-f", str(manifest("json", storage={"endpoint": s3_proxy.endpoint}))]
+    with subprocess.Popen([sys.executable, "-m", "logpersister", *dying, "--without-kafka"]) as replaying:
+        eventually("an object of the replay is on its way", lambda: fault.met)
+        replaying.kill()
+    s3_proxy.clear()
+    document = verify(corrected, "--deep")
+    assert {kind for kind, _ in kinds(document)} <= {"replay"}
+    assert sum(one["compared"] for one in document["topics"]) == len(topics) * len(every)
+
+    told = json.loads(said("quarantine", "replay", "-f", str(corrected), "--json"))
+    assert {one["state"] for one in told["objects"]} <= {"replayed", "refused"}
+    listed = json.loads(said("quarantine", "ls", "-f", str(corrected), "--json"))
+    assert listed["unreadable"] == []
+    assert {(one["topic"], one["reason"]): one["records"] for one in listed["reasons"]} == {
+        (name, reason): len(HOURS) for name in topics for reason in ("not_json", "not_utf8")
+    }
+    document = verify(corrected, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [len(every)] * len(topics)
+
+
+def said(*arguments: str) -> str:
+    with redirect_stdout(io.StringIO()) as out:
+        assert main([*arguments]) == 0
+    return out.getvalue()
+
+
 def test_quarantine_is_held_stored_and_replayed_and_the_replay_killed_beside_a_member(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
 ) -> None:
@@ -267,6 +338,8 @@ def test_quarantine_is_held_stored_and_replayed_and_the_replay_killed_beside_a_m
         "accepted": 90,
         "refused": 3,
         "leftOut": 0,
+        "deleted": 0,
+        "adjusted": {"values": 0, "reasons": {}},
     }
     assert source not in scene.bucket.names(name)
     found: Counter[tuple[str, int, str]] = Counter()

@@ -359,7 +359,7 @@ def _quarantine(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     replay.add_argument(
         "--leave-out",
         action="store_true",
-        help="delete records that spec.keep or spec.types leaves out; else objects with such records stay as they are",
+        help="delete records that spec.keep or spec.types leaves out; else they stay in quarantine",
     )
     replay.add_argument(
         "--without-kafka",

@@ -129,6 +129,7 @@ def findings_of(
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
     yield from _messages(resource.spec)
     yield from _table(resource.spec)
+    yield from _quarantine(resource.spec)
     for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
         yield Finding("schema", "ok", f"Secret {name}: has the key of hashed fields")
     tellers = [("table", _metastore), ("webhook", _webhook), ("told", _told_topic)] if told else []
@@ -177,6 +178,22 @@ def _table(spec: Spec) -> Iterator[Finding]:
             "lock there is no compare-and-set; take a REST catalog where each must be there once (docs/tables.md)"
         )
         yield Finding("table", "warning", told)
+
+
+def _quarantine(spec: Spec) -> Iterator[Finding]:
+    """Say whose refused records are not kept whole."""
+    blocks = ["spec", *(f"spec.overrides[{n}]" if one.parser else "spec" for n, one in enumerate(spec.overrides))]
+    losing = [
+        (where, one.output.format)
+        for where, one in zip(blocks, spec.variants(), strict=True)
+        if one.has_quarantine and not (one.keeps_all_in_quarantine or one.output.keeps_records)
+    ]
+    for where, name in dict.fromkeys(losing):
+        told = (
+            f"{where}.parser.quarantine.format: format {name} does not keep all of a record that the parser refuses, "
+            "so logpersister quarantine replay cannot store it again; set it to parquet"
+        )
+        yield Finding("quarantine", "warning", told)
 
 
 def _metastore(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Finding]:

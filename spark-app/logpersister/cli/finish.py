@@ -25,6 +25,7 @@ from logpersister.records.type_folders import folders_by_time
 from logpersister.report import logs
 from logpersister.report.human import plural
 from logpersister.storage.facts import ForeignObjectError
+from logpersister.storage.finished import list_arrivals
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.untold import list_untold
 
@@ -125,7 +126,8 @@ def _judged(
     )
 
     def ask() -> Sequence[Judged]:
-        return judge(folders, since=arguments.since, until=arguments.until, dry_run=arguments.dry_run)
+        arrivals = list_arrivals(store, resource.group_id).get(topic, ())
+        return judge(folders, arrivals, since=arguments.since, until=arguments.until, dry_run=arguments.dry_run)
 
     try:
         return brokers.patiently("the offsets could not be read", arguments.timeout, ask)

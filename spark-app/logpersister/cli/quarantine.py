@@ -79,7 +79,7 @@ class Walk:
         self, resource: LogPersister, store: ObjectStore, topic: str | None, judging: Callable[[str], Judge]
     ) -> None:
         spec = resource.spec
-        self._store = store
+        self._store, self._group = store, resource.group_id
         self._judging = judging
         self._topics = [topic] if topic is not None else spec.kafka.topics
         self._selects = spec.kafka.selects
@@ -88,7 +88,7 @@ class Walk:
 
     def records(self) -> Iterator[RefusedRecord]:
         """Yield the records; what cannot be read is noted."""
-        for one in counted(refused_records(self._store, self._entries(), self._judging), "records read"):
+        for one in counted(refused_records(self._store, self._group, self._entries(), self._judging), "records read"):
             if isinstance(one, Unreadable):
                 self.unreadable.append(one)
             else:

@@ -137,7 +137,8 @@ def _avro(bound: _Bound, note: str) -> Preview:
                 bound.record()
                 yield row
 
-    return Preview("avro", INSIDE, records(), note, keeps_offsets=OFFSET in first.names)
+    keeps = {"keeps_offsets": OFFSET in first.names, "keeps_headers": HEADERS in first.names}
+    return Preview("avro", INSIDE, records(), note, **keeps)
 
 
 def _offset(line: bytes) -> int | None:

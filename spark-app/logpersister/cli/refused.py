@@ -17,9 +17,10 @@ from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
 from logpersister.ranges import Offset
 from logpersister.records.late import lateness_of
+from logpersister.records.left_out import LEFT_OUT
 from logpersister.records.schema import FIELD, REASON, RECORDS_WITH_HEADERS
 from logpersister.records.typed import WritersOf, layout_for, with_lateness
-from logpersister.storage.facts import LEFT_OUT, VALUES
+from logpersister.storage import facts
 from logpersister.storage.store import ObjectStore
 from logpersister.verify.streams import ContentError
 
@@ -27,7 +28,7 @@ ACCEPTED: Final = "accepted"
 """The reason of records that the parser of the manifest does not refuse."""
 NO_VALUES: Final = "values_left_out"
 """That of records of which the quarantine has no values, so that nothing can be judged; their file has the reason."""
-NOT_KEPT: Final = "left_out"
+NOT_KEPT: Final = LEFT_OUT
 """The reason of records that the manifest leaves out now, by conditions or by their type."""
 AT_ONCE: Final = 1_000
 """Records that are judged together."""
@@ -94,17 +95,22 @@ class Unreadable:
 
 
 def refused_records(
-    store: ObjectStore, found: Iterable[Entry], judging: Callable[[str], Judge]
+    store: ObjectStore, group: str, found: Iterable[Entry], judging: Callable[[str], Judge]
 ) -> Iterator[RefusedRecord | Unreadable]:
-    """Yield the records of all objects, in their order; objects that have gone meanwhile are left out."""
+    """Yield the records of all objects of a group, in their order; objects that have gone meanwhile are left out."""
     for entry in found:
         peeked = store.peek(entry.listed.key)
         if peeked is None:
             continue
+        writer = peeked.metadata.get("group")
+        if writer != group:
+            who = "logpersister has not written it" if writer is None else f"group {writer} has written it"
+            yield Unreadable(entry, who)
+            continue
         try:
             begun = preview(store, entry.listed.key, peeked)
             while some := list(islice(begun.records, AT_ONCE)):
-                if peeked.metadata.get(VALUES) == LEFT_OUT:
+                if peeked.metadata.get(facts.VALUES) == facts.LEFT_OUT:
                     yield from (RefusedRecord(entry, one.offset, b"", NO_VALUES, None) for one in some)
                 else:
                     yield from _judged(entry, begun, some, judging(entry.name.topic))

@@ -7,6 +7,7 @@ limits a replay is what limits the writing of one range. Memory: that of the wri
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ from logpersister.ranges import TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.replay.execution import Judgement, Replayer
 from logpersister.replay.output import TopicOutput
-from logpersister.replay.source import SourceError
+from logpersister.replay.source_error import SourceError
 from logpersister.report import logs
 from logpersister.report.human import number, plural
 from logpersister.storage.errors import StorageError
@@ -66,6 +67,11 @@ class Told:
     replay: Replay | None = None
     waits: bool = False
     error: str | None = None
+
+    @property
+    def deleted(self) -> int:
+        """How many records of it are nowhere any more, because the manifest leaves them out."""
+        return 0 if self.replay is None else self.replay.deleted
 
     @property
     def key(self) -> str:
@@ -120,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(document(resource, told, dry_run=arguments.dry_run)))
     else:
-        show(told, sys.stdout, dry_run=arguments.dry_run)
+        show(told, sys.stdout, dry_run=arguments.dry_run, leaves_out=arguments.leave_out)
     for one in told:
         if one.error is not None:
             print(f"{printable(one.key)}: cannot be replayed: {printable(one.error)}", file=sys.stderr)
@@ -234,6 +240,8 @@ def document(resource: LogPersister, told: Sequence[Told], *, dry_run: bool) -> 
                 "accepted": one.judgement.accepted,
                 "refused": one.judgement.refused,
                 "leftOut": one.judgement.left_out,
+                "deleted": one.deleted,
+                "adjusted": _adjusted([one]),
                 "revision": one.replay.revision if one.replay is not None else None,
                 "to": sorted(one.replay.objects or {}) if one.replay is not None else [],
                 "message": _WAITS if one.waits else one.error,
@@ -246,12 +254,23 @@ def document(resource: LogPersister, told: Sequence[Told], *, dry_run: bool) -> 
             "accepted": sum(one.judgement.accepted for one in told),
             "refused": sum(one.judgement.refused for one in told),
             "leftOut": sum(one.judgement.left_out for one in told),
+            "deleted": sum(one.deleted for one in told),
+            "adjusted": _adjusted(told),
         },
     }
 
 
-def show(told: Sequence[Told], out: TextIO, *, dry_run: bool) -> None:
+def _adjusted(told: Iterable[Told]) -> Document:
+    """Return how many values the parser has adjusted, as members report them."""
+    reasons: Counter[str] = Counter()
+    for one in told:
+        reasons += one.judgement.adjusted
+    return {"values": reasons.total(), "reasons": dict(reasons)}
+
+
+def show(told: Sequence[Told], out: TextIO, *, dry_run: bool, leaves_out: bool) -> None:
     """Write a line for each topic, and what was done."""
+    would = "would be " if dry_run else ""
     topics: dict[str, list[Told]] = {}
     for one in told:
         topics.setdefault(one.entry.name.topic, []).append(one)
@@ -268,10 +287,17 @@ def show(told: Sequence[Told], out: TextIO, *, dry_run: bool) -> None:
         out.write(f"{plural(accepted, 'record')} would be replayed; nothing was written\n")
     else:
         out.write(f"{plural(accepted, 'record')} replayed\n")
+    adjusted = _adjusted(told)
+    if adjusted["values"]:
+        reasons = ", ".join(f"{reason} {number(count)}" for reason, count in sorted(adjusted["reasons"].items()))
+        out.write(f"{plural(adjusted['values'], 'value')} {would}adjusted, as spec.parser.faults says: {reasons}\n")
     left_out = sum(one.judgement.left_out for one in told)
-    if left_out:
-        would = "would be deleted (only with --leave-out)" if dry_run else "deleted"
-        out.write(f"{plural(left_out, 'record')} that the manifest leaves out {would}\n")
+    deleted = left_out if dry_run and leaves_out else sum(one.deleted for one in told)
+    if deleted:
+        out.write(f"{plural(deleted, 'record')} that the manifest leaves out {would}deleted\n")
+    if left_out > deleted:
+        kept = f"{plural(left_out - deleted, 'record')} that the manifest leaves out {would}kept in quarantine"
+        out.write(f"{kept}; --leave-out deletes such records\n")
     waiting = sum(one.waits for one in told)
     if waiting:
         out.write(f"{plural(waiting, 'object')} left for later: {_WAITS}\n")

@@ -3,7 +3,7 @@
 Members may work beside it: whoever is second changes nothing.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -37,19 +37,28 @@ class Judged:
     reasons: Mapping[int, str] = field(default_factory=dict)
     """Why partitions have not passed its end, by partition."""
     reason: str = ""
-    """Of an open one."""
+    """Why it is open, or is made known anew."""
     published: Published | None = None
 
 
+SOMETHING_CAME = "something has come into it since it was finished"
+
+
 def judge(
-    folders: TopicFolders, *, since: int | None = None, until: int | None = None, dry_run: bool = False
+    folders: TopicFolders,
+    arrivals: Sequence[str] = (),
+    *,
+    since: int | None = None,
+    until: int | None = None,
+    dry_run: bool = False,
 ) -> list[Judged]:
     """Judge the folders of a topic, oldest first, and finish those that can be.
 
     Args:
         folders: the topic.
-        since: folders that end behind this instant (milliseconds since the epoch), finished ones, too. None: those
-            that are not finished yet.
+        arrivals: names of the notes of arrivals of the topic, listed before.
+        since: folders that end behind this instant (milliseconds since the epoch), also finished ones into which
+            nothing has come. None: those that are not finished yet, and those of which a note tells that something has.
         until: folders that end there or before. None: all.
         dry_run: write nothing.
 
@@ -65,8 +74,37 @@ def judge(
     judged = [_judged(folders, folder, positions, done, over, waits, dry_run=dry_run) for folder in found]
     finished = [one.folder.end for one in judged if one.state is State.NOW]
     if finished and not dry_run and (since is None or since <= (done if done is not None else -1)):
-        folders.finish_to(max(finished), positions)
-    return judged
+        done = max(finished)
+        folders.finish_to(done, positions)
+    if since is not None:
+        return judged
+    return _late(folders, arrivals, positions, done, until, {one.folder for one in judged}, dry_run=dry_run) + judged
+
+
+def _late(
+    folders: TopicFolders,
+    arrivals: Sequence[str],
+    positions: Positions,
+    done: int | None,
+    until: int | None,
+    judged: Collection[TimeFolder],
+    *,
+    dry_run: bool,
+) -> list[Judged]:
+    """Take in what has come into finished folders, as members do; return those that were not judged a moment ago."""
+    arrived = folders.arrived(arrivals, positions, done)
+    chosen = {
+        key: some for key, some in arrived.items() if until is None or max(folder.end for folder in some) <= until
+    }
+    if dry_run:
+        every = set[TimeFolder]().union(*chosen.values())
+        return [Judged(folder, State.NOW, reason=SOMETHING_CAME) for folder in sorted(every)]
+    found = {one.folder: one.published for one in folders.take_in([*chosen], positions, done)}
+    return [
+        Judged(folder, State.NOW, reason=SOMETHING_CAME, published=published)
+        for folder, published in sorted(found.items())
+        if published.changed and folder not in judged
+    ]
 
 
 def _waits(folders: TopicFolders, positions: Positions, ends: Collection[int]) -> dict[int, Mapping[int, str]]:

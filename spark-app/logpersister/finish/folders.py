@@ -9,7 +9,7 @@ from logpersister.records.time_folders import TimeFolder, TimeFolders
 from logpersister.records.type_folders import AnyFolders, TypeFolders
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each
-from logpersister.storage.facts import ObjectFacts
+from logpersister.storage.facts import ObjectFacts, check_name
 from logpersister.storage.finished import FolderObject
 from logpersister.storage.store import ListedObject, ObjectStore
 
@@ -101,15 +101,19 @@ def content_of(
         known: by name, objects that are final and were read before.
     """
     root = names.topic_prefix(store.prefix, topic) + path + "/"
-    listed = [one for one in store.list_objects(root) if names.parse_object_key(store.prefix, one.key) is not None]
-    old = {one.key: known[name] for one in listed if _is_known(name := one.key.removeprefix(root), one, known)}
-    new = {one.key: one for one in listed if one.key not in old}
+    found = {one.key: (names.parse_object_key(store.prefix, one.key), one) for one in store.list_objects(root)}
+    listed = {key: (name, one) for key, (name, one) in found.items() if name is not None}
+    old = {
+        key: known[name] for key, (_, one) in listed.items() if _is_known(name := key.removeprefix(root), one, known)
+    }
+    new = {key: one for key, one in listed.items() if key not in old}
     final, pending = list(old.values()), []
     for key, facts in ask_each(lambda key: (key, store.facts(key)), new):
         if facts is None or facts.group != group:
             continue
+        check_name(key, new[key][0], facts)
         if positions.is_final(facts):
-            final.append(_object(key.removeprefix(root), facts, new[key].size))
+            final.append(_object(key.removeprefix(root), facts, new[key][1].size))
         else:
             pending.append(facts)
     return Content(tuple(sorted(final)), tuple(pending))

@@ -193,6 +193,28 @@ class TopicFolders:
         self._take_in(arrivals, positions, done, look, until)
         return look
 
+    def arrived(self, arrivals: Sequence[str], positions: Positions, done: int | None) -> Mapping[str, set[TimeFolder]]:
+        """Return the finished folders into which something has come since, by the names of the notes that tell so.
+
+        Args:
+            arrivals: names of notes, listed before.
+            positions: which ranges are committed.
+            done: up to when folders are finished; None: none is.
+
+        Raises StorageError.
+        """
+        if done is None:
+            return {}
+        read = read_arrivals(self.store, arrivals)
+        found = {key: self._finished(arrival, done)[0] for key, arrival in read if _is_committed(arrival, positions)}
+        return {key: folders for key, folders in found.items() if folders}
+
+    def take_in(self, arrivals: Sequence[str], positions: Positions, done: int | None) -> Sequence[Finished]:
+        """Publish these folders anew, and delete the notes. Arguments and errors: as of `arrived` and `publish`."""
+        look = Look()
+        self._take_in(arrivals, positions, done, look, float("inf"))
+        return look.late
+
     def _still_waits(self, positions: Positions, look: Look) -> bool:
         """Whether the oldest folder that was found a moment ago waits still, so that nothing is listed anew."""
         if self._waiting is None or self._clock() >= self._list_after:

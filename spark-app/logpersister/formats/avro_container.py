@@ -13,6 +13,7 @@ import pyarrow as pa
 import zstandard
 from isal import isal_zlib
 
+from logpersister.formats import avro_numbers
 from logpersister.formats.base import Bytes
 from logpersister.formats.binary import Integers
 from logpersister.formats.compression import DEFLATE_LEVEL, ZSTD_LEVEL
@@ -58,7 +59,7 @@ def header(schema: str, compression: BlockCompression, marker: bytes) -> bytes:
     """Return what a file begins with."""
     metadata = {"avro.codec": compression.codec, "avro.schema": schema}
     entries = [_sized(part.encode()) for entry in metadata.items() for part in entry]
-    return b"".join([MAGIC, _long(len(metadata)), *entries, _NO_MORE, marker])
+    return b"".join([MAGIC, avro_numbers.written(len(metadata)), *entries, _NO_MORE, marker])
 
 
 class Blocks:
@@ -89,7 +90,7 @@ class Blocks:
 
     def _take(self) -> bytes:
         compressed = self._compress(b"".join(self._waiting))
-        block = b"".join([_long(self._rows), _sized(compressed), self._marker])
+        block = b"".join([avro_numbers.written(self._rows), _sized(compressed), self._marker])
         self._waiting, self._rows = [], 0
         return block
 
@@ -101,15 +102,4 @@ def _snappy(block: bytes) -> bytes:
 
 
 def _sized(content: bytes) -> bytes:
-    return _long(len(content)) + content
-
-
-def _long(number: int) -> bytes:
-    """Return a number from 0 on: zigzag, then seven bits a byte, the lowest first."""
-    rest = number << 1
-    found = bytearray()
-    while rest >= 0x80:
-        found.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    found.append(rest)
-    return bytes(found)
+    return avro_numbers.written(len(content)) + content

@@ -108,6 +108,13 @@ class OutputSpec(Model):
     folder, so fine folders make small objects if timestamps are mixed."""
 
     @property
+    def keeps_records(self) -> bool:
+        """Whether files of quarantine have all by which a record is stored again: value, key, offset and time."""
+        if self.format == "sequencefile":
+            return (self.sequencefile or SequenceFileSpec()).key == "messagepack"
+        return self.format != "text"
+
+    @property
     def partitions_by_fields(self) -> bool:
         """Whether folders depend on the rows of values."""
         return any(rule.source or (rule.date and rule.date.field) for rule in self.partition_by)

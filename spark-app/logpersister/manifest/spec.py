@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -12,27 +11,29 @@ from logpersister.manifest.accounts import ServiceAccountSpec
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.constraint import Duration, Text, Whole, compiled, milliseconds
 from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.finish import FinishSpec, Late, date_levels
+from logpersister.manifest.finish import FinishSpec, Late
 from logpersister.manifest.finish_rules import FinishRules
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.keep import Conditions
 from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.override_rules import OverrideRules
 from logpersister.manifest.overrides import MOST_OVERRIDES, Override
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.pods import PodTemplate
-from logpersister.manifest.problems import Finding, path_text
+from logpersister.manifest.problems import Finding
 from logpersister.manifest.quantity import format_size
 from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.rollout import RolloutSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.rule import NotInCel, Rule, cel_literal, rule, rules_of
+from logpersister.manifest.rule import NotInCel, cel_literal, rule
 from logpersister.manifest.spark import SparkSpec
 from logpersister.manifest.storage import MAX_PARTS, StorageSpec
 from logpersister.manifest.subjects import with_subjects
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import TableRules
+from logpersister.manifest.topic_specs import with_override
 from logpersister.manifest.type_rules import TypeRules
-from logpersister.manifest.type_specs import specs_of_types, stored_specs
+from logpersister.manifest.type_specs import specs_of_types
 from logpersister.manifest.type_tables import TypeTableRules, tables_of_types
 from logpersister.manifest.upload import Limits, UploadSpec
 
@@ -74,7 +75,7 @@ def _over_every_age(target: str) -> str:
     )
 
 
-class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
+class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     """What the user wants."""
 
     generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
@@ -178,7 +179,7 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
     def for_topic(self, topic: str) -> "Spec":
         """Return what holds for a topic, as a spec without overrides. So it does not depend on those of others."""
         place = self.override_of(topic)
-        found = self._with(None if place is None else self.overrides[place])
+        found = with_override(self, None if place is None else self.overrides[place])
         named = with_subjects(found, topic)
         return found.model_copy(update=named) if named else found
 
@@ -189,7 +190,7 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
 
     def variants(self) -> "Sequence[Spec]":
         """Return what holds for topics: the group's spec, and that of each entry of `overrides`, without overrides."""
-        return [self._with(None), *map(self._with, self.overrides)]
+        return [with_override(self, one) for one in (None, *self.overrides)]
 
     def of_types(self) -> "Sequence[Spec]":
         """Return what holds for the records of each rule of `types`, as specs without types; itself without any."""
@@ -261,75 +262,6 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
         yield from self.upload.ages()
         limits = (one.upload for one in self.overrides if one.upload is not None)
         yield from (one.max_age for one in limits if one.max_age is not None)
-
-    def _with(self, override: Override | None) -> "Spec":
-        if not self.overrides:
-            return self
-        if override is None:
-            return self.model_copy(update={"overrides": ()})
-        update: dict[str, object] = {"overrides": ()}
-        if override.parser is not None:
-            update |= {"parser": override.parser, "declared_schema": None, "types": None}
-        if override.row_schema is not None:
-            update["declared_schema"] = override.row_schema
-        if override.output is not None:
-            update["output"] = override.output
-        if override.keep is not None:
-            update["keep"] = override.keep
-        if override.upload is not None:
-            set_here = {name: value for name, value in dict(override.upload).items() if value is not None}
-            update["upload"] = self.upload.model_copy(update=set_here)
-        found = self.model_copy(update=update)
-        if override.output is not None and not any(date_levels(one.output.partition_by) for one in stored_specs(found)):
-            return found.model_copy(update={"finish": None})
-        return found
-
-    @rule(
-        "!has(self.overrides) || self.overrides.size() == 0 || !has(self.upload) || !has(self.upload.overrides)"
-        " || self.upload.overrides.size() == 0",
-        "is set, and so is spec.overrides, which takes its place",
-        "move its entries to spec.overrides, and their limits below upload there",
-        *("upload", "overrides"),
-    )
-    def _overrides_are_in_one_place(self) -> bool:
-        return not self.overrides or not self.upload.overrides
-
-    @rule(
-        NotInCel("the API server cannot say whether a pattern in Python's syntax selects a topic"),
-        "names topics that spec.kafka does not select, or that an earlier entry has",
-        "correct the names; the first entry that names a topic applies",
-        "overrides",
-    )
-    def _overrides_name_topics_of_the_group(self) -> Sequence[Finding]:
-        found: list[Finding] = []
-        for place, one in enumerate(self.overrides):
-            for number, topic in enumerate(one.topics or ()):
-                at = ("overrides", place, "topics", number)
-                before = self.override_of(topic)
-                if not self.kafka.selects(topic):
-                    told = "is no topic that spec.kafka selects"
-                    found.append(Finding(told, "correct the name, or remove it here", at, f'"{topic}"'))
-                elif before is not None and before < place:
-                    told = f"is already named by spec.overrides[{before}], and the first entry applies"
-                    found.append(Finding(told, "put this entry first, or remove the topic here", at, f'"{topic}"'))
-        return found
-
-    @rule(
-        NotInCel("each rule of the spec would have to be written once more for each entry"),
-        "does not go together with the rest of the spec",
-        "correct the entry; what it does not set is the group's",
-        "overrides",
-    )
-    def _overrides_fit(self) -> Sequence[Finding]:
-        if not self.overrides:
-            return []
-        own, *others = ([one for of in _rules() for one in of.findings(spec)] for spec in self.variants())
-        return [
-            _of_override(place, override, finding)
-            for place, (override, findings) in enumerate(zip(self.overrides, others, strict=True))
-            for finding in findings
-            if finding not in own
-        ]
 
     @rule(
         NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),
@@ -418,16 +350,3 @@ class Spec(TypeRules, TypeTableRules, FinishRules, TableRules):
     def _a_shadow_is_no_topic(self) -> bool:
         shadow = self.rollout.shadow
         return shadow is None or self.storage.prefix != "" or compiled(_NO_TOPIC).search(shadow.prefix) is not None
-
-
-def _rules() -> Sequence[Rule]:
-    return [declared for declared in rules_of(Spec) if not declared.is_change]
-
-
-def _of_override(place: int, override: Override, finding: Finding) -> Finding:
-    """Return what is wrong with the spec of the topics of an entry, told where it can be put right."""
-    at = ("overrides", place)
-    if finding.at and finding.at[0] in override.blocks:
-        return replace(finding, at=(*at, *finding.at))
-    told = f"does not go together with {path_text(('spec', *finding.at))}, which then {finding.expectation}"
-    return Finding(told, f"set {finding.at[0]} in this entry, too, or correct it: {finding.remedy}", at)

@@ -7,7 +7,7 @@ the record, the revision and the promise alone, and an execution that is repeate
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol, cast
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import QUARANTINE, late_path
-from logpersister.records.parsers import Refused
+from logpersister.records.parsers import refused_with
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.type_folders import AnyFolders, folders_by_time
 
@@ -72,20 +72,10 @@ def _refused(found: Assignment, paths: Sequence[str], late: Marks) -> Assignment
     came_late = np.append(late, False)[found.indices]
     accepted = found.indices < len(paths)
     rows = None if found.rows is None else found.rows.filter(pa.array(~came_late[accepted], pa.bool_()))
-    places = np.flatnonzero(came_late)
-    reasons: pa.Array[Any] = pa.repeat(CAME_LATE, len(places))
-    fields: pa.Array[Any] = pa.nulls(len(places), pa.string())
-    reason = CAME_LATE
-    if found.refused is not None:
-        places = np.concatenate([found.refused.rows, places])
-        order = np.argsort(places, kind="stable")
-        both = [[found.refused.reasons, reasons], [found.refused.fields, fields]]
-        reasons, fields = (pa.concat_arrays(cast("Any", some)).take(pa.array(order)) for some in both)
-        places, reason = places[order], found.refused.reason
+    refused = refused_with(found.refused, np.flatnonzero(came_late), CAME_LATE)
     left = [path for path, is_late in zip(paths, late, strict=True) if not is_late]
     number = np.full(len(paths) + 1, len(left), np.int32)  # that of quarantine, which is the last
     number[:-1][~late] = np.arange(len(left), dtype=np.int32)
-    refused = Refused(places, reason, cast("pa.StringArray", reasons), cast("pa.StringArray", fields))
     adjusted = None if found.adjusted is None else found.adjusted.only(~came_late)
     indices = number[found.indices]
     return replace(found, paths=[*left, QUARANTINE], indices=indices, refused=refused, rows=rows, adjusted=adjusted)

@@ -4,7 +4,7 @@ Like the modules that make rows, it knows the native parsers (``spark-app/native
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,25 @@ class Refused:
     """Why, for each of them, in one word."""
     fields: pa.StringArray
     """In which field of the schema, for each of them: ``items[].price``; null where it is none."""
+
+
+def refused_with(refused: Refused | None, others: Rows, word: str) -> Refused:
+    """Return what the parser refused, if anything, together with other records of the batch that are refused.
+
+    Args:
+        refused: None: the parser has refused none.
+        others: their rows, ascending; at least one if the parser has refused none.
+        word: why they are refused.
+    """
+    reasons: pa.Array[Any] = pa.repeat(word, len(others))
+    fields: pa.Array[Any] = pa.nulls(len(others), pa.string())
+    if refused is not None:
+        rows = np.concatenate([refused.rows, others])
+        order = np.argsort(rows, kind="stable")
+        both = [[refused.reasons, reasons], [refused.fields, fields]]
+        reasons, fields = (pa.concat_arrays(cast("Any", some)).take(pa.array(order)) for some in both)
+        others, word = rows[order], refused.reason
+    return Refused(others, word, cast("pa.StringArray", reasons), cast("pa.StringArray", fields))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Replays objects in quarantine, step by step (`replay.protocol`), with what members write ranges with."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,13 +17,15 @@ from logpersister.pipeline.persist import RangeWriter, Upload
 from logpersister.pipeline.splitting import pieces, sides
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset
+from logpersister.records.adjusted import by_reason
 from logpersister.records.escaping import QUARANTINE
 from logpersister.replay.output import TopicOutput
 from logpersister.replay.protocol import Step, may_be_written, next_step
-from logpersister.replay.source import SourceError, SourceRecords, keeps_all
+from logpersister.replay.source import SourceRecords, keeps_all
+from logpersister.replay.source_error import REMEDY, SourceError
 from logpersister.storage import names
 from logpersister.storage.errors import REFUSALS, StorageError
-from logpersister.storage.facts import LEFT_OUT, RANGE_KEYS, VALUES, ForeignObjectError, ObjectFacts
+from logpersister.storage.facts import LEFT_OUT, RANGE_KEYS, VALUES, ForeignObjectError, ObjectFacts, check_name
 from logpersister.storage.names import ObjectName
 from logpersister.storage.replays import Replay, Source, begin_replay, get_replay, settle_replay
 from logpersister.storage.store import ObjectStore
@@ -48,15 +51,12 @@ class Judgement:
     accepted: int = 0
     left_out: int = 0
     """Records that the manifest leaves out."""
+    adjusted: Counter[str] = field(default_factory=Counter)
+    """Values in accepted records that the parser adjusts, by reason."""
 
     @property
     def refused(self) -> int:
         return self.records - self.accepted - self.left_out
-
-    @property
-    def changes_something(self) -> bool:
-        """Whether not all records would stay where they are."""
-        return self.accepted + self.left_out > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,8 @@ class Replayer:
             output_under: how a revision does that has begun a replay. Raises SourceError.
             put_revision: stores the snapshot of a revision, before the first note names it.
             horizon_of: returns up to when the folders of a topic are finished now, for what a generation stores.
-            leaves_out: whether a replay may begin that deletes records which the manifest leaves out.
+            leaves_out: whether a replay that begins deletes records which the manifest leaves out; else they stay in
+                quarantine.
         """
         self._store = store
         self._group = group
@@ -158,19 +159,13 @@ class Replayer:
             self._check_values(key, output)
             horizon = self._horizon(name, output)
             judgement = self._judged(key, source, output, horizon)
-            if not judgement.changes_something:
+            left_out = judgement.left_out
+            if not judgement.accepted and not (left_out and self._leaves_out):
                 return judgement
-            if judgement.left_out and not self._leaves_out:
-                raise SourceError(
-                    f"spec.keep or spec.types leaves out {judgement.left_out} of its {judgement.records} records, "
-                    "which a replay would delete; allow that with --leave-out, or replay by a manifest that keeps them"
-                )
             self._put_revision(output.revision, output.document)
-            begin_replay(
-                self._store,
-                self._group,
-                Replay(source, output.revision, left_out=judgement.left_out, horizon=horizon),
-            )
+            keeps = left_out > 0 and not self._leaves_out
+            begun = Replay(source, output.revision, left_out=left_out, keeps_left_out=keeps, horizon=horizon)
+            begin_replay(self._store, self._group, begun)
         return None
 
     def _horizon(self, name: ObjectName, output: TopicOutput) -> int | None:
@@ -220,15 +215,13 @@ class Replayer:
 
     def _look(self, key: str, name: ObjectName) -> tuple[Source | None, Replay | None]:
         """Return the source, looked at first, and the note of its replay."""
-        facts = self._facts(key)
+        facts = self._facts(key, name)
         if facts is not None:
             if facts.group != self._group:
                 raise SourceError(f"group {facts.group} has written it")
             if not keeps_all(name.extension):
                 raise SourceError(
-                    f"objects {name.extension or 'without extension'} do not keep all of a record; while Kafka has "
-                    "its range, store it again in a higher generation. Set spec.parser.quarantine.format to parquet "
-                    "for those to come"
+                    f"objects {name.extension or 'without extension'} do not keep all of a record; {REMEDY}"
                 )
         source = None if facts is None else Source.of(self._store.prefix, key, facts)
         return source, get_replay(self._store, self._group, key)
@@ -250,13 +243,16 @@ class Replayer:
             metadata.get(_ORIGIN, ""),
         )
         note = get_replay(self._store, self._group, origin)
-        return note is not None and note.settled and note.id == name.replay
+        return note is not None and note.id == name.replay and key in note.keys(self._store.prefix)
 
-    def _facts(self, key: str) -> ObjectFacts | None:
+    def _facts(self, key: str, name: ObjectName) -> ObjectFacts | None:
         try:
-            return self._store.facts(key)
+            facts = self._store.facts(key)
+            if facts is not None:
+                check_name(key, name, facts)
         except ForeignObjectError as error:
             raise SourceError(str(error)) from None
+        return facts
 
     @contextmanager
     def _reading(self, key: str, source: Source, output: TopicOutput) -> Iterator[SourceRecords]:
@@ -277,10 +273,13 @@ class Replayer:
         judgement, layout = Judgement(), output.layout_at(horizon)
         with self._reading(key, source, output) as records:
             for batch in _pieces(records, output):
-                found = [(side.rows.num_rows, side.refused is not None) for side in sides(batch, layout)]
+                found = list(sides(batch, layout))
                 judgement.records += batch.num_rows
-                judgement.accepted += sum(count for count, is_refused in found if not is_refused)
-                judgement.left_out += batch.num_rows - sum(count for count, _ in found)
+                judgement.accepted += sum(side.rows.num_rows for side in found if side.refused is None)
+                judgement.left_out += batch.num_rows - sum(side.rows.num_rows for side in found)
+                for side in found:
+                    if side.adjusted is not None:
+                        judgement.adjusted += by_reason(side.adjusted.counts())
         return judgement
 
     def _written(self, key: str, name: ObjectName, note: Replay) -> Replay:
@@ -289,11 +288,12 @@ class Replayer:
         source = note.source
         of = source.range
         work = RangeWork(of, source.topic_id, name.generation, 0, of.start, again=True, horizon=note.horizon)
-        facts, metadata = self._facts(key), self._store.metadata(key)
+        facts, metadata = self._facts(key, name), self._store.metadata(key)
         if facts is None or metadata is None:
             raise SourceError("it was deleted meanwhile, perhaps by another replay; replay again")
         objects = _Objects(self._store, metadata, name, note, output.file_format)
-        writer = RangeWriter(work, output.layout_at(note.horizon), output.file_format, objects.open, output.room)
+        layout = output.layout_at(note.horizon, keeps_left_out=note.keeps_left_out)
+        writer = RangeWriter(work, layout, output.file_format, objects.open, output.room)
         try:
             with self._reading(key, source, output) as records:
                 while True:
@@ -312,10 +312,10 @@ class Replayer:
             writer.abort()
             raise
         found = {one.key[len(names.head(self._store.prefix)) :]: one.records for one in written}
-        wanted = source.records - note.left_out
+        wanted = source.records - note.deleted
         if sum(found.values()) != wanted:
             raise SourceError(f"{sum(found.values())} of {wanted} of its records were written: a bug, report it")
-        return replace(note, objects=found)
+        return replace(note, objects=found, adjusted=dict(writer.adjusted))
 
 
 def _pieces(records: SourceRecords, output: TopicOutput) -> Iterator[pa.RecordBatch]:
@@ -329,7 +329,7 @@ def _of(note: Replay) -> Judgement:
     refused = f"/{QUARANTINE}/"
     objects = note.objects or {}
     accepted = sum(count for path, count in objects.items() if refused not in f"/{path}")
-    return Judgement(note.source.records, accepted, note.left_out)
+    return Judgement(note.source.records, accepted, note.left_out, Counter(note.adjusted))
 
 
 @dataclass(frozen=True, slots=True)

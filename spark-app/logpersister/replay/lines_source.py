@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from logpersister.records.schema import HEADERS, RECORDS, RECORDS_WITH_HEADERS
+from logpersister.records.schema import HEADERS, REASON
+from logpersister.replay.file_columns import KEPT_HEADERS, KEY, OFFSET, TIMESTAMP, VALUE, records_of
+from logpersister.replay.unclosed import Unclosed
 
 EXTENSIONS: Final = {".jsonl": None, ".jsonl.gz": "gzip", ".jsonl.zst": "zstd"}
 """And the compression of each."""
@@ -17,13 +19,13 @@ BLOCK_BYTES: Final = 64 << 20
 """Of text that is read at once; no line is longer, as no record of `logpersister head` is."""
 _BASE64: Final = "_base64"
 _TEXT: Final = pa.string()
-_HEADERS: Final = "kafka_headers"
 _HEADER: Final = pa.struct([(name + end, _TEXT) for name in ("key", "value") for end in ("", _BASE64)])
 _TYPES: Final[Mapping[str, pa.DataType]] = {
-    "kafka_offset": pa.int64(),
-    "kafka_timestamp": pa.timestamp("ms", "UTC"),
-    **{name + end: _TEXT for name in ("value", "kafka_key") for end in ("", _BASE64)},
-    _HEADERS: pa.list_(_HEADER),
+    REASON: _TEXT,
+    OFFSET: pa.int64(),
+    TIMESTAMP: pa.timestamp("ms", "UTC"),
+    **{name + end: _TEXT for name in (VALUE, KEY) for end in ("", _BASE64)},
+    KEPT_HEADERS: pa.list_(_HEADER),
 }
 
 
@@ -35,9 +37,10 @@ class LinesRecords:
         self._file = file
         self._compression = next(EXTENSIONS[one] for one in EXTENSIONS if extension.endswith(one))
         first = next(self._blocks())
-        if first.column("kafka_offset").null_count:
-            raise LookupError("kafka_offset")
-        self.has_headers = not first.column(_HEADERS).null_count
+        missing = [name for name in (OFFSET, REASON) if first.column(name).null_count]
+        if missing:
+            raise LookupError(missing[0])
+        self.has_headers = not first.column(KEPT_HEADERS).null_count
         """Where they are kept, a record without any has an empty list."""
 
     def batches(self, most_rows: int) -> Iterator[pa.RecordBatch]:
@@ -49,29 +52,48 @@ class LinesRecords:
     def _blocks(self) -> Iterator[pa.RecordBatch]:
         self._file.seek(0)
         compression: Any = self._compression
-        stream: Any = pa.input_stream(cast("IOBase", _Unclosed(self._file)), compression=compression)
+        text: Any = pa.input_stream(cast("IOBase", Unclosed(self._file)), compression=compression)
+        stream: Any = _Objects(text)
         options = pj.ParseOptions(explicit_schema=pa.schema(_TYPES), unexpected_field_behavior="ignore")
         yield from pj.open_json(stream, pj.ReadOptions(block_size=BLOCK_BYTES), options)
 
     def _records(self, block: pa.RecordBatch) -> pa.RecordBatch:
-        milliseconds: Any = block.column("kafka_timestamp").cast(pa.int64())
-        columns: list[pa.Array[Any]] = [
-            block.column("kafka_offset"),
-            milliseconds.fill_null(-1),
-            _bytes(block, "kafka_key"),
-            _bytes(block, "value"),
-        ]
-        if not self.has_headers:
-            return pa.RecordBatch.from_arrays(columns, schema=RECORDS)
-        lists: Any = block.column(_HEADERS)
-        parts = pa.RecordBatch.from_struct_array(lists.flatten())
-        item = HEADERS.value_type
-        headers = pa.StructArray.from_arrays([_bytes(parts, "key"), _bytes(parts, "value")], fields=[*item])
-        counts = pc.cumulative_sum(pc.list_value_length(lists)).to_numpy()
-        ends = pa.array([0, *counts], pa.int32())
-        return pa.RecordBatch.from_arrays(
-            [*columns, pa.ListArray.from_arrays(ends, headers, type=HEADERS)], schema=RECORDS_WITH_HEADERS
-        )
+        columns = {
+            OFFSET: block.column(OFFSET),
+            TIMESTAMP: block.column(TIMESTAMP),
+            KEY: _bytes(block, KEY),
+            VALUE: _bytes(block, VALUE),
+        }
+        if self.has_headers:
+            columns[KEPT_HEADERS] = _headers(block.column(KEPT_HEADERS))
+        return records_of(columns)
+
+
+class _Objects(Unclosed):
+    """Text of which each line begins an object: pyarrow's reader crashes the process for others, such as ``null``."""
+
+    def __init__(self, text: IO[bytes]) -> None:
+        super().__init__(text)
+        self._text = text
+        self._begins_line = True
+        self.read = self._read
+
+    def _read(self, size: int = -1) -> bytes:
+        found = self._text.read(size)
+        if found:
+            begins = found.startswith(b"{") or not self._begins_line
+            if not begins or found.count(b"\n", 0, len(found) - 1) != found.count(b"\n{"):
+                raise ValueError("a line in it is no JSON object")
+            self._begins_line = found.endswith(b"\n")
+        return found
+
+
+def _headers(lists: Any) -> "pa.Array[Any]":
+    parts = pa.RecordBatch.from_struct_array(lists.flatten())
+    item = HEADERS.value_type
+    headers = pa.StructArray.from_arrays([_bytes(parts, "key"), _bytes(parts, "value")], fields=[*item])
+    counts = pc.cumulative_sum(pc.list_value_length(lists)).to_numpy()
+    return pa.ListArray.from_arrays(pa.array([0, *counts], pa.int32()), headers, type=HEADERS)
 
 
 def _bytes(block: pa.RecordBatch, name: str) -> "pa.Array[Any]":
@@ -83,24 +105,3 @@ def _bytes(block: pa.RecordBatch, name: str) -> "pa.Array[Any]":
     decoded = [None if one is None else base64.b64decode(one, validate=True) for one in encoded.to_pylist()]
     either: pa.Array[Any] = pc.coalesce(text, pa.array(decoded, pa.binary()))
     return either
-
-
-class _Unclosed:
-    """A file that is read again after whoever reads it has closed it."""
-
-    closed = False
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.read, self.seek, self.tell = file.read, file.seek, file.tell
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        """Leave it open."""

@@ -12,6 +12,7 @@ from logpersister.manifest.spec import Spec
 from logpersister.pipeline.room import Room
 from logpersister.records.columns import Portion
 from logpersister.records.late import lateness_of
+from logpersister.records.left_out import refusing_left_out
 from logpersister.records.typed import AnyLayout, WritersOf, layout_for, portion_for, with_lateness
 
 
@@ -31,9 +32,13 @@ class TopicOutput:
     spec: Spec
     """Of the topic."""
 
-    def layout_at(self, horizon: int | None) -> AnyLayout:
-        """Return the layout of records of which those came late whose folders were finished by then."""
-        return with_lateness(self.layout, lateness_of(self.spec, horizon))
+    def layout_at(self, horizon: int | None, *, keeps_left_out: bool = False) -> AnyLayout:
+        """Return the layout of records of which those came late whose folders were finished by then.
+
+        `keeps_left_out`: whether those that the revision leaves out stay in quarantine.
+        """
+        layout = with_lateness(self.layout, lateness_of(self.spec, horizon))
+        return refusing_left_out(layout) if keeps_left_out else layout
 
     @classmethod
     def of(cls, revision: Revision, resource: LogPersister, writers_of: WritersOf) -> Self:

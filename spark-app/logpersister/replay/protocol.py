@@ -20,8 +20,9 @@ the first one is settled.
 
 1. *One revision replays a source.* BEGIN writes only if there is no note, and no step replaces the source or the
    revision of a note. So all replays of a source, at the same time or after a crash, write the same objects.
-2. *Nothing is deleted that does not stand elsewhere*, but for what the note's revision leaves out: a person has allowed
-   that before the note was put, and the note says how many these are. Only a settled note leads to DELETE; a note is
+2. *Nothing is deleted that does not stand elsewhere*, but for what the note's revision leaves out, if a person has
+   allowed that before the note was put. Else these records are in an object of the replay, in quarantine, with what it
+   refuses. The note says which of both, and how many these are. Only a settled note leads to DELETE; a note is
    settled only by a process that has read the whole source (its records have the checksum of the note) and to which the
    bucket has confirmed each object; and who has not just done that looks whether they are still there.
 3. *A paused process repeats, and changes nothing.* Its BEGIN finds a note. Its WRITE reads what the note is about, and

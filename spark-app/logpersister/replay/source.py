@@ -8,18 +8,18 @@ from typing import IO, Final, Protocol, Self, cast
 import pyarrow as pa
 
 from logpersister.pipeline.summary import Summary
-from logpersister.replay import lines_source, parquet_source
+from logpersister.replay import avro_source, lines_source, orc_source, parquet_source, sequencefile_source
+from logpersister.replay.avro_source import AvroRecords
 from logpersister.replay.lines_source import LinesRecords
+from logpersister.replay.orc_source import OrcRecords
 from logpersister.replay.parquet_source import ParquetRecords
+from logpersister.replay.sequencefile_source import SequenceRecords
+from logpersister.replay.source_error import SourceError
 from logpersister.storage.replays import Source
 
 MOST_ROWS: Final = 8192
 IN_MEMORY_BYTES: Final = 4 << 20
 """A larger object is put in a temporary file: it is read once for each pass."""
-
-
-class SourceError(Exception):
-    """An object in quarantine that cannot be replayed; the message says why, and what can be done."""
 
 
 class Records(Protocol):
@@ -33,6 +33,9 @@ class Records(Protocol):
 
 _FORMATS: Final[Mapping[str, Callable[[IO[bytes], str], Records]]] = {
     parquet_source.EXTENSION: ParquetRecords,
+    orc_source.EXTENSION: OrcRecords,
+    avro_source.EXTENSION: AvroRecords,
+    sequencefile_source.EXTENSION: SequenceRecords,
     **dict.fromkeys(lines_source.EXTENSIONS, LinesRecords),
 }
 
@@ -98,6 +101,6 @@ class SourceRecords:
 def _damage_told() -> Iterator[None]:
     try:
         yield
-    except (pa.ArrowException, OSError, UnicodeDecodeError, ValueError) as error:
+    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise SourceError(f"it cannot be read to its end ({reason})") from None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.storage.names import ObjectName
 
 RANGE_KEYS = ("group", "generation", "revision", "topic", "topic-id", "partition", "start", "end")
 """Known when an upload begins."""
@@ -85,6 +86,17 @@ def parse_facts(key: str, metadata: Mapping[str, str], document: Mapping[str, An
         found = "its facts document is missing" if document is None else f"its facts document has no {missing[0]!r}"
         raise ForeignObjectError(f"object {key!r} is not whole: {found}; it was deleted or changed by somebody else")
     return _parsed(key, merged)
+
+
+def check_name(key: str, name: ObjectName, facts: ObjectFacts) -> None:
+    """Raise ForeignObjectError where an object is not what its name says: a copy has the records of another one."""
+    said = facts.range.partition, facts.generation, facts.range.start
+    if said != (name.topic_partition, name.generation, name.start):
+        partition, generation, start = said
+        raise ForeignObjectError(
+            f"object {key!r} has the metadata of generation {generation} of {partition} from offset {start} on: it was "
+            "copied or renamed; delete it if that object is where it belongs"
+        )
 
 
 def _parsed(key: str, texts: Mapping[str, str]) -> ObjectFacts:

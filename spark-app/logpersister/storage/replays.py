@@ -6,7 +6,7 @@ elsewhere.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Self
 
@@ -94,9 +94,19 @@ class Replay:
     objects: Mapping[str, int] | None = None
     """Their names below the prefix, and how many records each has; None: not all of them are there yet."""
     left_out: int = 0
-    """Records of the source that the revision leaves out: they are in none of the objects."""
+    """Records of the source that the revision leaves out."""
+    keeps_left_out: bool = False
+    """Whether these stay in quarantine, with what is refused; else they are in none of the objects."""
     horizon: int | None = None
     """Up to when folders were finished when it began, where late records do not stand with the others."""
+
+    adjusted: Mapping[str, int] = field(default_factory=dict)
+    """Values that the parser has adjusted in records that it has accepted, by reason; known once it is settled."""
+
+    @property
+    def deleted(self) -> int:
+        """How many records of the source are in none of the objects."""
+        return 0 if self.keeps_left_out else self.left_out
 
     @property
     def settled(self) -> bool:
@@ -108,6 +118,7 @@ class Replay:
         """What its objects have in their names: another source, other records, or another revision have another."""
         said = f"{self.source.path}\n{self.source.checksum}\n{self.revision}"
         said += "" if self.horizon is None else f"\n{self.horizon}"
+        said += "\nkeeps left out" if self.keeps_left_out else ""
         return sha256(said.encode()).hexdigest()[:REPLAY_DIGITS]
 
     def keys(self, prefix: str) -> dict[str, int]:
@@ -118,7 +129,9 @@ class Replay:
         objects = None if self.objects is None else dict(self.objects)
         of = {"source": self.source.document(), "revision": self.revision, "objects": objects}
         left_out = {"leftOut": self.left_out} if self.left_out else {}
-        return of | left_out | _said(self.horizon)
+        kept = {"keepsLeftOut": True} if self.keeps_left_out else {}
+        adjusted = {"adjusted": dict(self.adjusted)} if self.adjusted else {}
+        return of | left_out | kept | adjusted | _said(self.horizon)
 
 
 def begin_replay(store: ObjectStore, group: str, replay: Replay) -> None:
@@ -181,7 +194,9 @@ def _parsed(key: str, document: Mapping[str, Any]) -> Replay:
             str(document["revision"]),
             None if objects is None else {str(path): int(records) for path, records in objects.items()},
             int(document.get("leftOut", 0)),
+            bool(document.get("keepsLeftOut", False)),
             _horizon(document),
+            {str(reason): int(values) for reason, values in document.get("adjusted", {}).items()},
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise StorageError(

@@ -12,6 +12,7 @@ from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
+from logpersister.records.left_out import refusing_left_out
 from logpersister.records.typed import AnyLayout
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.names import parse_object_key
@@ -106,7 +107,8 @@ class DeepVerification:
         if isinstance(refused, str):
             return refused
         replaced = [key for key in noted.keys if replays.is_replaced(key)]
-        return Part(refused, len(noted.keys) - len(replaced), bool(replaced), noted.replay.horizon)
+        of = noted.replay
+        return Part(refused, len(noted.keys) - len(replaced), bool(replaced), of.horizon, of.keeps_left_out)
 
     def _refused(self, noted: NotedReplay, examination: Examination) -> "Records | str":
         """Return what gives the records that an object in quarantine had, of those of its range."""
@@ -119,8 +121,10 @@ class DeepVerification:
         origin = examination.replays.by_id(name.replay)
         if origin is None:
             return "there is no note of the replay before"
-        before = self._refused(origin, examination)
-        return before if isinstance(before, str) else Refused(writing.layout_at(origin.replay.horizon), before)
+        before, of = self._refused(origin, examination), origin.replay
+        if isinstance(before, str):
+            return before
+        return Refused(_layout(writing, of.horizon, keeps_left_out=of.keeps_left_out), before)
 
     def records(self, wanted: Range | None, estimate: int) -> Iterator[pa.RecordBatch]:
         """Read records; each call reads them anew."""
@@ -132,6 +136,12 @@ class DeepVerification:
         """Read an object; each call reads it anew."""
         with closing(self._read_object(one.key)) as pieces:
             yield from content.stored(pieces)
+
+
+def _layout(writing: Writing, horizon: int | None, *, keeps_left_out: bool) -> AnyLayout:
+    """Return in which path each record belongs, of a member, or of a replay that may keep what is left out."""
+    layout = writing.layout_at(horizon)
+    return refusing_left_out(layout) if keeps_left_out else layout
 
 
 def _all_records(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -166,6 +176,8 @@ class Part:
     """Whether its quarantine was replayed, so that another part has these records."""
     horizon: int | None = None
     """By which its late records were told apart; None: none came late."""
+    keeps_left_out: bool = False
+    """Whether records that the revision leaves out stay in quarantine."""
 
 
 class _TileComparison:
@@ -185,7 +197,7 @@ class _TileComparison:
         self._tile = tile
         self._objects = objects
         self._writing = writing
-        self._layout = writing.layout_at(part.horizon)
+        self._layout = _layout(writing, part.horizon, keeps_left_out=part.keeps_left_out)
         self._wanted = wanted
         self._estimate = max(64 * 1024, sum(one.size for one, _ in objects))
         self.complete = True

@@ -141,10 +141,10 @@ def _notes(examination: Examination, rules: Rules) -> Iterator[_Note]:
         yield _Note((one.range.start, one.range.end), one.records, rules.of_revision(one.revision))
     for of_source in examination.replays.noted:
         replay, source = of_source.replay, of_source.replay.source
-        if replay.settled and replay.left_out:
+        if replay.settled and replay.deleted:
             span = (source.range.start, source.range.end)
             by = rules.of_replayed(source.revision, examination.replays.horizon_of(source))
-            yield _Note(span, replay.left_out, by)
+            yield _Note(span, replay.deleted, by)
 
 
 def _out_of_reach(examination: Examination, missing: MissingOffsets, span: Span) -> Finding:

@@ -1,8 +1,10 @@
 """What ``logpersister check`` says of values and keys whose schema stands in the manifest."""
 
+from typing import Any
+
 import pytest
 
-from logpersister.cli.check import Finding, _messages
+from logpersister.cli.check import Finding, _messages, _quarantine
 from tests.unit.manifest.documents import accepted
 
 
@@ -34,3 +36,42 @@ def test_it_says_which_field_no_avro_record_fits() -> None:
         told.format("records of this schema"),
         told.format("all records"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({}, []),
+        ({"spec.parser": {"type": "json"}}, ["spec.parser"]),
+        ({"spec.parser": {"type": "json"}, "spec.output": {"format": "sequencefile"}}, ["spec.parser"]),
+        ({"spec.parser": {"type": "json", "quarantine": {"format": "parquet"}}}, []),
+        ({"spec.parser": {"type": "json"}, "spec.output": {"format": "avro"}}, []),
+        (
+            {
+                "spec.parser": {"type": "json"},
+                "spec.overrides": [
+                    {"topics": ["clicks"], "parser": {"type": "json"}},
+                    {"topics": ["orders"], "output": {"format": "jsonl"}},
+                ],
+                "spec.kafka.topics": ["clicks", "orders"],
+                "spec.output": {"format": "sequencefile", "sequencefile": {"key": "messagepack"}},
+            },
+            [],
+        ),
+        (
+            {
+                "spec.overrides": [
+                    {"topics": ["clicks"], "parser": {"type": "json"}},
+                    {"topics": ["orders"], "output": {"format": "jsonl"}},
+                ],
+                "spec.kafka.topics": ["clicks", "orders"],
+                "spec.parser": {"type": "json"},
+            },
+            ["spec.parser", "spec.overrides[0].parser"],
+        ),
+    ],
+)
+def test_it_says_whose_refused_records_are_not_kept_whole(spec: dict[str, Any], told: list[str]) -> None:
+    found = list(_quarantine(accepted(spec).spec))
+    assert [one.message.partition(".quarantine.format: format ")[0] for one in found] == told
+    assert all(one.verdict == "warning" and one.message.endswith("set it to parquet") for one in found)

@@ -46,6 +46,7 @@ OUTPUTS: dict[str, dict[str, Any]] = {
     "parquet": {"format": "parquet"},
     "jsonl": {"format": "jsonl", "compression": "zstd"},
     "avro": {"format": "avro"},
+    "orc": {"format": "orc"},
 }
 
 
@@ -210,6 +211,22 @@ def test_a_damaged_object_is_named_and_the_others_are_read(
     assert [one["object"] for one in document["unreadable"]] == [damaged]
     assert err.startswith(f"{damaged}: cannot be read: ")
     assert sum(one["records"] for one in document["reasons"] if one["partition"] == 0) >= 5
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [({"group": "another"}, "group another has written it"), ({"group": None}, "logpersister has not written it")],
+)
+def test_what_others_have_put_there_is_named_and_not_counted(
+    monkeypatch: pytest.MonkeyPatch, metadata: dict[str, Any], message: str
+) -> None:
+    resource = resource_of(OUTPUTS["parquet"])
+    bucket = Bucket(resource)
+    bucket.metadata = metadata
+    code, out, err = run(monkeypatch, bucket, resource, "ls", json=True)
+    document = json.loads(out)
+    assert (code, document["reasons"], document["totals"]["records"]) == (Exit.FAILED, [], 0)
+    assert err.endswith(f"cannot be read: {message}\n")
 
 
 def test_an_empty_quarantine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

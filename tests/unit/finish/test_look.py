@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from logpersister.finish.by_hand import State, judge
+from logpersister.finish.by_hand import SOMETHING_CAME, State, judge
 from logpersister.finish.positions import NotKnownError, Positions
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import NewestEvent, Range, TopicPartition
+from logpersister.storage.facts import ForeignObjectError
 from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, OF_A_FIELD, TOPIC, World, hour, spec
 
 
@@ -702,6 +703,22 @@ def test_a_zombie_takes_nothing_back() -> None:
         assert world.content(hour(0)) == content
 
 
+def test_a_copy_of_an_object_in_a_folder_is_told_and_is_in_no_manifest() -> None:
+    """Readers of the manifest would read its records twice."""
+    world = World(partitions=2)
+    for partition in (0, 1):
+        world.produce(partition, 0.5, 2)
+        world.store_range(partition)
+    (key,) = (key for key in world.store.objects if f"/{hour(0)}/1_0_" in key)
+    world.store.objects[key.replace("1_0_", "1_7_")] = world.store.objects[key]
+    with pytest.raises(ForeignObjectError, match=r"1_7_\S+ has the metadata of generation 1 of clicks-0 .* was copied"):
+        hours_later(world, 2)
+    assert world.finished() == []
+    del world.store.objects[key.replace("1_0_", "1_7_")]
+    world.look()
+    assert world.finished() == [hour(0)]
+
+
 def before_write(world: World, number: int, happens: Callable[[], None]) -> None:
     """Let something happen before a write, by its number from now; only once."""
     numbers = count()
@@ -739,6 +756,40 @@ def test_by_hand_with_reasons() -> None:
     states = [one.state for one in judge(world.new_finisher(assume_idle=True))]
     assert (states, world.finished()) == ([State.NOW, State.NOW, State.OPEN], [hour(0), hour(1)])
     assert [one.state for one in judge(world.finisher)] == [State.OPEN]
+
+
+def test_by_hand_late_records_are_taken_in_as_by_members() -> None:
+    """Also one that makes a folder; `until` is for these, too, and nothing is left of the notes."""
+    world = World()
+    world.produce(0, 0.5, 1.5, 3.5)
+    world.store_range(0)
+    hours_later(world, 4)
+    assert world.finished() == [hour(0), hour(1)]
+    for late in (0.7, 1.7, 2.7):
+        world.produce(0, late)
+        world.store_range(0)
+    (first, *others) = judge(world.finisher, world.arrivals_of(), until=MIDNIGHT_MS + HOUR_MS)
+    assert (first.folder.path, first.state, first.reason, others) == (hour(0), State.NOW, SOMETHING_CAME, [])
+    assert [world.content(hour(it))["number"] for it in (0, 1)] == [2, 1]
+
+    dry = judge(world.finisher, world.arrivals_of(), dry_run=True)
+    told = [(one.folder.path, one.state, one.reason) for one in dry]
+    assert told == [
+        (hour(1), State.NOW, SOMETHING_CAME),
+        (hour(2), State.NOW, ""),
+        (hour(3), State.OPEN, dry[-1].reason),
+    ]
+    assert [world.content(hour(it))["number"] for it in (0, 1)] == [2, 1]
+    found = judge(world.finisher, world.arrivals_of())
+    assert [(one.folder.path, one.published and one.published.number) for one in found] == [
+        (hour(1), 2),
+        (hour(2), 1),
+        (hour(3), None),
+    ]
+    assert world.arrivals() == 0
+    written = len(world.store.written)
+    assert [one.state for one in judge(world.finisher, world.arrivals_of())] == [State.OPEN]
+    assert len(world.store.written) == written
 
 
 def test_by_hand_no_folder_is_left_behind_when_a_record_comes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -275,9 +275,11 @@ class World:
     # looks
 
     def look(self, finisher: TopicFolders | None = None) -> Look:
-        store = cast("ObjectStore", self.store)
-        arrivals = list_arrivals(store, GROUP).get(TOPIC, ())
-        return (finisher or self.finisher).look(arrivals)
+        return (finisher or self.finisher).look(self.arrivals_of())
+
+    def arrivals_of(self) -> Sequence[str]:
+        """Return the names of the notes of arrivals."""
+        return list_arrivals(cast("ObjectStore", self.store), GROUP).get(TOPIC, ())
 
     def finished(self) -> list[str]:
         """Return the folders with a success file, oldest first."""

@@ -1,6 +1,6 @@
 """A range with records that one schema refuses, and other schemas accept."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logpersister.manifest import LogPersister
@@ -16,13 +16,19 @@ GOOD = {"dt=1970-01-01": 100, "dt=1970-01-04": 103}
 _BY_DAY = [{"date": {"granularity": "day"}}]
 
 
-def resource(type_: str, *, required: bool = True, keep: Sequence[dict[str, Any]] = (), **output: Any) -> LogPersister:
+def resource(
+    type_: str,
+    *,
+    required: bool = True,
+    keep: Sequence[dict[str, Any]] = (),
+    faults: Mapping[str, str] | None = None,
+    **output: Any,
+) -> LogPersister:
+    parser = {"type": "json"} | ({} if faults is None else {"faults": faults})
     fields = [{"name": "id", "type": type_, "required": required}]
     output = {"format": "parquet", "partitionBy": _BY_DAY} | output
     schema = {"fields": fields}
-    return accepted(
-        {"spec.output": output, "spec.parser": {"type": "json"}, "spec.schema": schema, "spec.keep": list(keep)}
-    )
+    return accepted({"spec.output": output, "spec.parser": parser, "spec.schema": schema, "spec.keep": list(keep)})
 
 
 NUMBERS = resource("int64")
@@ -41,6 +47,14 @@ NO_PARSER = accepted(
     {"spec.output": {"format": "jsonl", "jsonl": {"kafkaColumns": ["offset"]}, "partitionBy": _BY_DAY}}
 )
 
+
+OUTPUTS: dict[str, dict[str, Any]] = {
+    "jsonl": {"format": "jsonl", "compression": "gzip"},
+    "avro": {"format": "avro"},
+    "orc": {"format": "orc"},
+    "sequencefile": {"format": "sequencefile", "sequencefile": {"key": "messagepack"}},
+}
+"""That keep all of a record, beside Parquet."""
 
 BUT_1_AND_2: dict[str | None, list[dict[str, Any]]] = {
     "int64": [{"field": "id", "notIn": [1]}],

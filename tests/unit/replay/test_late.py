@@ -11,7 +11,6 @@ from logpersister.manifest import LogPersister
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.work import RangeWork
 from logpersister.records.escaping import QUARANTINE
-from logpersister.replay.source import SourceError
 from logpersister.report.facts import LateRecords
 from logpersister.storage.names import parse_object_key
 from logpersister.verify.deep import DeepResult
@@ -90,8 +89,7 @@ def test_a_replay_may_leave_out_all_that_came_late() -> None:
     assert places(bucket) == days(4, quarantined=5), "101 came late, the others are refused"
     narrower = by_late("quarantine", "string", BUT_1_AND_2["string"])
     before = dict(bucket.objects)
-    with pytest.raises(SourceError, match="leaves out 1 of its 5 records"):
-        replay(bucket, narrower, horizon=HORIZON)
+    assert replay(bucket, narrower, horizon=HORIZON)[0] == (0, 4)
     assert bucket.objects == before
     assert replay(bucket, narrower, horizon=HORIZON, leaves_out=True)[0] == (0, 4)
     assert places(bucket) == days(4, quarantined=4)
@@ -99,6 +97,17 @@ def test_a_replay_may_leave_out_all_that_came_late() -> None:
     assert (note.left_out, note.horizon) == (1, HORIZON)
     findings, comparison = verified(bucket)
     assert (findings, comparison.compared) == ([], 5)
+
+
+@pytest.mark.parametrize("late", ["append", "folder", "quarantine"])
+def test_what_is_left_out_stays_in_quarantine_also_if_it_came_late(late: str) -> None:
+    """103 goes to its folder. 100 would be late, but is left out, and stays with those that are refused."""
+    bucket, _ = stored(by_late("quarantine", "string"))
+    assert places(bucket) == days(4, quarantined=5)
+    assert replay(bucket, by_late(late, "int64", BUT_1_AND_2["int64"]), horizon=HORIZON) == [(1, 3)]
+    assert [(one.left_out, one.deleted) for one in noted(bucket)] == [(1, 0)]
+    assert places(bucket) == days(3, 4, quarantined=4)
+    assert verified(bucket) == ALL_GOOD
 
 
 def test_late_records_hold_no_partition() -> None:

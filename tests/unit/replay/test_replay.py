@@ -5,28 +5,34 @@ import io
 import json
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from logpersister.formats.base import ObjectIdentity
-from logpersister.formats.registry import make_format
 from logpersister.manifest import LogPersister
-from logpersister.manifest.parser import ParserSpec
 from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Offset
-from logpersister.records.checksum import PayloadChecksum
 from logpersister.replay.execution import Judgement
 from logpersister.replay.protocol import Step, may_be_written, next_step
-from logpersister.replay.source import SourceError, SourceRecords
+from logpersister.replay.source_error import SourceError
 from logpersister.storage.errors import StorageError
 from logpersister.storage.finished import list_arrivals, read_arrivals
 from logpersister.storage.replays import Replay, Source, get_replay
 from logpersister.storage.untold import TABLE, Untold, list_untold
-from tests.unit.formats.samples import Record, batch, encode, with_headers
+from tests.unit.formats.samples import Record
 from tests.unit.manifest.documents import accepted
 from tests.unit.replay.bucket import CLICKS, GROUP, RANGE, Bucket, KilledError, replayer, store_range
-from tests.unit.replay.samples import GOOD, NO_PARSER, NUMBERS, RECORDS, TEXTS, TEXTS_OR_NONE, noted, replay, resource
+from tests.unit.replay.samples import (
+    GOOD,
+    NO_PARSER,
+    NUMBERS,
+    OUTPUTS,
+    RECORDS,
+    TEXTS,
+    TEXTS_OR_NONE,
+    noted,
+    replay,
+    resource,
+)
 from tests.unit.verify.samples import committed, pending
 
 
@@ -81,6 +87,22 @@ def test_good_records_go_to_their_folders_and_the_others_stay(bucket: Bucket) ->
 
 def documents(bucket: Bucket) -> set[str]:
     return {key for key in bucket.objects if "/_logpersister/" in f"/{key}"}
+
+
+@pytest.mark.parametrize("output", OUTPUTS.values(), ids=list(OUTPUTS))
+def test_good_records_go_to_their_folders_from_every_format_that_keeps_them(output: dict[str, Any]) -> None:
+    """What a replay has refused is the source of the next one, in the same format."""
+    bucket = Bucket()
+    store_range(bucket, resource("int64", **output), RECORDS)
+    for schema, expected in (("string", [(2, 2)]), ("json", [(0, 2)])):
+        assert replay(bucket, resource(schema, **output)) == expected
+    folders = [name.path for name, _ in bucket.inventory("clicks") if name.replay is not None]
+    assert folders == ["_quarantine", "dt=1970-01-02", "dt=1970-01-05"]
+    assert replay(bucket, resource("json", required=False, **output)) == [(1, 1)]
+    ((_, left),) = bucket.quarantined()
+    assert left.replay is not None
+    records = [bucket.facts(listed.key) for _, listed in bucket.inventory("clicks")]
+    assert sorted(one.first for one in records if one is not None) == [record.offset for record in RECORDS]
 
 
 def test_what_is_refused_all_the_same_is_left_alone(bucket: Bucket) -> None:
@@ -159,6 +181,7 @@ def test_a_source_is_not_deleted_where_its_objects_have_gone(bucket: Bucket) -> 
     ("member", "replaying", "message"),
     [
         (resource("int64", format="text"), TEXTS, r"objects \.txt\.gz do not keep all of a record"),
+        (resource("int64", format="sequencefile", compression="none"), TEXTS, "its keys are offsets only"),
         (NUMBERS, resource("string", parquet={"kafkaColumns": ["headers"]}), "it has no headers, and spec.output"),
     ],
 )
@@ -209,32 +232,47 @@ def test_damage_is_found_before_anything_is_deleted(bucket: Bucket) -> None:
         assert not any("/replays/" in one for one in bucket.objects)
 
 
-@pytest.mark.parametrize("compression", ["none", "gzip", "zstd"])
-@pytest.mark.parametrize("headers", [[], ["headers"]])
-def test_json_lines_keep_all_of_a_record(compression: str, headers: list[str]) -> None:
-    """What comes back is what Kafka had, bytes that are no text and records without key, time or headers too."""
-    written = [
-        Record(100, 5, b"k\xff", b"{\xff"),
-        Record(101, -1, None, b"{"),
-        Record(130, 1_790_000_000_123, b"", b""),
-        Record(131, 0, b"a", b'{"x": "\\u0000\n\xf0\x9d\x84\x9e"'),
-    ]
-    kafka = {"kafkaColumns": ["topic", "partition", "offset", "timestamp", "key", *headers]}
-    manifest = accepted({"spec.output": {"format": "jsonl", "compression": compression, "jsonl": kafka}})
-    rows = batch(written)
-    if headers:
-        rows = with_headers(rows, [[(b"trace", b"1"), (b"\xff", None)], [], [(b"n", b"\xff")]])
-    made = make_format(manifest.spec.output, ParserSpec(type="json"))
-    refused = rows.append_column("reason", pa.nulls(4, pa.string()).fill_null("not_json"))
-    told = refused.append_column("field", pa.nulls(4, pa.string()))
-    content = encode(made, [told], ObjectIdentity(RANGE, "_quarantine"))
-    checksum = PayloadChecksum()
-    checksum.update(rows)
-    source = Source("k" + made.extension, RANGE, "id", 1, 100, 131, 4, checksum.text(), "0")
-    with SourceRecords.read(source, (piece for piece in [content]), 3) as records:
-        for _ in range(2):
-            found = pa.Table.from_batches(list(records.batches()))
-            assert found == pa.Table.from_batches([rows])
+def test_copies_of_objects_are_not_replayed_as_if_they_were_others(bucket: Bucket) -> None:
+    """Their records would be stored twice."""
+    ((key, _),) = bucket.quarantined()
+    source, good = bucket.objects[key], bucket.objects[key.replace("_quarantine", "dt=1970-01-01")]
+    replay(bucket, TEXTS)
+    before, folder = dict(bucket.objects), "raw/clicks/_quarantine"
+    (note,) = noted(bucket)
+    for name, content, message in (
+        ("1_1_00000000000000000100.parquet", source, r"it was copied or renamed"),
+        ("2_0_00000000000000000100.parquet", source, r"it was copied or renamed"),
+        ("1_0_00000000000000000101.parquet", source, r"it was copied or renamed"),
+        ("1_0_00000000000000000100.orc", source, r"it cannot be read to its end"),
+        ("1_0_00000000000000000100.parquet", good, r"it has other records than when its replay began"),
+        ("1_0_00000000000000000100.avro", (b"", source[1]), r"it cannot be read to its end"),
+    ):
+        bucket.objects = before | {f"{folder}/{name}": content}
+        copies = [one for one in bucket.quarantined() if one[0].endswith(name)]
+        for copy in copies:
+            with pytest.raises(SourceError, match=message):
+                replayer(bucket, TEXTS).replay(*copy)
+        assert len(copies) == 1
+        assert bucket.objects == before | {f"{folder}/{name}": content}
+
+    bucket.objects = before | {f"{folder}/1_0_00000000000000000100.r{note.id}.orc": source}
+    assert [replayer(bucket, TEXTS).replay(*copy).waits for copy in bucket.quarantined()] == [True, False]
+    bucket.objects = {key: good}
+    with pytest.raises(SourceError, match=r"it has no column kafka_offset: it is no quarantine"):
+        replay(bucket, TEXTS)
+
+
+@pytest.mark.parametrize("output", [{"format": "parquet"}, {"format": "jsonl"}, {"format": "avro"}, {"format": "orc"}])
+def test_other_records_in_quarantine_are_not_replayed(output: dict[str, Any]) -> None:
+    """Somebody has copied an object of good records there: it has all of them, but no reasons."""
+    kafka = {"kafkaColumns": ["offset", "timestamp", "key"]}
+    manifest = accepted({"spec.output": output | {output["format"]: kafka}})
+    bucket = Bucket()
+    store_range(bucket, manifest, RECORDS)
+    ((key, content),) = ((key, one) for key, one in bucket.objects.items() if "/revisions/" not in key)
+    bucket.objects[key.replace("/1_0_", "/_quarantine/1_0_")] = content
+    with pytest.raises(SourceError, match="it has no column reason: it is no quarantine of logpersister"):
+        replay(bucket, manifest)
 
 
 def test_who_may_not_delete_is_told_so_and_nothing_is_stored_twice(

@@ -22,13 +22,18 @@ from tests.unit.replay.bucket import GROUP, Bucket, KilledError, output_of, stor
 from tests.unit.replay.samples import (
     BUT_1_AND_2,
     NO_PARSER,
+    NO_TEXTS,
+    NOTHING,
     NUMBERS,
+    OUTPUTS,
     RECORDS,
     TEXTS,
+    TEXTS_BUT_4,
     TEXTS_OR_NONE,
     by_late,
     noted,
     replay,
+    resource,
 )
 from tests.unit.verify.samples import committed, evidence
 
@@ -52,9 +57,16 @@ class Reader:
 
 @cache
 def writings() -> dict[str, Writing]:
-    late = [by_late(to, type_) for to in ("append", "folder", "quarantine") for type_ in ("int64", "string", None)]
-    keeping = [by_late(to, type_, BUT_1_AND_2[type_]) for to in ("folder", "quarantine") for type_ in BUT_1_AND_2]
-    every = (NUMBERS, TEXTS, TEXTS_OR_NONE, NO_PARSER, *late, *keeping)
+    places = ("append", "folder", "quarantine")
+    late = [by_late(to, type_) for to in places for type_ in ("int64", "string", None)]
+    keeping = [by_late(to, type_, BUT_1_AND_2[type_]) for to in places for type_ in BUT_1_AND_2]
+    formats = [
+        resource(type_, required=required, **output)
+        for output in OUTPUTS.values()
+        for type_, required in (("int64", True), ("string", True), ("string", False))
+    ]
+    leaving_out = (TEXTS_BUT_4, NO_TEXTS, NOTHING)
+    every = (*leaving_out, NUMBERS, TEXTS, TEXTS_OR_NONE, NO_PARSER, *late, *keeping, *formats)
     return {output_of(one).revision: Writing.of(one.spec, "", lambda _: None) for one in every}
 
 
@@ -82,8 +94,8 @@ def bucket() -> Bucket:
 
 def test_each_record_is_in_one_live_object_after_every_replay(bucket: Bucket) -> None:
     assert verified(bucket) == ([], DeepResult([], len(RECORDS)))
-    for resource in (TEXTS, TEXTS_OR_NONE, NO_PARSER):
-        replay(bucket, resource)
+    for manifest in (TEXTS, TEXTS_OR_NONE, NO_PARSER):
+        replay(bucket, manifest)
         for settled_before in (True, False):
             assert verified(bucket, settled_before=settled_before) == ([], DeepResult([], len(RECORDS)))
     store_range(bucket, NUMBERS, RECORDS)
@@ -91,6 +103,16 @@ def test_each_record_is_in_one_live_object_after_every_replay(bucket: Bucket) ->
     assert [one.kind for one in findings] == [Kind.REPLAY]
     assert "its records were replayed and are in other objects" in findings[0].message
     assert comparison.compared == len(RECORDS)
+
+
+@pytest.mark.parametrize("output", OUTPUTS.values(), ids=list(OUTPUTS))
+def test_each_record_is_in_one_live_object_in_every_format(output: dict[str, Any]) -> None:
+    bucket = Bucket()
+    store_range(bucket, resource("int64", **output), RECORDS)
+    replay(bucket, resource("string", **output))
+    assert verified(bucket) == ([], DeepResult([], len(RECORDS)))
+    replay(bucket, resource("string", required=False, **output))
+    assert verified(bucket) == ([], DeepResult([], len(RECORDS)))
 
 
 def test_at_every_death_of_a_replay(bucket: Bucket) -> None:

@@ -1,0 +1,48 @@
+"""What a spec is for one topic: that of the group, with what the entry of ``overrides`` for the topic replaces."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, Self, TypeVar
+
+from logpersister.manifest.finish import date_levels
+from logpersister.manifest.overrides import Override
+from logpersister.manifest.type_specs import Typed, stored_specs
+from logpersister.manifest.upload import UploadSpec
+
+
+class Overridden(Typed, Protocol):
+    """What of a spec decides about its topics."""
+
+    @property
+    def overrides(self) -> Sequence[Override]: ...
+
+    @property
+    def upload(self) -> UploadSpec: ...
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self: ...
+
+
+OverriddenSpec = TypeVar("OverriddenSpec", bound=Overridden)
+
+
+def with_override(spec: OverriddenSpec, override: Override | None) -> OverriddenSpec:
+    """Return what holds for topics of an entry, as a spec without entries; None: for those that no entry names."""
+    if not spec.overrides:
+        return spec
+    if override is None:
+        return spec.model_copy(update={"overrides": ()})
+    update: dict[str, object] = {"overrides": ()}
+    if override.parser is not None:
+        update |= {"parser": override.parser, "declared_schema": None, "types": None}
+    if override.row_schema is not None:
+        update["declared_schema"] = override.row_schema
+    if override.output is not None:
+        update["output"] = override.output
+    if override.keep is not None:
+        update["keep"] = override.keep
+    if override.upload is not None:
+        set_here = {name: value for name, value in dict(override.upload).items() if value is not None}
+        update["upload"] = spec.upload.model_copy(update=set_here)
+    found = spec.model_copy(update=update)
+    if override.output is not None and not any(date_levels(one.output.partition_by) for one in stored_specs(found)):
+        return found.model_copy(update={"finish": None})
+    return found

@@ -1,0 +1,13 @@
+"""What keeps an object in quarantine from being replayed."""
+
+from typing import Final
+
+REMEDY: Final = (
+    "while Kafka has its range, store it again in a higher generation. Set spec.parser.quarantine.format to parquet "
+    "for those to come"
+)
+"""Of objects that do not keep all of a record."""
+
+
+class SourceError(Exception):
+    """An object in quarantine that cannot be replayed; the message says why, and what can be done."""
