@@ -14,7 +14,7 @@ SLICE_BYTES: Final = 2 * 1024 * 1024
 """Payload of the slices that encoders work on. Smaller ones cost more calls (a fifth more at half of it), larger ones
 hardly less but memory: an encoder makes up to three copies of a slice. Has no influence on the bytes of objects."""
 
-_BYTES_PER_ROW: Final = 64
+BYTES_PER_ROW: Final = 64
 """Added per record when slices are cut, so that a million empty records are not one slice."""
 
 
@@ -76,11 +76,13 @@ def interleave(columns: Sequence[pa.BinaryArray]) -> pa.Buffer:
 def slices(batch: pa.RecordBatch, max_bytes: int = SLICE_BYTES) -> Iterator[pa.RecordBatch]:
     """Cut ``batch``, without copying, into slices of about ``max_bytes`` in binary columns or less, or one row."""
     rows = batch.num_rows
-    ends = np.arange(1, rows + 1, dtype=np.int64) * _BYTES_PER_ROW
-    for field in batch.schema:
-        if pa.types.is_binary(field.type) and rows:
-            positions = offsets(column(batch, field.name))
-            ends += positions[1:].astype(np.int64) - int(positions[0])
+    binaries = [offsets(column(batch, field.name)) for field in batch.schema if pa.types.is_binary(field.type)]
+    if rows and rows * BYTES_PER_ROW + sum(int(each[-1]) - int(each[0]) for each in binaries) <= max_bytes:
+        yield batch
+        return
+    ends = np.arange(1, rows + 1, dtype=np.int64) * BYTES_PER_ROW
+    for positions in binaries if rows else ():
+        ends += positions[1:].astype(np.int64) - int(positions[0])
     start = 0
     while start < rows:
         done = int(ends[start - 1]) if start else 0

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from logpersister.formats import binary
 from logpersister.formats.cuts import payload_sizes
 from logpersister.pipeline.splitting import in_order, joined
 
@@ -36,6 +37,8 @@ class _Run:
     """Of the objects in it, ascending."""
     begins: Ids
     """Where the rows of each begin, and the end of the last."""
+    ends: npt.NDArray[np.float64]
+    """About how many bytes stand before each of `begins`."""
     level: int
     """How often it was merged."""
 
@@ -43,18 +46,22 @@ class _Run:
     def of(cls, rows: pa.RecordBatch, ids: Ids, level: int) -> Self:
         """Take rows that are ordered by object; `ids` has that of each row."""
         starts = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(ids[1:] != ids[:-1]) + 1])
-        return cls(rows, rows.nbytes, ids[starts], np.append(starts, len(ids)), level)
+        begins, size = np.append(starts, len(ids)), rows.nbytes
+        payload = sum(binary.offsets(binary.column(rows, name))[begins].astype(np.int64) for name in ("key", "value"))
+        before = payload - payload[0] + begins * ROW_BYTES
+        return cls(rows, size, ids[starts], begins, before * (size / before[-1]), level)
 
     @property
     def id_of_row(self) -> Ids:
         return np.repeat(self.ids, np.diff(self.begins))
 
-    def of_object(self, of: int) -> pa.RecordBatch | None:
-        place = int(np.searchsorted(self.ids, of))
+    def of_object(self, of: int) -> tuple[pa.RecordBatch, float] | None:
+        """Return the rows of an object and about how many bytes they take; None: it has none."""
+        place = int(self.ids.searchsorted(of))
         if place == len(self.ids) or self.ids[place] != of:
             return None
-        begin = int(self.begins[place])
-        return self.rows.slice(begin, int(self.begins[place + 1]) - begin)
+        begin, end = self.begins[place : place + 2].tolist()
+        return self.rows.slice(begin, end - begin), float(self.ends[place + 1] - self.ends[place])
 
     def without(self, dropped: Marks) -> Self | None:
         """Return the run without the objects that are marked; None: nothing is left."""
@@ -85,9 +92,9 @@ class HeldRows:
 
     def rows(self, of: int) -> Sequence[pa.RecordBatch]:
         """Return the rows of an object, in the order in which they came."""
-        found = [rows for rows in (run.of_object(of) for run in self._runs) if rows is not None]
-        is_small = sum(rows.nbytes for rows in found) <= LARGEST_MERGE
-        return [joined(found)] if len(found) > 1 and is_small else found
+        found = [one for one in (run.of_object(of) for run in self._runs) if one is not None]
+        rows, is_small = [one for one, _ in found], sum(size for _, size in found) <= LARGEST_MERGE
+        return [joined(rows)] if len(rows) > 1 and is_small else rows
 
     def drop(self, dropped: Marks) -> None:
         """Forget the objects that are marked; what the others hold is copied, one run at a time."""
@@ -99,10 +106,13 @@ class HeldRows:
                 self._runs[place] = left
         self.bytes = _total(self._runs)
 
-    def clear(self) -> None:
-        """Forget all."""
-        self._runs.clear()
-        self.bytes = 0
+    def pop_oldest(self) -> pa.RecordBatch | None:
+        """Return rows of all objects that came before the others, and forget them; None: there are none."""
+        if not self._runs:
+            return None
+        oldest = self._runs.pop(0)
+        self.bytes = _total(self._runs)
+        return oldest.rows
 
     def _merge(self) -> bool:
         """Merge the newest runs if enough of them have one level."""

@@ -7,92 +7,43 @@ over the same range, because Kafka is the buffer. Which pass writes an object ha
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from logpersister.formats import binary
-from logpersister.formats.base import Bytes, Encoder, Format, ObjectIdentity
-from logpersister.formats.parquet import ParquetEncoder
+from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.held_rows import HeldRows, Ids, held_sizes
+from logpersister.pipeline.open_object import Finishing, OpenObject, OpenUpload
 from logpersister.pipeline.path_states import PathStates, State
 from logpersister.pipeline.room import FILLED, LEAST_FILLED, Room
-from logpersister.pipeline.splitting import Side, again, in_order, sides
-from logpersister.pipeline.summary import Summary
+from logpersister.pipeline.splitting import (
+    Side,
+    again,
+    by_offset,
+    in_order,
+    parts,
+    sides,
+    sides_of_types,
+    typed_records,
+)
 from logpersister.pipeline.type_tally import TypeTally
+from logpersister.pipeline.waiting_types import WaitingTypes
 from logpersister.pipeline.work import ObjectWritten, RangeWork
 from logpersister.ranges import NewestEvent, Offset
 from logpersister.records.adjusted import by_reason
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.typed import AnyLayout
+from logpersister.records.type_names import REFUSED
+from logpersister.records.typed import AnyLayout, TypedLayout
 from logpersister.report.facts import LateRecords, Quarantined, TypeCounts
 from logpersister.storage.object_requests import StoredObject
 
 
-class Upload(Protocol):
-    """One object on its way into the bucket."""
-
-    def write(self, data: Bytes) -> None: ...
-
-    def finish_async(self, facts: Mapping[str, str]) -> Future[StoredObject]:
-        """Make the object durable and visible; the facts are known only now."""
-
-    def abort(self) -> None: ...
-
-
 class TooManyRefusedError(Exception):
     """The parser refuses a larger share of a range than may go to quarantine; nothing was stored."""
-
-
-OpenUpload = Callable[[RangeWork, str], Upload]
-"""Opens the object of a range and a partition path."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Finishing:
-    """An object whose last bytes are on their way."""
-
-    path: str
-    stored: Future[StoredObject]
-    records: int
-    table_facts: Mapping[str, Any] | None
-    """See `ParquetEncoder.table_facts`."""
-
-    def result(self) -> ObjectWritten:
-        stored = self.stored.result()
-        return ObjectWritten(stored.key, stored.bytes, self.records)
-
-
-class _OpenObject:
-    """The object of one path while records arrive."""
-
-    def __init__(self, path: str, encoder: Encoder, upload: Upload) -> None:
-        self._path = path
-        self._encoder = encoder
-        self._upload = upload
-        self._summary = Summary()
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        self._summary.update(batch)
-        self._pass_on(self._encoder.encode(batch))
-
-    def finish(self, unexplained: int) -> "_Finishing":
-        self._pass_on(self._encoder.finish())
-        stored = self._upload.finish_async(self._summary.facts(unexplained))
-        facts = self._encoder.table_facts() if isinstance(self._encoder, ParquetEncoder) else None
-        return _Finishing(self._path, stored, self._summary.records, facts)
-
-    def abort(self) -> None:
-        self._upload.abort()
-
-    def _pass_on(self, pieces: Iterable[Bytes]) -> None:
-        for piece in pieces:
-            self._upload.write(piece)
 
 
 class RangeWriter:
@@ -126,17 +77,19 @@ class RangeWriter:
         self._paths = PathStates()
         self._held: defaultdict[int, HeldRows] = defaultdict(HeldRows)
         """Rows that wait, by their columns (`Side.columns`)."""
+        self._waiting = WaitingTypes(layout) if isinstance(layout, TypedLayout) else None
+        """Records that wait before they are parsed, in the first pass; None: none may."""
         self._columns_of: dict[int, int] = {}
         """Those of each object."""
         self._wanted: set[int] | None = None
         """Those of objects that are written in this pass; None: any."""
-        self._open: dict[int, _OpenObject] = {}
+        self._open: dict[int, OpenObject] = {}
         self._first_pass = True
         self._hold_above = hold_above
         self._event_times = event_times
         self._records = self._refused = 0
         self._types = TypeTally()
-        self._finishing: list[_Finishing] = []
+        self._finishing: list[Finishing] = []
         self._first_refused: tuple[Offset, str] | None = None
         """Its offset, and why."""
         self._started = time.monotonic()
@@ -159,15 +112,30 @@ class RangeWriter:
             self._paths.progress = self._progress(batch)
             self._records += batch.num_rows
             self.dropped += batch.num_rows
-        for side in sides(batch, self._layout, self._wanted, self._types if self._first_pass else None):
+        for side in self._sides(batch):
             self._count(side)
             self._take_in(side)
             self._make_room()
 
+    def _sides(self, batch: pa.RecordBatch) -> Iterator[Side]:
+        """Yield those of records that do not wait."""
+        if not isinstance(self._layout, TypedLayout):
+            yield from sides(batch, self._layout)
+        elif (typed := typed_records(batch, self._layout, self._tally)) is not None:
+            waiting = None if self._waiting is None else self._waiting.take_in(typed, self._paths.progress)
+            for some in (typed,) if waiting is None else waiting:
+                yield from sides_of_types(some, self._layout, self._wanted, self._tally)
+
+    @property
+    def _tally(self) -> TypeTally | None:
+        """What counts types; None: they are counted already."""
+        return self._types if self._first_pass else None
+
     def _count(self, side: Side) -> None:
         rows, late = side.rows.num_rows, 0 if self.work.horizon is None else side.late
-        if side.refused is not None and self._first_refused is None and late < rows:
-            self._first_refused = side.first_refused, side.refused
+        if side.refused is not None and late < rows:
+            first = side.first_refused, side.refused
+            self._first_refused = first if self._first_refused is None else min(first, self._first_refused)
         if self._first_pass:
             self.dropped -= rows
             self._refused += rows - late if side.refused is not None else 0
@@ -189,7 +157,8 @@ class RangeWriter:
     @property
     def held_bytes(self) -> int:
         """Memory that rows take that wait."""
-        return sum(held.bytes for held in self._held.values())
+        unparsed = 0 if self._waiting is None else self._waiting.bytes
+        return sum(held.bytes for held in self._held.values()) + unparsed
 
     def _take_in(self, side: Side) -> None:
         """Hold rows, or hand them to the objects that are streamed."""
@@ -207,8 +176,14 @@ class RangeWriter:
             self._held[side.columns].add(side.waiting, np.full(side.rows.num_rows, ids[0]))
         large = self._room.is_large(self._paths.estimates(ids))
         for each in ids[(states == State.HELD) & large].tolist():
-            if self._room.has_stream(len(self._open), self.held_bytes):
+            if self._may_stream(each):
                 self._stream(each)
+
+    def _may_stream(self, each: int) -> bool:
+        """Whether an object that is held may be streamed now."""
+        # While records wait, some of them may be refused, and stand before those that are.
+        is_whole = self._waiting is None or self._paths.path(each) != QUARANTINE
+        return is_whole and self._room.has_stream(len(self._open), self.held_bytes)
 
     def _spread(self, side: Side, ids: Ids) -> None:
         of_rows = ids[side.indices]
@@ -223,6 +198,8 @@ class RangeWriter:
 
     def _make_room(self) -> None:
         """Leave some of the objects that are held to a further pass, and stream others."""
+        if self._waiting is not None and self.held_bytes > self._room.for_rows(len(self._open)):
+            self._wait_no_more(self._waiting)
         share = FILLED
         while self.held_bytes > self._room.for_rows(len(self._open)):
             held = self._paths.of(State.HELD)
@@ -233,12 +210,35 @@ class RangeWriter:
             # Estimates may be wrong, and what is streamed is bounded all the same.
             large = chosen & (self._room.is_large(estimates) | (share < LEAST_FILLED))
             for each in held[large].tolist():
-                if self._room.has_stream(len(self._open), self.held_bytes):
+                if self._may_stream(each):
                     self._stream(each)
                 else:
                     self._paths.states[each] = State.LEFT
             self._forget_others()
             share /= 2
+
+    def _wait_no_more(self, waiting: WaitingTypes) -> None:
+        """Hold what waits by its objects, as there is no room for all of it."""
+        if not waiting.is_open:  # and this goes on
+            return
+        assert isinstance(self._layout, TypedLayout)
+        for typed in waiting.close():
+            for side in sides_of_types(typed, self._layout, None, self._tally):
+                self._count(side)
+                self._take_in(side)
+                self._make_room()
+        self._end_waiting()
+
+    def _end_waiting(self) -> None:
+        """Order the refused records, of which some have waited and others not."""
+        self._waiting = None
+        if REFUSED not in self._held:
+            return
+        (quarantine,) = self._paths.ids([QUARANTINE]).tolist()
+        if rows := self._held[REFUSED].rows(quarantine):
+            whole = by_offset(rows)
+            self._held[REFUSED] = HeldRows()
+            self._held[REFUSED].add(whole, np.full(whole.num_rows, quarantine))
 
     def _stream(self, each: int) -> None:
         """Encode and upload what is held of an object, and from now on what comes."""
@@ -254,15 +254,18 @@ class RangeWriter:
 
     def _begin(self, each: int) -> bool:
         """Open an object with what is held of it; return False when that is nothing."""
-        path = self._paths.path(each)
         rows = self._held[self._columns_of[each]].rows(each)
         if rows:
-            encoder = self._format.encoder(ObjectIdentity(self.work.range, path))
-            self._open[each] = _OpenObject(path, encoder, self._open_upload(self.work, path))
+            self._open_object(each)
             for batch in rows:
                 for piece in again(batch, self._layout, self._columns_of[each]):
                     self._open[each].add(piece)
         return bool(rows)
+
+    def _open_object(self, each: int) -> None:
+        path = self._paths.path(each)
+        encoder = self._format.encoder(ObjectIdentity(self.work.range, path))
+        self._open[each] = OpenObject(path, encoder, self._open_upload(self.work, path))
 
     def end_pass(self, unexplained: int = 0) -> bool:
         """Finish the objects of this pass; return whether paths are left for another one.
@@ -273,8 +276,12 @@ class RangeWriter:
         Raises TooManyRefusedError at the end of the first pass, when nothing is visible yet.
         """
         if self._first_pass:
+            if self._hold_above is not None and self._waiting is not None:
+                self._count_waiting(self._waiting)
             self._check_refused()
         self.unexplained = max(self.unexplained, unexplained)
+        if self._waiting is not None:
+            self._write_waiting(self._waiting, unexplained)
         for each in [*self._open]:
             self._finish(each, unexplained)
         for each in self._paths.of(State.HELD).tolist():  # one after the other: encoders take more than rows
@@ -288,6 +295,35 @@ class RangeWriter:
         self._paths.states[left[chosen]] = State.HELD
         self._wanted = {self._columns_of[each] for each in left[chosen].tolist()}
         return len(left) > 0
+
+    def _count_waiting(self, waiting: WaitingTypes) -> None:
+        assert isinstance(self._layout, TypedLayout)
+        for typed in waiting.groups():
+            for side in sides_of_types(typed, self._layout, None, self._types):
+                self._count(side)
+
+    def _write_waiting(self, waiting: WaitingTypes, unexplained: int) -> None:
+        """Write the objects of records that have waited; only refused ones are held."""
+        assert isinstance(self._layout, TypedLayout)
+        is_counted = self._hold_above is not None
+        for typed in waiting.groups():
+            found = [*sides_of_types(typed, self._layout, None, None if is_counted else self._types)]
+            accepted = [side for side in found if side.refused is None]
+            for side in found:
+                if not is_counted:
+                    self._count(side)
+                if side.refused is not None or len(accepted) > 1:
+                    self._take_in(side)
+                else:
+                    self._write_at_once(side, unexplained)
+        self._end_waiting()
+
+    def _write_at_once(self, side: Side, unexplained: int) -> None:
+        """Write objects that have the rows of a side and no others."""
+        for each, (_, rows) in zip(self._paths.ids(side.paths).tolist(), parts(side), strict=True):
+            self._open_object(each)
+            self._open[each].add(rows)
+            self._finish(each, unexplained)
 
     def _check_refused(self) -> None:
         if self._hold_above is None or self._refused * 100 <= self._hold_above * self._records:

@@ -23,6 +23,7 @@ from logpersister.records.type_names import DROPPED, REFUSED
 from logpersister.records.typed import AnyLayout, TypedLayout, in_folders_of_types
 
 Marks = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.int64]
 
 MOST_BYTES: Final = 4 << 20
 """Keys and values that are made rows of at once, with 64 bytes for each record: in columns a value can take 64 times
@@ -76,21 +77,31 @@ class Side:
         return offset
 
 
-def sides(
-    batch: pa.RecordBatch, layout: AnyLayout, wanted: Container[int] | None = None, tally: TypeTally | None = None
-) -> Iterator[Side]:
+@dataclass(frozen=True, slots=True)
+class TypedRecords:
+    """Records whose types were found; at least one."""
+
+    records: pa.RecordBatch
+    """Columns of `records.schema`."""
+    found: Found
+
+    def at(self, rows: Indices | Places) -> "TypedRecords":
+        """Return some of them, by their places, as a copy."""
+        return TypedRecords(self.records.take(rows), replace(self.found, indices=self.found.indices[rows]))
+
+
+def sides(batch: pa.RecordBatch, layout: AnyLayout, tally: TypeTally | None = None) -> Iterator[Side]:
     """Yield the sides of a batch that has rows. Records that are left out are in none.
 
     Args:
         batch: columns of `records.schema`.
         layout: how it is split.
-        wanted: with types, those `Side.columns` of which something is needed; None: all.
         tally: counts the types of all records.
     """
-    if isinstance(layout, TypedLayout):
-        yield from _of_types(batch, layout, None if wanted is None or REFUSED in wanted else wanted, tally)
-    else:
+    if not isinstance(layout, TypedLayout):
         yield from _of(batch, layout.assign(batch))
+    elif (typed := typed_records(batch, layout, tally)) is not None:
+        yield from sides_of_types(typed, layout, tally=tally)
 
 
 def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
@@ -113,40 +124,63 @@ def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
     yield _refused(_told(bad, refused.reasons, refused.fields), refused.reason)
 
 
-def _of_types(
-    batch: pa.RecordBatch, layout: TypedLayout, wanted: Container[int] | None, tally: TypeTally | None
-) -> Iterator[Side]:
-    """Yield a side for each rule whose records are stored, in pieces, and last one for all that are refused."""
+def typed_records(batch: pa.RecordBatch, layout: TypedLayout, tally: TypeTally | None = None) -> TypedRecords | None:
+    """Return the records of a batch that are not left out by their headers, with their types; None: all of them are.
+
+    `tally`: counts the types of all records.
+    """
     kept = None if layout.headers is None else layout.headers.kept(batch)
     if kept is not None:
         if not len(kept):
-            return
+            return None
         batch = batch.take(kept)
     found = layout.finder.find(batch)
     if tally is not None:
         tally.found(batch, found)
-    rule_of = np.array([place.rule for place in found.places], np.int64)[found.indices]
+    return TypedRecords(batch, found)
+
+
+def sides_of_types(
+    typed: TypedRecords, layout: TypedLayout, wanted: Container[int] | None = None, tally: TypeTally | None = None
+) -> Iterator[Side]:
+    """Yield a side for each rule whose records are stored, in pieces, and last one for all that are refused.
+
+    Args:
+        typed: the records.
+        layout: how they are split.
+        wanted: those `Side.columns` of which something is needed; None: all.
+        tally: counts what becomes of the records.
+    """
+    wanted = None if wanted is None or REFUSED in wanted else wanted
+    found = typed.found
+    rule_of = rules_of(found)
     order = in_order(rule_of - REFUSED)
     folders = [place.segment for place in found.places]
     refused: list[pa.RecordBatch] = []
     for rows in np.split(order, np.flatnonzero(np.diff(rule_of[order])) + 1):
-        rule, of_types = int(rule_of[rows[0]]), found.indices[rows]
+        rule = int(rule_of[rows[0]])
         if rule == DROPPED or (wanted is not None and rule not in wanted):
             continue
-        records = batch.take(rows)  # a copy, so that rows which wait keep no others in memory
+        # A copy, so that rows which wait keep no others in memory.
+        of_rule = typed if len(rows) == len(order) else typed.at(rows)
         if rule == REFUSED:
             reasons = pa.array([place.reason for place in found.places], pa.string()).take(
-                pa.array(of_types, pa.int32())
+                pa.array(of_rule.found.indices, pa.int32())
             )
-            refused.append(_told(records, reasons, pa.nulls(len(rows), pa.string())))
+            refused.append(_told(of_rule.records, reasons, pa.nulls(len(rows), pa.string())))
             continue
-        for side in _of_rule(records, layout, rule, folders, replace(found, indices=of_types), tally):
+        for side in _of_rule(of_rule.records, layout, rule, folders, of_rule.found, tally):
             if side.refused is None:
                 yield side
             else:
                 refused.append(side.rows)
     if refused:
-        yield _refused(_by_offset(refused))
+        yield _refused(by_offset(refused))
+
+
+def rules_of(found: Found) -> Places:
+    """Return the rule of each record (`Place.rule`)."""
+    return np.array([place.rule for place in found.places], np.int64)[found.indices]
 
 
 def _of_rule(
@@ -217,7 +251,8 @@ def _refused(told: pa.RecordBatch, reason: str | None = None) -> Side:
     return Side(told, [QUARANTINE], np.zeros(told.num_rows, np.int32), reason)
 
 
-def _by_offset(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+def by_offset(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return the rows of batches, at least one, in the order of their offsets."""
     whole = joined(batches)
     return whole.take(np.argsort(whole.column("offset").to_numpy(), kind="stable"))
 
@@ -238,15 +273,20 @@ def by_path(
     for side in sides(batch, layout):
         if side.adjusted is not None:
             note(side.adjusted)
-        if len(side.paths) == 1:
-            yield side.paths[0], side.rows
-            continue
-        ordered = side.rows.take(in_order(side.indices))
-        begin = 0
-        for path, count in zip(side.paths, np.bincount(side.indices, minlength=len(side.paths)).tolist(), strict=True):
-            if count:
-                yield path, ordered.slice(begin, count)
-                begin += count
+        yield from parts(side)
+
+
+def parts(side: Side) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows of each path of a side."""
+    if len(side.paths) == 1:
+        yield side.paths[0], side.rows
+        return
+    ordered = side.rows.take(in_order(side.indices))
+    begin = 0
+    for path, count in zip(side.paths, np.bincount(side.indices, minlength=len(side.paths)).tolist(), strict=True):
+        if count:
+            yield path, ordered.slice(begin, count)
+            begin += count
 
 
 def in_order(groups: "np.ndarray[tuple[int], np.dtype[np.integer]]") -> "np.ndarray[tuple[int], np.dtype[np.int64]]":

@@ -15,7 +15,8 @@ from logpersister.formats.base import Format
 from logpersister.pipeline.arrivals import NoteArrivals
 from logpersister.pipeline.dry_run import DryRun, OtherRulesError
 from logpersister.pipeline.event_times import EventTimes
-from logpersister.pipeline.persist import OpenUpload, RangeWriter, TooManyRefusedError
+from logpersister.pipeline.open_object import OpenUpload
+from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.splitting import joined, pieces
@@ -202,8 +203,10 @@ def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         waiting.append(batch)
         size += batch.nbytes
         if size >= GATHERED_BYTES:
-            yield joined(waiting)
+            whole = joined(waiting)
             waiting, size = [], 0
+            del batch  # so that nothing of the smaller ones stays in memory while the large one is used
+            yield whole
     if waiting:
         yield joined(waiting)
 

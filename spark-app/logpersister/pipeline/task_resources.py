@@ -19,7 +19,8 @@ from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.left_out import LeftOutNotes
-from logpersister.pipeline.persist import RangeWriter, Upload
+from logpersister.pipeline.open_object import Upload
+from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.rules import begun_by_others

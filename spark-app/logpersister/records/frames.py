@@ -15,56 +15,39 @@ from logpersister.records.keyed_rows import HEAD
 Int64s = npt.NDArray[np.int64]
 
 
-class _Values:
-    """Binary values as numpy sees them."""
-
-    def __init__(self, values: pa.BinaryArray) -> None:
-        ends, data = binary.offsets(values), values.buffers()[2]
-        self.starts, self.lengths = ends[:-1].astype(np.int64), binary.lengths(values)
-        self._data = np.frombuffer(memoryview(data) if data is not None else b"", np.uint8)
-
-    def numbers(self, at: int, size: int, rows: Int64s) -> Int64s:
-        """Return the number at a place of some values, which are long enough."""
-        found = self._data[(self.starts[rows] + at)[:, None] + np.arange(size)]
-        return np.ascontiguousarray(found).view(f">i{size}").ravel().astype(np.int64)
-
-
 def types_of(frame: FrameSpec, values: pa.BinaryArray) -> "pa.Array[Any]":
     """Return the type of each value as bytes of its decimal digits; null where the value is no frame."""
-    found = _Values(values)
-    rows = _frames(frame, values, found)
-    numbers = found.numbers(frame.type.at, frame.type.bytes, rows)
-    distinct, places = np.unique(numbers, return_inverse=True)
-    names = pa.array([str(one).encode() for one in distinct.tolist()], pa.binary())
-    indices = np.zeros(len(values), np.int32)
-    indices[rows] = places
-    is_none = np.ones(len(values), np.bool_)
-    is_none[rows] = False
-    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32(), mask=is_none), names)
+    numbers = _numbers(values, frame.type.at, frame.type.bytes)
+    encoded: Any = cast("Any", pa.array(numbers, pa.int64(), mask=~_are_frames(frame, values))).dictionary_encode()
+    names = pa.array([str(one).encode() for one in encoded.dictionary.to_pylist()], pa.binary())
+    return pa.DictionaryArray.from_arrays(encoded.indices, names)
 
 
 def timestamps_of(at: NumberAt, values: pa.BinaryArray) -> Int64s:
     """Return the timestamp in each of some values that are frames."""
-    return _Values(values).numbers(at.at, at.bytes, np.arange(len(values)))
+    return _numbers(values, at.at, at.bytes)
 
 
-def _frames(frame: FrameSpec, values: pa.BinaryArray, found: _Values) -> Int64s:
-    """Return the rows that are frames: the lengths in them say how long they are."""
-    is_long = found.lengths >= frame.fixed
+def _are_frames(frame: FrameSpec, values: pa.BinaryArray) -> npt.NDArray[np.bool_]:
+    """Return which values are frames: the lengths in them say how long they are."""
+    lengths = binary.lengths(values)
+    header, body = _lengths(frame, values)
+    are_frames = (lengths >= frame.fixed) & (header >= 0) & (body >= 0) & (frame.fixed + header + body == lengths)
     if values.null_count:
-        is_long &= values.is_valid().to_numpy(zero_copy_only=False)
-    rows = np.flatnonzero(is_long)
-    header, body = _lengths(frame, found, rows)
-    whole: Int64s = rows[(header >= 0) & (body >= 0) & (frame.fixed + header + body == found.lengths[rows])]
-    return whole
+        are_frames &= values.is_valid().to_numpy(zero_copy_only=False)
+    return are_frames
 
 
-def _lengths(frame: FrameSpec, found: _Values, rows: Int64s) -> tuple[Int64s, Int64s]:
+def _lengths(frame: FrameSpec, values: pa.BinaryArray) -> tuple[Int64s, Int64s]:
     """Return the lengths of header and body that values have."""
-    body = found.numbers(frame.body.length_at, LENGTH_BYTES, rows)
+    body = _numbers(values, frame.body.length_at, LENGTH_BYTES)
     if frame.header is None:
         return np.zeros_like(body), body
-    return found.numbers(frame.header.length_at, LENGTH_BYTES, rows), body
+    return _numbers(values, frame.header.length_at, LENGTH_BYTES), body
+
+
+def _numbers(values: pa.BinaryArray, at: int, size: int) -> Int64s:
+    return cast("Int64s", native.numbers(values, at=at, bytes=size).to_numpy(zero_copy_only=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +59,7 @@ class FrameBodies:
     def inside(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return what is inside of values that are frames."""
         values = cast("pa.BinaryArray", batch.column("value"))
-        found = _Values(values)
-        rows = np.arange(len(values))
-        header, body = _lengths(self.frame, found, rows)
+        header, body = _lengths(self.frame, values)
         begins = self.frame.fixed + header
         columns: dict[str, Any] = {name: batch.column(name) for name in ("offset", "timestamp", "key")}
         if self.frame.timestamp is not None:

@@ -5,7 +5,6 @@ The parsers are native (spark-app/native). docs/schemas.md says what becomes wha
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, cast
 
 import pyarrow as pa
@@ -15,8 +14,9 @@ from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
+from logpersister.records.native_rows import NativeRows
 from logpersister.records.parsers import Parsed
-from logpersister.records.rows import MOST_PARSERS, parsed_of
+from logpersister.records.rows import parsed_of
 
 CSV_RULES: Final = 1
 """Raise it when a CSV record is accepted or refused otherwise than before, or becomes another row."""
@@ -25,7 +25,7 @@ REGEX_RULES: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class CsvRows:
+class CsvRows(NativeRows["native.CsvParser"]):
     """Each value is one CSV record with the fields of a schema. Null values become no row."""
 
     schema: SchemaSpec
@@ -35,11 +35,24 @@ class CsvRows:
     faults: FaultsSpec = REFUSED
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
-        return parsed_of(*_native_csv(self).parse(cast("pa.BinaryArray", batch.column("value"))))
+        return parsed_of(*self.native.parse(cast("pa.BinaryArray", batch.column("value"))))
+
+    def make(self) -> "native.CsvParser":
+        syntax = self.syntax
+        return native.CsvParser(
+            row_columns(self.schema),
+            names=syntax.columns or [one.name for one in self.schema.declared],
+            delimiter=syntax.delimiter,
+            quote=syntax.quote,
+            escape=syntax.escape,
+            null=syntax.null_text,
+            unknown_fields="keep" if self.keeps_unknown else "drop",
+            faults=self.faults.words,
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class RegexRows:
+class RegexRows(NativeRows["native.RegexParser"]):
     """Each value is a text that a pattern matches; its groups are the fields of a schema. Null values become no row."""
 
     schema: SchemaSpec
@@ -47,25 +60,8 @@ class RegexRows:
     faults: FaultsSpec = REFUSED
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
-        return parsed_of(*_native_regex(self).parse(cast("pa.BinaryArray", batch.column("value"))))
+        return parsed_of(*self.native.parse(cast("pa.BinaryArray", batch.column("value"))))
 
-
-@lru_cache(maxsize=MOST_PARSERS)
-def _native_csv(of: CsvRows) -> "native.CsvParser":
-    syntax = of.syntax
-    return native.CsvParser(
-        row_columns(of.schema),
-        names=syntax.columns or [one.name for one in of.schema.declared],
-        delimiter=syntax.delimiter,
-        quote=syntax.quote,
-        escape=syntax.escape,
-        null=syntax.null_text,
-        unknown_fields="keep" if of.keeps_unknown else "drop",
-        faults=of.faults.words,
-    )
-
-
-@lru_cache(maxsize=MOST_PARSERS)
-def _native_regex(of: RegexRows) -> "native.RegexParser":
-    columns, regex = row_columns(of.schema), of.regex
-    return native.RegexParser(columns, pattern=regex.pattern, null=regex.null_text, faults=of.faults.words)
+    def make(self) -> "native.RegexParser":
+        columns, regex = row_columns(self.schema), self.regex
+        return native.RegexParser(columns, pattern=regex.pattern, null=regex.null_text, faults=self.faults.words)

@@ -5,7 +5,6 @@ more.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, cast
 
 import pyarrow as pa
@@ -15,15 +14,16 @@ from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.parser import UnknownFields
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
+from logpersister.records.native_rows import NativeRows
 from logpersister.records.parsers import Parsed
-from logpersister.records.rows import MOST_PARSERS, parsed_of
+from logpersister.records.rows import parsed_of
 
 MESSAGEPACK_RULES: Final = 1
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
 
 
 @dataclass(frozen=True, slots=True)
-class MessagePackRows:
+class MessagePackRows(NativeRows["native.MessagePackParser"]):
     """Each value is one MessagePack map with the fields of a schema. Null values become no row."""
 
     schema: SchemaSpec
@@ -31,9 +31,8 @@ class MessagePackRows:
     faults: FaultsSpec = REFUSED
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
-        return parsed_of(*_native(self).parse(cast("pa.BinaryArray", batch.column("value"))))
+        return parsed_of(*self.native.parse(cast("pa.BinaryArray", batch.column("value"))))
 
-
-@lru_cache(maxsize=MOST_PARSERS)
-def _native(of: MessagePackRows) -> "native.MessagePackParser":
-    return native.MessagePackParser(row_columns(of.schema), unknown_fields=of.unknown_fields, faults=of.faults.words)
+    def make(self) -> "native.MessagePackParser":
+        columns = row_columns(self.schema)
+        return native.MessagePackParser(columns, unknown_fields=self.unknown_fields, faults=self.faults.words)

@@ -76,10 +76,11 @@ class Granularity(StrEnum):
     @property
     def components(self) -> int:
         """How many of date, hour and minute say when such a folder begins."""
-        return list(Granularity).index(self) + 1
+        return _COMPONENTS[self]
 
 
 _SIZES = {Granularity.DAY: _DAY_MS, Granularity.HOUR: 3_600_000, Granularity.MINUTE: 60_000}
+_COMPONENTS = {one: number for number, one in enumerate(Granularity, 1)}
 
 
 class Layout(Protocol):

@@ -5,7 +5,7 @@ The parser is native (spark-app/native). What it accepts says docs/schemas.md; `
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from logpersister.manifest.parser import Framing, ParserSpec, UnknownFields
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.adjusted import Adjusted
 from logpersister.records.columns import row_columns
+from logpersister.records.native_rows import NativeRows
 from logpersister.records.parsers import Parsed, Refused
 
 RULES: Final = 1
@@ -28,13 +29,12 @@ _ACCEPTED: Final = 0
 _NULL: Final = 1
 """Codes of the native parser, which are places in its ``REASONS``."""
 
-MOST_PARSERS: Final = 4
 ToldAdjusted = tuple[Sequence[tuple[int, str]], pa.Int64Array, pa.Int32Array]
 """What a native parser says of values that it has adjusted."""
 
 
 @dataclass(frozen=True, slots=True)
-class JsonRows:
+class JsonRows(NativeRows["native.RowParser"]):
     """Each value is a header, if any, and one JSON object with the fields of a schema. Null values become no row."""
 
     schema: SchemaSpec
@@ -43,7 +43,12 @@ class JsonRows:
     framing: Framing = "plain"
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
-        return parsed_of(*_native(self).parse(cast("pa.BinaryArray", batch.column("value"))))
+        return parsed_of(*self.native.parse(cast("pa.BinaryArray", batch.column("value"))))
+
+    def make(self) -> "native.RowParser":
+        return native.RowParser(
+            row_columns(self.schema), unknown_fields=self.unknown_fields, faults=self.faults.words, framing=self.framing
+        )
 
 
 def parsed_of(
@@ -107,13 +112,6 @@ def _any_of(type_: Any, *, is_null: bool = False) -> "pa.Array[Any]":
 @cache
 def _words() -> pa.StringArray:
     return pa.array(native.REASONS, pa.string())
-
-
-@lru_cache(maxsize=MOST_PARSERS)
-def _native(of: JsonRows) -> "native.RowParser":
-    return native.RowParser(
-        row_columns(of.schema), unknown_fields=of.unknown_fields, faults=of.faults.words, framing=of.framing
-    )
 
 
 def make_rows(parser: ParserSpec, schema: SchemaSpec) -> JsonRows:

@@ -148,14 +148,17 @@ def in_folders_of_types(assignment: Assignment, folders: Sequence[str], of_rows:
         of_rows: row ``i`` is of the type whose folder is ``folders[of_rows[i]]``.
     """
     inner = assignment.paths[:-1] if assignment.refused is not None else assignment.paths
+    if len(of_rows) and (of_rows == of_rows[0]).all():
+        paths = [f"{folders[of_rows[0]]}/{path}".removesuffix("/") for path in inner]
+        return replace(assignment, paths=[*paths, *assignment.paths[len(inner) :]])
     width = len(assignment.paths)
     pairs, indices = np.unique(of_rows.astype(np.int64) * width + assignment.indices, return_inverse=True)
-    paths: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     table = np.zeros(len(pairs), np.int32)
     last = [place for place, pair in enumerate(pairs.tolist()) if pair % width >= len(inner)]
     for place, pair in enumerate(pairs.tolist()):
         if pair % width < len(inner):
             path = f"{folders[pair // width]}/{inner[pair % width]}".removesuffix("/")
-            table[place] = paths.setdefault(path, len(paths))
-    table[last] = len(paths)
-    return replace(assignment, paths=[*paths, QUARANTINE] if last else [*paths], indices=table[indices])
+            table[place] = numbers.setdefault(path, len(numbers))
+    table[last] = len(numbers)
+    return replace(assignment, paths=[*numbers, QUARANTINE] if last else [*numbers], indices=table[indices])

@@ -13,7 +13,8 @@ from logpersister.formats.quarantine import format_at
 from logpersister.manifest.keep import header_conditions
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.folder_notes import folder_notes
-from logpersister.pipeline.persist import RangeWriter, Upload
+from logpersister.pipeline.open_object import Upload
+from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.splitting import pieces, sides
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset

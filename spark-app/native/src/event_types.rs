@@ -122,8 +122,9 @@ impl<'de> Visitor<'de> for Is<'_> {
 
 /// Returns of each value the bytes from a begin to an end; null for null, and where they are not within the value.
 pub fn parts(values: &BinaryArray, begins: &Int64Array, ends: &Int64Array) -> BinaryArray {
-    let bytes = values.values().len();
-    let mut found = BinaryBuilder::with_capacity(values.len(), bytes.min(1 << 20));
+    let offsets = values.value_offsets();
+    let bytes = (offsets[values.len()] - offsets[0]) as usize;
+    let mut found = BinaryBuilder::with_capacity(values.len(), bytes);
     for (row, value) in values.iter().enumerate() {
         let within = || {
             let begin = usize::try_from(begins.value(row)).ok()?;
@@ -132,6 +133,18 @@ pub fn parts(values: &BinaryArray, begins: &Int64Array, ends: &Int64Array) -> Bi
         found.append_option(within());
     }
     found.finish()
+}
+
+/// Returns the signed number of so many bytes at a place of each value, the highest byte first; 0 where a value ends before.
+pub fn numbers(values: &BinaryArray, at: usize, bytes: usize) -> Int64Array {
+    let number = |value: &[u8]| {
+        let (first, rest) = value.get(at..at.checked_add(bytes)?)?.split_first()?;
+        let highest = i64::from(first.cast_signed());
+        Some(rest.iter().fold(highest, |number, byte| number << 8 | i64::from(*byte)))
+    };
+    let data = values.value_data();
+    let each = values.value_offsets().windows(2).map(|ends| &data[ends[0] as usize..ends[1] as usize]);
+    each.map(|value| number(value).unwrap_or_default()).collect::<Vec<_>>().into()
 }
 
 #[cfg(test)]
@@ -187,5 +200,15 @@ mod tests {
         let values = BinaryArray::from_opt_vec(vec![Some(b"abcdef"), None, Some(b"ab"), Some(b"ab")]);
         let found = parts(&values, &Int64Array::from(vec![2, 0, 1, -1]), &Int64Array::from(vec![6, 0, 3, 1]));
         assert_eq!(found, BinaryArray::from_opt_vec(vec![Some(b"cdef"), None, None, None]));
+    }
+
+    #[test]
+    fn numbers_are_signed_and_within_values() {
+        let values = BinaryArray::from_vec(vec![b"\x00\x01\x02\xff\xfe", b"\x80", b"", b"\x00\x01\x02\x03"]);
+        let found = |at, bytes| numbers(&values.slice(1, 3), at, bytes).values().to_vec();
+        assert_eq!(found(0, 1), [-128, 0, 0]);
+        assert_eq!(found(1, 2), [0, 0, 0x102]);
+        assert_eq!(found(usize::MAX, 2), [0, 0, 0]);
+        assert_eq!(numbers(&values, 3, 2).value(0), -2);
     }
 }

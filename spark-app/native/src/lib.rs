@@ -5,7 +5,7 @@
 //! [`not_json`] takes a column of values and says which of them are no JSON documents; [`RowParser`] makes columns of the
 //! fields of a schema from them, [`AvroParser`] of Avro values, [`ProtobufParser`] of protobuf messages, [`ThriftParser`]
 //! of Thrift structs, [`MessagePackParser`] of MessagePack, [`CsvParser`] and [`RegexParser`] of lines of text; [`json_lines`] makes JSON of columns and
-//! [`avro_datums`] Avro. [`json_texts`], [`parts`],
+//! [`avro_datums`] Avro. [`json_texts`], [`numbers`], [`parts`],
 //! [`schema_keys`] and [`MessageParts`] tell of what type values are. All are total, too.
 //!
 //! The crate is a plain Rust library; with the feature `python` it is the Python package `logpersister_native`.
@@ -34,7 +34,7 @@ pub use compression::{Codec, Decompressor};
 pub use datums::{Datums, avro_datums};
 pub use decoder::{Legacy, Request, Run, decode};
 pub use error::{CorruptBatch, Reason};
-pub use event_types::{json_texts, parts};
+pub use event_types::{json_texts, numbers, parts};
 pub use hashes::keyed_hashes;
 pub use json::{MOST_NESTED, Refused, not_json};
 pub use lines::json_lines;

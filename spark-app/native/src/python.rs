@@ -114,6 +114,21 @@ fn json_texts(py: Python<'_>, values: &Bound<'_, PyAny>, path: Vec<String>, fram
     Ok(found.into_data().to_pyarrow(py)?.unbind())
 }
 
+/// Return the signed number of so many bytes, 1 to 8, at a place of each value, an int64 array; the highest byte is the first.
+/// It is 0 where a value ends before, and anything where there is none.
+///
+/// Raises TypeError for another array, and ValueError for another width.
+#[pyfunction]
+#[pyo3(signature = (values, *, at, bytes))]
+fn numbers(py: Python<'_>, values: &Bound<'_, PyAny>, at: usize, bytes: usize) -> PyResult<Py<PyAny>> {
+    let values = binary(values)?;
+    if !(1..=8).contains(&bytes) {
+        return Err(PyValueError::new_err("numbers have 1 to 8 bytes"));
+    }
+    let found = py.detach(|| crate::numbers(&values, at, bytes));
+    Ok(found.into_data().to_pyarrow(py)?.unbind())
+}
+
 /// Return of each value the bytes from a begin to an end, two int64 arrays; null where they are not within the value.
 ///
 /// Raises TypeError for other arrays, and ValueError where they have not one item for each value.
@@ -548,7 +563,7 @@ mod _native {
     use super::{
         AvroParser, CorruptBatchError, CsvParser, MessagePackParser, MessageParts, ProtobufParser, RegexParser,
         RowParser, Run, ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, json_texts,
-        keyed_hashes, not_json, parts, schema_keys,
+        keyed_hashes, not_json, numbers, parts, schema_keys,
     };
 
     #[pymodule_export]

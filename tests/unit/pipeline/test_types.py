@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,9 +20,10 @@ from hypothesis import strategies as st
 from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import format_of
 from logpersister.manifest.spec import Spec
+from logpersister.pipeline import waiting_types
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.room import Room
-from logpersister.pipeline.splitting import sides
+from logpersister.pipeline.splitting import MOST_BYTES, sides
 from logpersister.records.schema import RECORDS_WITH_HEADERS
 from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import layout_for
@@ -44,7 +46,7 @@ CLICK = {
 TEXT = {"format": "text", "compression": "none"}
 ENTRIES = [
     {"names": ["click", "view"], **CLICK},
-    {"names": ["1001"], "folder": "container", **CLICK},
+    {"names": ["1001", "1002"], "folder": "container", **CLICK},
     {"pattern": "^audit[.]", "output": {"format": "jsonl", "compression": "none"}},
     {"names": ["noise"], "action": "drop"},
     {"names": ["odd"], "action": "quarantine"},
@@ -55,7 +57,9 @@ FRAME = {
     "header": {"lengthAt": 12},
     "body": {"lengthAt": 16},
 }
-NAMES = ["click", "view", "1001", "audit.a", "audit.b", "noise", "odd", "container", "stranger", "", None, "ü" * 60]
+LONG = "ü" * 60
+NAMES = ["click", "view", "1001", "1002", "audit.a", "audit.b", "noise", "odd", "container", "stranger", "", None, LONG]
+
 WAYS: Sequence[dict[str, Any]] = ({"header": "event-type"}, {"key": True}, {"field": "kind"})
 
 
@@ -90,10 +94,11 @@ def written(
     batches: Sequence[pa.RecordBatch],
     room: Room,
     of_types: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
+    hold_above: int | None = None,
 ) -> tuple[FakeBucket, RangeWriter]:
     bucket = FakeBucket()
     layout, file_format = layout_for(spec, lambda _: None), format_of(spec, of_types=of_types)
-    writer = RangeWriter(work(0, 10_000), layout, file_format, bucket.open_upload, room)
+    writer = RangeWriter(work(0, 10_000), layout, file_format, bucket.open_upload, room, hold_above)
     while True:
         for batch in batches:
             writer.write(batch)
@@ -113,15 +118,28 @@ RECORDS = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(NAMES), st.integ
 
 
 @examples(60)
-@given(st.sampled_from(WAYS), RECORDS, st.lists(st.integers(0, 20), max_size=5), st.integers(400, 20_000))
+@given(
+    st.sampled_from(WAYS),
+    RECORDS,
+    st.lists(st.integers(0, 20), max_size=5),
+    st.one_of(st.integers(400, 20_000), st.just(10**9)),
+    st.sampled_from([1, 30_000, 100_000, MOST_BYTES]),
+    st.sampled_from([None, 100]),
+)
 def test_objects_depend_on_the_records_only_and_each_record_is_in_its_folder(
-    way: dict[str, Any], drawn: list[tuple[int, str | None, int]], lengths: list[int], total: int
+    way: dict[str, Any],
+    drawn: list[tuple[int, str | None, int]],
+    lengths: list[int],
+    total: int,
+    most_waiting: int,
+    hold_above: int | None,
 ) -> None:
     spec = spec_of(way)
     records = [(day, name, value_of(number, name, kind)) for number, (day, name, kind) in enumerate(drawn)]
     batch = batch_of(records, way)
     whole, _ = written(spec, [batch], Room(10**9, 10**9))
-    bounded, writer = written(spec, cut(batch, lengths), Room(total, total // 3))
+    with patch.object(waiting_types, "MOST_BYTES", most_waiting):
+        bounded, writer = written(spec, cut(batch, lengths), Room(total, total // 3), hold_above=hold_above)
     assert bounded.objects == whole.objects
     assert bounded.facts == whole.facts
     expected: defaultdict[str, list[int]] = defaultdict(list)
@@ -140,6 +158,18 @@ def test_objects_depend_on_the_records_only_and_each_record_is_in_its_folder(
     assert writer.types == counts_of(drawn, records, way)
 
 
+@pytest.mark.parametrize("total", [2_000, 20_000], ids=["little room", "more room"])
+def test_refused_records_that_waited_stand_before_those_that_did_not(total: int) -> None:
+    records = [(0, "click", b"{"), (0, "stranger", b"{}"), (0, "click", b'{"id": 1}')] * 3
+    batch = batch_of(records, {"key": True})
+    bucket, writer = written(spec_of({"key": True}), [batch], Room(total, total // 3))
+    refused = pq.read_table(io.BytesIO(bucket.objects["_quarantine/0"])).column("kafka_offset")
+    assert refused.to_pylist() == [0, 1, 3, 4, 6, 7]
+    quarantined = writer.quarantined()
+    assert quarantined is not None
+    assert (quarantined.records, quarantined.first) == (6, 0)
+
+
 def counts_of(
     drawn: Sequence[tuple[int, str | None, int]], records: Sequence[tuple[int, str | None, bytes | None]], way: Any
 ) -> dict[str, TypeCounts]:
@@ -153,7 +183,7 @@ def counts_of(
             key = name.encode()
         size = len(value or b"") + (0 if "key" in way and name is None else len(key))
         label = "/^audit[.]/" if (type_ or "").startswith("audit.") else type_
-        label = label if label in ("click", "view", "1001", "/^audit[.]/", "noise", "odd") else "other"
+        label = label if label in ("click", "view", "1001", "1002", "/^audit[.]/", "noise", "odd") else "other"
         counts = TypeCounts(1, size) if path is not None else TypeCounts(dropped=1)
         if path == "_quarantine":
             counts = replace(counts, quarantined=1)
@@ -165,8 +195,8 @@ def counts_of(
 
 def path_of(name: str | None, day: int, kind: int, value: bytes | None) -> str | None:
     """Return where a record belongs; None: nowhere."""
-    if name in ("click", "view", "1001"):
-        folder = "container" if name == "1001" else name
+    if name in ("click", "view", "1001", "1002"):
+        folder = name if name in ("click", "view") else "container"
         is_good = kind in (0, 3) and value != b'{"kind": '
         return f"type={folder}/dt=1970-01-0{day + 1}" if is_good else "_quarantine"
     if name is not None and name.startswith("audit."):

@@ -26,6 +26,7 @@ from logpersister_native._native import (
     json_texts,
     keyed_hashes,
     not_json,
+    numbers,
     parts,
     schema_keys,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "json_texts",
     "keyed_hashes",
     "not_json",
+    "numbers",
     "parts",
     "schema_keys",
 ]
