@@ -14,15 +14,18 @@ from hypothesis import strategies as st
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.types import Struct
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.writers import WriterSchema
 from logpersister.verify.avro import AvroOracle
 from logpersister.verify.comparison import same
 from tests.examples import examples
+from tests.unit.records.avro_meanings import fits, fullest, meant
 from tests.unit.records.avro_samples import KnownWriters, encoded, evolving_topics, topics, without_meanings
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.row_samples import batch_of_values
 from tests.unit.records.test_rows import schema_of
+from tests.unit.records.third_party import NoValueError, assert_rows, members_of
 
 
 def judged(
@@ -72,25 +75,23 @@ def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject) ->
     assert_oracle_agrees(data, written, columns, values)
 
 
+def read_by_fastavro(value: bytes, writer: Any, reader: Any) -> Any:
+    """Return a value as the reader's schema says it, with nothing of logical types."""
+    of_writer, of_reader = (fastavro.parse_schema(without_meanings(one)) for one in (writer, reader))
+    return fastavro.schemaless_reader(io.BytesIO(value[5:]), of_writer, of_reader)
+
+
 @pytest.mark.slow
 @examples(150)
 @given(st.data())
 def test_values_are_what_fastavro_reads(data: st.DataObject) -> None:
     schema, columns, values = data.draw(topics())
     found = [encoded(schema, one) for one in data.draw(st.lists(values, min_size=1, max_size=4))]
-    rows, refused = judged(columns, KnownWriters({1: schema}), found)  # type: ignore[arg-type]
-    parsed = fastavro.parse_schema(without_meanings(schema))
-    others = {place for place, _, _ in refused}
-    read: list[Any] = [fastavro.schemaless_reader(io.BytesIO(one[5:]), parsed, None) for one in found]
-    kept = [one for place, one in enumerate(read) if place not in others]
-    plain_types = {"bool", "int32", "int64", "string", "float64"}
-    by_kind = {one["name"]: one["type"] for one in schema["fields"]}
-    for column in columns.columns:
-        type_ = str(column.type)
-        if type_ in plain_types and by_kind.get(column.name) in ("boolean", "int", "long", "string", "double"):
-            assert repr([row[column.name] for row in rows]) == repr(
-                [float(one[column.name]) if type_ == "float64" else one[column.name] for one in kept]
-            )
+    whole = Struct(members_of(columns))
+    read: list[Any] = [NoValueError("other_schema")] * len(found)
+    if fits(schema, whole, {one.name: one.format for one in columns.columns}):
+        read = [meant(read_by_fastavro(one, schema, schema), schema, whole) for one in found]
+    assert_rows(judged(columns, KnownWriters({1: schema}), [*found]), columns, read)
 
 
 @pytest.mark.slow
@@ -107,16 +108,17 @@ def test_columns_of_an_avro_schema_are_resolved_as_by_the_oracle(data: st.DataOb
 def test_columns_of_an_avro_schema_are_resolved_as_by_fastavro(data: st.DataObject) -> None:
     written, declared, values = data.draw(evolving_topics())
     found = [encoded(written, one) for one in data.draw(st.lists(values, min_size=1, max_size=4))]
-    rows, refused = judged(SchemaSpec(avro=json.dumps(declared)), KnownWriters({1: written}), found)  # type: ignore[arg-type]
-    others = {place for place, _, _ in refused}
-    reader, writer = (fastavro.parse_schema(without_meanings(one)) for one in (declared, written))
-    kept = [one for place, one in enumerate(found) if place not in others]
-    for row, value in zip(rows, kept, strict=True):
-        read: Any = fastavro.schemaless_reader(io.BytesIO(value[5:]), writer, reader)
-        for field in declared["fields"]:
-            if field["type"] in ("boolean", "int", "long", "string", "double"):
-                expected_value = float(read[field["name"]]) if field["type"] == "double" else read[field["name"]]
-                assert repr(row[field["name"]]) == repr(expected_value)
+    columns = SchemaSpec(avro=json.dumps(declared))
+
+    def read(value: bytes, reason: str) -> Any:
+        try:
+            return meant(read_by_fastavro(value, written, declared), declared, Struct(members_of(columns)))
+        except fastavro.read.SchemaResolutionError:
+            return NoValueError(reason)
+
+    whole = read(encoded(written, fullest(written)), "other_schema")
+    expected_values = [whole if isinstance(whole, NoValueError) else read(one, "missing") for one in found]
+    assert_rows(judged(columns, KnownWriters({1: written}), [*found]), columns, expected_values)
 
 
 GEO = {"type": "record", "name": "Geo", "fields": [{"name": "lat", "type": "double"}]}

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -22,6 +23,7 @@ from tests.examples import examples
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.row_samples import NO_ROWS, batch_of_values, documents, schemas
+from tests.unit.records.third_party import MOST_NESTED, NoValueError, assert_rows, depth_of, document
 
 
 def schema_of(*fields: tuple[str, str] | tuple[str, str, str]) -> SchemaSpec:
@@ -56,6 +58,38 @@ def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, un
     parser = JsonRows(schema, unknown, faults)
     assert judged_by(parser, values) == of_oracle(RowOracle(schema, unknown, faults), values)
     fault_samples.assert_adjusted(parser, JsonRows(schema, unknown), values)
+
+
+def _read(value: bytes) -> Any:
+    """Return what Python's library reads, or why a value is none."""
+    try:
+        read = document(value.decode())
+        if depth_of(read) <= MOST_NESTED:
+            "".join(_texts(read)).encode()
+    except UnicodeDecodeError:
+        return NoValueError("not_utf8")
+    except UnicodeEncodeError:  # half a surrogate pair
+        return NoValueError("bad_text")
+    except ValueError:
+        return NoValueError("not_json")
+    return read
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)
+    elif isinstance(value, str):
+        yield value
+
+
+@pytest.mark.slow
+@examples(100)
+@given(st.data())
+def test_values_are_what_python_reads(data: st.DataObject) -> None:
+    schema = data.draw(schemas())
+    values = data.draw(st.lists(documents(schema), min_size=1, max_size=8))
+    assert_rows(judged(schema, [*values]), schema, [_read(one) for one in values], is_json=True)
 
 
 EVENT = schema_of(

@@ -18,12 +18,13 @@ from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.thrift.schema import Kind, Schema, read_schema
 from logpersister.manifest.thrift_schema import ThriftSchema
-from logpersister.manifest.types import Binary, ListOf, MapOf, Plain, Struct
+from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, Type
 from logpersister.records.thrift_rows import ThriftRows
 from logpersister.verify.comparison import same
 from logpersister.verify.thrift import ThriftOracle
 from tests.examples import examples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
+from tests.unit.records.third_party import Pairs, assert_rows, members_of
 from tests.unit.records.thrift_samples import schemas, sound_values, values, written
 
 PROTOCOLS: Any = ["binary", "compact"]
@@ -66,59 +67,51 @@ def test_values_are_what_thriftpy2_reads(data: st.DataObject, protocol: Any) -> 
     schema = data.draw(schemas())
     assert schema.thrift is not None
     found = data.draw(st.lists(sound_values(schema, protocol), min_size=1, max_size=5))
-    rows, refused = judged(schema, protocol, found)  # type: ignore[arg-type]
-    others = {place for place, _, _ in refused}
     module, resolved = module_of(schema), read_schema(schema.thrift.idl)
-    name, judge = resolved.struct(schema.thrift.struct), _Judge(resolved, module)
-    kinds = {one.name: one.kind for one in resolved.structs[name]}
-    for row, value in zip(rows, [one for place, one in enumerate(found) if place not in others], strict=True):
-        read = getattr(module, name)()
-        LIBRARY[protocol](BUFFER(value)).read_struct(read)
-        for one in schema.columns:
-            assert judge.agrees(row[one.name], getattr(read, one.name), one.type, kinds[one.name]), (one, row, read)
+    name = resolved.struct(schema.thrift.struct)
+    library = _Library(resolved, module)
+    read = []
+    for value in found:
+        made = getattr(module, name)()
+        LIBRARY[protocol](BUFFER(value)).read_struct(made)
+        read.append(library.value(made, Kind("struct", name), Struct(members_of(schema))))
+    assert_rows(judged(schema, protocol, [*found]), schema, read)
 
 
 @dataclass(frozen=True)
-class _Judge:
-    """What thriftpy2 has read, beside rows."""
+class _Library:
+    """What thriftpy2 has read, as values that stand for themselves."""
 
     schema: Schema
     module: Any
 
-    def agrees(self, ours: Any, read: Any, type_: Any, kind: Kind) -> bool:  # noqa: PLR0911 - one for each type
-        """Whether a column has what the library has, as far as it has the same kind of value."""
+    def value(self, read: Any, kind: Kind, type_: Type) -> Any:
+        """Return a value, of which enums are names or numbers, as the column wants it."""
+        if read is None:
+            return None
         match type_:
-            case _ if ours is None:  # a default of a field that the schema requires, and the column does not
-                return read is None or kind.word not in ("struct", "list", "set", "map")
-            case Plain("string"):
-                return bool(ours == self._text(read, kind))
-            case Plain("bool" | "int8" | "int16" | "int32" | "int64"):
-                return bool(ours == read)
-            case Plain("float64"):
-                return repr(ours) == repr(float(read))
-            case Binary():
-                return bool(ours == (read.encode() if isinstance(read, str) else read))
             case Struct(members):
                 kinds = {one.name: one.kind for one in self.schema.structs[kind.of]}
-                return all(
-                    self.agrees(ours[one.name], getattr(read, one.name), one.type, kinds[one.name]) for one in members
+                return Pairs(
+                    (one.name, self.value(getattr(read, one.name), kinds[one.name], one.type)) for one in members
                 )
             case ListOf(item):
-                pairs = zip(ours, read, strict=True)
-                return all(self.agrees(one, other, item, kind.inner[0]) for one, other in pairs)
-            case MapOf(value):
-                found = {self._text(key, kind.inner[0]): one for key, one in read.items()}
-                same_keys = found.keys() == dict(ours).keys()
-                return same_keys and all(self.agrees(one, found[key], value, kind.inner[1]) for key, one in ours)
+                return [self.value(one, kind.inner[0], item) for one in read]
+            case MapOf(of):
+                return Pairs(
+                    (self._text(key, kind.inner[0]), self.value(one, kind.inner[1], of)) for key, one in read.items()
+                )
+            case Plain("string"):
+                return self._text(read, kind)
             case _:
-                return True
+                return read
 
-    def _text(self, read: Any, kind: Kind) -> str:
+    def _text(self, read: Any, kind: Kind) -> Any:
         if kind.word == "enum":
             return str(getattr(self.module, kind.of)._VALUES_TO_NAMES.get(read, read))
         if isinstance(read, bool):
             return str(read).lower()
-        return read.decode() if isinstance(read, bytes) else str(read)
+        return read if isinstance(read, bytes) else str(read)
 
 
 IDL = """

@@ -168,15 +168,16 @@ _texts |= st.sampled_from([b"2026-11-25", b"2026-11-25T04:00:00.5Z", b"12:30:00"
 _doubles = st.floats()
 
 
-def _value(schema: Schema, kind: Kind) -> Any:  # noqa: PLR0911 - one for each kind
+def _value(schema: Schema, kind: Kind, *, distinct: bool) -> Any:  # noqa: PLR0911 - one for each kind
     match kind.word:
         case "struct":
-            return _members(schema, schema.structs[kind.of])
+            return _members(schema, schema.structs[kind.of], distinct=distinct)
         case "list" | "set":
-            item = _value(schema, kind.inner[0])
+            item = _value(schema, kind.inner[0], distinct=distinct)
             return st.lists(item, max_size=3) | st.lists(item, min_size=14, max_size=17)
         case "map":
-            return st.lists(st.tuples(*(_value(schema, one) for one in kind.inner)), max_size=3)
+            entries = st.tuples(*(_value(schema, one, distinct=distinct) for one in kind.inner))
+            return st.lists(entries, max_size=3, unique_by=(lambda one: one[0]) if distinct else None)
         case "bool":
             return st.booleans()
         case "double":
@@ -192,11 +193,11 @@ def _value(schema: Schema, kind: Kind) -> Any:  # noqa: PLR0911 - one for each k
             return st.integers(-most - 1, most) | st.integers(-min(most, 10**11), min(most, 10**11))
 
 
-def _members(schema: Schema, fields: tuple[Field, ...]) -> Any:
+def _members(schema: Schema, fields: tuple[Field, ...], *, distinct: bool = False) -> Any:
     @st.composite
     def build(draw: st.DrawFn) -> Members:
         found: Members = [
-            (one.number, one.kind, draw(_value(schema, one.kind)))
+            (one.number, one.kind, draw(_value(schema, one.kind, distinct=distinct)))
             for one in fields
             if one.requirement == "required" or draw(st.integers(0, 3))
         ]
@@ -225,11 +226,11 @@ _unknown = st.sampled_from(
 
 @st.composite
 def sound_values(draw: st.DrawFn, spec: SchemaSpec, protocol: str) -> bytes:
-    """Return a value as it is by the schema, perhaps with fields that this does not have."""
+    """Return a value as it is by the schema, perhaps with fields that this does not have; no key is there twice."""
     assert spec.thrift is not None
     schema = read_schema(spec.thrift.idl)
     name = schema.struct(spec.thrift.struct)
-    return written(Kind("struct", name), draw(_members(schema, schema.structs[name])), protocol)
+    return written(Kind("struct", name), draw(_members(schema, schema.structs[name], distinct=True)), protocol)
 
 
 @st.composite

@@ -1,0 +1,344 @@
+"""Rows as docs/schemas.md says them, from what another project's library has read of a value.
+
+Dates, decimals, floats and base64 are those of Python's own library. All faults of a value are found, not only the
+first: so a parser can be asked whether what it refuses is refused for a reason that the value has.
+"""
+
+import base64
+import json
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, time
+from decimal import Decimal as Number
+from fractions import Fraction
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
+from logpersister.verify.comparison import same
+from tests.unit.records.judging import Judged
+
+Fault = tuple[str, str | None]
+"""A reason of refusal, and the path of the field."""
+
+MOST_NESTED: Final = 64
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DAY: Final = 86_400
+_EPOCH: Final = date(1970, 1, 1)
+_FIRST, _LAST = ((day - _EPOCH).days for day in (date.min, date.max))
+_DATE: Final = r"(\d{4})(-\d{2}-\d{2})"
+_CLOCK: Final = r"(\d{2}:\d{2}:\d{2})(?:\.(\d+))?"
+_INSTANT: Final = re.compile(f"{_DATE}[Tt ]{_CLOCK}(?:[Zz]|([+-])([01]\\d|2[0-3]):([0-5]\\d))?", re.ASCII)
+_NUMBER: Final = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+
+
+class Pairs(list[tuple[Any, Any]]):
+    """An object: names and values, of which some may be there twice."""
+
+
+@dataclass(frozen=True)
+class Instant:
+    """A point in time that its writer calls so, whatever the column says of its notation."""
+
+    nanoseconds: int
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A time of day that its writer calls so."""
+
+    nanoseconds: int
+
+
+@dataclass(frozen=True)
+class Day:
+    """A date that its writer calls so, in days since 1970."""
+
+    number: int
+
+
+class NoValueError(Exception):
+    """A value that a column cannot have; the reason."""
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise NoValueError(reason)
+
+
+@dataclass
+class Reading:
+    """Makes rows of values, and says what is wrong with those that become none."""
+
+    is_json: bool = False
+    """Whether bytes are text in base64, and nothing else is."""
+    faults: set[Fault] = field(default_factory=set)
+
+    def row(self, schema: SchemaSpec, value: Any) -> Any:
+        """Return the row of a value; if it has none, `faults` are why."""
+        if not isinstance(value, Pairs):
+            self.faults.add(("not_an_object", None))
+            return None
+        formats = {one.name: one.format or "rfc3339" for one in schema.columns}
+        return self._struct(value, members_of(schema), formats, "")
+
+    def _struct(self, value: Pairs, members: Sequence[Member], formats: Mapping[str, str] | str, path: str) -> Any:
+        row = {}
+        for one in members:
+            inner = f"{path}.{one.name}" if path else one.name
+            found = [content for name, content in value if name == one.name and isinstance(name, str)]
+            if len(found) > 1:
+                self.faults.add(("duplicate", inner))
+            notation = formats if isinstance(formats, str) else formats[one.name]
+            for content in found or [None]:
+                row[one.name] = self._item(content, one.type, notation, inner, required=one.required)
+        return row
+
+    def _item(self, value: Any, type_: Type, notation: str, path: str, *, required: bool) -> Any:
+        if value is None:
+            if required:
+                self.faults.add(("missing", path))
+            return None
+        match type_:
+            case Struct(members) if isinstance(value, Pairs):
+                return self._struct(value, members, notation, path)
+            case ListOf(item, needed) if isinstance(value, list) and not isinstance(value, Pairs):
+                return [self._item(one, item, notation, f"{path}[]", required=needed) for one in value]
+            case MapOf(of, needed) if isinstance(value, Pairs):
+                below = f"{path}{{}}"
+                entries = [
+                    (
+                        self._leaf(key, Plain("string"), notation, below),
+                        self._item(one, of, notation, below, required=needed),
+                    )
+                    for key, one in value
+                ]
+                if len({key for key, _ in entries}) < len(entries):
+                    self.faults.add(("duplicate", below))
+                return _in_order(entries)
+            case _:
+                return self._leaf(value, type_, notation, path)
+
+    def _leaf(self, value: Any, type_: Type, notation: str, path: str) -> Any:
+        try:
+            return self._column(value, type_, notation)
+        except NoValueError as error:
+            self.faults.add((str(error), path))
+            return None
+
+    def _column(self, value: Any, type_: Type, notation: str) -> Any:  # noqa: PLR0911 - one for each type
+        match type_:
+            case Plain("bool") if isinstance(value, bool):
+                return value
+            case Plain("string"):
+                return self._text(value)
+            case Plain("json") if self.is_json:
+                return value
+            case Plain("int8" | "int16" | "int32" | "int64" as name):
+                return _bounded(_whole(value), int(name.removeprefix("int")))
+            case Plain("float64" | "float32" as name):
+                return _real(value, name)
+            case Binary():
+                return self._bytes(value)
+            case Plain("date"):
+                return _date(value)
+            case Time(unit):
+                return _clock(value) * _PER_SECOND[unit] // 10**9
+            case Timestamp(unit):
+                return _bounded(_instant(value, notation) * _PER_SECOND[unit] // 10**9, 64)
+            case Decimal(precision, scale):
+                return _decimal(value, precision, scale)
+            case _:
+                return _refuse("wrong_type")
+
+    def _text(self, value: Any) -> str:
+        if isinstance(value, bytes) and not self.is_json:
+            value = value.decode(errors="surrogateescape")
+        if not isinstance(value, str):
+            _refuse("wrong_type")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            _refuse("not_utf8")
+        return value
+
+    def _bytes(self, value: Any) -> bytes:
+        if not self.is_json:
+            if isinstance(value, str):
+                return value.encode(errors="surrogateescape")
+            return value if isinstance(value, bytes) else _refuse("wrong_type")
+        if not isinstance(value, str):
+            _refuse("wrong_type")
+        try:
+            found = base64.b64decode(value, validate=True)
+        except ValueError:
+            _refuse("bad_text")
+        return found if base64.b64encode(found).decode() == value else _refuse("bad_text")
+
+
+def _in_order(entries: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Return the entries of a map in an order of their own: libraries have others, where a default is a map."""
+    return sorted(entries, key=lambda entry: str(entry[0]))
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else _refuse("wrong_type")
+
+
+def _bounded(number: int, bits: int) -> int:
+    return number if -(1 << bits - 1) <= number < 1 << bits - 1 else _refuse("overflow")
+
+
+def _real(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | Number):
+        _refuse("wrong_type")
+    if isinstance(value, float) and (name == "float64" or not np.isfinite(value)):
+        return value  # where there are such, they may be NaN or infinite
+    exact = Fraction(value)
+    bound = 2**128 - 2**103 if name == "float32" else 2**1024 - 2**970
+    if abs(exact) >= bound:
+        _refuse("overflow")
+    return float(exact) if name == "float64" else _nearest_single(exact)
+
+
+def _nearest_single(exact: Fraction) -> float:
+    """Return what float32 has for a number; by way of a double, some would be rounded twice."""
+    with np.errstate(over="ignore"):
+        near = np.float32(float(exact))
+        around = [near, *(np.nextafter(near, np.float32(end)) for end in (-np.inf, np.inf))]
+    finite = [one for one in around if np.isfinite(one)]
+    return float(min(finite, key=lambda one: (abs(Fraction(float(one)) - exact), struct.pack("<f", one)[0] & 1)))
+
+
+def _date(value: Any) -> int:
+    if isinstance(value, Day):
+        days = value.number
+    else:
+        match = re.fullmatch(_DATE, _words(value), re.ASCII) or _refuse("bad_text")
+        days = _days(match[1], match[2])
+    return days if _FIRST <= days <= _LAST else _refuse("overflow")
+
+
+def _days(year: str, rest: str) -> int:
+    """Return a day since 1970. Python has no year 0: the year 2000 stands for it."""
+    try:
+        found = (date.fromisoformat(("2000" if year == "0000" else year) + rest) - _EPOCH).days
+    except ValueError:
+        _refuse("bad_text")
+    return found - 5 * 146_097 if year == "0000" else found
+
+
+def _clock(value: Any) -> int:
+    if isinstance(value, Clock):
+        return value.nanoseconds if 0 <= value.nanoseconds < _DAY * 10**9 else _refuse("overflow")
+    match = re.fullmatch(_CLOCK, _words(value), re.ASCII) or _refuse("bad_text")
+    return _of_day(match[1], match[2])
+
+
+def _of_day(text: str, fraction: str | None) -> int:
+    try:
+        found = time.fromisoformat(text)
+    except ValueError:
+        _refuse("bad_text")
+    seconds = (found.hour * 60 + found.minute) * 60 + found.second
+    return seconds * 10**9 + int(Fraction(f"0.{fraction or 0}") * 10**9)
+
+
+def _instant(value: Any, notation: str) -> int:
+    """Return nanoseconds since 1970."""
+    if isinstance(value, Instant):
+        found = value.nanoseconds
+    elif notation != "rfc3339":
+        number = _bounded(_whole(value), 64)
+        found = number * 10**9 // _PER_SECOND[notation[6:-1]]
+    else:
+        match = _INSTANT.fullmatch(_words(value)) or _refuse("bad_text")
+        found = _days(match[1], match[2]) * _DAY * 10**9 + _of_day(match[3], match[4])
+        if match[5]:
+            found -= int(f"{match[5]}1") * (int(match[6]) * 60 + int(match[7])) * 60 * 10**9
+    return found if _FIRST <= found // (_DAY * 10**9) <= _LAST else _refuse("overflow")
+
+
+def _decimal(value: Any, precision: int, scale: int) -> Number:
+    if isinstance(value, str):
+        if _NUMBER.fullmatch(value) is None:
+            _refuse("bad_text")
+        value = Number(value)
+    if isinstance(value, bool) or not isinstance(value, int | Number):
+        _refuse("wrong_type")
+    unscaled = Fraction(value) * 10**scale
+    if unscaled.denominator != 1 or abs(unscaled) >= 10**precision:
+        _refuse("overflow")
+    return Number(value)
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else _refuse("wrong_type")
+
+
+def depth_of(value: Any) -> int:
+    """Return how many lists and objects are in each other."""
+    if isinstance(value, tuple):
+        return max(map(depth_of, value))
+    return 1 + max(map(depth_of, value), default=0) if isinstance(value, list) else 0
+
+
+def members_of(schema: SchemaSpec) -> tuple[Member, ...]:
+    return tuple(Member(one.name, one.type, one.required) for one in schema.columns)
+
+
+def document(text: str) -> Any:
+    """Return what Python's own library reads from a text of JSON, with numbers as exact as they are written."""
+
+    def no_number(text: str) -> NoReturn:
+        raise ValueError(text)
+
+    return json.loads(text, parse_float=Number, parse_constant=no_number, object_pairs_hook=Pairs)
+
+
+def _with_documents(value: Any, type_: Type) -> Any:
+    """Return what a column has, with the documents of JSON in it as values."""
+    match type_:
+        case _ if value is None:
+            return None
+        case Struct(members):
+            return {one.name: _with_documents(value[one.name], one.type) for one in members}
+        case ListOf(item):
+            return [_with_documents(one, item) for one in value]
+        case MapOf(of):
+            return _in_order([(key, _with_documents(one, of)) for key, one in value])
+        case Plain("json"):
+            return document(value)
+        case _:
+            return value
+
+
+def assert_rows(ours: Judged, schema: SchemaSpec, read: Sequence[Any], *, is_json: bool = False) -> None:
+    """Compare rows with values of another library; what is refused must be refused for what is wrong with its value.
+
+    Args:
+        ours: what a parser made of them, of which none is null.
+        schema: of the rows.
+        read: values; `NoValueError`: there is none, for this reason.
+        is_json: whether they are those of JSON.
+    """
+    rows, refused = iter(ours[0]), {place: (reason, path) for place, reason, path in ours[1]}
+    for place, value in enumerate(read):
+        reading = Reading(is_json)
+        if isinstance(value, NoValueError):
+            assert place in refused, (place, value)
+            assert refused[place][0] == str(value)
+            continue
+        row = reading.row(schema, value)
+        if depth_of(value) > MOST_NESTED:
+            reading.faults = {("too_deep", None)}
+        if place in refused:
+            assert refused[place] in reading.faults, (value, refused[place], reading.faults)
+            continue
+        assert not reading.faults, (value, reading.faults)
+        found = _with_documents(next(rows), Struct(members_of(schema)))
+        assert same(found, row), (value, found, row)
+    assert next(rows, None) is None
