@@ -252,7 +252,7 @@ class TopicFolders:
         idle_after = self.spec.idle_after.total_seconds()
         if self.spec.trigger == "process-time":
             reasons = {partition: waits_for_clock(one, instant) for partition, one in progress.items()}
-        elif self.spec.watches_field(self.layout.field):
+        elif self.spec.watches_field(self.layout.field_name):
             reasons = {partition: waits_for_event(one, instant, idle_after) for partition, one in progress.items()}
         else:
             now = int(self._now() * 1000)

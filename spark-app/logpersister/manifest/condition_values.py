@@ -13,6 +13,7 @@ from decimal import localcontext
 from typing import Any, Final, get_args
 
 from logpersister.manifest.keep import Condition, Operator
+from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.problems import Finding, PathStep, RefusedError, refuse, show
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Decimal, Plain, Time, Timestamp, Type
@@ -187,12 +188,13 @@ def _time(value: object, unit: str) -> int:
 
 
 def _instant(value: object, unit: str, notation: str) -> int:
-    if notation != "rfc3339" and isinstance(value, int) and not isinstance(value, bool):
-        per_second = _PER_SECOND[notation[6:-1]]
+    source = epoch_unit(notation)
+    if source is not None and isinstance(value, int) and not isinstance(value, bool):
+        per_second = _PER_SECOND[source]
         return _in_range(_exactly(value * _PER_SECOND[unit], per_second, unit), unit)
     found = _INSTANT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
-        also = "" if notation == "rfc3339" else f", or a whole number as {notation} has it"
+        also = "" if source is None else f", or a whole number as {notation} has it"
         raise refuse("", f'write for example "2026-11-21T05:00:00Z"{also}')
     offset = found[4] if found[4] not in (None, "Z", "z") else "+00:00"
     return _in_range(_ticks(_moment(f"{found[1]}T{found[2]}{offset}"), found[3], unit), unit)

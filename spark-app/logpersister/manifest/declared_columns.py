@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from logpersister.manifest import avro_columns
 from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.manifest.json_schema import columns as json_columns
 from logpersister.manifest.json_schema.errors import JsonSchemaError
+from logpersister.manifest.notation import Notation
 from logpersister.manifest.problems import refuse
 from logpersister.manifest.protobuf import columns as protobuf_columns
 from logpersister.manifest.protobuf.errors import ProtobufError
@@ -25,8 +25,6 @@ OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields"
 
 _MOST_KEPT = 512
 """Schemas whose columns are kept: each type of a topic may have one."""
-
-Notation = Literal["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
 
 
 @dataclass(frozen=True, slots=True)

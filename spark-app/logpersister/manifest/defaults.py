@@ -17,6 +17,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from logpersister.manifest.constraint import written_as_text
+from logpersister.manifest.notation import epoch_unit, pattern_parts
 from logpersister.manifest.problems import refuse
 from logpersister.manifest.types import Binary, Decimal, Plain, Time, Timestamp, Type
 
@@ -33,6 +34,13 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,37})(?:\.[0-9]{1,38})?", re.AS
 _TIME: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?"
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _INSTANT: Final = re.compile(rf"({_DATE})T({_TIME})(Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?", re.ASCII)
+_MONTHS: Final = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_FORMS: Final = {
+    "MMM": "|".join(_MONTHS),
+    "Z": r"[+-]\d{4}",
+    "XX": r"Z|[+-]\d{4}",
+    "XXX": r"Z|[+-]\d\d:\d\d",
+}
 _FIRST, _END = -62_135_596_800, 253_402_300_800
 """Seconds from 1970 to the year 1, and to the year 10000."""
 
@@ -138,14 +146,35 @@ def _is_base64(value: DefaultValue) -> bool:
 
 
 def _is_written_so(value: DefaultValue, written: str, unit: str) -> bool:
-    if written == "rfc3339":
-        return _is_instant(value, unit)
+    source = epoch_unit(written)
+    if source is None:
+        return _is_instant(_in_rfc3339(value, written), unit)
     if not isinstance(value, int) or not _is_whole(value, 64):
         return False
-    return _is_in_range(value // _PER_SECOND[written[6:-1]], unit)
+    return _is_in_range(value // _PER_SECOND[source], unit)
 
 
-def _is_instant(value: DefaultValue, unit: str) -> bool:
+def _in_rfc3339(value: DefaultValue, written: str) -> DefaultValue | None:
+    """Return what a text in a pattern is in RFC 3339, which is also ISO 8601; None: it is not written so."""
+    parts = pattern_parts(written)
+    if parts is None or not isinstance(value, str):
+        return value
+    said, rest = {"HH": "00", "mm": "00", "ss": "00", "fraction": "0", "offset": "Z"}, value
+    for part in parts:
+        form = re.escape(part.text) if part.is_literal else _FORMS.get(part.text, rf"\d{{{len(part.text)}}}")
+        found = re.match(form, rest, re.ASCII)
+        if found is None:
+            return None
+        rest = rest[found.end() :]
+        if not part.is_literal:
+            said[part.kind] = found[0]
+    month = said["MM"] if said["MM"].isdigit() else f"{_MONTHS.index(said['MM']) + 1:02}"
+    offset = said["offset"] if ":" in said["offset"] else re.sub(r"(..)$", r":\1", said["offset"])
+    time = f"{said['HH']}:{said['mm']}:{said['ss']}.{said['fraction']}{offset}"
+    return None if rest else f"{said['yyyy']}-{month}-{said['dd']}T{time}"
+
+
+def _is_instant(value: DefaultValue | None, unit: str) -> bool:
     match = _INSTANT.fullmatch(value) if isinstance(value, str) else None
     if match is None or not _is_date(match[1]):
         return False

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
-from logpersister.manifest.declared_columns import Column, Notation
+from logpersister.manifest.declared_columns import Column
 from logpersister.manifest.defaults import NO_DEFAULT, DefaultValue, OneValue, default_problem, default_text
+from logpersister.manifest.notation import Notation
 from logpersister.manifest.problems import Finding, show
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.types import KAFKA_PREFIX, NAME, NO_TYPE, Timestamp, Type, leaves, parse_type
@@ -94,8 +95,9 @@ class FieldSpec(Model):
     quarantine."""
 
     format: Notation | None = None
-    """Notation of the timestamps in this field: `rfc3339` (default; text such as `2026-11-21T05:00:00Z`), or
-    `epoch[s]`, `epoch[ms]`, `epoch[us]`, `epoch[ns]` (a whole number). Only with timestamps."""
+    """Notation of the timestamps in this field: `rfc3339` (default; text such as `2026-11-21T05:00:00Z`), `iso8601`,
+    `epoch[s]` to `epoch[ns]` (a whole number), or for example `pattern[dd/MMM/yyyy:HH:mm:ss Z]`
+    (docs/schemas.md#times). Only with timestamps."""
 
     default: Annotated[DefaultValue, OneValue()] | None = None
     """Value of the field in records that do not have it; one that is null stays null. Text, a number or a bool, written

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from logpersister.manifest.constraint import Duration, Model, Text, Unique
-from logpersister.manifest.partition_rule import DateRule, PartitionRule
+from logpersister.manifest.partition_rule import DateRule, PartitionRule, TimeField
 from logpersister.manifest.rule import rule
 from logpersister.manifest.telling import RecordSpec, WebhookSpec
 
@@ -87,9 +87,9 @@ class FinishSpec(Model):
     def _the_topic_is_known(self) -> bool:
         return ("kafka" in self.policy) == (self.kafka is not None)
 
-    def watches_field(self, field: Sequence[str]) -> bool:
-        """Whether the times of a field say how far partitions are; an empty one is the record's time."""
-        return self.trigger == "partition-time" and bool(field)
+    def watches_field(self, name: str) -> bool:
+        """Whether the times of a field say how far partitions are; without a name it is the record's time."""
+        return self.trigger == "partition-time" and name != ""
 
     @rule(
         "!has(self.successFileName) && !has(self.manifestName) || $successFileName != $manifestName",
@@ -106,9 +106,9 @@ def date_levels(rules: Sequence[PartitionRule]) -> list[DateRule]:
     return [level.date for level in rules if level.date is not None]
 
 
-def time_field(rules: Sequence[PartitionRule]) -> str | None:
+def time_field(rules: Sequence[PartitionRule]) -> TimeField | None:
     """Return the field by whose time folders by date are; None: by that of the record."""
-    return next((date.field for date in date_levels(rules) if date.field is not None), None)
+    return next((date.time for date in date_levels(rules) if date.time is not None), None)
 
 
 def has_time_folders(rules: Sequence[PartitionRule]) -> bool:
@@ -118,4 +118,4 @@ def has_time_folders(rules: Sequence[PartitionRule]) -> bool:
     together = bool(places) and places[-1] - places[0] == len(places) - 1
     sizes = [("minute", "hour", "day").index(date.granularity) for date in dates]
     finer = sizes == sorted(set(sizes), reverse=True)
-    return together and finer and len({(date.timezone, date.field) for date in dates}) == 1
+    return together and finer and len({(date.timezone, date.time) for date in dates}) == 1

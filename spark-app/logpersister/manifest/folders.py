@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from logpersister.manifest.partition_rule import PartitionRule
+from logpersister.manifest.notation import epoch_unit
+from logpersister.manifest.partition_rule import DateRule, PartitionRule
 from logpersister.manifest.problems import Finding, PathStep
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Plain, Timestamp, Type
@@ -24,9 +25,7 @@ def folder_findings(level: PartitionRule, index: int, schema: SchemaSpec | None)
     at: tuple[PathStep, ...] = ("output", "partitionBy", index)
     if level.date is not None:
         if level.date.field is not None:
-            found = _type(level.date.field, schema)
-            if not isinstance(found, Timestamp):
-                yield _finding(level.date.field, found, "a timestamp", (*at, "date", "field"))
+            yield from _date_findings(level.date, level.date.field, (*at, "date"), schema)
         return
     kind = next((kind for kind in _ALLOWED if getattr(level, kind) is not None), None)
     if kind is None or level.source is None:
@@ -41,6 +40,34 @@ def folder_findings(level: PartitionRule, index: int, schema: SchemaSpec | None)
         yield Finding(f"{NO_FOLDERS}, whose names begin with a letter or digit", remedy, where, f'"{level.source}"')
     elif level.prefix is None and not set(level.folder_prefix).isdisjoint("@$"):
         yield Finding(f"{NO_FOLDERS}, which have no @ or $", "set prefix", where, f'"{level.source}"')
+
+
+def _date_findings(
+    date: DateRule, field: str, at: tuple[PathStep, ...], schema: SchemaSpec | None
+) -> Iterator[Finding]:
+    found, subject = _type(field, schema), f'"{field}"'
+    if schema is not None and field in schema.hidden_texts:
+        told = f"{NO_FOLDERS} by time: it is hidden"
+        yield Finding(told, "name another field, or do not hash or mask it", (*at, "field"), subject)
+    elif isinstance(found, Timestamp) or found == Plain("date"):
+        if date.format is not None:
+            told = f"{NO_FOLDERS}: {field} is {found}, which says its time by itself"
+            yield Finding(told, "remove it", (*at, "format"), f'"{date.format}"')
+        if found == Plain("date") and date.granularity != "day":
+            told, remedy = f"{NO_FOLDERS}: {field} is a date, which has no hours", "set it to day"
+            yield Finding(told, remedy, (*at, "granularity"), f'"{date.granularity}"')
+        if found == Plain("date") and date.timezone != "UTC":
+            told, remedy = f"{NO_FOLDERS}: {field} is a date, the same in all time zones", "remove it"
+            yield Finding(told, remedy, (*at, "timezone"), f'"{date.timezone}"')
+    elif not isinstance(found, Plain) or found.name not in {"string", *WHOLE}:
+        yield _finding(field, found, "a timestamp, a date, text or a whole number", (*at, "field"))
+    elif date.format is None:
+        told = f"{NO_FOLDERS} by time: it is {found}, and nothing says what time its values are"
+        example = "iso8601" if found == Plain("string") else "epoch[ms]"
+        yield Finding(told, f"set format beside it, for example {example}", (*at, "field"), subject)
+    elif found != Plain("string") and epoch_unit(date.format) is None:
+        told = f"{NO_FOLDERS}: it is a notation of text, and {field} is {found}"
+        yield Finding(told, "write epoch[s], epoch[ms], epoch[us] or epoch[ns]", (*at, "format"), f'"{date.format}"')
 
 
 def _type(path: str, schema: SchemaSpec | None) -> Type | None:

@@ -9,7 +9,6 @@ from logpersister.manifest.constraint import Model
 from logpersister.manifest.declared_columns import (
     NO_AVRO,
     Column,
-    Notation,
     check_avro,
     check_message,
     check_struct,
@@ -18,6 +17,7 @@ from logpersister.manifest.declared_columns import (
     columns_by_struct,
 )
 from logpersister.manifest.field import AvroText, FieldName, TypeText
+from logpersister.manifest.notation import Notation
 from logpersister.manifest.parser import (
     BY_ID,
     FRAMED,

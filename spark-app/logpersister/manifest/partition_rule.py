@@ -1,11 +1,13 @@
 """One level of ``spec.output.partitionBy``: by what records are laid out in folders."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Annotated, Literal
 
 from logpersister.manifest.constraint import Condition, Model, Text, Whole
+from logpersister.manifest.notation import Notation
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.types import NAME
 
@@ -64,6 +66,18 @@ FieldPath = Annotated[
 _KINDS = ("date", "offset", "field", "lower", "truncate", "bucket")
 
 
+@dataclass(frozen=True, slots=True)
+class TimeField:
+    """A field of the rows that says when something was."""
+
+    path: tuple[str, ...]
+    notation: str | None = None
+    """How its texts or numbers say it; None: it is a timestamp or a date."""
+
+    def __str__(self) -> str:
+        return ".".join(self.path) + ("" if self.notation is None else f" as {self.notation}")
+
+
 class DateRule(Model):
     """A folder by the record's timestamp, or by a timestamp of its value."""
 
@@ -76,10 +90,29 @@ class DateRule(Model):
     """IANA time zone in which days and hours begin."""
 
     field: FieldPath | None = None
-    """Timestamp field of `spec.schema` to use instead of the record's timestamp, for example `at` or `event.at`."""
+    """Field of `spec.schema` to use instead of the record's timestamp, for example `at` or `event.at`: a timestamp,
+    for days a date, or with `format` text or a whole number."""
+
+    format: Notation | None = None
+    """How a field of text or whole numbers says its time, as `spec.schema.fields[].format`. The value is stored as it
+    is."""
 
     prefix: FolderPrefix | None = None
     """Text before the value in the folder's name. Default: `dt=` for a day, `hr=` for an hour, `min=` for a minute."""
+
+    @property
+    def time(self) -> TimeField | None:
+        """Where the time of a record is; None: in its timestamp."""
+        return None if self.field is None else TimeField(tuple(self.field.split(".")), self.format)
+
+    @rule(
+        "!has(self.format) || has(self.field)",
+        "is set, and the record's timestamp needs none",
+        "name the field that is written so in field, or remove it",
+        "format",
+    )
+    def _a_format_is_for_a_field(self) -> bool:
+        return self.format is None or self.field is not None
 
     @property
     def folder_prefix(self) -> str:
@@ -179,6 +212,7 @@ has(one.date) && has(other.date)
 && one.date.granularity == other.date.granularity
 && (has(one.date.timezone) ? one.date.timezone : 'UTC') == (has(other.date.timezone) ? other.date.timezone : 'UTC')
 && (has(one.date.field) ? has(other.date.field) && one.date.field == other.date.field : !has(other.date.field))
+&& (has(one.date.format) ? has(other.date.format) && one.date.format == other.date.format : !has(other.date.format))
 && (has(one.date.prefix) ? has(other.date.prefix) && one.date.prefix == other.date.prefix : !has(other.date.prefix))
 || has(one.offset) && has(other.offset) && one.offset.every == other.offset.every
 """.strip().replace("\n", " ")

@@ -109,8 +109,13 @@ class SchemaSpec(Model):
     @property
     def hidden(self) -> tuple[str, ...]:
         """Fields that are not stored as they are in values."""
+        return (*self.hidden_texts, *self.drop)
+
+    @property
+    def hidden_texts(self) -> tuple[str, ...]:
+        """Fields of which a hash is stored, or no more than the end."""
         hashed = () if self.hash is None else self.hash.fields
-        return (*hashed, *(path for one in self.mask for path in one.fields), *self.drop)
+        return (*hashed, *(path for one in self.mask for path in one.fields))
 
     @property
     def asks_registry(self) -> bool:

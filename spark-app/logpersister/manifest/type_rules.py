@@ -53,7 +53,7 @@ class TypeRules(RowRules):
         in_frames = self.types.frame is not None and self.types.frame.timestamp is not None
         of_records = "the timestamp of frames" if in_frames else "the record's timestamp"
         by_date = (one.output.partition_by for one in stored_specs(self) if date_levels(one.output.partition_by))
-        times = sorted({time_field(levels) or of_records for levels in by_date})
+        times = sorted({str(time_field(levels) or of_records) for levels in by_date})
         if len(times) < 2:
             return []
         return [Finding(f"{_OTHER_TIMES}: {', '.join(times)}", _ONE_TIME, ("finish", "trigger"), '"partition-time"')]

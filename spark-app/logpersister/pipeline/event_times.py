@@ -30,7 +30,7 @@ class EventTimes:
     def of(cls, spec: Spec) -> Self | None:
         """Return that of a topic; None: nobody asks for it."""
         layout = None if spec.finish is None else folders_by_time(spec)
-        if spec.finish is None or layout is None or not spec.finish.watches_field(layout.field):
+        if spec.finish is None or layout is None or not spec.finish.watches_field(layout.field_name):
             return None
         if not isinstance(layout, TypeFolders):
             return cls(layout.field_digest, {0: RecordTimes(layout.field)})

@@ -17,13 +17,16 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.faults import REFUSED
 from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.hiding_key import fingerprint
+from logpersister.manifest.notation import RFC3339, epoch_unit
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
+from logpersister.manifest.types import Plain
 from logpersister.records import (
     avro_rows,
     field_paths,
+    field_times,
     hiding,
     keeping,
     keyed_rows,
@@ -84,6 +87,8 @@ def _rules_of(spec: Spec) -> dict[str, int | str]:
         rules["paths"] = paths.RULES
     if output.partitions_by_fields:
         rules["paths:fields"] = field_paths.RULES
+    if _reads_times(spec):
+        rules["times"] = field_times.RULES
     zones = {rule.date.timezone for rule in output.partition_by if rule.date is not None} - WITHOUT_RULES
     rules |= {_ZONE + zone: zone_rules(zone) for zone in zones}
     if spec.row_schema is not None:
@@ -95,6 +100,20 @@ def _rules_of(spec: Spec) -> dict[str, int | str]:
     elif parser.has_quarantine:
         rules[f"parser:{parser.type}"] = _PARSERS[parser.type]
     return rules
+
+
+def _reads_times(spec: Spec) -> bool:
+    """Whether folders depend on texts, numbers or dates that are times, or rows on texts in other notations."""
+    dates = [rule.date for rule in spec.output.partition_by if rule.date is not None]
+    schema = spec.row_schema
+    types = {date.field: schema.type_at(date.field) for date in dates if schema is not None and date.field is not None}
+    columns = () if schema is None else schema.columns
+    notations = [one.format for one in columns] + ([] if schema is None or schema.key is None else [schema.key.format])
+    return (
+        any(date.format is not None for date in dates)
+        or Plain("date") in types.values()
+        or any(one not in (None, RFC3339) and epoch_unit(one) is None for one in notations)
+    )
 
 
 def _adjusts(parser: ParserSpec, schema: SchemaSpec) -> bool:

@@ -1,4 +1,7 @@
-"""Values that a parser has adjusted instead of refusing their records (``spec.parser.faults``)."""
+"""Values that were adjusted instead of refusing their records.
+
+A parser does it (``spec.parser.faults``), and a level by date whose field has no usable time (``date.format``).
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,10 +35,24 @@ class Adjusted:
         places = np.searchsorted(records, self.records[kept])
         return Adjusted(self.kinds, places, self.kind_of[kept]) if kept.any() else None
 
+    def within(self, records: npt.NDArray[np.int64]) -> "Adjusted":
+        """Return the same about a larger batch, where these records have these ascending places."""
+        return Adjusted(self.kinds, records[self.records], self.kind_of)
+
     def counts(self) -> Counter[Kind]:
         """Return how many there are of each kind."""
         found = np.bincount(self.kind_of, minlength=len(self.kinds)).tolist()
         return Counter({kind: count for kind, count in zip(self.kinds, found, strict=True) if count})
+
+
+def joined(one: Adjusted | None, other: Adjusted | None) -> Adjusted | None:
+    """Return what both have of one batch."""
+    if one is None or other is None:
+        return one or other
+    records = np.concatenate([one.records, other.records])
+    kind_of = np.concatenate([one.kind_of, other.kind_of + np.int32(len(one.kinds))])
+    order = np.argsort(records, kind="stable")
+    return Adjusted([*one.kinds, *other.kinds], records[order], kind_of[order])
 
 
 def by_reason(counts: Counter[Kind]) -> Counter[str]:

@@ -88,16 +88,6 @@ def column_at(batch: pa.RecordBatch, path: Sequence[str]) -> "pa.Array[Any]":
     return struct_field(batch.column(ROW), list(path))
 
 
-def milliseconds_at(batch: pa.RecordBatch, path: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Return a timestamp of the rows in milliseconds since 1970; -1 where there is none."""
-    column: Any = column_at(batch, path)
-    unit: str = column.type.unit
-    ticks: npt.NDArray[np.int64] = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    # In the years 1 to 9999, so it does not overflow.
-    found = ticks * 1000 if unit == "s" else ticks // {"ms": 1, "us": 1000, "ns": 10**6}[unit]
-    return np.where(column.is_null().to_numpy(zero_copy_only=False), np.int64(-1), found)
-
-
 def field_step(rule: PartitionRule) -> FieldStep:
     """Return the step of a rule that is about a field."""
     source = rule.source

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Final
 
-from logpersister.manifest.declared_columns import Notation
+from logpersister.manifest.notation import Notation
 from logpersister.manifest.row_schema import MOST_FIELDS
 from logpersister.manifest.types import (
     MOST_COLUMNS,

@@ -8,7 +8,7 @@ negative ones, and those from the year 9999 on (usually a producer that wrote mi
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from logpersister.manifest.partition_rule import DateRule, PartitionRule
-from logpersister.records.adjusted import Adjusted
+from logpersister.manifest.partition_rule import DateRule, PartitionRule, TimeField
+from logpersister.records.adjusted import Adjusted, joined
 from logpersister.records.escaping import MAX_SEGMENT_BYTES, escape, is_safe_path
-from logpersister.records.field_paths import FieldStep, field_step, milliseconds_at
+from logpersister.records.field_paths import FieldStep, field_step
+from logpersister.records.field_times import FIRST_UNUSABLE_MS, times_at
 from logpersister.records.parsers import Refused
 from logpersister.records.zones import day_offsets, load_zone
 
@@ -32,9 +33,6 @@ RULES = 1
 
 UNKNOWN = "unknown"
 """The value of a path for records without a usable timestamp."""
-
-FIRST_UNUSABLE_MS = 253_370_764_800_000
-"""The start of the year 9999 in UTC: from here on a time zone may leave the years that a calendar date can have."""
 
 _DAY_MS = 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -114,8 +112,8 @@ class DateStep:
 
     timezone: str
     levels: tuple[DateLevel, ...]
-    field: tuple[str, ...] = ()
-    """Path of the timestamp in the rows that counts; empty: that of the record."""
+    field: TimeField | None = None
+    """Of the rows, whose time counts; None: that of the record."""
 
     def __post_init__(self) -> None:
         load_zone(self.timezone)
@@ -123,7 +121,12 @@ class DateStep:
             _check_prefix(level.prefix)
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
-        timestamps = milliseconds_at(batch, self.field) if self.field else _int64s(batch, "timestamp")
+        if self.field is None:
+            return self._assign(_int64s(batch, "timestamp"))
+        times = times_at(batch, self.field)
+        return replace(self._assign(times.milliseconds), adjusted=times.unusable)
+
+    def _assign(self, timestamps: Int64s) -> Assignment:
         if timestamps.min() >= 0 and timestamps.max() < FIRST_UNUSABLE_MS:
             return self._assign_usable(timestamps)
         usable = (timestamps >= 0) & (timestamps < FIRST_UNUSABLE_MS)
@@ -259,7 +262,7 @@ def _join(left: Assignment, right: Assignment) -> Assignment:
     width = len(right.paths)
     pairs, indices = _unique(left.indices.astype(np.int64) * width + right.indices)
     paths = [f"{left.paths[pair // width]}/{right.paths[pair % width]}" for pair in pairs.tolist()]
-    return Assignment(paths, indices)
+    return Assignment(paths, indices, adjusted=joined(left.adjusted, right.adjusted))
 
 
 def _int64s(batch: pa.RecordBatch, column: str) -> Int64s:
@@ -298,13 +301,12 @@ def make_layout(rules: Sequence[PartitionRule]) -> PathLayout:
 def _add_date(steps: list[Step], rule: DateRule) -> None:
     granularity = Granularity(rule.granularity)
     level = DateLevel(granularity, rule.folder_prefix)
-    field = tuple(rule.field.split(".")) if rule.field is not None else ()
     last = steps[-1] if steps else None
     if (
         isinstance(last, DateStep)
-        and (last.timezone, last.field) == (rule.timezone, field)
+        and (last.timezone, last.field) == (rule.timezone, rule.time)
         and last.levels[-1].granularity.milliseconds > granularity.milliseconds
     ):
-        steps[-1] = DateStep(rule.timezone, (*last.levels, level), field)
+        steps[-1] = DateStep(rule.timezone, (*last.levels, level), rule.time)
     else:
-        steps.append(DateStep(rule.timezone, (level,), field))
+        steps.append(DateStep(rule.timezone, (level,), rule.time))

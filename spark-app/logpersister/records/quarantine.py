@@ -16,6 +16,7 @@ from logpersister.manifest.keep import Condition
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records.adjusted import joined
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.hiding import hiding
 from logpersister.records.keeping import keeping
@@ -49,7 +50,7 @@ class QuarantineLayout:
         refused = parsed.refused
         if refused is None:
             found = self.inner.assign(_with_row(batch, parsed.rows))
-            return replace(found, rows=parsed.rows, adjusted=parsed.adjusted)
+            return replace(found, rows=parsed.rows, adjusted=joined(parsed.adjusted, found.adjusted))
         if len(refused.rows) == batch.num_rows:
             return Assignment([QUARANTINE], np.zeros(batch.num_rows, np.int32), refused)
         good = np.ones(batch.num_rows, np.bool_)
@@ -57,7 +58,9 @@ class QuarantineLayout:
         others = self.inner.assign(_with_row(batch.select(_NEEDED_BY_PATHS).filter(pa.array(good)), parsed.rows))
         indices = np.full(batch.num_rows, len(others.paths), np.int32)
         indices[good] = others.indices
-        return Assignment([*others.paths, QUARANTINE], indices, refused, parsed.rows, parsed.adjusted)
+        unusable = None if others.adjusted is None else others.adjusted.within(np.flatnonzero(good))
+        adjusted = joined(parsed.adjusted, unusable)
+        return Assignment([*others.paths, QUARANTINE], indices, refused, parsed.rows, adjusted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import pyarrow as pa
 from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import time_field
 from logpersister.manifest.frame import NumberAt
-from logpersister.manifest.partition_rule import PartitionRule
-from logpersister.records.field_paths import milliseconds_at
+from logpersister.manifest.partition_rule import PartitionRule, TimeField
+from logpersister.records.field_times import times_at
 from logpersister.records.frames import timestamps_of
 
 Milliseconds = npt.NDArray[np.int64]
@@ -23,8 +23,8 @@ Milliseconds = npt.NDArray[np.int64]
 class RecordTimes:
     """Where the time of records stands: by default it is that of Kafka."""
 
-    field: tuple[str, ...] = ()
-    """Path of a timestamp in the rows."""
+    field: TimeField | None = None
+    """Of the rows."""
     in_frame: NumberAt | None = None
     """Place of the timestamp in frames."""
 
@@ -33,18 +33,18 @@ class RecordTimes:
         """Return that of the records of a topic, or of a type."""
         field = time_field(partition_by)
         if field is not None:
-            return cls(field=tuple(field.split(".")))
+            return cls(field=field)
         return cls(in_frame=None if types is None or types.frame is None else types.frame.timestamp)
 
     @property
     def name(self) -> str:
         """What stands for it, in a text; empty: the time of Kafka."""
-        return "<frame>" if self.in_frame is not None else ".".join(self.field)
+        return "<frame>" if self.in_frame is not None else str(self.field or "")
 
     def milliseconds(self, records: pa.RecordBatch) -> Milliseconds:
         """Return the time of each record (columns of `records.schema`, with their rows)."""
-        if self.field:
-            return milliseconds_at(records, self.field)
+        if self.field is not None:
+            return times_at(records, self.field).milliseconds
         if self.in_frame is not None:
             return timestamps_of(self.in_frame, cast("pa.BinaryArray", records.column("value")))
         found: Any = records.column("timestamp").to_numpy(zero_copy_only=False)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from logpersister.manifest.partition_rule import PartitionRule
+from logpersister.manifest.partition_rule import PartitionRule, TimeField
 from logpersister.records.escaping import is_aside
 from logpersister.records.paths import DateStep, Granularity, make_layout
 from logpersister.records.zones import SECONDS_PER_DAY, day_offsets
@@ -46,15 +46,20 @@ class TimeFolders:
     """Levels above the first level by date."""
     levels: tuple[re.Pattern[str], ...]
     """One for each level by date; their groups together are the components of a time."""
-    field: tuple[str, ...]
-    """Whose time it is; empty: the record's."""
+    field: TimeField | None
+    """Whose time it is; None: the record's."""
     first_prefix: str
     """What the names of the first level by date begin with."""
 
     @property
+    def field_name(self) -> str:
+        """Whose time it is; empty: the record's."""
+        return str(self.field or "")
+
+    @property
     def field_digest(self) -> str:
         """What stands for the field, in few characters."""
-        return digest_of(".".join(self.field))
+        return digest_of(self.field_name)
 
     @property
     def depth(self) -> int:

@@ -27,14 +27,14 @@ class TypeFolders:
         object.__setattr__(self, "_stored", [one for one in self.layouts if one is not None])
 
     @property
-    def field(self) -> tuple[str, ...]:
+    def field_name(self) -> str:
         """Whose time it is; empty: the record's."""
-        return (self.times.name,) if self.times.name else ()
+        return self.times.name
 
     @property
     def field_digest(self) -> str:
         """What stands for the field, in few characters."""
-        return digest_of(self.times.name)
+        return digest_of(self.field_name)
 
     def of_type(self, segment: str) -> TimeFolders | None:
         """Return what is in a folder below that of the topic; None: it is no folder of a type, or has none by time."""

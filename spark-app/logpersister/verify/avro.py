@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
@@ -284,7 +285,7 @@ def _scalar(written: WrittenType, column: _Column) -> _Plan:  # noqa: C901, PLR0
             return _Plan(lambda cursor: _text(cursor.sized()))
         case Plain("date") | Time() | Decimal() if kind == "string":
             return _Plan(lambda cursor: column_value(_text(cursor.sized()), type_, reading))
-        case Timestamp() if kind == "string" and reading.format == "rfc3339":
+        case Timestamp() if kind == "string" and epoch_unit(reading.format) is None:
             return _Plan(lambda cursor: column_value(_text(cursor.sized()), type_, reading))
     raise MisfitError
 
@@ -325,8 +326,8 @@ def _time(kind: str, logical: object, unit: str) -> _Plan:
 def _timestamp(kind: str, logical: object, unit: str, notation: str) -> _Plan:
     if isinstance(logical, str) and logical.startswith("timestamp-"):
         source = logical.removeprefix("timestamp-")
-    elif logical is None and notation.startswith("epoch["):
-        source = notation[6:-1]
+    elif logical is None and (unit_of_numbers := epoch_unit(notation)) is not None:
+        source = unit_of_numbers
     else:
         raise MisfitError
     per_second = _PER_SECOND[source]

@@ -13,14 +13,17 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from logpersister.manifest.partition_rule import DateRule, PartitionRule
+from logpersister.manifest.notation import epoch_unit
+from logpersister.manifest.partition_rule import DateRule, PartitionRule, TimeField
 from logpersister.manifest.types import Timestamp
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.parsers import Refused
 from logpersister.records.paths import Assignment
 from logpersister.records.zones import load_zone
+from logpersister.verify.json_values import Reading
 from logpersister.verify.refusal import LeftOutError, RefusalError
 from logpersister.verify.rows import Oracle, Row
+from logpersister.verify.text_values import text_value
 
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 _KEPT: Final = frozenset((string.ascii_letters + string.digits + "-._").encode())
@@ -74,22 +77,37 @@ class FolderOracle:
                 yield rule.folder_prefix + (_offset(rule, offset) if rule.offset else _value(rule, row))
                 outer = None
                 continue
-            instant = _from_milliseconds(timestamp) if rule.date.field is None else self._instant(rule.date.field, row)
+            time = rule.date.time
+            instant = _from_milliseconds(timestamp) if time is None else self._instant(time, row)
             follows = (
                 outer is not None
-                and (outer.timezone, outer.field) == (rule.date.timezone, rule.date.field)
+                and (outer.timezone, outer.time) == (rule.date.timezone, time)
                 and _COMPONENTS[outer.granularity] < _COMPONENTS[rule.date.granularity]
             )
             said = _COMPONENTS[outer.granularity] if outer is not None and follows else 0
             yield rule.folder_prefix + _date(instant, rule.date, said)
             outer = rule.date
 
-    def _instant(self, path: str, row: Row) -> datetime | None:
-        ticks, type_ = _at(row, path), self.oracle.schema.type_at(path)
-        if ticks is None or ticks < 0 or not isinstance(type_, Timestamp):
+    def _instant(self, time: TimeField, row: Row) -> datetime | None:
+        path = ".".join(time.path)
+        value, type_ = _at(row, path), self.oracle.schema.type_at(path)
+        if value is None:
             return None
-        found = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks * 10**6 // _PER_SECOND[type_.unit])
-        return found if found < _FIRST_UNUSABLE else None
+        if time.notation is not None:
+            return _from_milliseconds(_written_time(value, time.notation))
+        ticks, per_second = (value, _PER_SECOND[type_.unit]) if isinstance(type_, Timestamp) else (value * 86_400, 1)
+        return _from_milliseconds(ticks * 1000 // per_second)
+
+
+def _written_time(value: str | int, notation: str) -> int:
+    """Return the milliseconds since 1970 that a text or a whole number says; -1: none."""
+    reading, type_ = Reading(notation), Timestamp("ms")
+    try:
+        found: int = text_value(value, type_, reading) if isinstance(value, str) else value * 1000
+    except RefusalError:
+        return -1
+    unit = epoch_unit(notation)
+    return found if isinstance(value, str) or unit is None else found // _PER_SECOND[unit]
 
 
 def _from_milliseconds(timestamp: int) -> datetime | None:

@@ -18,9 +18,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.types import Binary, Decimal, Plain, Time, Timestamp, Type
 from logpersister.verify.json_text import Node, NotJsonError, tree_of
 from logpersister.verify.refusal import RefusalError
+from logpersister.verify.time_texts import days_since_1970, instant_of
 
 MOST_NESTED: Final = 64
 
@@ -176,13 +178,7 @@ def _date(node: Node) -> int:
 
 
 def _days(match: re.Match[str]) -> int:
-    """Return the days since 1970; the year 0, which Python does not have, is 400 years before the year 400."""
-    year, month, day = (int(match[group]) for group in (1, 2, 3))
-    try:
-        shifted = date(year or 400, month, day)
-    except ValueError:
-        raise RefusalError("bad_text") from None
-    return (shifted - date(1970, 1, 1)).days - (0 if year else 146_097)
+    return days_since_1970(*(int(match[group]) for group in (1, 2, 3)))
 
 
 def _time(text: str, unit: str) -> int:
@@ -199,19 +195,25 @@ def _seconds(match: re.Match[str], first: int) -> tuple[int, int]:
 
 
 def _timestamp(node: Node, unit: str, written: str) -> int:
-    if written != "rfc3339":
-        per_second = _PER_SECOND[written[6:-1]]
+    if (source := epoch_unit(written)) is not None:
+        per_second = _PER_SECOND[source]
         number = _integer(node, 64)
         instant_in_range(number // per_second)
         return _fitting(number * _PER_SECOND[unit] // per_second)
-    match = _INSTANT.fullmatch(_string(node))
+    text = _string(node)
+    seconds, nanoseconds = _rfc3339(text) if written == "rfc3339" else instant_of(text, written)
+    return _fitting(instant_in_range(seconds) * _PER_SECOND[unit] + nanoseconds * _PER_SECOND[unit] // 10**9)
+
+
+def _rfc3339(text: str) -> tuple[int, int]:
+    match = _INSTANT.fullmatch(text)
     if match is None:
         raise RefusalError("bad_text")
     seconds, nanoseconds = _seconds(match, 4)
     seconds += _days(match) * 86_400
     if match[8]:
         seconds -= int(match[8] + "1") * (int(match[9]) * 60 + int(match[10])) * 60
-    return _fitting(instant_in_range(seconds) * _PER_SECOND[unit] + nanoseconds * _PER_SECOND[unit] // 10**9)
+    return seconds, nanoseconds
 
 
 def instant_in_range(second: int) -> int:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from logpersister.manifest.faults import REFUSED, FaultsSpec
+from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 from logpersister.verify.faults import Faults, is_plain_scalar, unique
@@ -252,12 +253,13 @@ def _timestamp(node: Node, unit: str, reading: Reading) -> int:
         if nanoseconds >= 10**9:
             raise RefusalError("overflow")
         return _fitting(seconds * _PER_SECOND[unit] + nanoseconds * _PER_SECOND[unit] // 10**9)
-    if reading.format == "rfc3339":
+    source = epoch_unit(reading.format)
+    if source is None:
         if node.kind != "text":
             raise RefusalError("wrong_type")
         found: int = _read(node, Timestamp(unit), reading)  # type: ignore[arg-type]
         return found
-    per_second = _PER_SECOND[reading.format[6:-1]]
+    per_second = _PER_SECOND[source]
     number = _integer(node, 64)
     instant_in_range(number // per_second)
     return _fitting(number * _PER_SECOND[unit] // per_second)

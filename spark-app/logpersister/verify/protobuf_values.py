@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal as Number
 from typing import Any, Final
 
+from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.protobuf.schema import Enum, Field, Schema
 from logpersister.manifest.types import Binary, Decimal, Plain, Time, Timestamp, Type
 from logpersister.verify.avro_defaults import MisfitError
@@ -129,15 +130,15 @@ def scalar(kind: str, type_: Type, reading: Reading) -> Read:  # noqa: PLR0911  
             return lambda part, _: float(number_of(kind, part))
         case Decimal(precision, scale) if kind in _INTEGERS:
             return lambda part, _: _decimal(number_of(kind, part), precision, scale)
-        case Timestamp(unit) if kind in _INTEGERS and reading.format.startswith("epoch["):
-            return lambda part, _: _epoch(_narrow(number_of(kind, part), 64), reading.format[6:-1], unit)
+        case Timestamp(unit) if kind in _INTEGERS and (source := epoch_unit(reading.format)) is not None:
+            return lambda part, _: _epoch(_narrow(number_of(kind, part), 64), source, unit)
         case Plain("string") if kind in ("string", "bytes"):
             return lambda part, _: text_of(part.data)
         case Binary() if kind in ("string", "bytes"):
             return lambda part, _: part.data
         case Plain("date") | Time() | Decimal() if kind == "string":
             return lambda part, _: column_value(text_of(part.data), type_, reading)
-        case Timestamp() if kind == "string" and reading.format == "rfc3339":
+        case Timestamp() if kind == "string" and epoch_unit(reading.format) is None:
             return lambda part, _: column_value(text_of(part.data), type_, reading)
     raise MisfitError
 

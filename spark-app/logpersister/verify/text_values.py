@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.types import Plain, Timestamp, Type
 from logpersister.verify.json_values import Reading, column_value, document_text, number_value
 from logpersister.verify.refusal import RefusalError
@@ -20,7 +21,7 @@ def text_value(text: str, type_: Type, reading: Reading) -> Any:
             return document_text(text)
         case Plain("int8" | "int16" | "int32" | "int64" | "float32" | "float64"):
             return number_value(text, type_, reading)
-        case Timestamp() if reading.format != "rfc3339":
+        case Timestamp() if epoch_unit(reading.format) is not None:
             return number_value(text, type_, reading)
         case _:
             return column_value(text, type_, reading)

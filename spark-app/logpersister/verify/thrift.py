@@ -9,6 +9,7 @@ from decimal import Decimal as Number
 from functools import cached_property
 from typing import Any, Final
 
+from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.thrift.schema import Field, Kind, Schema, read_schema
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
@@ -166,8 +167,8 @@ class _Conversion:
                 if abs(content) * 10**scale >= 10**precision:
                     raise RefusalError("overflow")
                 return Number(content)
-            case Timestamp(unit) if reading.format != "rfc3339":
-                per_second = _PER_SECOND[reading.format[6:-1]]
+            case Timestamp(unit) if (source := epoch_unit(reading.format)) is not None:
+                per_second = _PER_SECOND[source]
                 instant_in_range(content // per_second)
                 return _narrow(content * _PER_SECOND[unit] // per_second, 64)
             case Plain("date") | Time() | Decimal() | Timestamp():

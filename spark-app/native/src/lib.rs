@@ -5,8 +5,8 @@
 //! [`not_json`] takes a column of values and says which of them are no JSON documents; [`RowParser`] makes columns of the
 //! fields of a schema from them, [`AvroParser`] of Avro values, [`ProtobufParser`] of protobuf messages, [`ThriftParser`]
 //! of Thrift structs, [`MessagePackParser`] of MessagePack, [`CsvParser`] and [`RegexParser`] of lines of text; [`json_lines`] makes JSON of columns and
-//! [`avro_datums`] Avro. [`json_texts`], [`numbers`], [`parts`],
-//! [`schema_keys`] and [`MessageParts`] tell of what type values are. All are total, too.
+//! [`avro_datums`] Avro. [`json_texts`], [`numbers`], [`parts`], [`schema_keys`] and [`MessageParts`] tell of what type values are,
+//! [`instants`] when something was by a text. All are total, too.
 //!
 //! The crate is a plain Rust library; with the feature `python` it is the Python package `logpersister_native`.
 
@@ -42,6 +42,6 @@ pub use parquet::{Compression, Options as ParquetOptions, ParquetWriter, Pieces,
 pub use rows::{
     Adjusted, AvroParser, CsvParser, CsvSyntax, Duplicates, Faults, Framing, Inside, MessagePackParser, MessageParts,
     MessageTypes, Options, ProtobufParser, REASONS, Refusal, RegexParser, RowParser, Rows, SchemaKey, SchemaKeys,
-    ThriftParser, UnknownFields, WrongType, avro_fingerprint, schema_keys,
+    ThriftParser, UnknownFields, WrongType, avro_fingerprint, instants, schema_keys,
 };
 pub use transactions::Aborted;

@@ -451,12 +451,20 @@ fn avro_fingerprint(schema: &str) -> PyResult<u64> {
 /// array.
 #[pyfunction]
 fn keyed_hashes(py: Python<'_>, texts: &Bound<'_, PyAny>, key: PyBackedBytes) -> PyResult<Py<PyAny>> {
-    let data = ArrayData::from_pyarrow_bound(texts)?;
-    if data.data_type() != &DataType::Utf8 {
-        return Err(PyTypeError::new_err(format!("an array of {} instead of string", data.data_type())));
-    }
-    let hashes = py.detach(|| crate::keyed_hashes(&StringArray::from(data), &key));
+    let texts = strings(texts)?;
+    let hashes = py.detach(|| crate::keyed_hashes(&texts, &key));
     Ok(hashes.into_data().to_pyarrow(py)?.unbind())
+}
+
+/// Return of each text of a string array the milliseconds from 1970, an int64 array, by a notation of timestamps; null for
+/// null and for what is no instant. Raises TypeError for another array, and ValueError for another notation.
+#[pyfunction]
+fn instants(py: Python<'_>, texts: &Bound<'_, PyAny>, notation: &str) -> PyResult<Py<PyAny>> {
+    let texts = strings(texts)?;
+    let found = py
+        .detach(|| crate::instants(&texts, notation))
+        .ok_or_else(|| PyValueError::new_err(format!("{notation} is no notation of timestamps")))?;
+    Ok(found.into_data().to_pyarrow(py)?.unbind())
 }
 
 /// Id, places and name of a `SchemaKey`.
@@ -546,6 +554,14 @@ fn binary(values: &Bound<'_, PyAny>) -> PyResult<BinaryArray> {
     Ok(BinaryArray::from(data))
 }
 
+fn strings(texts: &Bound<'_, PyAny>) -> PyResult<StringArray> {
+    let data = ArrayData::from_pyarrow_bound(texts)?;
+    if data.data_type() != &DataType::Utf8 {
+        return Err(PyTypeError::new_err(format!("an array of {} instead of string", data.data_type())));
+    }
+    Ok(StringArray::from(data))
+}
+
 fn integers(values: &Bound<'_, PyAny>) -> PyResult<Int64Array> {
     let data = ArrayData::from_pyarrow_bound(values)?;
     if data.data_type() != &DataType::Int64 {
@@ -562,8 +578,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         AvroParser, CorruptBatchError, CsvParser, MessagePackParser, MessageParts, ProtobufParser, RegexParser,
-        RowParser, Run, ThriftParser, avro_datums, avro_fingerprint, decode, decompress, json_lines, json_texts,
-        keyed_hashes, not_json, numbers, parts, schema_keys,
+        RowParser, Run, ThriftParser, avro_datums, avro_fingerprint, decode, decompress, instants, json_lines,
+        json_texts, keyed_hashes, not_json, numbers, parts, schema_keys,
     };
 
     #[pymodule_export]

@@ -22,6 +22,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
         "the API server cannot say whether a pattern in Python's syntax selects a topic"
     ),
     "is not a type: it": "types nest, and patterns do not",
+    "is a pattern that tells no instant": "it would have to take the pattern apart",
     "has more than 1000 columns at all depths together": "it would have to understand the types",
     "has a field of the name of a folder of output.partitionBy, which readers take for one column": (
         "the default of a folder's prefix depends on its granularity"

@@ -84,7 +84,7 @@ class History:
         number = self.chance.choice(list(self.world.partitions))
         behind = self.chance.choice([0, 0, 0, self.skew[number], 3])
         future = self.chance.choice([0, 0, 0, 0, 0, 0, 0, 0, 0, 5])
-        if self.world.layout.field and self.chance.random() < 0.1:
+        if self.world.layout.field_name and self.chance.random() < 0.1:
             self.world.produce(number, None)
         for _ in range(self.chance.randrange(1, 4)):
             self.world.produce(number, max(0.0, self.hours - behind * self.chance.random() + future))
@@ -225,7 +225,7 @@ class History:
         """Yield the offsets of which none may be missing when a partition counts as having passed an instant."""
         if self.world.spec.trigger == "process-time":
             yield from (at for at, seconds in enumerate(partition.produced_at) if seconds * 1000 < instant)
-        elif self.world.layout.field:
+        elif self.world.layout.field_name:
             yield from self.before_passing_by_a_field(partition, instant)
         else:
             yield from self.before_passing_by_records(partition, instant)

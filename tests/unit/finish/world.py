@@ -267,7 +267,7 @@ class World:
         counting = enumerate(of.times[start:offset], start)
         stored = [time for at, time in counting if not self.has_types or type_of(at) != "raw"]
         times = [time for time in stored if time is not None and time <= self.seconds * 1000]
-        if not self.spec.watches_field(self.layout.field) or not times:
+        if not self.spec.watches_field(self.layout.field_name) or not times:
             return seen
         newest = NewestEvent(self.layout.field_digest, max(times))
         return newest if seen is None else seen.followed_by(newest)
@@ -316,7 +316,7 @@ class World:
         answer: Answer[tuple[Offset, int] | None] = Answer()
         for one, instant in timestamps.items():
             of = self.partitions[one.partition]
-            times = of.kafka_times(of_a_field=bool(self.layout.field))
+            times = of.kafka_times(of_a_field=bool(self.layout.field_name))
             found = ((at, time) for at, time in enumerate(times) if at >= of.start and time >= instant)
             answer.values[one] = next(found, None)
         return answer

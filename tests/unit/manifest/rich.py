@@ -247,7 +247,10 @@ BY_VALUE: dict[str, Any] = {
             "format": "jsonl",
             "compression": "zstd",
             "jsonl": {"kafkaColumns": ["key", "offset"], "tombstones": "null"},
-            "partitionBy": [{"lower": "country", "prefix": "land="}],
+            "partitionBy": [
+                {"lower": "country", "prefix": "land="},
+                {"date": {"granularity": "day", "field": "country", "format": "pattern[yyyyMMdd]"}},
+            ],
         },
     },
 }

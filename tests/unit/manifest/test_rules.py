@@ -66,6 +66,14 @@ def numbered(*fields: str, first: int = 1) -> list[dict[str, Any]]:
 NO_LEVEL = "a mapping is not exactly one of date, offset, field, lower, truncate and bucket; write one entry"
 
 
+NO_INSTANT = "is a pattern that tells no instant"
+
+
+def dated(field: str, granularity: str = "day", **date: Any) -> dict[str, Any]:
+    """Return folders by the time of a field."""
+    return {F + "partitionBy": [{"date": {"granularity": granularity, "field": field, **date}}]}
+
+
 def rows(*fields: dict[str, Any]) -> dict[str, Any]:
     return {"spec.parser": {"type": "json"}, "spec.schema": {"fields": list(fields)}}
 
@@ -333,6 +341,13 @@ ACCEPTED: list[dict[str, Any]] = [
     },
     rows({"name": "id", "type": "int64", "required": True}, {"name": "@timestamp", "type": "timestamp[ns]"}),
     rows({"name": "at", "type": " list < map<string,timestamp[ms] not null>> ", "format": "epoch[ns]"}),
+    rows({"name": "at", "type": "timestamp[ms]", "format": "iso8601"}),
+    rows({"name": "at", "type": "timestamp[ms]", "format": "pattern['['dd/MMM/yyyy:HH:mm:ss.SSSSSSSSS Z']']"}),
+    rows({"name": "at", "type": "timestamp[ms]", "format": "pattern[yyyy''MM''ddHHXXX]", "default": "2026'11'2105Z"}),
+    rows({"name": "id", "type": "int32"}) | dated("id", "minute", format="epoch[s]"),
+    rows({"name": "a", "type": "struct<b: string>"}) | dated("a.b", "hour", format="rfc3339", timezone="Asia/Tokyo"),
+    rows({"name": "at", "type": "string"}) | dated("at", "hour", format="pattern[yyyyMMddHH]") | {"spec.finish": {}},
+    rows({"name": "on", "type": "date"}) | dated("on"),
     rows({"name": "a", "type": "struct<a: struct<a: decimal(38,38), $b-c: json not null>, list: time[us]>"}),
     rows({"name": "a", "type": "list<" * 15 + "binary[base64]" + ">" * 15}) | {F + "format": "parquet"},
     rows({"name": "dt", "type": "date"}) | {F + "partitionBy": [{"date": {"granularity": "day"}}]},
@@ -896,7 +911,17 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         rows({"name": "id", "type": "int8", "format": "epoch[s]"}),
         'spec.schema.fields[0].format: "epoch[s]" is set, and the type has no timestamp',
     ),
-    (rows({"name": "id", "type": "timestamp[s]", "format": "epoch"}), "write one of: rfc3339, epoch[s]"),
+    (
+        rows({"name": "id", "type": "timestamp[s]", "format": "epoch"}),
+        "is no notation of times; write rfc3339, iso8601, epoch[s]",
+    ),
+    (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yy-MM-dd]"}), "is no notation of times; write"),
+    (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[]"}), "is no notation of times; write"),
+    (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyy]"}), f"{NO_INSTANT}; write yyyy, MM or MMM"),
+    (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyy-MM-dd MMM]"}), NO_INSTANT),
+    (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyy-MM-dd mm]"}), NO_INSTANT),
+    (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyyMMMMdd]"}), NO_INSTANT),
+    (rows({"name": "at", "type": "timestamp[s]", "format": f"pattern[yyyyMMddHHmmss{'S' * 10}]"}), NO_INSTANT),
     (rows({"name": "id", "type": "int8", "required": "yes"}), "is neither true nor false"),
     (rows(), "spec.schema.fields: has 0 entries; give at least 1"),
     (
@@ -1257,7 +1282,42 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         rows({"name": "id", "type": "int64"}) | {F + "partitionBy": [{"date": {"granularity": "day", "field": "id"}}]},
-        'spec.output.partitionBy[0].date.field: "id" cannot name folders: it is not a timestamp',
+        'field: "id" cannot name folders by time: it is int64, and nothing says what time its values are; set format',
+    ),
+    (
+        rows({"name": "id", "type": "string"}) | dated("id"),
+        "by time: it is string, and nothing says what time its values are; set format beside it, for example iso8601",
+    ),
+    (
+        rows({"name": "id", "type": "float64"}) | dated("id", format="epoch[s]"),
+        'date.field: "id" cannot name folders: it is not a timestamp, a date, text or a whole number',
+    ),
+    (
+        rows({"name": "id", "type": "int64"}) | dated("id", format="iso8601"),
+        'date.format: "iso8601" cannot name folders: it is a notation of text, and id is int64; write epoch[s],',
+    ),
+    (
+        rows({"name": "at", "type": "timestamp[ms]"}) | dated("at", format="epoch[s]"),
+        'date.format: "epoch[s]" cannot name folders: at is timestamp[ms], which says its time by itself; remove it',
+    ),
+    (
+        rows({"name": "on", "type": "date"}) | dated("on", granularity="hour"),
+        'date.granularity: "hour" cannot name folders: on is a date, which has no hours; set it to day',
+    ),
+    (
+        rows({"name": "on", "type": "date"}) | dated("on", timezone="Europe/Berlin"),
+        'date.timezone: "Europe/Berlin" cannot name folders: on is a date, the same in all time zones; remove it',
+    ),
+    (
+        rows({"name": "at", "type": "string"}, {"name": "id", "type": "int8"})
+        | dated("at", format="iso8601")
+        | {F + "format": "jsonl", "spec.schema.mask": [{"fields": ["at"]}]}
+        | {"spec.parser.quarantine": {"keepValue": True}},
+        'date.field: "at" cannot name folders by time: it is hidden; name another field, or do not hash or mask it',
+    ),
+    (
+        {F + "partitionBy": [{"date": {"granularity": "day", "format": "epoch[s]"}}]},
+        'partitionBy[0].date.format: "epoch[s]" is set, and the record\'s timestamp needs none; name the field',
     ),
     (
         rows({"name": "x", "type": "float64"}) | {F + "partitionBy": [{"bucket": {"field": "x", "count": 4}}]},

@@ -24,6 +24,7 @@ from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rule
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records import (
     avro_rows,
+    field_times,
     keeping,
     late,
     line_rows,
@@ -36,6 +37,7 @@ from logpersister.records import (
     zones,
 )
 from logpersister.records.escaping import QUARANTINE
+from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import HEADERS
 from logpersister.storage import names
 from tests.unit.formats.samples import with_headers
@@ -81,6 +83,14 @@ def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     assert used(parser={"type": "thrift"}, schema=thrift) == {"format:text": 1, "names": 1, "rows:thrift": 1}
     assert used(output__partitionBy=[{"offset": {"every": 5}}]) == {"format:text": 1, "names": 1, "paths": 1}
     assert used(output__partitionBy=UTC) == {"format:text": 1, "names": 1, "paths": 1}
+    by_text = [{"date": {"granularity": "day", "field": "n", "format": "epoch[s]"}}]
+    of_times = {"format:text": 1, "names": 1, "paths": 1, "paths:fields": 1, "rows:json": 1, "times": 1}
+    assert used(output__partitionBy=by_text, parser={"type": "json"}, schema=schema) == of_times
+    dates = {"fields": [{"name": "n", "type": "date"}]}
+    by_date = [{"date": {"granularity": "day", "field": "n"}}]
+    assert used(output__partitionBy=by_date, parser={"type": "json"}, schema=dates) == of_times
+    columns = {"fields": [{"name": "n", "type": "timestamp[s]", "format": "iso8601"}]}
+    assert used(parser={"type": "json"}, schema=columns) == {"format:text": 1, "names": 1, "rows:json": 1, "times": 1}
     zone = zones.zone_rules("Europe/Berlin")
     assert used(output__partitionBy=BERLIN) == {"format:text": 1, "names": 1, "paths": 1, "zone:Europe/Berlin": zone}
     assert used(keep=[{"header": "a", "in": ["b"]}]) == {"format:text": 1, "keep": 1, "names": 1}
@@ -204,6 +214,7 @@ ROWS = [
     b'{"id": 1, "x": 0}', b'{"id": 1, "id": 1}', b'{"id": 1, "tags": {"a": [1e39]}}', b'{"id": 1, "at": "yesterday"}',
     b'{"ID": 1}',
 ]  # fmt: skip
+UNITS = ("s", "ms", "us", "ns")
 LEVELS = [
     {"date": {"granularity": "day"}},
     {"offset": {"every": 7}},
@@ -425,6 +436,24 @@ def rows_of_thrift() -> Iterable[bytes]:
         yield from said(parsed)
 
 
+def times_of_fields() -> Iterable[bytes]:
+    """What texts and numbers say in each notation, as columns and as folders."""
+    texts = [
+        "2026-11-21", "20261121T05", "2026-11-21T05:00:00,5+0100", "2016-12-31 23:59:60Z", "2026-11-21T24:00", "-1",
+        "1795237200123", "21/Nov/2026:05:00:00 +0100", "21/nov/2026:05:00:00 +0100", "", "253370764800000",
+    ]  # fmt: skip
+    notations = ["rfc3339", "iso8601", "pattern[dd/MMM/yyyy:HH:mm:ss Z]", *(f"epoch[{one}]" for one in UNITS)]
+    values = [json_text.dumps({"text": text}).encode() for text in texts]
+    for notation in notations:
+        for type_ in ("timestamp[ms]", "string"):
+            field = {"name": "text", "type": type_} | ({"format": notation} if type_ != "string" else {})
+            schema = SchemaSpec.model_validate({"fields": [field]})
+            date = {"granularity": "minute", "field": "text"} | ({"format": notation} if type_ == "string" else {})
+            output = OutputSpec.model_validate({"partitionBy": [{"date": date}]})
+            found = layout_of(output, ParserSpec(type="json"), schema).assign(batch_of([0] * len(texts), values=values))
+            yield from (found.paths[index].encode() for index in found.indices)
+
+
 def records_that_are_kept() -> Iterable[bytes]:
     """Offsets that conditions keep, of all operators, of the table of `test_keeping`."""
     for type_, notation, values, cases in TABLE:
@@ -445,6 +474,7 @@ def records_that_are_kept() -> Iterable[bytes]:
     [
         (layouts, paths.RULES, (1, "4db1424ebe05")),
         (late_ones, late.RULES, (1, "6e44762e0a8a")),
+        (times_of_fields, field_times.RULES, (1, "b2470a5c8e68")),
         (json, parsers.JSON_RULES, (1, "42a5f71b6595")),
         (rows_of_a_schema, rows.RULES, (1, "fa04c81524e5")),
         (rows_of_avro, avro_rows.AVRO_RULES, (1, "76456a15622b")),
@@ -477,6 +507,7 @@ def records_that_are_kept() -> Iterable[bytes]:
     ids=[
         "paths",
         "late",
+        "times",
         "json",
         "rows",
         "avro",

@@ -29,7 +29,8 @@ LEAVES = [
     *PLAIN, "binary[base64]", "time[ms]", "time[us]", "timestamp[s]", "timestamp[ms]", "timestamp[us]", "timestamp[ns]",
     "decimal(1,0)", "decimal(10,2)", "decimal(38,38)", "decimal(38,0)",
 ]  # fmt: skip
-FORMATS = ["rfc3339", "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
+PATTERN = "pattern[yyyy-MM-dd'T'HH:mm:ss.SXXX]"
+FORMATS = ["rfc3339", "iso8601", PATTERN, "epoch[s]", "epoch[ms]", "epoch[us]", "epoch[ns]"]
 ODD = [
     "null", "true", "[]", "{}", '""', "0", "-1", "1.5", "1.0", "1e400", "[1,[2]]", '{"a":1}', '"\\ud83d"', '"x"',
     '"7"', '"1e1"', '"true"', '"\\ud83d\\ud83d\\ude00"', '{"b":{"c":"1"}}',
@@ -79,7 +80,18 @@ _numbers = (
 )
 _epochs = st.integers(-(2**63), 2**63 - 1) | st.integers(-(10**12), 10**12) | st.integers(0, 2 * 10**18)
 _clocks = st.sampled_from(
-    ["00:00:00", "23:59:59.999999999", "12:30:01.5", "24:00:00", "12:00:60", "1:00:00", "12:30:01."]
+    [
+        "00:00:00",
+        "23:59:59.999999999",
+        "12:30:01.5",
+        "05:00",
+        "050000,5",
+        "23:59:60",
+        "24:00:00",
+        "12:00:60",
+        "1:00:00",
+        "12:30:01.",
+    ]
 )
 _days = st.dates().map(str) | st.sampled_from(
     ["0000-01-01", "0000-02-29", "0000-12-31", "2023-02-29", "1900-02-29", "20-01-01"]
@@ -120,7 +132,7 @@ def _fitting(type_: Type, format_: str | None) -> st.SearchStrategy[str]:  # noq
         case Time():
             return _clocks.map(quoted)
         case Timestamp():
-            return _instants.map(quoted) if format_ in (None, "rfc3339") else _epochs.map(str)
+            return _epochs.map(str) if format_ and format_.startswith("epoch[") else _instants.map(quoted)
         case Struct(members):
             return _object([(one.name, one.type, one.required) for one in members], format_)
         case ListOf(item):

@@ -29,6 +29,8 @@ SCHEMA = SchemaSpec.model_validate(
             {"name": "ok", "type": "bool"},
             {"name": "at", "type": "timestamp[ns]"},
             {"name": "seen", "type": "timestamp[ms]", "format": "epoch[us]"},
+            {"name": "text", "type": "string"},
+            {"name": "on", "type": "date"},
         ]
     }
 )
@@ -49,6 +51,15 @@ LEVELS: list[dict[str, Any]] = [
     {"date": {"field": "seen", "granularity": "hour", "prefix": "seen="}},
     {"date": {"granularity": "day", "prefix": "day="}},
     {"offset": {"every": 3}},
+    {"date": {"field": "id", "granularity": "hour", "format": "epoch[s]", "prefix": "s="}},
+    {"date": {"field": "id", "granularity": "minute", "format": "epoch[ms]", "prefix": "ms="}},
+    {"date": {"field": "id", "granularity": "day", "format": "epoch[us]", "prefix": "us="}},
+    {"date": {"field": "id", "granularity": "day", "format": "epoch[ns]", "prefix": "ns="}},
+    {"date": {"field": "text", "granularity": "hour", "format": "epoch[ms]", "prefix": "digits="}},
+    {"date": {"field": "text", "granularity": "minute", "format": "iso8601", "prefix": "iso="}},
+    {"date": {"field": "text", "granularity": "hour", "format": "rfc3339", "timezone": "Asia/Tokyo"}},
+    {"date": {"field": "text", "granularity": "day", "format": "pattern[dd/MMM/yyyy:HH:mm:ss Z]", "prefix": "log="}},
+    {"date": {"field": "on", "granularity": "day", "prefix": "on="}},
 ]
 
 
@@ -91,6 +102,19 @@ def folders(levels: list[dict[str, Any]], *values: Any) -> list[str]:
         (9, {"at": "1969-12-31T23:00:00Z"}, "dt=unknown"),
         (9, {}, "dt=unknown"),
         (11, {"seen": 1_795_243_027_000_000}, "seen=2026-11-21-06"),
+        (14, {"id": 1_795_237_200}, "s=2026-11-21-05"),
+        (14, {"id": 2**63 - 1}, "s=unknown"),
+        (15, {"id": 1_795_237_260_999}, "ms=2026-11-21-05-01"),
+        (15, {"id": None}, "ms=unknown"),
+        (16, {"id": 1_795_237_200_000_000}, "us=2026-11-21"),
+        (17, {"id": 2**63 - 1}, "ns=2262-04-11"),
+        (18, {"text": "1795237200000"}, "digits=2026-11-21-05"),
+        (18, {"text": "5 o'clock"}, "digits=unknown"),
+        (19, {"text": "20261121T0600+01"}, "iso=2026-11-21-05-00"),
+        (20, {"text": "2026-11-21T15:00:00Z"}, "hr=2026-11-22-00"),
+        (21, {"text": "21/Nov/2026:00:30:00 +0100"}, "log=2026-11-20"),
+        (22, {"on": "2026-11-21"}, "on=2026-11-21"),
+        (22, {"on": "1960-01-01"}, "on=unknown"),
     ],
     ids=str,
 )
@@ -111,6 +135,15 @@ def test_a_long_value_is_cut_and_stays_apart_from_others() -> None:
     assert len(set(found)) == 4
     assert found[1] == "country=" + "x" * 120
     assert all(len(folder) <= len("country=") + 120 and is_safe_path(folder) for folder in found)
+
+
+def test_values_without_a_usable_time_are_counted_in_stored_records() -> None:
+    levels = [LEVELS[14], LEVELS[0], LEVELS[19]]
+    values = [b'{"id": -5}', b"[]", b'{"text": "soon"}', b"{}", b'{"id": 1, "text": "2026-11-21"}', b'{"id": -6}']
+    found = layout_of(output(*levels), JSON, SCHEMA).assign(batch_of([0] * 6, values=values)).adjusted
+    assert found is not None
+    assert found.counts() == {("no_time", "id"): 2, ("no_time", "text"): 1}
+    assert found.records.tolist() == [0, 2, 5]
 
 
 def test_levels_are_joined_and_dates_of_one_field_go_on() -> None:
@@ -134,6 +167,14 @@ documents = st.fixed_dictionaries(
         "id": st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1), st.integers(-20, 20)),
         "ok": st.one_of(st.booleans(), st.just(3)),
         "at": st.sampled_from([None, "2026-11-21T05:00:00.123456789Z", "1960-01-01 00:00:00Z", "2026-03-08T05:31:00Z"]),
+        "text": st.sampled_from(
+            [
+                *(None, "", "1795237200000", "-1", "99999999999999999999", "2026-11-21T05:00:00.5Z", "2026-11-21 05"),
+                *("at 5", "20261121", "21/Nov/2026:05:00:00 +0100", "31/Dec/9998:23:59:59 -0100"),
+                "0001-01-01T00:00:00Z",
+            ]
+        ),
+        "on": st.sampled_from([None, "2026-11-21", "1969-12-31", "9998-12-31", "9999-01-01", "2026-02-30"]),
         "seen": st.one_of(st.none(), st.integers(-(10**15), 4 * 10**15)),
     },
 )

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.records.escaping import is_safe_path
-from logpersister.records.paths import FIRST_UNUSABLE_MS, Assignment, DateLevel, DateStep, Granularity, make_layout
+from logpersister.records.field_times import FIRST_UNUSABLE_MS
+from logpersister.records.paths import Assignment, DateLevel, DateStep, Granularity, make_layout
 from logpersister.records.zones import load_zone
 from tests.examples import examples
 from tests.unit.records.batches import batch_of

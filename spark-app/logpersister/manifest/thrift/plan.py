@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from logpersister.manifest.notation import RFC3339, epoch_unit
 from logpersister.manifest.thrift.columns import KEYS
 from logpersister.manifest.thrift.errors import ThriftError
 from logpersister.manifest.thrift.schema import INTEGERS, Kind, Schema, read_schema
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 
-RFC3339: Final = "rfc3339"
 _TEXTS: Final = ("string", "binary")
 _SMALL: Final = ("i8", "i16", "i32")
 
@@ -89,7 +89,7 @@ def _fits(kind: Kind, type_: Type, notation: str) -> bool:  # noqa: PLR0911 - on
             return kind.word in (*_TEXTS, "enum")
         case Binary():
             return kind.word in _TEXTS
-        case Timestamp() if notation != RFC3339:
+        case Timestamp() if epoch_unit(notation) is not None:
             return kind.word in INTEGERS
         case Decimal():
             return kind.word in INTEGERS or kind.word == "string"

@@ -1,6 +1,7 @@
 //! From a schema to empty columns: which types there are, and how values are written in them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
@@ -10,22 +11,30 @@ use super::nested::{ListColumn, MapColumn, StructColumn, entry_fields};
 use super::number::Decimal;
 use super::reader::MOST_NESTED;
 use super::target::width;
+use super::time_pattern::Pattern;
 
 /// The metadata of a field that says how its values are written.
 pub const NOTATION: &str = "logpersister.notation";
 
 /// How timestamps are written, and their unit in the column.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Clock {
     pub unit: TimeUnit,
     pub notation: TimeNotation,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum TimeNotation {
-    Rfc3339,
+    Text(TextNotation),
     /// A number of units since 1970.
     Epoch(TimeUnit),
+}
+
+#[derive(Debug, Clone)]
+pub enum TextNotation {
+    Rfc3339,
+    Iso8601,
+    Pattern(Arc<Pattern>),
 }
 
 impl Clock {
@@ -124,13 +133,18 @@ fn decimal(path: &str, precision: u8, scale: i8) -> Result<Decimal, String> {
     }
 }
 
-fn time_notation(notation: Option<&str>) -> Option<TimeNotation> {
+/// What a word of manifests means; None: nothing.
+pub fn time_notation(notation: Option<&str>) -> Option<TimeNotation> {
     Some(match notation {
-        None | Some("rfc3339") => TimeNotation::Rfc3339,
+        None | Some("rfc3339") => TimeNotation::Text(TextNotation::Rfc3339),
+        Some("iso8601") => TimeNotation::Text(TextNotation::Iso8601),
         Some("epoch[s]") => TimeNotation::Epoch(TimeUnit::Second),
         Some("epoch[ms]") => TimeNotation::Epoch(TimeUnit::Millisecond),
         Some("epoch[us]") => TimeNotation::Epoch(TimeUnit::Microsecond),
         Some("epoch[ns]") => TimeNotation::Epoch(TimeUnit::Nanosecond),
-        _ => return None,
+        Some(other) => {
+            let pattern = other.strip_prefix("pattern[")?.strip_suffix(']')?;
+            TimeNotation::Text(TextNotation::Pattern(Arc::new(Pattern::new(pattern)?)))
+        }
     })
 }

@@ -202,10 +202,10 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
     }
 
     #[inline]
-    fn timestamp(&mut self, first: u8, clock: Clock) -> Result<i64, Refusal> {
-        match clock.notation {
-            TimeNotation::Rfc3339 => time::timestamp(self.text(first)?, clock.per_second()),
-            TimeNotation::Epoch(unit) => time::epoch(self.integer(first)?, per_second(unit), clock.per_second()),
+    fn timestamp(&mut self, first: u8, clock: &Clock) -> Result<i64, Refusal> {
+        match &clock.notation {
+            TimeNotation::Text(notation) => time::timestamp(self.text(first)?, notation, clock.per_second()),
+            TimeNotation::Epoch(unit) => time::epoch(self.integer(first)?, per_second(*unit), clock.per_second()),
         }
     }
 
@@ -256,7 +256,7 @@ impl<'a, L: Leniency> ReadValue for RowReader<'a, '_, L> {
             Data::Date(values) => values.push(time::date(self.text(first)?)?),
             Data::TimeMilliseconds(values) => values.push(time::time(self.text(first)?, 1_000)? as i32),
             Data::TimeMicroseconds(values) => values.push(time::time(self.text(first)?, 1_000_000)?),
-            Data::Timestamp(values, clock) => values.push(self.timestamp(first, *clock)?),
+            Data::Timestamp(values, clock) => values.push(self.timestamp(first, clock)?),
             Data::String(bytes) => {
                 expect(first == b'"')?;
                 self.reader.string(&mut bytes.data)?;

@@ -26,7 +26,7 @@ pub fn append(text: &[u8], column: &mut Column) -> Result<(), Refusal> {
         Data::Float64(values) => values.push(number(text)?.double()?),
         Data::Float32(values) => values.push(number(text)?.single()?),
         Data::Bool(bits) => bits.append(boolean(text)?),
-        Data::Timestamp(values, clock) => values.push(timestamp(text, *clock)?),
+        Data::Timestamp(values, clock) => values.push(timestamp(text, clock)?),
         Data::Decimal(values, decimal) => values.push(decimal.unscaled(&number(text)?)?),
         Data::Date(values) => values.push(time::date(text)?),
         Data::TimeMilliseconds(values) => values.push(time::time(text, 1_000)? as i32),
@@ -106,9 +106,10 @@ fn boolean(text: &[u8]) -> Result<bool, Refusal> {
     }
 }
 
-fn timestamp(text: &[u8], clock: Clock) -> Result<i64, Refusal> {
-    match clock.notation {
-        TimeNotation::Rfc3339 => time::timestamp(text, clock.per_second()),
-        TimeNotation::Epoch(unit) => time::epoch(integer(text)?, per_second(unit), clock.per_second()),
+/// What a text is from 1970, in the unit of a clock.
+pub fn timestamp(text: &[u8], clock: &Clock) -> Result<i64, Refusal> {
+    match &clock.notation {
+        TimeNotation::Text(notation) => time::timestamp(text, notation, clock.per_second()),
+        TimeNotation::Epoch(unit) => time::epoch(integer(text)?, per_second(*unit), clock.per_second()),
     }
 }

@@ -189,6 +189,66 @@ fn what_is_no_timestamp() {
 }
 
 #[test]
+fn timestamps_as_iso_8601_has_them() {
+    let field = noted(timestamp(TimeUnit::Millisecond), "iso8601");
+    let (midnight, hour) = (1_795_219_200_000, 3_600_000);
+    let texts = [
+        ("2026-11-21", midnight),
+        ("20261121", midnight),
+        ("2026-11-21T05", midnight + 5 * hour),
+        ("2026-11-21T05Z", midnight + 5 * hour),
+        ("2026-11-21T05:00Z", midnight + 5 * hour),
+        ("2026-11-21 05:00", midnight + 5 * hour),
+        ("2026-11-21t05:00:00z", midnight + 5 * hour),
+        ("20261121T050000Z", midnight + 5 * hour),
+        ("20261121T0500+0100", midnight + 4 * hour),
+        ("2026-11-21T05:00:00+0100", midnight + 4 * hour),
+        ("2026-11-21T05:00:00-01", midnight + 6 * hour),
+        ("2026-11-21T05:00:00,5+01:00", midnight + 4 * hour + 500),
+        ("2026-11-21T050000.1239999999999Z", midnight + 5 * hour + 123),
+        ("2016-12-31T23:59:60Z", 1_483_228_799_000),
+        ("2017-01-01T00:59:60.25+01:00", 1_483_228_799_250),
+    ];
+    let (texts, expected): (Vec<_>, Vec<_>) = texts.iter().map(|(text, value)| (format!("\"{text}\""), *value)).unzip();
+    let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+    assert_eq!(values::<TimestampMillisecondType>(&field, &texts), expected);
+    let bad = "|2026|2026-11|2026-11-1|2026-1121|202611-21|2026-325|2026-W47-6|20261121050000|2026-11-21T|2026-11-21T5\
+        |2026-11-21T05:|2026-11-21T05:0030|2026-11-21T0500:30|2026-11-21T24:00|2026-11-21T05:60|2026-11-21T05:00:60Z\
+        |2026-11-21T22:59:60+01:00|2026-11-21T05:00:61|2026-11-21T05.5|2026-11-21T05:00,5|2026-11-21T05:00:00.\
+        |2026-11-21Z|2026-11-21+01:00|2026-11-21T05:00:00 Z|2026-11-21T05:00:00+1|2026-11-21T05:00:00+01:0\
+        |2026-11-21T05:00:00+24:00|2026-11-21T05:00:00+00:60|2026-11-21_05:00| 2026-11-21|2026-11-21 |2026-02-29\
+        |2026-11-31|+2026-11-21|２０２６-11-21";
+    refused(&field, "bad_text", &bad.split('|').map(|text| format!("\"{text}\"")).collect::<Vec<_>>());
+    refused(&field, "wrong_type", &["20261121", "1795219200000", "[]", "true"]);
+    refused(&field, "overflow", &["\"00001231\"", "\"99991231T235959-0001\""]);
+}
+
+#[test]
+fn timestamps_by_a_pattern() {
+    let read = |pattern: &str, text: &str| {
+        let field = noted(timestamp(TimeUnit::Nanosecond), &format!("pattern[{pattern}]"));
+        values::<TimestampNanosecondType>(&field, &[&format!("\"{text}\"")])[0]
+    };
+    let second = 1_000_000_000;
+    let five = 1_795_237_200 * second;
+    assert_eq!(read("yyyyMMdd", "20261121"), five - 5 * 3600 * second);
+    assert_eq!(read("dd/MMM/yyyy:HH:mm:ss Z", "21/Nov/2026:06:00:01 +0100"), five + second);
+    assert_eq!(read("yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "2026-11-21T05:00:00.250Z"), five + second / 4);
+    assert_eq!(read("yyyy-MM-dd'T'HH:mm:ss,SXXX", "2026-11-21T04:00:00,5-01:00"), five + second / 2);
+    assert_eq!(read("ssmmHHddMMyyyy SSSSSSSSSXX", "01000521112026 000000007+0000"), five + second + 7);
+    assert_eq!(read("yyyy''MM''dd 'o'''HH", "2026'11'21 o'05"), five);
+    assert_eq!(read("yyyy-MM-dd HH:mm:ssXX", "2016-12-31 23:59:60Z"), 1_483_228_799 * second);
+    let field = noted(timestamp(TimeUnit::Second), "pattern[yyyy-MM-dd HH:mm:ss.SSXXX]");
+    let bad = "|2026-11-21|2026-11-21 05:00:00.00|2026-11-21 05:00:00.0Z|2026-11-21 05:00:00.000Z\
+        |2026-11-21 05:00:00.00z|2026-11-21 05:00:00.00+0100|2026-11-21T05:00:00.00Z|2026-11-21 24:00:00.00Z\
+        |2026-11-21 05:00:60.00Z|2026-13-21 05:00:00.00Z|2026-02-30 05:00:00.00Z|2026-11-21 05:00:00.00Z \
+        |2026-11-21 05:00:00.00+24:00|2026-11-21 05:00:00.00+00:60|2O26-11-21 05:00:00.00Z";
+    refused(&field, "bad_text", &bad.split('|').map(|text| format!("\"{text}\"")).collect::<Vec<_>>());
+    let field = noted(timestamp(TimeUnit::Second), "pattern[dd MMM yyyy]");
+    refused(&field, "bad_text", &["\"21 nov 2026\"", "\"21 NOV 2026\"", "\"21 11 2026\"", "\"21 No\""]);
+}
+
+#[test]
 fn timestamps_from_numbers() {
     let scale = |unit| 10_i128.pow(3 * UNITS.iter().position(|other| *other == unit).unwrap() as u32);
     for (to, from) in UNITS.into_iter().flat_map(|to| UNITS.map(|from| (to, from))) {

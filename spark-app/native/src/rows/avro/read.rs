@@ -2,7 +2,7 @@
 
 use super::super::column::{Column, Data};
 use super::super::growth::Growth;
-use super::super::kind::per_second;
+use super::super::kind::TimeNotation;
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
 use super::super::number::Number as Text;
 use super::super::reader::MOST_NESTED;
@@ -156,7 +156,8 @@ impl<'a, 's> ValueReader<'a, 's> {
                 values.push(time::time(text(self.input.sized()?)?, 1_000_000)?);
             }
             (Plan::Text, Data::Timestamp(values, clock)) => {
-                values.push(time::timestamp(text(self.input.sized()?)?, per_second(clock.unit))?);
+                let TimeNotation::Text(notation) = &clock.notation else { return Err(Refusal::WrongType) };
+                values.push(time::timestamp(text(self.input.sized()?)?, notation, clock.per_second())?);
             }
             (Plan::Text, Data::Decimal(values, decimal)) => {
                 let number = Text::whole(text(self.input.sized()?)?).ok_or(Refusal::BadText)?;

@@ -200,7 +200,7 @@ impl<'a, L: Leniency> ReadValue for ValueReader<'a, '_, L> {
             (Data::Bool(bits), Token::Bool(bit)) => bits.append(bit),
             (Data::Float64(values), _) => values.push(double(token)?),
             (Data::Float32(values), _) => values.push(single(token)?),
-            (Data::Timestamp(values, clock), _) => values.push(timestamp(token, *clock)?),
+            (Data::Timestamp(values, clock), _) => values.push(timestamp(token, clock)?),
             (Data::Struct(columns), Token::Map(entries)) => self.members(entries, row, columns, false)?,
             (Data::List(list), Token::Array(items)) => self.items(items, list)?,
             (Data::Map(map), Token::Map(entries)) => self.entries(entries, map)?,
@@ -307,14 +307,14 @@ fn single(token: Token<'_>) -> Result<f32, Refusal> {
 }
 
 /// An instant: by MessagePack's own type whatever the notation is, else as the notation says.
-fn timestamp(token: Token<'_>, clock: Clock) -> Result<i64, Refusal> {
-    match (token, clock.notation) {
+fn timestamp(token: Token<'_>, clock: &Clock) -> Result<i64, Refusal> {
+    match (token, &clock.notation) {
         (Token::Extension(TIMESTAMP, bytes), _) => {
             let (seconds, nanoseconds) = instant(bytes).ok_or(Refusal::WrongType)?;
             time::instant(seconds, nanoseconds.into(), clock.per_second())
         }
-        (Token::Text(text), TimeNotation::Rfc3339) => time::timestamp(text, clock.per_second()),
-        (token, TimeNotation::Epoch(unit)) => time::epoch(integer(token)?, per_second(unit), clock.per_second()),
+        (Token::Text(text), TimeNotation::Text(notation)) => time::timestamp(text, notation, clock.per_second()),
+        (token, TimeNotation::Epoch(unit)) => time::epoch(integer(token)?, per_second(*unit), clock.per_second()),
         _ => Err(Refusal::WrongType),
     }
 }

@@ -52,7 +52,8 @@ fn seldom(of: Scalar, input: &mut Input<'_>, data: &mut Data) -> Result<(), Refu
             values.push(decimal.fitting(unscaled)?);
         }
         Data::Timestamp(values, clock) if of == Scalar::String => {
-            values.push(time::timestamp(text(input.sized()?)?, clock.per_second())?);
+            let TimeNotation::Text(notation) = &clock.notation else { return Err(Refusal::WrongType) };
+            values.push(time::timestamp(text(input.sized()?)?, notation, clock.per_second())?);
         }
         Data::Timestamp(values, clock) => {
             let TimeNotation::Epoch(unit) = clock.notation else { return Err(Refusal::WrongType) };

@@ -56,8 +56,9 @@ fn seldom(token: Token<'_>, data: &mut Data) -> Result<(), Refusal> {
             let TimeNotation::Epoch(unit) = clock.notation else { return Err(Refusal::WrongType) };
             values.push(time::epoch(number, per_second(unit), clock.per_second())?);
         }
-        (Data::Timestamp(values, clock), Token::Text(found)) if matches!(clock.notation, TimeNotation::Rfc3339) => {
-            values.push(time::timestamp(text(found)?, clock.per_second())?);
+        (Data::Timestamp(values, clock), Token::Text(found)) => {
+            let TimeNotation::Text(notation) = &clock.notation else { return Err(Refusal::WrongType) };
+            values.push(time::timestamp(text(found)?, notation, clock.per_second())?);
         }
         (Data::Date(values), Token::Text(found)) => values.push(time::date(text(found)?)?),
         (Data::TimeMilliseconds(values), Token::Text(found)) => values.push(time::time(text(found)?, 1_000)? as i32),
