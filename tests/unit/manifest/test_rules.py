@@ -520,6 +520,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         found_by(frame={**FRAME, "header": {**FRAME_HEADER, "column": "kafka_h"}}),
         'spec.types.frame.header.column: "kafka_h" begins with kafka_',
     ),
+    *(
+        (
+            found_by(frame={**FRAME, number: {"at": 0, "column": "Kafka_n"}}),
+            f'spec.types.frame.{number}.column: "Kafka_n" begins with kafka_',
+        )
+        for number in ("type", "timestamp")
+    ),
     (in_table() | {F + "format": "jsonl"}, "spec.table: needs Parquet files"),
     (in_table() | {F + "format": "orc"}, "spec.table: needs Parquet files; set spec.output.format to parquet, or"),
     (in_table() | PATTERN, 'spec.table.name: "a.b" names one table for several topics; put the placeholder'),
