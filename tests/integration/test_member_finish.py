@@ -234,6 +234,8 @@ def test_idle_partitions_do_not_hold_folders_back(finishing: Finishing, scene: S
     member = scene.member(finishing.manifest(idle_after="3s"))
     member.wait("the folder is finished", lambda: "_SUCCESS" in finishing.keys().get(hour(5), set()))
     assert finishing.content(hour(5))["offsets"] == {"0": 4, "1": 0}
+    said = {"count": 1, "last": {"topic": finishing.topic, "folder": hour(5), "idle": [0, 1]}}
+    member.wait("that is said", lambda: member.status()["finish"]["guessed"] == said)
 
     finishing.write(1, 2)
     member.wait("the late record is told", lambda: member.status()["finish"]["lateRecords"] == 1)

@@ -10,9 +10,12 @@ from logpersister.finish.positions import Kafka, Positions, first_since, positio
 from logpersister.finish.publishing import Published, Publisher
 from logpersister.finish.watermark import (
     EventWatch,
+    Guess,
     Progress,
     QuietWatch,
     StoredWatch,
+    guess_of,
+    guess_of_event,
     last_passed,
     waits_for,
     waits_for_clock,
@@ -40,6 +43,8 @@ class Finished:
 
     folder: TimeFolder
     published: Published
+    guesses: Mapping[int, Guess] = field(default_factory=dict)
+    """By partition, why its end was passed, where records do not prove it; of a folder that was finished now."""
 
 
 @dataclass(slots=True)
@@ -172,11 +177,13 @@ class TopicFolders:
         passed = last_passed(ends, lambda end: self._has_passed(positions, end, reasons))
         due = [folder for folder in folders if passed is not None and folder.end <= passed]
         due, look.more = _first(due, MOST_FOLDERS)
+        guesses = self._guesses(positions, due)
         for folder in due:
             if look.finished and folder.end > look.finished[-1].folder.end and self._clock() > until:
                 look.more = True
                 break
-            look.finished.append(self._publish(folder, positions, late=False))
+            published = self.publish(folder, positions, late=False)
+            look.finished.append(Finished(folder, published, guesses.get(folder.end, {})))
         if look.finished:
             done = look.finished[-1].folder.end
             ours = self.finish_to(done, positions)
@@ -247,8 +254,29 @@ class TopicFolders:
             reasons[end] = in_words(waits)
         return not waits
 
-    def _publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Finished:
-        return Finished(folder, self.publish(folder, positions, late=late))
+    def _guesses(self, positions: Positions, due: Sequence[TimeFolder]) -> Mapping[int, Mapping[int, Guess]]:
+        """Return by which guesses partitions have passed the ends of folders, by end. All have passed them.
+
+        Who has passed an instant by records has passed all before it by records.
+        """
+        found: dict[int, Mapping[int, Guess]] = {}
+        for end in sorted({folder.end for folder in due}, reverse=True):
+            found[end] = self._guesses_at(positions, end)
+            if not found[end]:
+                break
+        return found
+
+    def _guesses_at(self, positions: Positions, end: int) -> Mapping[int, Guess]:
+        if self.spec.trigger == "process-time":
+            return {}
+        instant, progress = end + self.lateness_ms, self.progress(positions)
+        if self.spec.watches_field(self.layout.field):
+            found = {partition: guess_of_event(one, instant) for partition, one in progress.items()}
+        else:
+            now, idle_after = int(self._now() * 1000), self.spec.idle_after.total_seconds()
+            first = first_since(self._kafka, self.topic, positions.ends, instant)
+            found = {partition: guess_of(one, first[partition], now, idle_after) for partition, one in progress.items()}
+        return {partition: guess for partition, guess in found.items() if guess is not None}
 
     def _take_in(self, keys: Sequence[str], positions: Positions, done: int | None, look: Look, until: float) -> None:
         """Publish folders anew into which something has come since they were finished, and delete the notes of that.
@@ -274,7 +302,7 @@ class TopicFolders:
                 break
             finished, left = self._finished(arrival, done)
             for folder in sorted(finished - published):
-                look.late.append(self._publish(folder, positions, late=True))
+                look.late.append(Finished(folder, self.publish(folder, positions, late=True)))
             published.update(finished)
             if left:
                 rest = replace(arrival, folders=tuple(sorted(folder.path for folder in left)))
