@@ -164,7 +164,12 @@ def named_by_time(name: str, field: str | None = None) -> dict[str, Any]:
 ACCEPTED: list[dict[str, Any]] = [
     *ACCEPTED_CONDITIONS,
     in_table(),
-    in_table(name="lake.{topic}_{generation}", properties={"a": "b"}, create=False, commitInterval="5s"),
+    in_table(
+        name="lake.{topic}_{generation}",
+        properties={"a": "b", "format-version": "2"},
+        create=False,
+        commitInterval="5s",
+    ),
     in_table(name="a.{topic}") | PATTERN,
     tables_of(
         {"names": ["a", "b"]},
@@ -563,6 +568,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_table(commitInterval="1s"), 'spec.table.commitInterval: "1s" is not within 5s to 1d'),
     (in_table(commitInterval="2d"), 'spec.table.commitInterval: "2d" is not within 5s to 1d'),
     (in_table(properties={"logpersister.last": "x"}), "spec.table.properties: sets properties whose names"),
+    (in_table(properties={"format-version": "3"}), "spec.table.properties: sets another format-version than 2"),
     (in_table(catalog={"type": "nessie"}), "spec.table.catalog.type"),
     (in_table(catalog={"type": "sql"}), "does not go together with the type of the catalog; write an http or https"),
     (in_table(catalog={"uri": "sqlite:///a"}), "does not go together with the type of the catalog"),
