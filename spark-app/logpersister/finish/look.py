@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Final
 
 from logpersister.finish.folders import existing_folders, has_folders
@@ -114,6 +115,10 @@ class TopicFolders:
         There are many where one partition holds back the folders of all others for days."""
         self._waiting: TimeFolder | None = None
         """As the last look saw it."""
+        self._left: Sequence[TimeFolder] = ()
+        """That folder, and those behind it."""
+        self._marked: dict[str, frozenset[int]] = {}
+        """By path, of which partitions it is known that all is stored, in folders that wait for others."""
         self._list_after = float("-inf")
         """Until then folders of types are not listed again while that one waits, by the clock."""
         self._clock = clock
@@ -167,6 +172,7 @@ class TopicFolders:
             return Look(settled_to=over)
         look, positions, until = Look(), self.positions(), self._clock() + MOST_SECONDS
         if of_types and self._still_waits(positions, look):
+            self._mark_done(positions, until)
             self._take_in(arrivals, positions, done, look, until)
             return look
         # Listed after that: what was stored by then has its folder, and is not late.
@@ -196,7 +202,8 @@ class TopicFolders:
             look.more = True  # perhaps not all were listed
         elif not look.more:
             look.waiting, look.reason = left[0], reasons.get(left[0].end, "")
-        self._waiting = look.waiting
+        self._waiting, self._left = look.waiting, [] if look.waiting is None else left
+        self._mark_done(positions, until)
         self._take_in(arrivals, positions, done, look, until)
         return look
 
@@ -261,14 +268,13 @@ class TopicFolders:
         """
         found: dict[int, Mapping[int, Guess]] = {}
         for end in sorted({folder.end for folder in due}, reverse=True):
-            found[end] = self._guesses_at(positions, end)
+            found[end] = {} if self.spec.trigger == "process-time" else self._unproven(positions, end)
             if not found[end]:
                 break
         return found
 
-    def _guesses_at(self, positions: Positions, end: int) -> Mapping[int, Guess]:
-        if self.spec.trigger == "process-time":
-            return {}
+    def _unproven(self, positions: Positions, end: int) -> Mapping[int, Guess]:
+        """Return which partitions have passed the end of a folder by a guess, or not yet, by the guess."""
         instant, progress = end + self.lateness_ms, self.progress(positions)
         if self.spec.watches_field(self.layout.field):
             found = {partition: guess_of_event(one, instant) for partition, one in progress.items()}
@@ -277,6 +283,35 @@ class TopicFolders:
             first = first_since(self._kafka, self.topic, positions.ends, instant)
             found = {partition: guess_of(one, first[partition], now, idle_after) for partition, one in progress.items()}
         return {partition: guess for partition, guess in found.items() if guess is not None}
+
+    def _mark_done(self, positions: Positions, until: float) -> None:
+        """Say of which partitions all is stored in folders that wait for others; no guess counts here.
+
+        A record of an idle partition that comes meanwhile is not late, since the folder is not finished. So nobody
+        would count it, and a reader of this partition would miss it.
+        """
+        if "done" not in self.spec.policy or not self._left:
+            self._marked = {}
+            return
+        ends = sorted({folder.end for folder in self._left})
+
+        @cache
+        def not_passed(end: int) -> frozenset[int]:
+            by_clock = self.spec.trigger == "process-time"
+            return frozenset(self.waits(positions, end) if by_clock else self._unproven(positions, end))
+
+        def last(partition: int) -> int | None:
+            return last_passed(ends, lambda end: partition not in not_passed(end))
+
+        passed = {partition: end for partition in positions.ends if (end := last(partition)) is not None}
+        before, self._marked = self._marked, {}
+        for folder in self._left:
+            known = before.get(folder.path, frozenset())
+            if self._clock() <= until:
+                found = frozenset(partition for partition, end in passed.items() if folder.end <= end)
+                self._publisher.mark_done(self.topic, folder, sorted(found - known))
+                known = found
+            self._marked[folder.path] = known
 
     def _take_in(self, keys: Sequence[str], positions: Positions, done: int | None, look: Look, until: float) -> None:
         """Publish folders anew into which something has come since they were finished, and delete the notes of that.

@@ -38,6 +38,27 @@ def test_a_folder_is_finished_when_every_partition_has_passed_its_end_and_the_la
     assert hours_later(world, 1.5) == [hour(0)], "that record itself need not be stored"
 
 
+def test_partitions_are_done_before_the_folder_is_finished() -> None:
+    """Partition 1 is done with the first two hours, 0 with none; 2 is idle, which is no proof."""
+    world = World(partitions=3)
+    world.produce(0, 0.5, 1.05, 1.1, 1.2)
+    world.produce(1, 0.5, 1.5, 2.5)
+    world.produce(2, 0.5)
+    for number in world.partitions:
+        world.store_range(number, 2 if number == 0 else None)
+    world.at(1.2)
+    world.look()
+    world.at(2.6)
+    assert world.look().waiting is not None
+    assert (world.done(), world.finished()) == ({(hour(0), 1), (hour(1), 1)}, [])
+    written = len(world.store.written)
+    world.look()
+    assert len(world.store.written) == written, "that is said once"
+    world.store_range(0, 3)
+    assert hours_later(world, 2.7) == [hour(0)]
+    assert world.done() == {*((hour(0), number) for number in range(3)), (hour(1), 1)}
+
+
 def test_not_before_what_is_earlier_is_stored() -> None:
     world = World()
     world.produce(0, 0.5, 0.6, 1.5)
@@ -392,7 +413,8 @@ def test_a_late_record_does_not_wait_for_a_folder_of_its_range_that_is_not_finis
     world.finisher = world.new_finisher()
     written = len(world.store.written)
     world.look()
-    assert len(world.store.written) == written, "and for that one only: whoever takes over repeats nothing"
+    others = [key for key in world.store.written[written:] if not key.endswith(f"{hour(1)}/.0.done")]
+    assert others == [], "and for that one only: whoever takes over repeats nothing"
     world.at(2.5)
     world.produce(1, 2.4)
     world.store_range(1)
