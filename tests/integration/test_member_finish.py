@@ -166,7 +166,7 @@ def test_folders_are_finished_when_all_partitions_have_passed(
     finishing.write(0, 1 + 9 / 60)
     finishing.write(1, 2)
     wait_for(member, "partition 0 has no record of 2026-03-28T01:10:00Z or later, and is idle", hour(0))
-    assert finishing.keys() == {}
+    member.wait("partition 1 is done", lambda: finishing.keys() == {hour(0): {".1.done"}})
 
     finishing.write(0, 1 + 10 / 60)
     member.wait("the first hour is finished", lambda: finishing.keys() == {hour(0): every})
@@ -239,6 +239,8 @@ def test_idle_partitions_do_not_hold_folders_back(finishing: Finishing, scene: S
     member = scene.member(finishing.manifest(idle_after="3s"))
     member.wait("the folder is finished", lambda: "_SUCCESS" in finishing.keys().get(hour(5), set()))
     assert finishing.content(hour(5))["offsets"] == {"0": 4, "1": 0}
+    said = {"count": 1, "last": {"topic": finishing.topic, "folder": hour(5), "idle": [0, 1]}}
+    member.wait("that is said", lambda: member.status()["finish"]["guessed"] == said)
 
     finishing.write(1, 2)
     member.wait("the late record is told", lambda: member.status()["finish"]["lateRecords"] == 1)

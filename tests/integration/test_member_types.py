@@ -119,7 +119,7 @@ def test_frames_of_three_days_out_of_order(scene: Scene, topic: CreateTopic, ver
     name = topic(2)
     finish = {"policy": ["successFile"], "allowedLateness": "1h"}
     manifest = scene.manifest(kafka={"topics": [name]}, finish=finish, **example("garmadon.yaml"))
-    values = [frame(1001 + number % 3, NOON - number % 4 * DAY, number) for number in range(120)]
+    values = [frame(1001 + number % 3, NOON - number % 4 * DAY + number, number) for number in range(120)]
     produce(scene.kafka.bootstrap, name, [Record(values[number], partition=number % 2) for number in range(120)])
     produce(scene.kafka.bootstrap, name, [Record(b"broken", partition=0), Record(None, key=b"k", partition=0)])
     scene.run_until_current(manifest)
@@ -134,6 +134,8 @@ def test_frames_of_three_days_out_of_order(scene: Scene, topic: CreateTopic, ver
     found = rows(scene, name, "type=container")
     assert sorted(row["id"] for row in found) == list(range(0, 120, 3))
     assert found[0]["header"] == {"application_id": "app", "user_name": None, "hostname": "host"}
+    of_frames = {row["id"]: (row["event_type"], row["event_time"].timestamp()) for row in found}
+    assert of_frames == {id_: (1001, (NOON - id_ % 4 * DAY + id_) / 1000) for id_ in range(0, 120, 3)}
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document)) == (True, {})
     assert document["topics"][0]["compared"] == 122

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Final
 
 from logpersister.finish.folders import existing_folders, has_folders
@@ -10,9 +11,12 @@ from logpersister.finish.positions import Kafka, Positions, first_since, positio
 from logpersister.finish.publishing import Published, Publisher
 from logpersister.finish.watermark import (
     EventWatch,
+    Guess,
     Progress,
     QuietWatch,
     StoredWatch,
+    guess_of,
+    guess_of_event,
     last_passed,
     waits_for,
     waits_for_clock,
@@ -40,6 +44,8 @@ class Finished:
 
     folder: TimeFolder
     published: Published
+    guesses: Mapping[int, Guess] = field(default_factory=dict)
+    """By partition, why its end was passed, where records do not prove it; of a folder that was finished now."""
 
 
 @dataclass(slots=True)
@@ -109,6 +115,10 @@ class TopicFolders:
         There are many where one partition holds back the folders of all others for days."""
         self._waiting: TimeFolder | None = None
         """As the last look saw it."""
+        self._left: Sequence[TimeFolder] = ()
+        """That folder, and those behind it."""
+        self._marked: dict[str, frozenset[int]] = {}
+        """By path, of which partitions it is known that all is stored, in folders that wait for others."""
         self._list_after = float("-inf")
         """Until then folders of types are not listed again while that one waits, by the clock."""
         self._clock = clock
@@ -162,6 +172,7 @@ class TopicFolders:
             return Look(settled_to=over)
         look, positions, until = Look(), self.positions(), self._clock() + MOST_SECONDS
         if of_types and self._still_waits(positions, look):
+            self._mark_done(positions, until)
             self._take_in(arrivals, positions, done, look, until)
             return look
         # Listed after that: what was stored by then has its folder, and is not late.
@@ -172,11 +183,13 @@ class TopicFolders:
         passed = last_passed(ends, lambda end: self._has_passed(positions, end, reasons))
         due = [folder for folder in folders if passed is not None and folder.end <= passed]
         due, look.more = _first(due, MOST_FOLDERS)
+        guesses = self._guesses(positions, due)
         for folder in due:
             if look.finished and folder.end > look.finished[-1].folder.end and self._clock() > until:
                 look.more = True
                 break
-            look.finished.append(self._publish(folder, positions, late=False))
+            published = self.publish(folder, positions, late=False)
+            look.finished.append(Finished(folder, published, guesses.get(folder.end, {})))
         if look.finished:
             done = look.finished[-1].folder.end
             ours = self.finish_to(done, positions)
@@ -189,7 +202,8 @@ class TopicFolders:
             look.more = True  # perhaps not all were listed
         elif not look.more:
             look.waiting, look.reason = left[0], reasons.get(left[0].end, "")
-        self._waiting = look.waiting
+        self._waiting, self._left = look.waiting, [] if look.waiting is None else left
+        self._mark_done(positions, until)
         self._take_in(arrivals, positions, done, look, until)
         return look
 
@@ -269,8 +283,57 @@ class TopicFolders:
             reasons[end] = in_words(waits)
         return not waits
 
-    def _publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Finished:
-        return Finished(folder, self.publish(folder, positions, late=late))
+    def _guesses(self, positions: Positions, due: Sequence[TimeFolder]) -> Mapping[int, Mapping[int, Guess]]:
+        """Return by which guesses partitions have passed the ends of folders, by end. All have passed them.
+
+        Who has passed an instant by records has passed all before it by records.
+        """
+        found: dict[int, Mapping[int, Guess]] = {}
+        for end in sorted({folder.end for folder in due}, reverse=True):
+            found[end] = {} if self.spec.trigger == "process-time" else self._unproven(positions, end)
+            if not found[end]:
+                break
+        return found
+
+    def _unproven(self, positions: Positions, end: int) -> Mapping[int, Guess]:
+        """Return which partitions have passed the end of a folder by a guess, or not yet, by the guess."""
+        instant, progress = end + self.lateness_ms, self.progress(positions)
+        if self.spec.watches_field(self.layout.field):
+            found = {partition: guess_of_event(one, instant) for partition, one in progress.items()}
+        else:
+            now, idle_after = int(self._now() * 1000), self.spec.idle_after.total_seconds()
+            first = first_since(self._kafka, self.topic, positions.ends, instant)
+            found = {partition: guess_of(one, first[partition], now, idle_after) for partition, one in progress.items()}
+        return {partition: guess for partition, guess in found.items() if guess is not None}
+
+    def _mark_done(self, positions: Positions, until: float) -> None:
+        """Say of which partitions all is stored in folders that wait for others; no guess counts here.
+
+        A record of an idle partition that comes meanwhile is not late, since the folder is not finished. So nobody
+        would count it, and a reader of this partition would miss it.
+        """
+        if "done" not in self.spec.policy or not self._left:
+            self._marked = {}
+            return
+        ends = sorted({folder.end for folder in self._left})
+
+        @cache
+        def not_passed(end: int) -> frozenset[int]:
+            by_clock = self.spec.trigger == "process-time"
+            return frozenset(self.waits(positions, end) if by_clock else self._unproven(positions, end))
+
+        def last(partition: int) -> int | None:
+            return last_passed(ends, lambda end: partition not in not_passed(end))
+
+        passed = {partition: end for partition in positions.ends if (end := last(partition)) is not None}
+        before, self._marked = self._marked, {}
+        for folder in self._left:
+            known = before.get(folder.path, frozenset())
+            if self._clock() <= until:
+                found = frozenset(partition for partition, end in passed.items() if folder.end <= end)
+                self._publisher.mark_done(self.topic, folder, sorted(found - known))
+                known = found
+            self._marked[folder.path] = known
 
     def _take_in(self, keys: Sequence[str], positions: Positions, done: int | None, look: Look, until: float) -> None:
         """Publish folders anew into which something has come since they were finished, and delete the notes of that.
@@ -296,7 +359,7 @@ class TopicFolders:
                 break
             finished, left = self._finished(arrival, done)
             for folder in sorted(finished - published):
-                look.late.append(self._publish(folder, positions, late=True))
+                look.late.append(Finished(folder, self.publish(folder, positions, late=True)))
             published.update(finished)
             if left:
                 rest = replace(arrival, folders=tuple(sorted(folder.path for folder in left)))

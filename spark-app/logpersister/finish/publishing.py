@@ -8,6 +8,7 @@ manifest is a copy of the note, made in the same way: its tag is read before the
 replaces a newer one.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -109,11 +110,15 @@ class Publisher:
         came = set(found.final) - set(before) if late else set()
         return Published(content.number, changed, len(came), sum(one.records for one in came))
 
+    def mark_done(self, topic: str, folder: TimeFolder, partitions: Iterable[int]) -> None:
+        """Say of partitions that all is stored that they have of a folder. Raises StorageError."""
+        keys = (self._key(topic, folder, f".{partition}.done") for partition in partitions)
+        for _ in ask_each(self.store.put_marker, keys):
+            pass
+
     def _put_markers(self, topic: str, folder: TimeFolder, positions: Positions) -> None:
         if "done" in self.spec.policy:
-            keys = (self._key(topic, folder, f".{partition}.done") for partition in sorted(positions.ends))
-            for _ in ask_each(self.store.put_marker, keys):
-                pass
+            self.mark_done(topic, folder, sorted(positions.ends))
         if "successFile" in self.spec.policy:
             self.store.put_marker(self._key(topic, folder, self.spec.success_file_name))
 

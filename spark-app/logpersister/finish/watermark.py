@@ -24,6 +24,7 @@ had in this time was stored: then its records have no time, or stand in the futu
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from logpersister.ranges import Offset
 from logpersister.report.human import instant as written
@@ -119,6 +120,28 @@ def waits_for_clock(progress: Progress, instant: int) -> str | None:
     if progress.stored_to is None:
         return "has no committed offset of this group yet"
     return f"is stored up to offset {progress.stored_to}, and Kafka had {progress.end} when it was asked"
+
+
+class Guess(StrEnum):
+    """Why a partition has passed an instant of which its records prove nothing."""
+
+    IDLE = "idle"
+    FUTURE = "future"
+    """A record from the future hides the times of the others."""
+
+
+def guess_of(progress: Progress, first: FirstSince | None, now: int, idle_after: float) -> Guess | None:
+    """Return by which guess a partition has passed an instant; None: by its records. Arguments: see `waits_for`."""
+    hidden = first is not None and first.timestamp > now
+    if first is not None and not hidden and (progress.stored_to or 0) >= first.offset:
+        return None
+    is_idle = progress.is_stored and progress.quiet_seconds >= idle_after
+    return Guess.FUTURE if hidden and not is_idle else Guess.IDLE
+
+
+def guess_of_event(progress: Progress, instant: int) -> Guess | None:
+    """Return the same by the times of a field; arguments as those of `waits_for_event`."""
+    return None if progress.newest is not None and progress.newest >= instant else Guess.IDLE
 
 
 class QuietWatch:

@@ -1,8 +1,8 @@
 """``spec.types.frame``: values that are binary frames, as Garmadon writes them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -12,11 +12,14 @@ from logpersister.manifest.field import FieldName
 from logpersister.manifest.problems import Finding, PathStep, RefusedError
 from logpersister.manifest.protobuf_text import MessageName, ProtobufText
 from logpersister.manifest.rule import NotInCel, rule
+from logpersister.manifest.types import Plain, PlainName, Timestamp
 
 MOST_FIXED = 1024
 LENGTH_BYTES = 4
 """Of the length of header and body."""
 Place = Annotated[int, Whole(0, MOST_FIXED)]
+_INTEGERS: "Final[Mapping[int, PlainName]]" = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
+"""By how many bytes a number takes."""
 
 
 class NumberAt(Model):
@@ -27,6 +30,9 @@ class NumberAt(Model):
 
     bytes: Literal[1, 2, 4, 8] = 4
     """How many bytes the number takes."""
+
+    column: FieldName | None = None
+    """Column of each type with a schema that holds the number. Default: none."""
 
 
 class PartAt(Model):
@@ -82,7 +88,8 @@ class FrameSpec(Model):
     """The type of the record."""
 
     timestamp: NumberAt | None = None
-    """Milliseconds since 1970. If set, folders by date use it instead of the record's timestamp."""
+    """Milliseconds since 1970. If set, folders by date use it instead of the record's timestamp. Its column is a
+    `timestamp[ms]`."""
 
     header: HeaderAt | None = None
     """The header. Parsers do not get it."""
@@ -94,6 +101,16 @@ class FrameSpec(Model):
     def fixed(self) -> int:
         """How many bytes the numbers take together."""
         return max(end for _, _, end in self._fields())
+
+    @property
+    def number_columns(self) -> Mapping[str, Column]:
+        """The columns of numbers, by which number it is."""
+        found: dict[str, Column] = {}
+        if self.type.column is not None:
+            found["type"] = Column(self.type.column, Plain(_INTEGERS[self.type.bytes]), required=False)
+        if self.timestamp is not None and self.timestamp.column is not None:
+            found["timestamp"] = Column(self.timestamp.column, Timestamp("ms"), required=False)
+        return found
 
     def _fields(self) -> Iterator[tuple[tuple[PathStep, ...], int, int]]:
         """Yield of each number where in the manifest it is, and where in frames it begins and ends."""

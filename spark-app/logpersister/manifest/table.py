@@ -17,6 +17,10 @@ GLUE_ID: Final = "glue.id"
 """Property of a catalog, as pyiceberg has it: the account whose catalog of Glue it is."""
 OWN_PROPERTIES: Final = "logpersister."
 """How the names of properties begin that are ours."""
+FORMAT_VERSION: Final = "format-version"
+"""Property of an Iceberg table."""
+WRITTEN_VERSION: Final = "2"
+"""Its value for the tables that members write."""
 _PART: Final = r"([A-Za-z0-9_]|\{topic\}|\{generation\}|\{type\})"
 _NO_IDENTIFIER: Final = re.compile(r"[^A-Za-z0-9_]", re.ASCII)
 
@@ -149,7 +153,8 @@ class TableSpec(Model):
     the table."""
 
     properties: Annotated[dict[str, Property], Field(max_length=50)] = Field(default_factory=dict)
-    """Properties of a table that members create, for example Iceberg's `history.expire.max-snapshot-age-ms`."""
+    """Properties of a table that members create, for example Iceberg's `history.expire.max-snapshot-age-ms`. An Iceberg
+    table always has `format-version` 2."""
 
     partitions: Registration = "onFirstObject"
     """When a folder becomes a partition of a `hive` table. `onFirstObject`: when it has its first object. `onFinish`:
@@ -207,3 +212,13 @@ class TableSpec(Model):
     )
     def _properties_are_not_ours(self) -> bool:
         return not any(name.startswith(OWN_PROPERTIES) for name in self.properties)
+
+    @rule(
+        f"self.format != 'iceberg' || !has(self.properties) || !('{FORMAT_VERSION}' in self.properties)"
+        f" || self.properties['{FORMAT_VERSION}'] == '{WRITTEN_VERSION}'",
+        f"sets another {FORMAT_VERSION} than {WRITTEN_VERSION}, which is that of tables that members write",
+        f"remove {FORMAT_VERSION}",
+        "properties",
+    )
+    def _tables_are_of_one_version(self) -> bool:
+        return self.format != "iceberg" or self.properties.get(FORMAT_VERSION, WRITTEN_VERSION) == WRITTEN_VERSION

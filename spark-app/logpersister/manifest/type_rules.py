@@ -180,9 +180,10 @@ def _of_types(types: TypesSpec, spec: Typed) -> list[Finding]:
         told = "hides fields, but quarantine of types stores values unchanged"
         found.append(Finding(told, "remove hash, mask and drop", ("schema",)))
     names = [] if schema is None else [one.name.lower() for one in schema.columns]
-    if isinstance(schema, HeadedSchema) and names[-1] in names[:-1]:
-        told = f"has a field of the name of the column {schema.head.name}, which spec.types adds; case does not count"
-        found.append(Finding(told, "name the column otherwise, in spec.types", ("schema",)))
+    for added in schema.added if isinstance(schema, HeadedSchema) else ():
+        if names.count(added.name.lower()) > 1:
+            told = f"has a field of the name of the column {added.name}, which spec.types adds; case does not count"
+            found.append(Finding(told, "name the column otherwise, in spec.types", ("schema",)))
     columns = set() if schema is None or spec.output.format not in COLUMNAR else {one.name for one in schema.columns}
     if column in (one.lower() for one in columns):
         told = f"has a field of the name of the folder {types.prefix}, which readers take for one column"

@@ -65,10 +65,10 @@ def _of(spec: TypedSpec, types: TypesSpec, entry: TypeRule) -> TypedSpec:
     if entry.output is not None:
         update["output"] = entry.output
     found = spec.model_copy(update=update)
-    head = _head(types, spec.row_schema)
-    if head is None or found.row_schema is None:
+    head, numbers = _head(types, spec.row_schema), {} if types.frame is None else types.frame.number_columns
+    if found.row_schema is None or (head is None and not numbers):
         return found
-    return found.model_copy(update={"declared_schema": HeadedSchema.of(found.row_schema, head)})
+    return found.model_copy(update={"declared_schema": HeadedSchema.of(found.row_schema, head, numbers)})
 
 
 def _head(types: TypesSpec, of_topic: SchemaSpec | None) -> Column | None:

@@ -1,7 +1,7 @@
 """The duty that finishes folders (docs/design/finish.md), for the topics whose partition 0 this member owns."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
@@ -10,10 +10,11 @@ import structlog
 
 from logpersister.finish.look import Finished, Look, TopicFolders
 from logpersister.finish.positions import Kafka
+from logpersister.finish.watermark import Guess
 from logpersister.manifest import LogPersister
 from logpersister.manifest.table_rules import registration
 from logpersister.records.type_folders import folders_by_time
-from logpersister.report.finish import FinishReport, WaitingFolder
+from logpersister.report.finish import FinishReport, GuessedFolder, WaitingFolder
 from logpersister.storage.finished import list_arrivals
 from logpersister.storage.store import ObjectStore
 
@@ -29,8 +30,8 @@ class FinishListener:
     def finish(self, report: FinishReport) -> None:
         """Where this member stands."""
 
-    def folder_finished(self, topic: str) -> None:
-        """A folder was finished."""
+    def folder_finished(self, topic: str, *, guessed: bool) -> None:
+        """A folder was finished; `guessed`: not each partition has a record that proves that it is over."""
 
     def late(self, topic: str, records: int) -> None:
         """Records came into a folder that was finished before."""
@@ -120,14 +121,21 @@ class FinishDuty:
     def _tell(self, topic: str, look: Look) -> None:
         for finished in look.finished:
             if finished.published.changed:
-                log.info("folder.finished", topic=topic, folder=finished.folder.path)
-                self._report = replace(self._report, finished=self._report.finished + 1)
-                self._listener.folder_finished(topic)
+                self._tell_finished(topic, finished)
         for late in look.late:
             self._tell_late(topic, late)
         waiting = look.waiting
         end = None if waiting is None else datetime.fromtimestamp(waiting.end / 1000, UTC)
         self._wait(topic, None if waiting is None or end is None else (waiting.path, end, look.reason))
+
+    def _tell_finished(self, topic: str, finished: Finished) -> None:
+        path, guesses = finished.folder.path, partitions_by(finished.guesses)
+        log.info("folder.finished", topic=topic, folder=path, **guesses)
+        report = replace(self._report, finished=self._report.finished + 1)
+        if guesses:
+            report = replace(report, guessed=report.guessed + 1, last_guessed=GuessedFolder(topic, path, guesses))
+        self._report = report
+        self._listener.folder_finished(topic, guessed=bool(guesses))
 
     def _tell_late(self, topic: str, late: Finished) -> None:
         records = late.published.late_records
@@ -149,3 +157,11 @@ class FinishDuty:
         mine = {} if waiting is None else {topic: WaitingFolder(topic, *waiting)}
         self._report = replace(self._report, waiting=others | mine)
         self._listener.finish(self._report)
+
+
+def partitions_by(guesses: Mapping[int, Guess]) -> dict[str, list[int]]:
+    """Return the partitions of each guess, by its name."""
+    found: dict[str, list[int]] = {}
+    for partition, guess in sorted(guesses.items()):
+        found.setdefault(guess.value, []).append(partition)
+    return found

@@ -154,8 +154,8 @@ class Reports(Listener, DutyListener, FolderListener):
         self._metrics.finish(report)
         self._board.finish(report)
 
-    def folder_finished(self, topic: str) -> None:
-        self._metrics.folder_finished(topic)
+    def folder_finished(self, topic: str, *, guessed: bool) -> None:
+        self._metrics.folder_finished(topic, guessed=guessed)
 
     def late(self, topic: str, records: int) -> None:
         self._metrics.late(topic, LateRecords(records, "append"))

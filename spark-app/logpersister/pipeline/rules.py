@@ -27,6 +27,7 @@ from logpersister.records import (
     avro_rows,
     field_paths,
     field_times,
+    frames,
     hiding,
     keeping,
     keyed_rows,
@@ -128,12 +129,14 @@ def _hiding_rules(schema: SchemaSpec) -> Rules:
 
 
 def _key_rules(schema: SchemaSpec) -> Rules:
-    of_heads: dict[str, int | str] = {}
-    if isinstance(schema, HeadedSchema):
-        of_heads = {"rows:head": keyed_rows.RULES, "heads:protobuf": protobuf_rows.PROTOBUF_RULES}
+    added: dict[str, int | str] = {}
+    if isinstance(schema, HeadedSchema) and schema.head is not None:
+        added = {"rows:head": keyed_rows.RULES, "heads:protobuf": protobuf_rows.PROTOBUF_RULES}
+    if isinstance(schema, HeadedSchema) and schema.numbers:
+        added["rows:numbers"] = frames.NUMBER_RULES
     if schema.key is None:
-        return of_heads
-    return of_heads | {"rows:key": keyed_rows.RULES, f"keys:{schema.key.parser}": _KEYS[schema.key.parser]}
+        return added
+    return added | {"rows:key": keyed_rows.RULES, f"keys:{schema.key.parser}": _KEYS[schema.key.parser]}
 
 
 def noted_rules(document: Mapping[str, Any], ours: Rules) -> Rules:

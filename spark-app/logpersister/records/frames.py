@@ -1,7 +1,7 @@
 """Frames: numbers at fixed places of values, and the body behind them, for whole batches at once."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +11,17 @@ import logpersister_native as native
 from logpersister.formats import binary
 from logpersister.manifest.frame import LENGTH_BYTES, FrameSpec, NumberAt
 from logpersister.records.keyed_rows import HEAD
+from logpersister.records.parsers import Parsed, Refused
 
 Int64s = npt.NDArray[np.int64]
+
+NUMBER_RULES: Final = 1
+"""Raise it when the numbers of frames become other columns than before."""
+_FIRST_MS: Final = -62_135_596_800_000
+_LAST_MS: Final = 253_402_300_799_999
+"""Of the years 1 to 9999, as in all columns (``spark-app/native/src/rows/time.rs``)."""
+_OVERFLOW: Final = "overflow"
+"""Why others are refused, as that module has it."""
 
 
 def types_of(frame: FrameSpec, values: pa.BinaryArray) -> "pa.Array[Any]":
@@ -64,10 +73,33 @@ class FrameBodies:
         columns: dict[str, Any] = {name: batch.column(name) for name in ("offset", "timestamp", "key")}
         if self.frame.timestamp is not None:
             columns["timestamp"] = pa.array(timestamps_of(self.frame.timestamp, values), pa.int64())
+        if self.frame.type.column is not None:
+            columns["type"] = pa.array(found.numbers(self.frame.type.at, self.frame.type.bytes, rows), pa.int64())
         columns["value"] = _parts(values, begins, begins + body)
         if self.frame.header is not None and self.frame.header.row_schema is not None:
             columns[HEAD] = _parts(values, np.full(len(values), self.frame.fixed), begins)
         return pa.RecordBatch.from_pydict(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRows:
+    """Rows of one column, of numbers that frames have. What is no instant of a calendar is refused."""
+
+    type: Any
+    """Of the column."""
+
+    def parse(self, batch: pa.RecordBatch) -> Parsed:
+        numbers = batch.column("value").to_numpy(zero_copy_only=False)
+        bad = np.zeros(len(numbers), np.bool_)
+        if pa.types.is_timestamp(self.type):
+            bad = (numbers < _FIRST_MS) | (numbers > _LAST_MS)
+        column = pa.array(numbers[~bad], pa.int64()).cast(self.type)
+        rows = pa.StructArray.from_arrays([column], names=["number"])
+        if not bad.any():
+            return Parsed(rows)
+        refused = np.flatnonzero(bad)
+        reasons, fields = pa.repeat(_OVERFLOW, len(refused)), pa.nulls(len(refused), pa.string())
+        return Parsed(rows, Refused(refused, _OVERFLOW, reasons, fields))
 
 
 def _parts(values: pa.BinaryArray, begins: Int64s, ends: Int64s) -> pa.BinaryArray:

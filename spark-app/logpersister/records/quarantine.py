@@ -17,7 +17,9 @@ from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.adjusted import joined
+from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
+from logpersister.records.frames import NumberRows
 from logpersister.records.hiding import hiding
 from logpersister.records.keeping import keeping
 from logpersister.records.keyed_rows import HEAD, KeyedRows, keyed
@@ -101,8 +103,12 @@ def make_parser(
     def rows_by(parsed: SchemaSpec) -> Parser:
         rows = renaming(rows_of(parser, parsed.as_written, writers), parsed.rename)
         rows = keyed(rows, parsed, writers)
-        if heads is not None and isinstance(parsed, HeadedSchema):
-            rows = KeyedRows(rows, heads, parsed.head.name, source=HEAD)
+        if isinstance(parsed, HeadedSchema):
+            if heads is not None:
+                rows = KeyedRows(rows, heads, parsed.head.name, source=HEAD)
+            for number, column in parsed.numbers.items():
+                numbers = NumberRows(row_columns(parsed).field(column.name).type)
+                rows = KeyedRows(rows, numbers, column.name, is_plain=True, source=number)
         return rows
 
     return hiding(keeping(rows_by, schema, keep), schema)

@@ -11,6 +11,7 @@ from logpersister.report.telling import TellingReport, telling_document
 Document = dict[str, Any]
 
 MAX_WAITING: Final = 10
+MAX_PARTITIONS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,24 @@ class WaitingFolder:
 
 
 @dataclass(frozen=True, slots=True)
+class GuessedFolder:
+    """A folder that was finished though not each partition has a record that proves that it is over."""
+
+    topic: str
+    folder: str
+    partitions: Mapping[str, Sequence[int]]
+    """Those without proof, by the guess: ``idle``, or ``future`` where a record from the future hides the times."""
+
+
+@dataclass(frozen=True, slots=True)
 class FinishReport:
     """Where this member stands with the topics whose partition 0 it owns."""
 
     finished: int = 0
     """Folders, since this process began."""
+    guessed: int = 0
+    """Those of them that were finished by a guess."""
+    last_guessed: GuessedFolder | None = None
     late_records: int = 0
     """Records that came into finished folders, since this process began."""
     waiting: Mapping[str, WaitingFolder] | None = None
@@ -41,10 +55,18 @@ def finish_document(report: FinishReport, telling: Sequence[TellingReport] = ())
     waiting = sorted((report.waiting or {}).values(), key=lambda one: (one.end, one.topic))
     return {
         "finishedFolders": report.finished,
+        "guessed": {"count": report.guessed, "last": _guessed(report.last_guessed)},
         "lateRecords": report.late_records,
         "waiting": {"count": len(waiting), "first": [_waiting(one) for one in waiting[:MAX_WAITING]]},
         "telling": [telling_document(one) for one in telling],
     }
+
+
+def _guessed(guessed: GuessedFolder | None) -> Document | None:
+    if guessed is None:
+        return None
+    partitions = {guess: list(some[:MAX_PARTITIONS]) for guess, some in guessed.partitions.items()}
+    return {"topic": guessed.topic, "folder": guessed.folder, **partitions}
 
 
 def _waiting(waiting: WaitingFolder) -> Document:

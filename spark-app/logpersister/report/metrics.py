@@ -129,6 +129,7 @@ class Metrics:
         self._duty_failing = gauge("duty_failing_topics", "Topics of which the last attempt has failed.", "duty")
         self._duty_failures = counter("duty_failures", "Attempts of a duty that failed, of one topic each.", "duty")
         self._finished = counter("finished_folders", "Folders by time that were finished.", "topic")
+        self._guessed = counter("guessed_folders", "Of them, those with idle or hidden partitions.", "topic")
         self._late = counter("late_records", "Records that came when their folder was finished.", "topic", "to")
         self._told = counter("told_folders", "Finished folders that others were told of.", "topic", "policy")
         self._told_in_vain = counter("refused_folders", "Finished folders that others refused.", "topic", "policy")
@@ -239,8 +240,9 @@ class Metrics:
         self._duty_seconds.labels(duty).observe(seconds)
         self._duty_failures.labels(duty).inc(int(failed))
 
-    def folder_finished(self, topic: str) -> None:
+    def folder_finished(self, topic: str, *, guessed: bool) -> None:
         self._finished.labels(self._topic(topic)).inc()
+        self._guessed.labels(self._topic(topic)).inc(int(guessed))
 
     def late(self, topic: str, late: LateRecords) -> None:
         """Records came when their folder was finished."""

@@ -32,7 +32,7 @@ from requests.adapters import HTTPAdapter
 from logpersister.formats.field_ids import id_paths, with_field_ids
 from logpersister.manifest.secrets import Secrets, storage_credentials
 from logpersister.manifest.storage import StorageSpec
-from logpersister.manifest.table import CatalogSpec, TableSpec
+from logpersister.manifest.table import FORMAT_VERSION, WRITTEN_VERSION, CatalogSpec, TableSpec
 from logpersister.manifest.table_binding import TableBinding
 from logpersister.storage.names import object_address
 from logpersister.storage.receipts import NO_TYPE, TableFile
@@ -48,9 +48,8 @@ READ_SECONDS: Final = 60
 _GROUP: Final = "logpersister.group"
 _TOPIC: Final = "logpersister.topic"
 _TYPE: Final = "logpersister.type"
-_FORMAT_VERSION: Final = 2
 _PROPERTIES: Final = {
-    "format-version": str(_FORMAT_VERSION),
+    FORMAT_VERSION: WRITTEN_VERSION,
     # A delete or a compaction does not fail because files were appended beside it.
     "write.delete.isolation-level": "snapshot",
     "write.update.isolation-level": "snapshot",
@@ -166,11 +165,11 @@ class IcebergTable:
                 f"table {self.name} is that of {_people(owner)}, not of {_people(self._owner)}; name another one in "
                 "spec.table.name",
             )
-        if table.metadata.format_version != _FORMAT_VERSION:
+        if str(table.metadata.format_version) != WRITTEN_VERSION:
             raise TableError(
                 "format-version",
                 f"table {self.name} is of Iceberg's format version {table.metadata.format_version}, and members write "
-                f"version {_FORMAT_VERSION}; name another table",
+                f"version {WRITTEN_VERSION}; name another table",
             )
 
     def _binding(self, table: Table, columns: TableColumns) -> TableBinding:

@@ -3,7 +3,7 @@
 No code that finds types for members is in it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from urllib.parse import quote
@@ -22,6 +22,7 @@ from logpersister.records.paths import Assignment, Layout
 from logpersister.records.type_names import DROPPED, NO_TYPE, QUARANTINED_TYPE, REFUSED, UNKNOWN_TYPE, Place
 from logpersister.verify import headers
 from logpersister.verify.json_text import NotJsonError, tree_of
+from logpersister.verify.json_values import instant_in_range
 from logpersister.verify.message_types import MessageTypeOracle
 from logpersister.verify.refusal import RefusalError
 from logpersister.verify.rows import Oracle, Row
@@ -193,6 +194,9 @@ class Bodies(Protocol):
     def time(self, value: bytes) -> int | None:
         """Return by which timestamp folders are named; None: that of the record."""
 
+    def numbers(self, value: bytes) -> Mapping[str, int]:
+        """Return what is in further columns, by their names. Raises `RefusalError`."""
+
 
 @dataclass(frozen=True, slots=True)
 class FrameBodies:
@@ -211,13 +215,26 @@ class FrameBodies:
         assert parts is not None, "what is no frame has no type"
         return parts
 
+    def numbers(self, value: bytes) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        if self.frame.type.column is not None:
+            found[self.frame.type.column] = _number(value, self.frame.type)
+        at = self.frame.timestamp
+        if at is not None and at.column is not None:
+            milliseconds = found[at.column] = _number(value, at)
+            try:
+                instant_in_range(milliseconds // 1000)
+            except RefusalError as error:
+                raise error.below(at.column) from None
+        return found
+
     def time(self, value: bytes) -> int | None:
         return None if self.frame.timestamp is None else _number(value, self.frame.timestamp)
 
 
 @dataclass(frozen=True)
 class BodyOracle(Oracle):
-    """Makes rows of parts of values, and perhaps the last column of what stands around them."""
+    """Makes rows of parts of values, and perhaps columns of what stands around them."""
 
     schema: SchemaSpec
     bodies: Bodies
@@ -225,20 +242,23 @@ class BodyOracle(Oracle):
     heads: Oracle | None = None
 
     def row(self, value: bytes) -> Row:
-        return self._with_head(self.inner.row(self.bodies.body(value)), value)
+        return self._with_added(self.inner.row(self.bodies.body(value)), value)
 
     def row_of_record(self, key: bytes | None, value: bytes | None) -> Row | None:
         if value is None:
             return self.inner.row_of_record(key, None)
         row = self.inner.row_of_record(key, self.bodies.body(value))
-        return None if row is None else self._with_head(row, value)
+        return None if row is None else self._with_added(row, value)
 
-    def _with_head(self, row: Row, value: bytes) -> Row:
+    def _with_added(self, row: Row, value: bytes) -> Row:
+        return {**row, **self._of_head(value), **self.bodies.numbers(value)}
+
+    def _of_head(self, value: bytes) -> Row:
         if self.heads is None or not isinstance(self.schema, HeadedSchema):
-            return row
+            return {}
         column = self.schema.head.name
         try:
-            return {**row, column: self.heads.row(self.bodies.head(value))}
+            return {column: self.heads.row(self.bodies.head(value))}
         except RefusalError as error:
             raise error.below(column) from None
 

@@ -3,7 +3,7 @@
 No code that finds types for members is in it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,6 +47,10 @@ class MessageTypeOracle:
     def head(self, value: bytes) -> bytes:
         """Return what stands around it: the whole value."""
         return value
+
+    def numbers(self, _: bytes) -> Mapping[str, int]:
+        """Return no further columns."""
+        return {}
 
     def time(self, _: bytes) -> None:
         """Return no timestamp: that of the record counts."""

@@ -39,6 +39,27 @@ def test_a_folder_is_finished_when_every_partition_has_passed_its_end_and_the_la
     assert hours_later(world, 1.5) == [hour(0)], "that record itself need not be stored"
 
 
+def test_partitions_are_done_before_the_folder_is_finished() -> None:
+    """Partition 1 is done with the first two hours, 0 with none; 2 is idle, which is no proof."""
+    world = World(partitions=3)
+    world.produce(0, 0.5, 1.05, 1.1, 1.2)
+    world.produce(1, 0.5, 1.5, 2.5)
+    world.produce(2, 0.5)
+    for number in world.partitions:
+        world.store_range(number, 2 if number == 0 else None)
+    world.at(1.2)
+    world.look()
+    world.at(2.6)
+    assert world.look().waiting is not None
+    assert (world.done(), world.finished()) == ({(hour(0), 1), (hour(1), 1)}, [])
+    written = len(world.store.written)
+    world.look()
+    assert len(world.store.written) == written, "that is said once"
+    world.store_range(0, 3)
+    assert hours_later(world, 2.7) == [hour(0)]
+    assert world.done() == {*((hour(0), number) for number in range(3)), (hour(1), 1)}
+
+
 def test_not_before_what_is_earlier_is_stored() -> None:
     world = World()
     world.produce(0, 0.5, 0.6, 1.5)
@@ -156,6 +177,45 @@ def test_a_busy_partition_with_a_record_from_the_future_passes_by_the_clock() ->
         world.produce(0, number / 10)
         world.store_range(0, len(world.partitions[0].times) - 1)
     assert world.content(hour(0))["lateRecords"] == 0
+
+
+def test_it_is_said_which_partitions_have_passed_by_a_guess() -> None:
+    """Partition 1 is idle; 2 has a record from the future; 3 has no record at all, and 0 passes the first hour only."""
+    world = World(partitions=4)
+    world.produce(0, 0.5, 1.5)
+    world.produce(1, 0.5)
+    world.produce(2, 0.5, 24 * 365 * 50)
+    for number in (0, 1, 2):
+        world.store_range(number)
+    world.at(1.2)
+    world.look()
+    world.at(2.4)
+    world.produce(2, 1.7)
+    world.store_range(2)
+    [finished] = world.look().finished
+    assert (finished.folder.path, finished.guesses) == (hour(0), {1: "idle", 2: "future", 3: "idle"})
+
+
+def test_a_guess_by_a_field_is_said_and_none_by_the_clock() -> None:
+    world = by_field(partitions=2)
+    world.at(0.6)
+    world.produce(0, 0.5)
+    world.produce(1, 0.5)
+    world.at(1.3)
+    world.produce(1, 1.25)
+    world.store_range(0)
+    world.store_range(1)
+    world.look()
+    world.at(2.4)
+    assert [(one.folder.path, one.guesses) for one in world.look().finished] == [
+        (hour(0), {0: "idle"}),
+        (hour(1), {0: "idle", 1: "idle"}),
+    ]
+    by_clock = World(spec=spec(trigger="process-time"))
+    by_clock.produce(0, 0.5)
+    by_clock.store_range(0)
+    by_clock.at(2)
+    assert [one.guesses for one in by_clock.look().finished] == [{}]
 
 
 def test_folders_of_all_types_are_finished_by_the_records_of_any_type() -> None:
@@ -354,7 +414,8 @@ def test_a_late_record_does_not_wait_for_a_folder_of_its_range_that_is_not_finis
     world.finisher = world.new_finisher()
     written = len(world.store.written)
     world.look()
-    assert len(world.store.written) == written, "and for that one only: whoever takes over repeats nothing"
+    others = [key for key in world.store.written[written:] if not key.endswith(f"{hour(1)}/.0.done")]
+    assert others == [], "and for that one only: whoever takes over repeats nothing"
     world.at(2.5)
     world.produce(1, 2.4)
     world.store_range(1)
@@ -500,7 +561,7 @@ def test_a_look_at_a_slow_bucket_leaves_the_rest_to_the_next_one(monkeypatch: py
     world.at(20)
     seconds = count(0, 25)
     monkeypatch.setattr(world.finisher, "_clock", lambda: next(seconds))
-    looks = [[one.folder.path for one in world.look().finished] for _ in range(3)]
+    looks = [[one.folder.path for one in world.look().finished] for _ in range(4)]
     assert len(looks[0]) < 4
     assert [path for look in looks for path in look] == [hour(number) for number in range(4)]
     for number in range(4):

@@ -40,6 +40,10 @@ def a_record_passes_that_is_not_stored(patch: Patch) -> None:
     patch.setattr(watermark, "_has_passed", passes)
 
 
+def partitions_are_done_that_have_not_passed(patch: Patch) -> None:
+    patch.setattr(TopicFolders, "_unproven", lambda *_: {})
+
+
 def arrivals_are_not_noted(patch: Patch) -> None:
     patch.setattr(ArrivalNotes, "__call__", lambda *_: None)
 
@@ -72,6 +76,7 @@ def numbers_do_not_rise(patch: Patch) -> None:
 MUTANTS: dict[Callable[[Patch], None], int] = {
     one_partition_has_passed: 0,
     a_record_passes_that_is_not_stored: 0,
+    partitions_are_done_that_have_not_passed: 0,
     arrivals_are_not_noted: 0,
     arrivals_are_forgotten_before_they_are_committed: 115,
     what_is_listed_and_not_committed_is_forgotten: 290,

@@ -285,6 +285,11 @@ class World:
         """Return the folders with a success file, oldest first."""
         return [self._folder(key) for key in sorted(self.store.documents) if key.endswith("/_SUCCESS")]
 
+    def done(self) -> set[tuple[str, int]]:
+        """Return the folders with the partitions that are said to be done."""
+        keys = [key for key in self.store.documents if key.endswith(".done")]
+        return {(self._folder(key), int(key.rpartition("/")[2].split(".")[1])) for key in keys}
+
     def content(self, folder: str) -> dict[str, Any]:
         """Return the manifest of a folder."""
         found = self.store.documents[f"raw/{TOPIC}/{folder}/_manifest.json"][0]

@@ -467,8 +467,8 @@ BY_FRAMES: dict[str, Any] = {
         "storage": {"bucket": "logs"},
         "types": {
             "frame": {
-                "type": {"at": 8, "bytes": 2},
-                "timestamp": {"at": 0, "bytes": 8},
+                "type": {"at": 8, "bytes": 2, "column": "event_type"},
+                "timestamp": {"at": 0, "bytes": 8, "column": "event_time"},
                 "header": {
                     "lengthAt": 10,
                     "schema": {"protobuf": "message A { } message H { optional string host = 1; }", "message": "H"},

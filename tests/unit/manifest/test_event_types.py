@@ -50,6 +50,18 @@ def test_the_column_of_headers_is_one_of_each_entry_with_a_schema() -> None:
     assert second.row_schema is None
 
 
+def test_numbers_of_frames_are_columns_of_their_size() -> None:
+    frame = {"type": {"at": 0, "bytes": 2, "column": "kind"}, "timestamp": {"at": 2, "bytes": 8, "column": "at"}}
+    types = {"frame": {**frame, "body": {"lengthAt": 10}}, "entries": [{"names": ["1"], "parser": JSON, "schema": ID}]}
+    first, _ = accepted({"spec.types": types, "spec.output": {"format": "parquet"}}).spec.of_types()
+    assert first.row_schema is not None
+    assert [f"{one.name} {one.type}" for one in first.row_schema.columns] == [
+        "id int64",
+        "kind int16",
+        "at timestamp[ms]",
+    ]
+
+
 def test_an_entry_has_the_messages_of_the_topic() -> None:
     spec = accepted(in_messages({"any": {"field": "event"}}, {"message": "Order"})).spec
     of_entry, _ = spec.of_types()
@@ -255,6 +267,16 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
             },
             "spec.types.entries[0].schema",
             "of the name of the column ID, which spec.types adds",
+        ),
+        (
+            {
+                "spec.types": {
+                    "frame": {**FRAME, "type": {"at": 0, "column": "Id"}},
+                    "entries": [{"names": ["1"], "parser": JSON, "schema": ID}],
+                }
+            },
+            "spec.types.entries[0].schema",
+            "of the name of the column Id, which spec.types adds",
         ),
         (
             in_messages({"oneof": {"name": "payload", "column": "whole"}}),

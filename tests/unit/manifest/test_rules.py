@@ -180,7 +180,12 @@ def named_by_time(name: str, field: str | None = None) -> dict[str, Any]:
 ACCEPTED: list[dict[str, Any]] = [
     *ACCEPTED_CONDITIONS,
     in_table(),
-    in_table(name="lake.{topic}_{generation}", properties={"a": "b"}, create=False, commitInterval="5s"),
+    in_table(
+        name="lake.{topic}_{generation}",
+        properties={"a": "b", "format-version": "2"},
+        create=False,
+        commitInterval="5s",
+    ),
     in_table(name="a.{topic}") | PATTERN,
     tables_of(
         {"names": ["a", "b"]},
@@ -561,6 +566,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         found_by(frame={**FRAME, "header": {**FRAME_HEADER, "column": "kafka_h"}}),
         'spec.types.frame.header.column: "kafka_h" begins with kafka_',
     ),
+    *(
+        (
+            found_by(frame={**FRAME, number: {"at": 0, "column": "Kafka_n"}}),
+            f'spec.types.frame.{number}.column: "Kafka_n" begins with kafka_',
+        )
+        for number in ("type", "timestamp")
+    ),
     (in_table() | {F + "format": "jsonl"}, "spec.table: needs Parquet files"),
     (in_table() | {F + "format": "orc"}, "spec.table: needs Parquet files; set spec.output.format to parquet, or"),
     (in_table() | PATTERN, 'spec.table.name: "a.b" names one table for several topics; put the placeholder'),
@@ -597,6 +609,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_table(commitInterval="1s"), 'spec.table.commitInterval: "1s" is not within 5s to 1d'),
     (in_table(commitInterval="2d"), 'spec.table.commitInterval: "2d" is not within 5s to 1d'),
     (in_table(properties={"logpersister.last": "x"}), "spec.table.properties: sets properties whose names"),
+    (in_table(properties={"format-version": "3"}), "spec.table.properties: sets another format-version than 2"),
     (in_table(catalog={"type": "nessie"}), "spec.table.catalog.type"),
     (in_table(catalog={"type": "sql"}), "does not go together with the type of the catalog; write an http or https"),
     (in_table(catalog={"uri": "sqlite:///a"}), "does not go together with the type of the catalog"),

@@ -18,13 +18,15 @@ class Heard(FinishListener):
     def __init__(self) -> None:
         self.reports: list[FinishReport] = []
         self.finished: list[str] = []
+        self.guessed: list[bool] = []
         self.late_records: list[tuple[str, int]] = []
 
     def finish(self, report: FinishReport) -> None:
         self.reports.append(report)
 
-    def folder_finished(self, topic: str) -> None:
+    def folder_finished(self, topic: str, *, guessed: bool) -> None:
         self.finished.append(topic)
+        self.guessed.append(guessed)
 
     def late(self, topic: str, records: int) -> None:
         self.late_records.append((topic, records))
@@ -84,6 +86,20 @@ def test_it_tells_what_is_finished_late_and_waiting() -> None:
     assert (member.heard.finished, member.heard.late_records) == ([TOPIC], [(TOPIC, 2)])
     told = [entry for entry in logs if entry["event"].startswith("folder.") and entry["log_level"] != "debug"]
     assert [entry["event"] for entry in told] == ["folder.finished", "folder.late_records"]
+    assert (member.heard.guessed, document["guessed"]) == ([False], {"count": 0, "last": None})
+
+
+def test_it_says_which_partitions_were_taken_for_idle() -> None:
+    member = Member()
+    member.world.produce(0, 0.5)
+    member.world.store_range(0)
+    member.perform(1.2)
+    with structlog.testing.capture_logs() as logs:
+        member.perform(2.3)
+    [told] = [entry for entry in logs if entry["event"] == "folder.finished"]
+    assert (told["folder"], told["idle"]) == (hour(0), [0])
+    last = {"topic": TOPIC, "folder": hour(0), "idle": [0]}
+    assert (member.heard.guessed, member.heard.document()["guessed"]) == ([True], {"count": 1, "last": last})
 
 
 def test_a_topic_that_goes_to_another_member_waits_no_more_here() -> None:

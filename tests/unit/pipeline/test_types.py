@@ -7,6 +7,7 @@ import struct
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
@@ -374,6 +375,77 @@ def test_fields_of_headers_are_a_column_of_every_type_and_name_folders() -> None
     oracle = writing.at("type=container/dt=1970-01-03").oracle
     assert oracle is not None
     assert oracle.row_of_record(None, values[0]) == {"id": 7, "kind": "x", "of": {"host": "a", "ids": [5, 6]}}
+
+
+def test_numbers_of_frames_are_columns_by_choice() -> None:
+    own_columns = {
+        **FRAME,
+        "type": {**FRAME["type"], "column": "event_type"},
+        "timestamp": {**FRAME["timestamp"], "column": "event_time"},
+        "header": {"lengthAt": 12, "schema": HEADER_SCHEMA},
+    }
+    by_hour = {"format": "jsonl", "compression": "none", "partitionBy": [{"date": {"granularity": "hour"}}]}
+    entries = [
+        {"names": ["1001", "-7"], "folder": "both", **CLICK},
+        {
+            "names": ["8"],
+            **CLICK,
+            "output": by_hour,
+            "keep": [{"field": "event_time", "atLeast": "1970-01-02T00:00:00Z"}],
+        },
+    ]
+    spec = spec_of({"frame": own_columns}, entries)
+    year_10000, body = 253_402_300_800_000, json.dumps({"id": 7, "kind": "x"}).encode()
+    values: list[Any] = [
+        frame(1001, 2 * DAY + 12_345, HOST_A, body),
+        frame(-7, 2 * DAY + 1, HOST_B, body),
+        frame(8, DAY + 3_600_001, HOST_A, body),
+        frame(8, DAY - 1, HOST_A, body),
+        frame(1001, year_10000, HOST_A, body),
+        frame(-7, year_10000, b"\x0a", body),
+        frame(1001, year_10000 - 1, HOST_A, body),
+        frame(1001, -1, HOST_A, body),
+    ]
+    batch = batch_of([(9, None, value) for value in values], {"frame": FRAME})
+    bucket, writer = written(spec, [batch], Room(10**9, 10**9))
+    bounded, _ = written(spec, cut(batch, [1, 2, 1]), Room(400, 200))
+    assert bounded.objects == bucket.objects, "however it is cut"
+    table = pq.read_table(io.BytesIO(bucket.objects["type=both/dt=1970-01-03/0"]))
+    assert (table.schema.field("event_type").type, table.schema.field("event_time").type) == (
+        pa.int32(),
+        pa.timestamp("ms", "UTC"),
+    )
+    of_third = datetime(1970, 1, 3, tzinfo=UTC)
+    assert [(row["event_type"], row["event_time"], row["header"]["host"]) for row in table.to_pylist()] == [
+        (1001, of_third + timedelta(milliseconds=12_345), "a"),
+        (-7, of_third + timedelta(milliseconds=1), "b"),
+    ]
+    assert json.loads(bucket.objects["type=8/hr=1970-01-02-01/0"]) == {
+        "id": 7,
+        "kind": "x",
+        "header": {"host": "a", "ids": [5, 6]},
+        "event_type": 8,
+        "event_time": "1970-01-02T01:00:00.001Z",
+    }
+    assert writer.dropped == 1
+    [unknown] = (body for key, body in bucket.objects.items() if key.startswith("type=both/dt=unknown"))
+    assert pq.read_table(io.BytesIO(unknown)).column("event_time").cast(pa.int64()).to_pylist() == [year_10000 - 1, -1]
+    refused = pq.read_table(io.BytesIO(bucket.objects["_quarantine/0"])).to_pylist()
+    assert [(row["kafka_offset"], row["reason"], row["field"]) for row in refused] == [
+        (4, "overflow", "event_time"),
+        (5, "not_protobuf", "header"),
+    ]
+    writing = Writing.of(spec, "", lambda _: None)
+    found = paths(batch, layout_for(spec, lambda _: None))
+    assert {offset: path for offset, (path, _) in paths(batch, writing.layout).items()} == {
+        offset: path for offset, (path, _) in found.items()
+    }
+    oracle = writing.at("type=both/dt=1970-01-03").oracle
+    assert oracle is not None
+    assert list((oracle.row_of_record(None, values[0]) or {}).items())[-2:] == [
+        ("event_type", 1001),
+        ("event_time", 2 * DAY + 12_345),
+    ]
 
 
 def test_conditions_on_fields_of_bodies_and_of_headers() -> None:

@@ -63,6 +63,16 @@ def test_it_is_created_once_with_the_columns_of_files_and_folders(catalog: Catal
     assert made.properties["write.delete.isolation-level"] == "snapshot"
 
 
+def test_a_table_has_the_properties_of_the_manifest(catalog: Catalog) -> None:
+    chosen = {"write.target-file-size-bytes": "1", "write.merge.isolation-level": "serializable"}
+    table_in(catalog, properties=chosen).ensure(columns())
+    made = catalog.load_table(NAME)
+    assert made.properties["write.target-file-size-bytes"] == "1"
+    assert made.properties["write.merge.isolation-level"] == "serializable", "ours are defaults"
+    assert made.properties["write.update.isolation-level"] == "snapshot"
+    assert made.metadata.format_version == 2
+
+
 def test_columns_are_added_and_widened_and_nothing_else(catalog: Catalog) -> None:
     table = table_in(catalog)
     before = table.ensure(columns())
