@@ -298,7 +298,7 @@ class TopicFolders:
     def _unproven(self, positions: Positions, end: int) -> Mapping[int, Guess]:
         """Return which partitions have passed the end of a folder by a guess, or not yet, by the guess."""
         instant, progress = end + self.lateness_ms, self.progress(positions)
-        if self.spec.watches_field(self.layout.field):
+        if self.spec.watches_field(self.layout.field_name):
             found = {partition: guess_of_event(one, instant) for partition, one in progress.items()}
         else:
             now, idle_after = int(self._now() * 1000), self.spec.idle_after.total_seconds()

@@ -56,7 +56,7 @@ def _lengths(frame: FrameSpec, values: pa.BinaryArray) -> tuple[Int64s, Int64s]:
 
 
 def _numbers(values: pa.BinaryArray, at: int, size: int) -> Int64s:
-    return cast("Int64s", native.numbers(values, at=at, bytes=size).to_numpy(zero_copy_only=True))
+    return cast("Int64s", native.numbers(values, at=at, width=size).to_numpy(zero_copy_only=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class FrameBodies:
         if self.frame.timestamp is not None:
             columns["timestamp"] = pa.array(timestamps_of(self.frame.timestamp, values), pa.int64())
         if self.frame.type.column is not None:
-            columns["type"] = pa.array(found.numbers(self.frame.type.at, self.frame.type.bytes, rows), pa.int64())
+            columns["type"] = pa.array(_numbers(values, self.frame.type.at, self.frame.type.bytes), pa.int64())
         columns["value"] = _parts(values, begins, begins + body)
         if self.frame.header is not None and self.frame.header.row_schema is not None:
             columns[HEAD] = _parts(values, np.full(len(values), self.frame.fixed), begins)
