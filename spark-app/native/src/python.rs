@@ -119,13 +119,13 @@ fn json_texts(py: Python<'_>, values: &Bound<'_, PyAny>, path: Vec<String>, fram
 ///
 /// Raises TypeError for another array, and ValueError for another width.
 #[pyfunction]
-#[pyo3(signature = (values, *, at, bytes))]
-fn numbers(py: Python<'_>, values: &Bound<'_, PyAny>, at: usize, bytes: usize) -> PyResult<Py<PyAny>> {
+#[pyo3(signature = (values, *, at, width))]
+fn numbers(py: Python<'_>, values: &Bound<'_, PyAny>, at: usize, width: usize) -> PyResult<Py<PyAny>> {
     let values = binary(values)?;
-    if !(1..=8).contains(&bytes) {
+    if !(1..=8).contains(&width) {
         return Err(PyValueError::new_err("numbers have 1 to 8 bytes"));
     }
-    let found = py.detach(|| crate::numbers(&values, at, bytes));
+    let found = py.detach(|| crate::numbers(&values, at, width));
     Ok(found.into_data().to_pyarrow(py)?.unbind())
 }
 
