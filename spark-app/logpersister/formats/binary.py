@@ -43,7 +43,8 @@ def offsets(array: pa.BinaryArray) -> npt.NDArray[np.int32]:
 
 def lengths(array: pa.BinaryArray) -> Integers:
     """Return the length in bytes of each value."""
-    return np.diff(offsets(array)).astype(np.int64)
+    ends = offsets(array)
+    return (ends[1:] - ends[:-1]).astype(np.int64)  # np.diff is slower for few values
 
 
 def data(array: pa.BinaryArray) -> pa.Buffer:

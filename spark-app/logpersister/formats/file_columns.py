@@ -67,27 +67,31 @@ def columns_of(path: str, schema: pa.Schema | None, kafka: Sequence[str], *, kee
 def row_columns(schema: pa.Schema, kafka: Sequence[str], *, nullable: bool) -> Columns:
     """Return the columns of rows of a schema; `nullable`: also those that it requires, because of tombstones."""
     fields = [field.with_nullable(nullable or field.nullable) for field in schema]
-
-    def values(batch: pa.RecordBatch) -> "Sequence[pa.Array[Any]]":
-        return cast("pa.StructArray", batch.column(ROW)).flatten()
-
-    return Columns.of(fields, kafka, values)
+    return Columns.of(fields, kafka, _of_rows)
 
 
 def raw_columns(kafka: Sequence[str]) -> Columns:
     """Return the columns of values as they are."""
-    return Columns.of([_RAW], kafka, lambda batch: [batch.column(VALUE)])
+    return Columns.of([_RAW], kafka, _of_values)
 
 
 def quarantine_columns(kafka: Sequence[str], *, nullable: bool = False) -> Columns:
     """Return the columns of refused records: all by which they can be found and put right; `nullable`: the value."""
     chosen = (*_ALWAYS_IN_QUARANTINE, *(name for name in kafka if name not in _ALWAYS_IN_QUARANTINE))
     value, *others = _REFUSED
-    return Columns.of(
-        [value.with_nullable(nullable), *others],
-        chosen,
-        lambda batch: [batch.column(name) for name in (VALUE, REASON, FIELD)],
-    )
+    return Columns.of([value.with_nullable(nullable), *others], chosen, _of_refused)
+
+
+def _of_rows(batch: pa.RecordBatch) -> "Sequence[pa.Array[Any]]":
+    return cast("pa.StructArray", batch.column(ROW)).flatten()
+
+
+def _of_values(batch: pa.RecordBatch) -> "Sequence[pa.Array[Any]]":
+    return [batch.column(VALUE)]
+
+
+def _of_refused(batch: pa.RecordBatch) -> "Sequence[pa.Array[Any]]":
+    return [batch.column(name) for name in (VALUE, REASON, FIELD)]
 
 
 def _kafka_column(batch: pa.RecordBatch, name: str, partition: TopicPartition) -> "pa.Array[Any]":

@@ -7,6 +7,7 @@ compressed, or its rows where they are sorted; docs/formats.md has the figures.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from itertools import starmap
 from typing import Any, Final
 
@@ -73,7 +74,7 @@ class ParquetOptions:
     """Whether records with a null value can be in quarantine, which then keeps them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, so that what is the same for all objects is made once
 class ParquetFormat:
     """`formats.base.Format` for Parquet."""
 
@@ -101,30 +102,54 @@ class ParquetFormat:
         return self.options.row_group_bytes * times
 
     def encoder(self, identity: ObjectIdentity) -> "ParquetEncoder":
+        if identity.path == QUARANTINE:  # whose columns are in no table
+            return ParquetEncoder(self.options, identity, self._of_quarantine, self._of_quarantine.schema, None)
+        return ParquetEncoder(self.options, identity, self._columns, self._schema, self.options.field_ids)
+
+    @cached_property
+    def _columns(self) -> Columns:
         options = self.options
         schema = None if options.schema is None else without_notation(options.schema)
-        if options.refuses_tombstones and identity.path == QUARANTINE:
-            columns = quarantine_columns(options.kafka_columns, nullable=True)
-        else:
-            kept = options.keeps_tombstones
-            columns = columns_of(identity.path, schema, options.kafka_columns, keeps_tombstones=kept)
-        return ParquetEncoder(options, identity, columns)
+        return columns_of("", schema, options.kafka_columns, keeps_tombstones=options.keeps_tombstones)
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        """The columns with their numbers, in a table or without one."""
+        options, schema = self.options, self._columns.schema
+        if options.field_ids is None:
+            return with_some_field_ids(schema, options.own_ids)
+        return with_field_ids(schema, options.field_ids)
+
+    @cached_property
+    def _of_quarantine(self) -> Columns:
+        return quarantine_columns(self.options.kafka_columns, nullable=self.options.refuses_tombstones)
 
 
 class ParquetEncoder:
     """`formats.base.Encoder` for Parquet. Exhaust what a call returns before the next call."""
 
-    def __init__(self, options: ParquetOptions, identity: ObjectIdentity, columns: Columns) -> None:
+    def __init__(
+        self,
+        options: ParquetOptions,
+        identity: ObjectIdentity,
+        columns: Columns,
+        schema: pa.Schema,
+        ids: Mapping[str, int] | None,
+    ) -> None:
+        """Begin a file.
+
+        Args:
+            options: the settings.
+            identity: of the object.
+            columns: how records become rows.
+            schema: its columns, with their `ids`.
+            ids: by which a table knows them; None: it is no file of a table.
+        """
         self._keeps_tombstones = options.keeps_tombstones or options.refuses_tombstones
         self._identity = identity
         self._columns = columns
-        is_quarantine = identity.path == QUARANTINE  # whose columns are in no table
-        self._ids = None if is_quarantine else options.field_ids
-        if self._ids is not None:
-            self._schema = with_field_ids(columns.schema, self._ids)
-        else:
-            self._schema = with_some_field_ids(columns.schema, {} if is_quarantine else options.own_ids)
-        order = () if is_quarantine else options.sort_by  # a replay reads it in the order of offsets
+        self._schema, self._ids = schema, ids
+        order = () if identity.path == QUARANTINE else options.sort_by  # a replay reads it in the order of offsets
         self._groups = SortedGroups(order, options.row_group_bytes) if order else None
         self._end = b""
         self._writer = native.ParquetWriter(

@@ -49,12 +49,12 @@ def _streams(array: "pa.Array[Any]") -> tuple[memoryview, memoryview]:
     """Return the payload bytes and the lengths of a binary array, looking only at its own part of shared buffers."""
     if len(array) == 0:
         return memoryview(b""), memoryview(b"")
-    valid = None
+    if array.null_count == len(array):
+        return memoryview(b""), _little_endian(np.full(len(array), -1, np.int32))
+    ends = _ends(array)
+    lengths = ends[1:] - ends[:-1]
     if array.null_count:
         valid = array.is_valid().to_numpy(zero_copy_only=False)
-    ends = _ends(array)
-    lengths = np.diff(ends)
-    if valid is not None:
         if np.any(lengths[~valid]):  # Arrow allows garbage bytes behind a null
             payloads, _ = _streams(pc.drop_null(array))
             return payloads, _little_endian(np.where(valid, lengths, -1))

@@ -41,7 +41,8 @@ def _are_frames(frame: FrameSpec, values: pa.BinaryArray) -> npt.NDArray[np.bool
     """Return which values are frames: the lengths in them say how long they are."""
     lengths = binary.lengths(values)
     header, body = _lengths(frame, values)
-    are_frames = (lengths >= frame.fixed) & (header >= 0) & (body >= 0) & (frame.fixed + header + body == lengths)
+    are_frames: npt.NDArray[np.bool_] = lengths >= frame.fixed
+    are_frames &= (header >= 0) & (body >= 0) & (frame.fixed + header + body == lengths)
     if values.null_count:
         are_frames &= values.is_valid().to_numpy(zero_copy_only=False)
     return are_frames
@@ -55,8 +56,8 @@ def _lengths(frame: FrameSpec, values: pa.BinaryArray) -> tuple[Int64s, Int64s]:
     return _numbers(values, frame.header.length_at, LENGTH_BYTES), body
 
 
-def _numbers(values: pa.BinaryArray, at: int, size: int) -> Int64s:
-    return cast("Int64s", native.numbers(values, at=at, width=size).to_numpy(zero_copy_only=True))
+def _numbers(values: pa.BinaryArray, at: int, width: int) -> Int64s:
+    return cast("Int64s", native.numbers(values, at=at, width=width).to_numpy(zero_copy_only=True))
 
 
 @dataclass(frozen=True, slots=True)

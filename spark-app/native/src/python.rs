@@ -123,7 +123,7 @@ fn json_texts(py: Python<'_>, values: &Bound<'_, PyAny>, path: Vec<String>, fram
 fn numbers(py: Python<'_>, values: &Bound<'_, PyAny>, at: usize, width: usize) -> PyResult<Py<PyAny>> {
     let values = binary(values)?;
     if !(1..=8).contains(&width) {
-        return Err(PyValueError::new_err("numbers have 1 to 8 width"));
+        return Err(PyValueError::new_err("numbers have 1 to 8 bytes"));
     }
     let found = py.detach(|| crate::numbers(&values, at, width));
     Ok(found.into_data().to_pyarrow(py)?.unbind())
