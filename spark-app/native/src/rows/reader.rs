@@ -2,7 +2,7 @@
 
 use super::number::Number;
 use super::reason::Refusal;
-use crate::scan::{begins, plain};
+use crate::scan::{append, begins, plain};
 
 /// How many arrays and objects may stand in each other, the row itself included.
 pub const MOST_NESTED: usize = 64;
@@ -128,13 +128,20 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn string(&mut self, target: &mut Vec<u8>) -> Result<(), Refusal> {
         self.quote()?;
-        loop {
+        let begin = self.at;
+        let length = self.plain().len();
+        append(target, &self.text[begin..], length);
+        if self.take(b"\"") { Ok(()) } else { self.rest_of_string(target) }
+    }
+
+    /// Appends what follows plain text of a string.
+    #[cold]
+    fn rest_of_string(&mut self, target: &mut Vec<u8>) -> Result<(), Refusal> {
+        while let Some(character) = self.escape()? {
+            target.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             target.extend_from_slice(self.plain());
-            match self.escape()? {
-                None => return Ok(()),
-                Some(character) => target.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
-            }
         }
+        Ok(())
     }
 
     /// The string that begins here; one with escapes is put into `space`.

@@ -12,6 +12,9 @@ use super::reason::{Refusal, Step};
 use super::rest::Mark;
 use super::{text, time};
 
+/// Fields whose names are compared before one is looked up.
+const NAMES_TRIED: usize = 3;
+
 /// What reads a text.
 pub struct RowReader<'a, 's, L> {
     reader: Reader<'a>,
@@ -117,8 +120,11 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
     #[inline]
     fn field(&mut self, columns: &StructColumn, expected: usize) -> Result<Option<usize>, Refusal> {
         self.reader.peek();
-        if columns.expected(expected).is_some_and(|name| self.reader.take(name)) {
-            return Ok(Some(expected));
+        // Fields mostly come in the order of the schema, some of them left out.
+        for position in expected..expected + NAMES_TRIED {
+            if columns.expected(position).is_some_and(|name| self.reader.take(name)) {
+                return Ok(Some(position));
+            }
         }
         let name = self.reader.text(self.space)?;
         Ok(columns.find(name))

@@ -1,6 +1,7 @@
 //! Avro's binary encoding being read, piece by piece.
 
 use super::super::reason::Refusal;
+use crate::scan::{append, is_utf8};
 
 /// Which branch of a union a value is of, where the whole value is one.
 pub struct Branch(pub i64);
@@ -98,6 +99,19 @@ impl<'a> Input<'a> {
     pub fn sized(&mut self) -> Result<&'a [u8], Refusal> {
         let length = usize::try_from(self.long()?).map_err(|_| Refusal::NotAvro)?;
         self.take(length)
+    }
+
+    /// Appends a string, behind its length.
+    #[inline(always)]
+    pub fn text_into(&mut self, target: &mut Vec<u8>) -> Result<(), Refusal> {
+        let length = usize::try_from(self.long()?).map_err(|_| Refusal::NotAvro)?;
+        let bytes = self.0;
+        self.take(length)?;
+        if !is_utf8(bytes, length) {
+            return Err(Refusal::NotUtf8);
+        }
+        append(target, bytes, length);
+        Ok(())
     }
 
     /// The head of a block of items: how many (0 at the end), and how many bytes are left behind them, if it says so.

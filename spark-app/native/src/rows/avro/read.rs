@@ -11,6 +11,7 @@ use super::super::time;
 use super::input::Input;
 use super::plan::{Digits, Item, Number, Plan, Record, Step};
 use super::schema::{Id, Kind, Schema};
+use crate::scan::is_utf8;
 
 /// What reads a value.
 pub struct ValueReader<'a, 's> {
@@ -74,7 +75,7 @@ impl<'a, 's> ValueReader<'a, 's> {
         };
         match (plan, &mut column.data) {
             (Plan::Text, Data::String(bytes)) => {
-                bytes.data.extend_from_slice(text(self.input.sized()?)?);
+                self.input.text_into(&mut bytes.data)?;
                 bytes.end();
             }
             (Plan::Long, Data::Int64(values)) => values.push(self.input.long()?),
@@ -241,10 +242,8 @@ impl<'a, 's> ValueReader<'a, 's> {
                 break;
             }
             for _ in 0..count {
-                let key = text(self.input.sized()?);
-                let key = key.and_then(|key| self.growth.take(item.growth).map(|()| key));
-                let read = key.and_then(|key| {
-                    map.keys.data.extend_from_slice(key);
+                let key = self.input.text_into(&mut map.keys.data);
+                let read = key.and_then(|()| self.growth.take(item.growth)).and_then(|()| {
                     map.keys.end();
                     self.value(&item.plan, &mut map.values)
                 });
@@ -325,8 +324,7 @@ fn push_null(column: &mut Column) -> Result<(), Refusal> {
 
 #[inline(always)]
 fn text(bytes: &[u8]) -> Result<&[u8], Refusal> {
-    // Most texts are ASCII, and that is seen faster.
-    if bytes.is_ascii() || std::str::from_utf8(bytes).is_ok() { Ok(bytes) } else { Err(Refusal::NotUtf8) }
+    if is_utf8(bytes, bytes.len()) { Ok(bytes) } else { Err(Refusal::NotUtf8) }
 }
 
 fn write_uuid(bytes: [u8; 16], target: &mut Vec<u8>) {
