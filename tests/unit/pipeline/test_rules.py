@@ -514,7 +514,11 @@ def test_every_rule_has_a_behaviour() -> None:
         (row_behaviours.rows_with_keys, keyed_rows.RULES, (1, "f66273c42c8d")),
         (row_behaviours.rows_with_heads, keyed_rows.RULES, (1, "122144a62c2f")),
         (row_behaviours.types_of_records, type_names.RULES, (1, "3b16e33f2ea1")),
-        (partial(row_behaviours.orc_file, (None, SCHEMA)), used(output={"format": "orc"})["format:orc"], (1, "5c73bd6df0e4")),
+        (
+            partial(row_behaviours.orc_file, (None, SCHEMA)),
+            used(output={"format": "orc"})["format:orc"],
+            (1, "5c73bd6df0e4"),
+        ),
     ],
     ids=TRIED,
 )
