@@ -333,7 +333,7 @@ def said(parsed: parsers.Parsed) -> Iterable[bytes]:
 
 
 def parquet() -> Iterable[bytes]:
-    """Columns, rows and row groups, and not the bytes, which are pyarrow's."""
+    """Columns, rows and row groups; the bytes are those of `tests.unit.formats.test_parquet_bytes`."""
     parquet = {"kafkaColumns": ["topic", "partition", "offset", "timestamp", "key"], "rowGroupBytes": "64Ki"}
     for lost, path, schema in product(("skip", "null"), ("dt=1", QUARANTINE), (None, SCHEMA)):
         spec = {"format": "parquet", "parquet": {**parquet, "tombstones": lost}}
