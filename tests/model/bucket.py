@@ -24,6 +24,7 @@ class Bucket:
         self.objects: dict[ObjectKey, StoredObject] = {}
         self.revisions: dict[tuple[str, str], Mapping[str, Any]] = {}
         """By prefix and hash."""
+        ledger.has_snapshot = lambda prefix, revision: (prefix, revision) in self.revisions
         self.topics: dict[tuple[str, str, int], TopicNote] = {}
         """By prefix, name and generation, what was noted of the topics that ranges were promised of."""
         self.selections: dict[str, tuple[str, ...]] = {}

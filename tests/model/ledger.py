@@ -13,6 +13,7 @@
    before; it may be missing only where somebody else has set the offset.
 9. The late records of a range are told apart by one horizon, whoever stores it, and each record stands where that says.
    No promise names a horizon above what is finished.
+10. The snapshot of a revision is in the bucket when a promise names it: whoever takes that over executes it by this.
 
 Records are told apart by topic id, partition and offset: a topic that is made again has other records.
 """
@@ -113,6 +114,8 @@ class Ledger:
         """Where the group begins."""
         self.finished_to: Callable[[str], int] = lambda _topic: -1
         """Returns up to when the folders of a topic are finished."""
+        self.has_snapshot: Callable[[str, str], bool] = lambda _prefix, _revision: True
+        """Returns whether the snapshot of a revision is under a prefix."""
         self._chronicle = chronicle
         self._logs = logs
         self._holders: dict[tuple[Identity, int, Offset], set[ObjectKey]] = defaultdict(set)
@@ -229,6 +232,11 @@ class Ledger:
         finished = self.finished_to(partition.topic)
         if parsed.horizon is not None and parsed.horizon > finished:
             self._chronicle.violated(f"{partition} is promised by horizon {parsed.horizon}; {finished} is finished (9)")
+        if parsed.ends:
+            assert parsed.revision is not None
+            assert parsed.place is not None
+            if not self.has_snapshot(parsed.place.partition("/")[2], parsed.revision):
+                self._chronicle.violated(f"{partition} is promised under {parsed.revision}, which nobody can read (10)")
 
     def _check_newest(self, identity: Identity, offset: Offset, newest: int | None) -> None:
         times = [event_time(it) for it in self._logs[identity].offsets if it < offset]

@@ -187,6 +187,21 @@ def _leave_schemas_out_of_intents() -> list[Any]:
     return [patch.object(OutputRevisions, "_of_schema", of_schema)]
 
 
+def _store_snapshots_after_promises() -> list[Any]:
+    original = Writer.promise
+
+    def promise(self: Writer, values: Mapping[TopicPartition, CommittedOffset]) -> set[TopicPartition]:
+        intents = [intent for partition, value in values.items() if (intent := value.intent(partition)) is not None]
+        missing = ({intent.revision for intent in intents} & self._documents.keys()) - self._snapshots_stored
+        self._snapshots_stored |= missing
+        promised = original(self, values)
+        for revision in sorted(missing):
+            self._state_store.put_revision(revision, self._documents[revision])
+        return promised
+
+    return [patch.object(Writer, "promise", promise)]
+
+
 # effects and commits
 
 
@@ -455,6 +470,7 @@ MUTANTS = [
         mood="evolving",
         scene="a schema evolves",
     ),
+    Mutant("snapshots of revisions are stored after the promise", patches=_store_snapshots_after_promises),
     Mutant("pending intents are ignored", patches=_ignore_pending_intents),
     Mutant("execution without a promise in Kafka", patches=_execute_without_promise),
     Mutant(

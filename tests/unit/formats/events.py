@@ -12,6 +12,7 @@ from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of
+from logpersister.records.writers import Writers
 from tests.unit.formats.samples import IDENTITY, Record
 
 SCHEMA = SchemaSpec(
@@ -22,6 +23,7 @@ SCHEMA = SchemaSpec(
         FieldSpec(name="tags", type="list<struct<a: map<string, int8>, b: float64 not null>>"),
     )
 )
+JSON = ParserSpec(type="json")
 EVERYTHING = ["topic", "partition", "offset", "timestamp", "key"]
 
 
@@ -46,9 +48,15 @@ def record(number: int) -> Record:
 RECORDS = [record(number) for number in range(2500)]
 
 
-def files(output: OutputSpec, batches: "list[pa.RecordBatch]", schema: SchemaSpec | None = SCHEMA) -> dict[str, bytes]:
+def files(
+    output: OutputSpec,
+    batches: "list[pa.RecordBatch]",
+    schema: SchemaSpec | None = SCHEMA,
+    parser: ParserSpec = JSON,
+    writers: Writers | None = None,
+) -> dict[str, bytes]:
     """Return the file of each path."""
-    layout, file_format = layout_of(output, ParserSpec(type="json"), schema), make_format(output, schema=schema)
+    layout, file_format = layout_of(output, parser, schema, writers), make_format(output, parser, schema)
     encoders: dict[str, Any] = {}
     written: dict[str, bytes] = {}
     for each in batches:

@@ -62,7 +62,10 @@ class FakeGroup:
 
 
 class FakeRegister:
-    def __init__(self) -> None:
+    """Takes a promise only when the snapshot of its revision is in the bucket: whoever takes it over needs that."""
+
+    def __init__(self, state_store: "FakeStateStore") -> None:
+        self._state_store = state_store
         self.sent: list[tuple[TopicPartition, CommittedOffset, bool]] = []
         self.failing: set[TopicPartition] = set()
         self.kafka: dict[TopicPartition, CommittedOffset] = {}
@@ -86,6 +89,9 @@ class FakeRegister:
     def commit(self, commits: Mapping[TopicPartition, Commit], *, promise: bool) -> CommitOutcome:
         outcome = CommitOutcome()
         for partition, commit in commits.items():
+            mark = commit.committed.metadata
+            if mark is not None and mark.ends and mark.place in (None, PLACE):
+                assert mark.revision in self._state_store.revisions, f"{partition}: nobody can read {mark}"
             self.sent.append((partition, commit.committed, promise))
             if partition in self.failing:
                 outcome.failed[partition] = TimeoutError("no answer")
@@ -276,9 +282,9 @@ class FakeDependencies:
 
     def __init__(self) -> None:
         self.group = FakeGroup()
-        self.register = FakeRegister()
-        self.offsets = FakeOffsets()
         self.state_store = FakeStateStore()
+        self.register = FakeRegister(self.state_store)
+        self.offsets = FakeOffsets()
         self.jobs = FakeJobs()
         self.sampler = FakeSampler()
         self.schemas: FakeSchemas | None = None

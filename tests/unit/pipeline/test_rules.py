@@ -1,6 +1,8 @@
 """Each rule that decides which object a record is in has a version, which changes with what the rule does."""
 
+import ast
 import hashlib
+import inspect
 import io
 import json as json_text
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from logpersister.formats import registry
 from logpersister.formats.base import Encoder, ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
@@ -20,12 +23,16 @@ from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.revision import resource_of, revision_of, under_rules
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.thrift_schema import ThriftSchema
+from logpersister.pipeline import rules as rule_numbers
 from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rules, rules_of
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records import (
     avro_rows,
+    field_paths,
     field_times,
+    hiding,
     keeping,
+    keyed_rows,
     late,
     line_rows,
     messagepack_rows,
@@ -34,6 +41,7 @@ from logpersister.records import (
     protobuf_rows,
     rows,
     thrift_rows,
+    type_names,
     zones,
 )
 from logpersister.records.escaping import QUARANTINE
@@ -42,6 +50,7 @@ from logpersister.records.schema import HEADERS
 from logpersister.storage import names
 from tests.unit.formats.samples import with_headers
 from tests.unit.manifest.documents import accepted
+from tests.unit.pipeline import row_behaviours
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.batches import batch_of
 from tests.unit.records.messagepack_samples import Written, packed
@@ -335,7 +344,7 @@ def said(parsed: parsers.Parsed) -> Iterable[bytes]:
 
 
 def parquet() -> Iterable[bytes]:
-    """Columns, rows and row groups, and not the bytes, which are pyarrow's."""
+    """Columns, rows and row groups; the bytes are those of `tests.unit.formats.test_parquet_bytes`."""
     parquet = {"kafkaColumns": ["topic", "partition", "offset", "timestamp", "key"], "rowGroupBytes": "64Ki"}
     for lost, path, schema in product(("skip", "null"), ("dt=1", QUARANTINE), (None, SCHEMA)):
         spec = {"format": "parquet", "parquet": {**parquet, "tombstones": lost}}
@@ -469,6 +478,32 @@ def records_that_are_kept() -> Iterable[bytes]:
         yield str(kept(spec, with_headers(records_of([b"{}"] * len(SOME_HEADERS)), SOME_HEADERS))).encode()
 
 
+TRIED = [
+    "paths", "late", "times", "parser:json", "rows:json", "rows:avro", "rows:protobuf", "rows:thrift", "rows:messagepack",
+    "rows:csv", "rows:regex", "keep", "format:parquet", "format:jsonl", "format:avro", "names", "format:text",
+    "format:text, escaped", "format:sequencefile", "paths:fields", "rows:faults", "rows:hiding", "rows:key",
+    "rows:head", "types", "format:orc",
+]  # fmt: skip
+"""The rule of each behaviour below."""
+WITH_ANOTHER = {"heads:protobuf": "rows:protobuf"}
+"""Rules that are the number of another one."""
+SAY_THEMSELVES = {"rows:hiding:key"}
+"""Rules that are a digest of all that they do."""
+
+
+def test_every_rule_has_a_behaviour() -> None:
+    source = ast.parse(inspect.getsource(rule_numbers))
+    keys = [key for node in ast.walk(source) if isinstance(node, ast.Dict) for key in node.keys]
+    keys += [
+        node.slice for node in ast.walk(source) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    ]
+    named = {key.value for key in keys if isinstance(key, ast.Constant)}
+    kinds = {"format": registry.RULES, "rows": rule_numbers._ROWS, "parser": rule_numbers._PARSERS}
+    named -= {key for kind in kinds.values() for key in kind} | {"text"}  # a table by kind, which is not one of rules
+    named |= {f"{rule}:{kind}" for rule, of in kinds.items() for kind in of}
+    assert named - SAY_THEMSELVES - WITH_ANOTHER.keys() == {rule.partition(",")[0] for rule in TRIED}
+
+
 @pytest.mark.parametrize(
     ("behaviour", "version", "known"),
     [
@@ -503,28 +538,19 @@ def records_that_are_kept() -> Iterable[bytes]:
             used(output={"format": "sequencefile"})["format:sequencefile"],
             (1, "6c5bc191a616"),
         ),
+        (row_behaviours.folders_by_fields, field_paths.RULES, (1, "98e7dc074d09")),
+        (row_behaviours.rows_with_faults, rows.FAULT_RULES, (1, "00f4097f5597")),
+        (row_behaviours.hidden_rows, hiding.RULES, (1, "94501a9fc2e6")),
+        (row_behaviours.rows_with_keys, keyed_rows.RULES, (1, "f66273c42c8d")),
+        (row_behaviours.rows_with_heads, keyed_rows.RULES, (1, "122144a62c2f")),
+        (row_behaviours.types_of_records, type_names.RULES, (1, "3b16e33f2ea1")),
+        (
+            partial(row_behaviours.orc_file, (None, SCHEMA)),
+            used(output={"format": "orc"})["format:orc"],
+            (1, "5c73bd6df0e4"),
+        ),
     ],
-    ids=[
-        "paths",
-        "late",
-        "times",
-        "json",
-        "rows",
-        "avro",
-        "protobuf",
-        "thrift",
-        "messagepack",
-        "csv",
-        "regex",
-        "keep",
-        "parquet",
-        "jsonl",
-        "container",
-        "names",
-        "text",
-        "text-escaped",
-        "sequencefile",
-    ],
+    ids=TRIED,
 )
 def test_a_rule_that_does_something_else_has_another_version(
     behaviour: Callable[[], Iterable[bytes]], version: int, known: tuple[int, str]
