@@ -19,7 +19,7 @@ from logpersister.manifest.declared_columns import (
     columns_by_struct,
 )
 from logpersister.manifest.field import AvroText, FieldName, FieldSpec, JsonSchemaText
-from logpersister.manifest.hidden_fields import NOT_HIDDEN, hiding_findings
+from logpersister.manifest.hidden_fields import NOT_HIDDEN, hashed, hiding_findings
 from logpersister.manifest.hiding import HashSpec, MaskSpec
 from logpersister.manifest.key_schema import KeySpec
 from logpersister.manifest.parser import Framing
@@ -125,8 +125,14 @@ class SchemaSpec(Model):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of rows, in their order; without those of values where the registry has to be asked."""
-        return self.of_values if self.key is None else (*self.of_values, self.key.declared)
+        """The columns of rows as they are stored, in their order; without those that only the registry knows."""
+        found = self.of_values if self.key is None else (*self.of_values, self.key.declared)
+        return found if self.hash is None else hashed(found, self.hash.fields)
+
+    @property
+    def as_parsed(self) -> Self:
+        """The schema of rows before anything is hidden."""
+        return self if self.hash is None else self.model_copy(update={"hash": None})
 
     @property
     def of_values(self) -> tuple[Column, ...]:
@@ -138,10 +144,10 @@ class SchemaSpec(Model):
     def as_written(self) -> "SchemaSpec":
         """The schema of values alone, with the names that they have."""
         if not self.rename:
-            return self.without_key
+            return self.without_key.as_parsed
         names = [one.name for one in self.source_columns]
         dropped = (name for name, column in zip(names, self.declared, strict=True) if column.name in self.drop)
-        return self.without_key.model_copy(update={"rename": (), "drop": tuple(dropped)})
+        return self.without_key.as_parsed.model_copy(update={"rename": (), "drop": tuple(dropped)})
 
     def written_by(self, framing: Framing) -> tuple[str, ...]:
         """Return the Avro schemas of the manifest by which values with a framing were written."""

@@ -105,7 +105,7 @@ def make_parser(
             rows = KeyedRows(rows, heads, parsed.head.name, source=HEAD)
         return rows
 
-    return hiding(keeping(rows_by, schema, keep), schema)
+    return hiding(keeping(rows_by, schema.as_parsed, keep), schema)
 
 
 def layout_of(

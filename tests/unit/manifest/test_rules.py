@@ -26,12 +26,18 @@ def by_pattern(**fields: Any) -> dict[str, Any]:
 
 
 MAIL = ({"name": "mail", "type": "string"}, {"name": "user", "type": "struct<phone: string, n: int8>"})
+LISTS = (
+    *({"name": "tags", "type": "list<string>"}, {"name": "items", "type": "list<struct<id: int64>>"}),
+    *({"name": "at", "type": "timestamp[s]"}, {"name": "id", "type": "int8"}),
+)
 QUIET = {"format": "parquet", "keepValue": False}
 
 
-def hiding(*, quarantine: dict[str, Any] | None = None, output: str = "parquet", **schema: Any) -> dict[str, Any]:
+def hiding(
+    *, quarantine: dict[str, Any] | None = None, output: str = "parquet", of: Any = MAIL, **schema: Any
+) -> dict[str, Any]:
     parser = {"type": "json", "quarantine": QUIET if quarantine is None else quarantine}
-    return {"spec.parser": parser, F + "format": output, "spec.schema": {"fields": list(MAIL), **schema}}
+    return {"spec.parser": parser, F + "format": output, "spec.schema": {"fields": list(of), **schema}}
 
 
 def keyed(
@@ -401,6 +407,7 @@ ACCEPTED: list[dict[str, Any]] = [
     hashing("mail", output="jsonl", quarantine={"holdAbove": "0%"}),
     hashing("mail", output="avro", quarantine={"keepValue": True}),
     hashing("mail", output="orc", quarantine={"keepValue": True}),
+    hashing("user.n", "mail") | {F + "partitionBy": [{"lower": "user.n"}]},
     hiding(mask=[{"fields": ["user.phone"], "keepLast": 4}, {"fields": ["mail"]}]),
     dropping("f1", of=2),
     adjusting(unknownFields="keep"),
@@ -1571,8 +1578,17 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "spec.schema.fields: is missing, and for values of this parser the registry has no schemas",
     ),
     (hashing("email"), 'spec.schema.hash.fields[0]: "email" cannot be hidden: spec.schema has no such field'),
-    (hashing("user"), 'spec.schema.hash.fields[0]: "user" cannot be hidden: it is not a string; make it a string'),
-    (hashing("user.n"), 'spec.schema.hash.fields[0]: "user.n" cannot be hidden: it is not a string'),
+    (hashing("user"), 'spec.schema.hash.fields[0]: "user" cannot be hidden: it is not a string or a whole number'),
+    (hiding(mask=[{"fields": ["user.n"]}]), 'mask[0].fields[0]: "user.n" cannot be hidden: it is not a string; make'),
+    (
+        hashing("tags", of=LISTS),
+        "cannot be hidden: tags is list<string>, and what is in lists and maps is stored as it is; leave",
+    ),
+    (
+        hashing("items.id", of=LISTS),
+        '"items.id" cannot be hidden: items is list<struct<id: int64>>, and what is in lists and',
+    ),
+    (hashing("at", of=LISTS), 'fields[0]: "at" cannot be hidden: it is not a string or a whole number; make it one'),
     (hashing("mail", mask=[{"fields": ["mail"]}]), 'spec.schema.mask[0].fields[0]: "mail" cannot be hidden twice'),
     (hashing("a b"), 'spec.schema.hash.fields[0]: "a b" is not a field, or one in a struct'),
     (hiding(drop=["mail"]), "spec.schema.drop: has columns of fields that no condition of spec.keep is about; remove"),
