@@ -196,17 +196,23 @@ class SchemaSpec(Model):
         return renamed(self.source_columns, renames_of(self.rename))
 
     @property
+    def _unused(self) -> frozenset[str]:
+        """Names that values have for the columns that are left out."""
+        sources = {one.to: one.field for one in self.rename if "." not in one.field}
+        return frozenset(sources.get(name, name) for name in self.drop)
+
+    @property
     def source_columns(self) -> tuple[Column, ...]:
         """The same with the names that values have."""
         if self.fields is not None:
             return tuple(one.column for one in self.fields)
         if self.avro is not None:
-            return columns_by(self.avro)
+            return columns_by(self.avro, self._unused)
         if self.protobuf is not None:
-            return columns_by_message(self.protobuf, self.message)
+            return columns_by_message(self.protobuf, self.message, self._unused)
         if self.thrift is not None:
-            return columns_by_struct(self.thrift.idl, self.thrift.struct)
-        return () if self.json_schema is None else columns_by_json_schema(self.json_schema)
+            return columns_by_struct(self.thrift.idl, self.thrift.struct, self._unused)
+        return () if self.json_schema is None else columns_by_json_schema(self.json_schema, self._unused)
 
     def thrift_plan(self) -> str:
         """Return what becomes of each field of a struct of Thrift, as `plan_of` does. Raises ThriftError."""
@@ -249,7 +255,7 @@ class SchemaSpec(Model):
     def _an_avro_schema_has_columns(self) -> Sequence[Finding]:
         try:
             if self.avro is not None and self.fields is None:
-                columns_by(self.avro)
+                columns_by(self.avro, self._unused)
             elif self.avro is not None:
                 check_avro(self.avro)
         except RefusedError as error:
@@ -271,7 +277,7 @@ class SchemaSpec(Model):
         if self.json_schema is None:
             return []
         try:
-            columns_by_json_schema(self.json_schema)
+            columns_by_json_schema(self.json_schema, self._unused)
         except RefusedError as error:
             return [Finding(one.expectation, one.remedy, ("jsonSchema",)) for one in error.findings]
         return []
@@ -291,7 +297,7 @@ class SchemaSpec(Model):
             return []
         try:
             if self.fields is None:
-                columns_by_message(self.protobuf, self.message)
+                columns_by_message(self.protobuf, self.message, self._unused)
             else:
                 check_message(self.protobuf, self.message)
         except RefusedError as error:

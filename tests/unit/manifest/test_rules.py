@@ -1,6 +1,7 @@
 """Every rule of the manifest: what it accepts, what it refuses, and in which words."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -56,9 +57,9 @@ def hashing(*fields: str, **more: Any) -> dict[str, Any]:
     return hiding(hash={"fields": list(fields), "secretName": "people"}, **more)
 
 
-def dropping(name: str, of: int = 1) -> dict[str, Any]:
+def dropping(name: str, of: Sequence[Any] = ("string",), **schema: Any) -> dict[str, Any]:
     parser = {"type": "avro", "quarantine": QUIET}
-    return by_avro(*["string"] * of, drop=[name]) | {F + "format": "parquet", "spec.parser": parser}
+    return by_avro(*of, drop=[name], **schema) | {F + "format": "parquet", "spec.parser": parser}
 
 
 NO_LEVEL = "a mapping is not exactly one of date, offset, field, lower, truncate and bucket; write one entry"
@@ -407,9 +408,11 @@ ACCEPTED: list[dict[str, Any]] = [
     hashing("mail", output="jsonl", quarantine={"holdAbove": "0%"}),
     hashing("mail", output="avro", quarantine={"keepValue": True}),
     hashing("mail", output="orc", quarantine={"keepValue": True}),
+    dropping("f1", ["string", ["null", "string", "long"]]),
+    dropping("b", ["string", ["null", "string", "long"]], rename=[{"field": "f1", "to": "b"}]),
     hashing("user.n", "mail") | {F + "partitionBy": [{"lower": "user.n"}]},
     hiding(mask=[{"fields": ["user.phone"], "keepLast": 4}, {"fields": ["mail"]}]),
-    dropping("f1", of=2),
+    dropping("f1", ["string"] * 2),
     adjusting(unknownFields="keep"),
     adjusting(ONE, of="messagepack", unknownFields="keep", restColumn="others"),
     adjusting(
@@ -1592,9 +1595,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (hashing("mail", mask=[{"fields": ["mail"]}]), 'spec.schema.mask[0].fields[0]: "mail" cannot be hidden twice'),
     (hashing("a b"), 'spec.schema.hash.fields[0]: "a b" is not a field, or one in a struct'),
     (hiding(drop=["mail"]), "spec.schema.drop: has columns of fields that no condition of spec.keep is about; remove"),
+    (
+        dropping("f1", ["string", ["string", "long"]]) | {"spec.keep": [{"field": "f1", "in": ["a"]}]},
+        "spec.keep: cannot be compared: cannot be the columns: its field 'f1': it is one of several types; write",
+    ),
     (dropping("f1"), 'spec.schema.drop[0]: "f1" cannot be hidden: there is no such column'),
     (dropping("f0"), "spec.schema.drop: cannot be hidden: no column would be left"),
-    (dropping("kafka_x", of=2), 'spec.schema.drop[0]: "kafka_x" begins with kafka_'),
+    (dropping("kafka_x", ["string"] * 2), 'spec.schema.drop[0]: "kafka_x" begins with kafka_'),
     (hashing("mail", output="text"), 'spec.output.format: "text" stores values unchanged, but spec.schema hides'),
     (hashing("mail", quarantine={}), "spec.parser.quarantine: would store refused values unchanged"),
     (hashing("mail", quarantine={"holdAbove": "1%"}), "holdAbove to 0%, which holds a range with"),

@@ -289,3 +289,18 @@ def test_a_schema_that_names_itself_ends() -> None:
     found = judged(columns, writers, values)
     assert found == expected(columns, writers, values)
     assert {reason for _, reason, _ in found[1]} == {"too_deep"}
+
+
+def test_a_field_that_could_be_no_column_is_left_out() -> None:
+    """A union of two records has no type here; the values beside it are rows once `drop` names it."""
+    branches = [
+        {"type": "record", "name": name, "fields": [{"name": "n", "type": "long"}]} for name in ("Card", "Cash")
+    ]
+    fields = [{"name": "id", "type": "long"}, {"name": "paid", "type": branches}, {"name": "at", "type": "string"}]
+    written = {"type": "record", "name": "Order", "fields": fields}
+    columns = SchemaSpec(avro=json.dumps(written), drop=("paid",)).as_written
+    values = [encoded(written, {"id": 1, "paid": (name, {"n": 5}), "at": "now"}) for name in ("Card", "Cash")]
+    writers = KnownWriters({1: written})
+    ours = judged(columns, writers, list(values))
+    assert same(list(ours), list(expected(columns, writers, list(values))))
+    assert ours[0] == [{"id": 1, "at": "now"}] * 2
