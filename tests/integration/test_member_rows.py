@@ -321,7 +321,7 @@ def test_a_topic_goes_over_from_one_compression_of_avro_to_others(
 def test_nothing_that_is_hidden_is_in_the_bucket(
     scene: Scene, topic: CreateTopic, verify: Verify, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A field is hashed, its folder too, another one masked; what is refused keeps its place and reason only."""
+    """A text and a number are hashed, a folder too, a text masked; what is refused keeps its place and reason only."""
     name, last = topic(2), 200
     people = [
         b'{"id": %d, "email": "mail-%d", "phone": "555-0%d"}' % (number, number % 3, number) for number in range(last)
@@ -329,7 +329,10 @@ def test_nothing_that_is_hidden_is_in_the_bucket(
     people[7] = b'{"id": "mail-7", "email": "mail-7"}'
     produce(scene.kafka.bootstrap, name, (Record(one, b"mail", partition=at % 2) for at, one in enumerate(people)))
     fields = [{"name": "id", "type": "int64"}, {"name": "email", "type": "string"}, {"name": "phone", "type": "string"}]
-    hidden = {"hash": {"fields": ["email"], "secretName": "people"}, "mask": [{"fields": ["phone"], "keepLast": 2}]}
+    hidden = {
+        "hash": {"fields": ["email", "id"], "secretName": "people"},
+        "mask": [{"fields": ["phone"], "keepLast": 2}],
+    }
     manifest = scene.manifest(
         kafka={"topics": [name]},
         output={"format": "parquet", "partitionBy": [{"field": "email", "prefix": "of="}]},
@@ -346,6 +349,8 @@ def test_nothing_that_is_hidden_is_in_the_bucket(
     files = downloaded(scene, name, tmp_path / "files")
     rows = [row for file in files.glob("of=*/*.parquet") for row in pq.read_table(file, partitioning=None).to_pylist()]
     assert {row["email"] for row in rows} == folders
+    ids = {hmac.new(key.encode(), b"%d" % number, "sha256").hexdigest() for number in range(last)}
+    assert len({row["id"] for row in rows} & ids) == len(rows) == last - 1
     assert sorted(row["phone"] for row in rows)[:2] == ["***00", "***00"]
     ((refused,),) = [pq.read_table(file).to_pylist() for file in files.glob(f"{QUARANTINE}/*.parquet")]
     told = {one: refused[one] for one in ("value", "reason", "field", "kafka_offset", "kafka_key")}

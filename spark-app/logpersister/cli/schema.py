@@ -6,18 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from logpersister.cli import context, registered, sampling
 from logpersister.cli.exits import CommandError, Exit
-from logpersister.cli.judging import accepted, judge
+from logpersister.cli.inferring import JSON, infer
+from logpersister.cli.judging import judge
 from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records import inference
 from logpersister.records.inference import InferredField
 from logpersister.records.rows import make_rows
 from logpersister.report import logs
-
-_ANY_OBJECT = SchemaSpec(fields=(FieldSpec(name="any", type="json"),))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,24 +28,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _infer(sample: sampling.Sample) -> int:
     """Write the part of a manifest that has the schema of JSON values."""
-    parser = ParserSpec(type="json")
-    objects = make_rows(parser, _ANY_OBJECT)
-    seen = inference.Sample()
-    for value in accepted(sample, objects):
-        seen.add(value)
-    fields = seen.fields()
-    columns = [one for one in fields if one.problem is None]
-    no_objects = judge(sample, objects)
-    if not columns:
+    found = infer(sample)
+    schema, no_objects = found.schema, found.no_objects
+    if schema is None:
         raise CommandError(
             f"topic {sample.topic}: no schema: {no_objects.said_of(sample)} are no JSON objects ({no_objects})"
             if no_objects.refused
             else f"topic {sample.topic}: no schema: no value has a field that can be a column",
             Exit.FAILED,
         )
-    sys.stdout.writelines(f"{line}\n" for line in _text(sample, fields))
-    schema = SchemaSpec(fields=tuple(FieldSpec(name=one.name, type=str(one.type)) for one in columns))
-    misfits = judge(sample, make_rows(parser, schema))
+    sys.stdout.writelines(f"{line}\n" for line in _text(sample, found.fields))
+    misfits = judge(sample, make_rows(JSON, schema))
     if misfits.refused:
         print(f"{misfits.said_of(sample)} do not fit and would go into quarantine: {misfits}", file=sys.stderr)
     print("next: put it into the manifest, then logpersister try -f FILE", file=sys.stderr)

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Final, TextIO, cast
@@ -14,6 +14,7 @@ import pyarrow as pa
 from logpersister.cli import context, registry, sampling
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.head import line
+from logpersister.cli.inferring import infer, rows_of
 from logpersister.cli.judging import Judgement
 from logpersister.cli.rows import as_text, readable
 from logpersister.cli.sampling import Sample
@@ -99,7 +100,7 @@ class Trial:
             return
         if rows and self._schema is not None:
             self._show_columns(self._schema, rows, out)
-        elif rows:
+        elif rows and not self._show_inferred(rows, out):
             self._show_values(rows, out)
         self._show_folders(out)
         self._show_sizes(out)
@@ -128,7 +129,7 @@ class Trial:
         if not self._adjusted:
             return
         values = self._adjusted.total()
-        out.write(f"\nadjusted, as spec.parser.faults says: {plural(values, 'value')}\n")
+        out.write(f"\nadjusted: {plural(values, 'value')}\n")
         columns = [Column("REASON"), Column("FIELD"), Column("VALUES", right=True)]
         found = self._adjusted.most_common(MOST_KINDS)
         table(columns, [[reason, field or "-", number(count)] for (reason, field), count in found], out)
@@ -158,15 +159,27 @@ class Trial:
             out.write("rows, folders and sizes of one type: add --type NAME\n")
 
     def _show_columns(self, schema: SchemaSpec, rows: int, out: TextIO) -> None:
+        out.write("\n")
         found = [_rows(batch) for _, _, batch in self._shown if ROW in batch.schema.names]
-        whole = pa.Table.from_batches(found or [pa.RecordBatch.from_pylist([], row_columns(schema))])
+        self._show_rows(schema, found, rows, out)
+
+    def _show_inferred(self, rows: int, out: TextIO) -> bool:
+        """Show the columns that values suggest which are JSON objects, at least half of them; return whether it did."""
+        found = infer(self._sample)
+        if found.schema is None or 2 * found.no_objects.refused.total() > self._sample.records:
+            return False
+        out.write("\ninferred columns; without spec.schema, which logpersister schema infer prints, there are none:\n")
+        self._show_rows(found.schema, rows_of(self._sample, found.schema), rows, out)
+        return True
+
+    def _show_rows(self, schema: SchemaSpec, found: Sequence[pa.RecordBatch], rows: int, out: TextIO) -> None:
+        whole = pa.Table.from_batches(list(found) or [pa.RecordBatch.from_pylist([], row_columns(schema))])
         shown = min(rows, whole.num_rows)
         cells = []
         for field, column in zip(schema.columns, whole.columns, strict=True):
             first = readable(field.name, column.slice(0, shown).combine_chunks())
             cells.append([field.name, _cut(str(field.type)), number(column.null_count), *map(_cell, first)])
         header = [Column("COLUMN"), Column("TYPE"), Column("NULLS", right=True)]
-        out.write("\n")
         table([*header, *(Column(f"ROW {one + 1}") for one in range(shown))], cells, out)
 
     def _show_values(self, rows: int, out: TextIO) -> None:

@@ -42,7 +42,7 @@ def condition_findings(condition: Condition, schema: SchemaSpec | None) -> Itera
     type_: Type = TEXT
     notation = ""
     if condition.field is not None:
-        found = None if schema is None else schema.type_at(condition.field)
+        found = None if schema is None else schema.as_parsed.type_at(condition.field)
         if found is None or schema is None:
             told = f"{NOT_COMPARED}: spec.schema has no such field"
             yield Finding(told, "name a field that it declares", ("field",), f'"{condition.field}"')

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from logpersister.manifest import avro_columns
 from logpersister.manifest.avro_columns import AvroTextError
@@ -16,12 +17,14 @@ from logpersister.manifest.protobuf.schema import read_schema
 from logpersister.manifest.thrift import columns as thrift_columns
 from logpersister.manifest.thrift.errors import ThriftError
 from logpersister.manifest.thrift.plan import plan_of
-from logpersister.manifest.types import MOST_COLUMNS, Member, leaves
+from logpersister.manifest.types import MOST_COLUMNS, Member, Plain, leaves
 from logpersister.manifest.written_column import WrittenColumn
 
 NO_AVRO = "cannot be the columns"
 """How every refusal of a schema begins."""
-OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields"
+OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields, or those to leave out in spec.schema.drop"
+_ANY: Final = Plain("string")
+"""Stands for the type of a field that becomes no column and could be none."""
 
 _MOST_KEPT = 512
 """Schemas whose columns are kept: each type of a topic may have one."""
@@ -36,37 +39,40 @@ class Column(Member):
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def columns_by(avro: str) -> tuple[Column, ...]:
-    """Return the columns that an Avro schema declares. Raises `RefusedError`."""
+def columns_by(avro: str, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
+    """Return the columns that an Avro schema declares. Raises `RefusedError`.
+
+    Here and below `unused` are names of fields that become no columns, so they may be of any type.
+    """
     try:
-        return _checked(avro_columns.columns_of(avro, as_reader=True))
+        return _checked(avro_columns.columns_of(avro, as_reader=True), unused)
     except AvroTextError as error:
         raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def columns_by_message(protobuf: str, message: str | None) -> tuple[Column, ...]:
+def columns_by_message(protobuf: str, message: str | None, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
     """Return the columns that a message of protobuf declares. Raises `RefusedError`."""
     try:
-        return _checked(protobuf_columns.columns_of(protobuf, message, as_reader=True))
+        return _checked(protobuf_columns.columns_of(protobuf, message, as_reader=True), unused)
     except ProtobufError as error:
         raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def columns_by_struct(idl: str, struct: str | None) -> tuple[Column, ...]:
+def columns_by_struct(idl: str, struct: str | None, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
     """Return the columns that a struct of Thrift declares. Raises `RefusedError`."""
     try:
-        return _checked(thrift_columns.columns_of(idl, struct))
+        return _checked(thrift_columns.columns_of(idl, struct), unused)
     except ThriftError as error:
         raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def columns_by_json_schema(text: str) -> tuple[Column, ...]:
+def columns_by_json_schema(text: str, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
     """Return the columns that a JSON Schema declares. Raises `RefusedError`."""
     try:
-        return _checked(json_columns.columns_of(text, as_reader=True))
+        return _checked(json_columns.columns_of(text, as_reader=True), unused)
     except JsonSchemaError as error:
         raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
 
@@ -96,14 +102,15 @@ def check_struct(idl: str, struct: str | None, columns: Sequence[Column]) -> Non
         raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
 
 
-def _checked(found: Sequence[WrittenColumn]) -> tuple[Column, ...]:
+def _checked(found: Sequence[WrittenColumn], unused: frozenset[str]) -> tuple[Column, ...]:
     columns: list[Column] = []
     for one in found:
-        if one.type is None:
+        type_ = one.type
+        if type_ is None and one.name not in unused:
             raise refuse(f"{NO_AVRO}: its field {one.name[:64]!r}: {one.remark}", OTHER_COLUMNS)
         if one.name.lower() in (before.name.lower() for before in columns):
             raise refuse(f"{NO_AVRO}: it has the field {one.name!r} twice; case does not count", OTHER_COLUMNS)
-        columns.append(Column(one.name, one.type, one.required, one.default, one.aliases))
+        columns.append(Column(one.name, type_ or _ANY, one.required, one.default, one.aliases))
     if not columns:
         raise refuse(f"{NO_AVRO}: it has no fields", OTHER_COLUMNS)
     if sum(1 for one in columns for _ in leaves(one.type)) > MOST_COLUMNS:

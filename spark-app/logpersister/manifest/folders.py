@@ -1,18 +1,17 @@
 """Whether the fields that ``spec.output.partitionBy`` names are in ``spec.schema``, and can name folders. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
 from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.partition_rule import DateRule, PartitionRule
 from logpersister.manifest.problems import Finding, PathStep
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import Plain, Timestamp, Type
+from logpersister.manifest.types import WHOLE, Plain, Timestamp, Type
 
-WHOLE: Final = frozenset({"int8", "int16", "int32", "int64"})
 NO_FOLDERS: Final = "cannot name folders"
 """How every refusal begins."""
-_ALLOWED: Final = {
+_ALLOWED: Final[Mapping[str, tuple[Container[str], str]]] = {
     "field": ({"string", "bool", *WHOLE}, "text, a whole number or bool"),
     "lower": ({"string"}, "text"),
     "truncate": ({"string", *WHOLE}, "text or a whole number"),

@@ -1,12 +1,15 @@
-"""Whether the fields that a schema hides are there, and can be hidden. Pure."""
+"""Whether the fields that a schema hides are there, and can be hidden; what their columns are then. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
+from logpersister.manifest.declared_columns import Column
 from logpersister.manifest.hiding import HashSpec, MaskSpec
 from logpersister.manifest.problems import Finding, PathStep
-from logpersister.manifest.types import Member, Plain, Type
+from logpersister.manifest.types import WHOLE, ListOf, MapOf, Member, Plain, Struct, Type
 
+_WHOLE: Final[Sequence[Type]] = [Plain(name) for name in WHOLE]
 NOT_HIDDEN: Final = "cannot be hidden"
 """How every refusal begins."""
 
@@ -26,6 +29,12 @@ class _Schema(Protocol):
     @property
     def declared(self) -> Sequence[Member]: ...
 
+    @property
+    def as_parsed(self) -> "_Schema": ...
+
+    @property
+    def columns(self) -> Sequence[Member]: ...
+
     def type_at(self, path: str) -> Type | None: ...
 
 
@@ -38,15 +47,48 @@ def hiding_findings(schema: _Schema) -> Iterator[Finding]:
     if declared and declared <= set(schema.drop):
         yield Finding(f"{NOT_HIDDEN}: no column would be left", "keep one", ("drop",))
     seen: set[str] = set()
+    parsed = schema.as_parsed
     for at, path in _hidden_texts(schema):
-        found = schema.type_at(path)
-        if found is None:
+        found = parsed.type_at(path)
+        is_hash = at[0] == "hash"
+        if (around := _around(parsed, path)) is not None:
+            told = f"{NOT_HIDDEN}: {around}, and what is in lists and maps is stored as it is"
+            yield Finding(told, "leave the field out, or take one in structs only", at, f'"{path}"')
+        elif found is None:
             yield Finding(f"{NOT_HIDDEN}: spec.schema has no such field", "correct the name", at, f'"{path}"')
-        elif found != Plain("string"):
-            yield Finding(f"{NOT_HIDDEN}: it is not a string", "make it a string, or leave it out", at, f'"{path}"')
+        elif found != Plain("string") and not (is_hash and found in _WHOLE):
+            wanted = "a string or a whole number" if is_hash else "a string"
+            yield Finding(f"{NOT_HIDDEN}: it is not {wanted}", "make it one, or leave it out", at, f'"{path}"')
         elif path in seen:
             yield Finding(f"{NOT_HIDDEN} twice", "name it once", at, f'"{path}"')
         seen.add(path)
+
+
+def hashed(columns: Iterable[Column], paths: Sequence[str]) -> tuple[Column, ...]:
+    """Return columns as they are stored when fields are hashed: those of whole numbers are texts then."""
+    split = [tuple(path.split(".")) for path in paths]
+    return tuple(
+        one if (type_ := _hashed(one, split)) == one.type else replace(one, type=type_, default=None) for one in columns
+    )
+
+
+def _hashed(member: Member, paths: Iterable[Sequence[str]]) -> Type:
+    below = [path[1:] for path in paths if path[0] == member.name]
+    if [] in map(list, below):
+        return Plain("string")
+    if not below or not isinstance(member.type, Struct):
+        return member.type
+    return Struct(tuple(replace(one, type=_hashed(one, below)) for one in member.type.members))
+
+
+def _around(schema: _Schema, path: str) -> str | None:
+    """Return which list or map a field is in, or is itself; None: none."""
+    names = path.split(".")
+    for depth in range(1, len(names) + 1):
+        found = schema.type_at(".".join(names[:depth]))
+        if isinstance(found, ListOf | MapOf):
+            return f"{'.'.join(names[:depth])} is {found}"
+    return None
 
 
 def _hidden_texts(schema: _Schema) -> Iterator[tuple[tuple[PathStep, ...], str]]:

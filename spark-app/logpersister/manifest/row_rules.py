@@ -11,7 +11,7 @@ from logpersister.manifest.framing_rules import FramingRules, Rows
 from logpersister.manifest.keep import named_columns
 from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.pattern import groups_of
-from logpersister.manifest.problems import Finding
+from logpersister.manifest.problems import Finding, RefusedError
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, leaves
 
@@ -269,11 +269,15 @@ class RowRules(FramingRules):
         if schema is not None and schema.asks_registry:
             return []  # told when the registry has said what the fields are
         parsed = None if schema is None else schema.parsed_for(named_columns(self.keep))
-        return [
-            replace(one, at=("keep", place, *one.at))
-            for place, condition in enumerate(self.keep)
-            for one in condition_findings(condition, parsed)
-        ]
+        try:
+            return [
+                replace(one, at=("keep", place, *one.at))
+                for place, condition in enumerate(self.keep)
+                for one in condition_findings(condition, parsed)
+            ]
+        except RefusedError as error:  # a column of no type, which is dropped, but needed here
+            found = error.findings[0]
+            return [Finding(f"{NOT_COMPARED}: {found.expectation}", "write conditions on other fields", ("keep",))]
 
     @rule(
         "!has(self.schema) || !has(self.schema.drop) || !has(self.schema.fields) || self.schema.drop.all(name,"

@@ -19,7 +19,7 @@ from logpersister.manifest.declared_columns import (
     columns_by_struct,
 )
 from logpersister.manifest.field import AvroText, FieldName, FieldSpec, JsonSchemaText
-from logpersister.manifest.hidden_fields import NOT_HIDDEN, hiding_findings
+from logpersister.manifest.hidden_fields import NOT_HIDDEN, hashed, hiding_findings
 from logpersister.manifest.hiding import HashSpec, MaskSpec
 from logpersister.manifest.key_schema import KeySpec
 from logpersister.manifest.parser import Framing
@@ -125,8 +125,14 @@ class SchemaSpec(Model):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of rows, in their order; without those of values where the registry has to be asked."""
-        return self.of_values if self.key is None else (*self.of_values, self.key.declared)
+        """The columns of rows as they are stored, in their order; without those that only the registry knows."""
+        found = self.of_values if self.key is None else (*self.of_values, self.key.declared)
+        return found if self.hash is None else hashed(found, self.hash.fields)
+
+    @property
+    def as_parsed(self) -> Self:
+        """The schema of rows before anything is hidden."""
+        return self if self.hash is None else self.model_copy(update={"hash": None})
 
     @property
     def of_values(self) -> tuple[Column, ...]:
@@ -138,10 +144,10 @@ class SchemaSpec(Model):
     def as_written(self) -> "SchemaSpec":
         """The schema of values alone, with the names that they have."""
         if not self.rename:
-            return self.without_key
+            return self.without_key.as_parsed
         names = [one.name for one in self.source_columns]
         dropped = (name for name, column in zip(names, self.declared, strict=True) if column.name in self.drop)
-        return self.without_key.model_copy(update={"rename": (), "drop": tuple(dropped)})
+        return self.without_key.as_parsed.model_copy(update={"rename": (), "drop": tuple(dropped)})
 
     def written_by(self, framing: Framing) -> tuple[str, ...]:
         """Return the Avro schemas of the manifest by which values with a framing were written."""
@@ -190,17 +196,23 @@ class SchemaSpec(Model):
         return renamed(self.source_columns, renames_of(self.rename))
 
     @property
+    def _unused(self) -> frozenset[str]:
+        """Names that values have for the columns that are left out."""
+        sources = {one.to: one.field for one in self.rename if "." not in one.field}
+        return frozenset(sources.get(name, name) for name in self.drop)
+
+    @property
     def source_columns(self) -> tuple[Column, ...]:
         """The same with the names that values have."""
         if self.fields is not None:
             return tuple(one.column for one in self.fields)
         if self.avro is not None:
-            return columns_by(self.avro)
+            return columns_by(self.avro, self._unused)
         if self.protobuf is not None:
-            return columns_by_message(self.protobuf, self.message)
+            return columns_by_message(self.protobuf, self.message, self._unused)
         if self.thrift is not None:
-            return columns_by_struct(self.thrift.idl, self.thrift.struct)
-        return () if self.json_schema is None else columns_by_json_schema(self.json_schema)
+            return columns_by_struct(self.thrift.idl, self.thrift.struct, self._unused)
+        return () if self.json_schema is None else columns_by_json_schema(self.json_schema, self._unused)
 
     def thrift_plan(self) -> str:
         """Return what becomes of each field of a struct of Thrift, as `plan_of` does. Raises ThriftError."""
@@ -243,7 +255,7 @@ class SchemaSpec(Model):
     def _an_avro_schema_has_columns(self) -> Sequence[Finding]:
         try:
             if self.avro is not None and self.fields is None:
-                columns_by(self.avro)
+                columns_by(self.avro, self._unused)
             elif self.avro is not None:
                 check_avro(self.avro)
         except RefusedError as error:
@@ -265,7 +277,7 @@ class SchemaSpec(Model):
         if self.json_schema is None:
             return []
         try:
-            columns_by_json_schema(self.json_schema)
+            columns_by_json_schema(self.json_schema, self._unused)
         except RefusedError as error:
             return [Finding(one.expectation, one.remedy, ("jsonSchema",)) for one in error.findings]
         return []
@@ -285,7 +297,7 @@ class SchemaSpec(Model):
             return []
         try:
             if self.fields is None:
-                columns_by_message(self.protobuf, self.message)
+                columns_by_message(self.protobuf, self.message, self._unused)
             else:
                 check_message(self.protobuf, self.message)
         except RefusedError as error:

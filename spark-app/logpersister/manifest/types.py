@@ -34,6 +34,7 @@ MOST_DIGITS: Final = 38
 """Of a decimal: what 128 bits hold."""
 
 _TOKEN: Final = re.compile(rf"\s*(?:(?P<word>{NAME})|(?P<number>[0-9]+)|(?P<sign>[<>\[\](),:]))")
+WHOLE: Final[tuple[PlainName, ...]] = ("int8", "int16", "int32", "int64")
 _WORDS: Final = (*get_args(PlainName), "binary", "time", "timestamp", "decimal", "struct", "list", "map")
 _TIME_UNITS: "Final[Mapping[str, TimeUnit]]" = {"ms": "ms", "us": "us"}
 _TIMESTAMP_UNITS: "Final[Mapping[str, TimestampUnit]]" = {"s": "s", "ms": "ms", "us": "us", "ns": "ns"}

@@ -15,6 +15,7 @@ from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
 from logpersister.records.resolved_rows import GIVEN, ResolvedRows
+from logpersister.records.unread_fields import tell, unread_fields
 from logpersister.records.writers import Writers
 
 AVRO_RULES: Final = 1
@@ -75,6 +76,7 @@ class AvroRows(ResolvedRows):
             writers: by which other schemas they were written; None: by no other.
         """
         self._native = native.AvroParser(row_columns(schema), framing=framing)
+        self._read = frozenset(name for one in schema.columns for name in (one.name, *one.aliases)) | {*schema.drop}
         super().__init__(self._native, framing, writers)
         for text in schema.written_by(framing):
             self.learn(GIVEN if framing == "plain" else fingerprint(text), text)
@@ -84,4 +86,5 @@ class AvroRows(ResolvedRows):
             self._native.add_writer(writer_id, text)
         except ValueError as error:
             return f"{self._told(writer_id)} cannot become the columns ({error})"
+        tell(self._told(writer_id), unread_fields(text, self._read))
         return ""

@@ -24,7 +24,7 @@ RULES: Final = 1
 MASK: Final = "***"
 
 Hide = Callable[[Any], Any]
-"""Makes of texts what is stored of them; null of null."""
+"""Makes of texts, or whole numbers, what is stored of them; null of null."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def hiding(parser: Parser, schema: SchemaSpec) -> Parser:
 
 
 def hidden(rows: pa.StructArray, fields: Mapping[tuple[str, ...], Hide]) -> pa.StructArray:
-    """Return rows whose texts at these paths are hidden."""
+    """Return rows whose values at these paths are hidden."""
     columns: list[Any] = []
     for place, field in enumerate(rows.type):
         column: Any = rows.field(place)
@@ -61,16 +61,18 @@ def hidden(rows: pa.StructArray, fields: Mapping[tuple[str, ...], Hide]) -> pa.S
         elif below:
             column = hidden(column, below)
         columns.append(column)
+    told = [field.with_type(column.type) for field, column in zip(rows.type, columns, strict=True)]
     from_arrays = cast("Callable[..., pa.StructArray]", pa.StructArray.from_arrays)
-    return from_arrays(columns, fields=[*rows.type], mask=rows.is_null())
+    return from_arrays(columns, fields=told, mask=rows.is_null())
 
 
 def _steps(path: str) -> tuple[str, ...]:
     return tuple(path.split("."))
 
 
-def _hashed(key: SecretValue, texts: pa.StringArray) -> pa.StringArray:
-    return native.keyed_hashes(texts, key.reveal().encode())
+def _hashed(key: SecretValue, values: Any) -> pa.StringArray:
+    """Hash texts, and whole numbers by their decimal digits."""
+    return native.keyed_hashes(values.cast(pa.string()), key.reveal().encode())
 
 
 def _masked(keep_last: int, texts: Any) -> Any:

@@ -111,7 +111,7 @@ def make_parser(
                 rows = KeyedRows(rows, numbers, column.name, is_plain=True, source=number)
         return rows
 
-    return hiding(keeping(rows_by, schema, keep), schema)
+    return hiding(keeping(rows_by, schema.as_parsed, keep), schema)
 
 
 def layout_of(

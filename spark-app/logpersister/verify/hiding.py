@@ -12,7 +12,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.verify.rows import Oracle, Row
 
-Hide = Callable[[str], str]
+Hide = Callable[[Any], str]
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class HidingOracle(Oracle):
         return row
 
 
-def hiding(oracle: Oracle) -> Oracle:
-    """Return an oracle that hides what its schema asks for. Raises ManifestError when the key is not there."""
-    schema, fields = oracle.schema, list[tuple[str, Hide]]()
+def hiding(oracle: Oracle, schema: SchemaSpec) -> Oracle:
+    """Return an oracle that hides what a schema asks for. Raises ManifestError when the key is not there."""
+    fields = list[tuple[str, Hide]]()
     if schema.hash is not None:
         key = key_of(schema.hash, Secrets()).reveal().encode()
         fields += [(path, partial(_hash, key)) for path in schema.hash.fields]
@@ -60,8 +60,8 @@ def _hide(row: dict[str, Any], path: list[str], hide: Hide) -> None:
         row[name] = hide(found)
 
 
-def _hash(key: bytes, text: str) -> str:
-    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+def _hash(key: bytes, value: str | int) -> str:
+    return hmac.new(key, str(value).encode(), hashlib.sha256).hexdigest()
 
 
 def _mask(last: int, text: str) -> str:

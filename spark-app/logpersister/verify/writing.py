@@ -87,7 +87,11 @@ class Writing:
     @property
     def oracle(self) -> Oracle | None:
         """What makes rows of values, as they are stored; None: nothing does. Raises ManifestError without its key."""
-        return None if self.schema is None else hiding(keeping(self._rows_of, self.schema, self.keep))
+        return (
+            None
+            if self.schema is None
+            else hiding(keeping(self._rows_of, self.schema.as_parsed, self.keep), self.schema)
+        )
 
     def _rows_of(self, schema: SchemaSpec) -> Oracle:
         found = keyed(_of_values(self.parser, schema, self.writers), schema, self.writers)

@@ -1,6 +1,7 @@
 """Every rule of the manifest: what it accepts, what it refuses, and in which words."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -26,12 +27,18 @@ def by_pattern(**fields: Any) -> dict[str, Any]:
 
 
 MAIL = ({"name": "mail", "type": "string"}, {"name": "user", "type": "struct<phone: string, n: int8>"})
+LISTS = (
+    *({"name": "tags", "type": "list<string>"}, {"name": "items", "type": "list<struct<id: int64>>"}),
+    *({"name": "at", "type": "timestamp[s]"}, {"name": "id", "type": "int8"}),
+)
 QUIET = {"format": "parquet", "keepValue": False}
 
 
-def hiding(*, quarantine: dict[str, Any] | None = None, output: str = "parquet", **schema: Any) -> dict[str, Any]:
+def hiding(
+    *, quarantine: dict[str, Any] | None = None, output: str = "parquet", of: Any = MAIL, **schema: Any
+) -> dict[str, Any]:
     parser = {"type": "json", "quarantine": QUIET if quarantine is None else quarantine}
-    return {"spec.parser": parser, F + "format": output, "spec.schema": {"fields": list(MAIL), **schema}}
+    return {"spec.parser": parser, F + "format": output, "spec.schema": {"fields": list(of), **schema}}
 
 
 def keyed(
@@ -50,9 +57,9 @@ def hashing(*fields: str, **more: Any) -> dict[str, Any]:
     return hiding(hash={"fields": list(fields), "secretName": "people"}, **more)
 
 
-def dropping(name: str, of: int = 1) -> dict[str, Any]:
+def dropping(name: str, of: Sequence[Any] = ("string",), **schema: Any) -> dict[str, Any]:
     parser = {"type": "avro", "quarantine": QUIET}
-    return by_avro(*["string"] * of, drop=[name]) | {F + "format": "parquet", "spec.parser": parser}
+    return by_avro(*of, drop=[name], **schema) | {F + "format": "parquet", "spec.parser": parser}
 
 
 def in_parquet(**settings: Any) -> dict[str, Any]:
@@ -432,8 +439,11 @@ ACCEPTED: list[dict[str, Any]] = [
     hashing("mail", output="jsonl", quarantine={"holdAbove": "0%"}),
     hashing("mail", output="avro", quarantine={"keepValue": True}),
     hashing("mail", output="orc", quarantine={"keepValue": True}),
+    dropping("f1", ["string", ["null", "string", "long"]]),
+    dropping("b", ["string", ["null", "string", "long"]], rename=[{"field": "f1", "to": "b"}]),
+    hashing("user.n", "mail") | {F + "partitionBy": [{"lower": "user.n"}]},
     hiding(mask=[{"fields": ["user.phone"], "keepLast": 4}, {"fields": ["mail"]}]),
-    dropping("f1", of=2),
+    dropping("f1", ["string"] * 2),
     adjusting(unknownFields="keep"),
     adjusting(ONE, of="messagepack", unknownFields="keep", restColumn="others"),
     adjusting(
@@ -1654,14 +1664,27 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "spec.schema.fields: is missing, and for values of this parser the registry has no schemas",
     ),
     (hashing("email"), 'spec.schema.hash.fields[0]: "email" cannot be hidden: spec.schema has no such field'),
-    (hashing("user"), 'spec.schema.hash.fields[0]: "user" cannot be hidden: it is not a string; make it a string'),
-    (hashing("user.n"), 'spec.schema.hash.fields[0]: "user.n" cannot be hidden: it is not a string'),
+    (hashing("user"), 'spec.schema.hash.fields[0]: "user" cannot be hidden: it is not a string or a whole number'),
+    (hiding(mask=[{"fields": ["user.n"]}]), 'mask[0].fields[0]: "user.n" cannot be hidden: it is not a string; make'),
+    (
+        hashing("tags", of=LISTS),
+        "cannot be hidden: tags is list<string>, and what is in lists and maps is stored as it is; leave",
+    ),
+    (
+        hashing("items.id", of=LISTS),
+        '"items.id" cannot be hidden: items is list<struct<id: int64>>, and what is in lists and',
+    ),
+    (hashing("at", of=LISTS), 'fields[0]: "at" cannot be hidden: it is not a string or a whole number; make it one'),
     (hashing("mail", mask=[{"fields": ["mail"]}]), 'spec.schema.mask[0].fields[0]: "mail" cannot be hidden twice'),
     (hashing("a b"), 'spec.schema.hash.fields[0]: "a b" is not a field, or one in a struct'),
     (hiding(drop=["mail"]), "spec.schema.drop: has columns of fields that no condition of spec.keep is about; remove"),
+    (
+        dropping("f1", ["string", ["string", "long"]]) | {"spec.keep": [{"field": "f1", "in": ["a"]}]},
+        "spec.keep: cannot be compared: cannot be the columns: its field 'f1': it is one of several types; write",
+    ),
     (dropping("f1"), 'spec.schema.drop[0]: "f1" cannot be hidden: there is no such column'),
     (dropping("f0"), "spec.schema.drop: cannot be hidden: no column would be left"),
-    (dropping("kafka_x", of=2), 'spec.schema.drop[0]: "kafka_x" begins with kafka_'),
+    (dropping("kafka_x", ["string"] * 2), 'spec.schema.drop[0]: "kafka_x" begins with kafka_'),
     (hashing("mail", output="text"), 'spec.output.format: "text" stores values unchanged, but spec.schema hides'),
     (hashing("mail", quarantine={}), "spec.parser.quarantine: would store refused values unchanged"),
     (hashing("mail", quarantine={"holdAbove": "1%"}), "holdAbove to 0%, which holds a range with"),

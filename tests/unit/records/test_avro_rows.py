@@ -10,6 +10,7 @@ import fastavro
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.parser import Framing
@@ -291,3 +292,32 @@ def test_a_schema_that_names_itself_ends() -> None:
     found = judged(columns, writers, values)
     assert found == expected(columns, writers, values)
     assert {reason for _, reason, _ in found[1]} == {"too_deep"}
+
+
+def test_a_field_that_could_be_no_column_is_left_out() -> None:
+    """A union of two records has no type here; the values beside it are rows once `drop` names it."""
+    branches = [
+        {"type": "record", "name": name, "fields": [{"name": "n", "type": "long"}]} for name in ("Card", "Cash")
+    ]
+    fields = [{"name": "id", "type": "long"}, {"name": "paid", "type": branches}, {"name": "at", "type": "string"}]
+    written = {"type": "record", "name": "Order", "fields": fields}
+    columns = SchemaSpec(avro=json.dumps(written), drop=("paid",)).as_written
+    values = [encoded(written, {"id": 1, "paid": (name, {"n": 5}), "at": "now"}) for name in ("Card", "Cash")]
+    writers = KnownWriters({1: written})
+    ours = judged(columns, writers, list(values))
+    assert same(list(ours), list(expected(columns, writers, list(values))))
+    assert ours[0] == [{"id": 1, "at": "now"}] * 2
+
+
+def test_fields_that_nobody_reads_are_told_once() -> None:
+    fields = [{"name": name, "type": "long"} for name in ("id", "old", "dropped", "added")]
+    written = {"type": "record", "name": "Told", "fields": fields}
+    reader = {"type": "record", "name": "Told", "fields": [fields[0], {**fields[2]}, {**fields[1], "name": "new"}]}
+    reader["fields"][2] |= {"aliases": ["old"]}
+    columns = SchemaSpec(avro=json.dumps(reader), drop=("dropped",)).as_written
+    value = encoded(written, dict.fromkeys(("id", "old", "dropped", "added"), 1))
+    with capture_logs() as lines:
+        for _ in range(2):
+            assert judged(columns, KnownWriters({1: written}), [value])[0] == [{"id": 1, "new": 1}]
+    told = {"event": "schema.fields.unread", "log_level": "info", "schema": "schema 1", "fields": ["added"], "count": 1}
+    assert lines == [told]

@@ -80,6 +80,38 @@ def test_what_is_stored_by_hand_and_by_the_oracle() -> None:
     assert refused.rows.tolist() == again.rows.tolist() == [0, 6]
 
 
+NUMBERS = SchemaSpec.model_validate(
+    {
+        "fields": [
+            {"name": "id", "type": "int64", "required": True, "default": 5},
+            {"name": "of", "type": "struct<n: int8, m: int16 not null>"},
+            {"name": "at", "type": "int64"},
+        ],
+        "hash": {"fields": ["id", "of.n"], "secretName": "pseudonyms"},
+    }
+)
+
+
+def test_whole_numbers_are_hashed_by_their_digits() -> None:
+    assert [str(one.type) for one in NUMBERS.columns] == ["string", "struct<n: string, m: int16 not null>", "int64"]
+    parser, oracle = make_parser(JSON, NUMBERS), Writing(OutputSpec(), JSON, NUMBERS).oracle
+    assert parser is not None
+    assert oracle is not None
+    texts: list[bytes | None] = [
+        b'{"id": -9223372036854775808, "of": {"n": 7, "m": 1}, "at": 1}',
+        b"{}",
+        b'{"id": "7"}',
+        b'{"id": 0}',
+    ]
+    found: Any = parser.parse(batch_of_values(texts)).rows
+    assert found.to_pylist() == [
+        {"id": hashed("-9223372036854775808"), "of": {"n": hashed("7"), "m": 1}, "at": 1},
+        {"id": hashed("5"), "of": None, "at": None},
+        {"id": hashed("0"), "of": None, "at": None},
+    ]
+    assert [oracle.row(text) for text in texts if text not in (None, texts[2])] == found.to_pylist()
+
+
 def test_folders_are_named_by_hashes() -> None:
     output = OutputSpec.model_validate({"format": "parquet", "partitionBy": [{"field": "email"}]})
     for layout in (layout_of(output, JSON, SCHEMA), Writing(output, JSON, SCHEMA).plain_layout):

@@ -575,6 +575,21 @@ def test_columns_of_keys_are_made_once_more(output: OutputSpec) -> None:
         assert Kind.WRONG_CONTENT in scenario.kinds()
 
 
+@pytest.mark.parametrize("format_", ["parquet", "jsonl", "avro", "orc"])
+def test_hashed_numbers_are_texts_in_files(format_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGPERSISTER_SECRET_PEOPLE_KEY", "any text of more than sixteen characters")
+    fields = [{"name": "id", "type": "int32", "required": True}, {"name": "of", "type": "struct<n: int64, t: string>"}]
+    hashed = {"fields": ["id", "of.n"], "secretName": "people"}
+    schema = SchemaSpec.model_validate({"fields": fields, "hash": hashed})
+    output = OutputSpec.model_validate({"format": format_, "partitionBy": [{"truncate": {"field": "id", "width": 1}}]})
+    written = simple(20, lambda number: b'{"id": %d, "of": {"n": %d, "t": "x"}}' % (number % 3, -number))
+    world = Scenario(output, written, parser=JSON, schema=schema)
+    assert world.compare() == DeepResult([], len(written))
+    monkeypatch.setenv("LOGPERSISTER_SECRET_PEOPLE_KEY", "another text of more than sixteen characters")
+    world.writing = Writing(output, JSON, schema)
+    assert set(world.kinds()) & {Kind.WRONG_CONTENT, Kind.WRONG_FACTS}
+
+
 @pytest.mark.parametrize("schema", [None, SCHEMA], ids=["values", "rows"])
 def test_a_parquet_file_that_kafka_has_no_more_proves_itself(schema: SchemaSpec | None) -> None:
     def world() -> Scenario:

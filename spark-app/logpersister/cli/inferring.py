@@ -1,0 +1,53 @@
+"""Which columns a sample of JSON values suggests."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pyarrow as pa
+
+from logpersister.cli.judging import Judgement, accepted, judge
+from logpersister.cli.sampling import Sample
+from logpersister.manifest.field import FieldSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.records import inference
+from logpersister.records.inference import InferredField
+from logpersister.records.rows import make_rows
+
+JSON = ParserSpec(type="json")
+_ANY_OBJECT = SchemaSpec(fields=(FieldSpec(name="any", type="json"),))
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What was seen in a sample."""
+
+    fields: Sequence[InferredField]
+    """In the order in which they came, with those that can be no columns."""
+    no_objects: Judgement
+    """Which values are no JSON objects."""
+
+    @property
+    def schema(self) -> SchemaSpec | None:
+        """The columns; None: no field can be one."""
+        columns = tuple(FieldSpec(name=one.name, type=str(one.type)) for one in self.fields if one.problem is None)
+        return SchemaSpec(fields=columns) if columns else None
+
+
+def infer(sample: Sample) -> Inferred:
+    """Return what the JSON objects of a sample suggest."""
+    objects, seen = make_rows(JSON, _ANY_OBJECT), inference.Sample()
+    for value in accepted(sample, objects):
+        seen.add(value)
+    return Inferred(seen.fields(), judge(sample, objects))
+
+
+def rows_of(sample: Sample, schema: SchemaSpec) -> list[pa.RecordBatch]:
+    """Return the rows that the values of a sample become by a schema, without those that are none."""
+    parser, found = make_rows(JSON, schema), list[pa.RecordBatch]()
+    for _, batch in sample.batches:
+        rows: Any = parser.parse(batch).rows
+        if rows is not None:
+            found.append(pa.RecordBatch.from_struct_array(cast("pa.StructArray", rows.drop_null())))
+    return found
