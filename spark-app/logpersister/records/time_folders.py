@@ -8,8 +8,8 @@ is left out is an hour shorter.
 
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
@@ -32,6 +32,8 @@ class TimeFolder:
 
     end: int
     """Milliseconds since the epoch: no record whose time is this or a later one belongs into the folder."""
+    is_outer: bool = field(default=False, kw_only=True)
+    """Whether it is of an outer level by date, and has other folders by time in it, which are over by then."""
     path: str
     """Below the topic's folder."""
 
@@ -55,6 +57,23 @@ class TimeFolders:
     def field_digest(self) -> str:
         """What stands for the field, in few characters."""
         return digest_of(".".join(self.field))
+
+    @property
+    def outer(self) -> "tuple[TimeFolders, ...]":
+        """The folders of each outer level by date, the outermost first; without their flag."""
+        found: list[TimeFolders] = []
+        for count in range(1, len(self.levels)):
+            levels = self.levels[:count]
+            said = sum(level.groups for level in levels)
+            granularity = next(one for one in Granularity if one.components == said)
+            found.append(replace(self, granularity=granularity, levels=levels))
+        return tuple(found)
+
+    def outer_of(self, folder: TimeFolder) -> Iterator[TimeFolder]:
+        """Yield the folders of outer levels around a folder."""
+        for layout in self.outer:
+            if (found := layout.folder_of(folder.path)) is not None:
+                yield replace(found, is_outer=True)
 
     @property
     def depth(self) -> int:
