@@ -87,8 +87,7 @@ def _of_levels(
 ) -> Iterator[TimeFolder]:
     """Yield the folders of the finest level by date, or those of all others."""
     for one in layout.outer if outer else (layout,):
-        for folder in _below(store, root, "", one, after, until):
-            yield replace(folder, is_outer=outer)
+        yield from _below(store, root, "", one, after, until)
 
 
 def _below(

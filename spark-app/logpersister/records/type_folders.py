@@ -46,7 +46,7 @@ class TypeFolders:
         segment, _, inner = path.partition("/")
         layout = self.of_type(segment)
         found = None if layout is None else layout.folder_of(inner)
-        return None if found is None else TimeFolder(found.end, f"{segment}/{found.path}")
+        return None if found is None else replace(found, path=f"{segment}/{found.path}")
 
     def outer_of(self, folder: TimeFolder) -> Iterator[TimeFolder]:
         """Yield the folders of outer levels by date around a folder."""

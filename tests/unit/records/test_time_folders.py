@@ -76,7 +76,10 @@ def test_folders_of_outer_levels_are_over_with_the_last_of_what_is_in_them() -> 
         at("2026-10-25T02:00Z"),
         at("2026-10-25T02:00Z"),
     )
-    assert sorted([day, hour, folder]) == [folder, hour, day]
+    last = layout.folder_of("dt=2026-10-25/hr=23/min=59")
+    assert last is not None
+    around = [*layout.outer_of(last), last]
+    assert (len({one.end for one in around}), sorted(around)) == (1, around[::-1])
     assert [*folders("hour").outer_of(folder)] == []
 
 
