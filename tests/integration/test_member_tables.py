@@ -274,8 +274,12 @@ def test_lost_answers_and_an_absent_catalog_repeat_nothing(
     write(scene, name, 100, 200)
     scene.group.wait_current(name, explain=member.tail)
     assert tables.receipts(), "what is stored waits for the catalog"
+    member.wait("that is said", lambda: member.status()["tables"]["behind"] == 1)
+    [behind] = member.status()["tables"]["mostBehind"]
+    assert (behind["topic"], behind["receipts"] > 0, behind["lastSnapshot"] is not None) == (name, True, True)
     catalog_proxy.start()
     tables.wait_for(name, 200, member)
+    member.wait("nothing is behind", lambda: member.status()["tables"]["behind"] == 0)
 
 
 OF_TYPES = ("order", "refund", "chargeback")

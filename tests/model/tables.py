@@ -324,11 +324,12 @@ class Loaded:
     @property
     def view(self) -> TableView:
         ancestors: list[Ancestor] = []
-        at = self.head
-        while at is not None:
-            ancestors.append(at.ancestor)
-            at = at.parent
-        return TableView(self.table.name, self.table.uuid, 0, ancestors, self.last, None, self.table.gaps)
+        snapshot = self.head
+        while snapshot is not None:
+            ancestors.append(snapshot.ancestor)
+            snapshot = snapshot.parent
+        at = len(ancestors) * 1000 or None
+        return TableView(self.table.name, self.table.uuid, 0, ancestors, self.last, None, self.table.gaps, at)
 
     def append(self, files: Sequence[TableFile], held: Held) -> None:
         self.table.attempt(self.version, self.head, files, held)

@@ -68,7 +68,8 @@ def judge(
     done = None if before is None else before.end
     after = done if since is None else since
     positions = folders.positions()
-    found = existing_folders(folders.store, folders.topic, folders.layout, after=after, until=until or 1 << 62)
+    outer, until = folders.spec.outer_levels, until or 1 << 62
+    found = existing_folders(folders.store, folders.topic, folders.layout, after=after, until=until, outer=outer)
     over_now = {folder.end for folder in found if folder.end <= over and (done is None or folder.end > done)}
     waits = _waits(folders, positions, over_now)
     judged = [_judged(folders, folder, positions, done, over, waits, dry_run=dry_run) for folder in found]

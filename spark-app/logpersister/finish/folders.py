@@ -1,7 +1,7 @@
 """The folders by time that a topic has in the bucket, and what is in one of them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from logpersister.finish.positions import Positions
@@ -15,34 +15,59 @@ from logpersister.storage.store import ListedObject, ObjectStore
 
 
 def existing_folders(
-    store: ObjectStore, topic: str, layout: AnyFolders, *, after: int | None, until: int, most: int | None = None
+    store: ObjectStore,
+    topic: str,
+    layout: AnyFolders,
+    *,
+    after: int | None,
+    until: int,
+    most: int | None = None,
+    outer: bool = False,
 ) -> list[TimeFolder]:
     """Return the folders that end in ``(after, until]`` (milliseconds since the epoch), oldest first.
 
     One listing for each folder above them that may have one, by the date in its name. Where no levels stand above,
     names are in the order of time, and no more than the oldest `most` are looked for. Raises StorageError.
+
+    Args:
+        store: the bucket.
+        topic: whose folders they are.
+        layout: how they are named.
+        after: when the last one was over that is not wanted; None: all are.
+        until: when the last one is over that is wanted.
+        most: how many are wanted where that spares listings; None: all are.
+        outer: whether those of outer levels by date are wanted, too. They stand behind all that are over by then.
     """
     found = _found(store, topic, layout, after, until)
     in_order = isinstance(layout, TimeFolders) and layout.above == 0
-    return sorted(islice(found, most) if in_order else found)
+    folders = list(islice(found, most) if in_order else found)
+    if outer:
+        all_until = folders[-1].end if in_order and len(folders) == most else until
+        folders += (one for one in _found(store, topic, layout, after, until, outer=True) if one.end <= all_until)
+    return sorted(folders)
 
 
-def has_folders(store: ObjectStore, topic: str, layout: AnyFolders, *, after: int | None, until: int) -> bool:
+def has_folders(
+    store: ObjectStore, topic: str, layout: AnyFolders, *, after: int | None, until: int, outer: bool = False
+) -> bool:
     """Whether there is such a folder; lists until one is found. Raises StorageError."""
-    return next(_found(store, topic, layout, after, until), None) is not None
+    found = (_found(store, topic, layout, after, until, outer=one) for one in ([False, True] if outer else [False]))
+    return any(next(folders, None) is not None for folders in found)
 
 
-def _found(store: ObjectStore, topic: str, layout: AnyFolders, after: int | None, until: int) -> Iterator[TimeFolder]:
+def _found(
+    store: ObjectStore, topic: str, layout: AnyFolders, after: int | None, until: int, *, outer: bool = False
+) -> Iterator[TimeFolder]:
     root = names.topic_prefix(store.prefix, topic)
     if isinstance(layout, TimeFolders):
-        below = _below(store, root, "", layout, after, until)
+        below = _of_levels(store, root, layout, after, until, outer=outer)
     else:
-        below = _of_types(store, root, layout, after, until)
+        below = _of_types(store, root, layout, after, until, outer=outer)
     return (one for one in below if (after is None or one.end > after) and one.end <= until)
 
 
 def _of_types(
-    store: ObjectStore, root: str, layout: TypeFolders, after: int | None, until: int
+    store: ObjectStore, root: str, layout: TypeFolders, after: int | None, until: int, *, outer: bool
 ) -> Iterator[TimeFolder]:
     """Yield the folders of all types, a few of which are listed at once."""
 
@@ -50,11 +75,19 @@ def _of_types(
         inner = layout.of_type(type_)
         if inner is None:
             return []
-        below = _below(store, f"{root}{type_}/", "", inner, after, until)
-        return [TimeFolder(one.end, f"{type_}/{one.path}") for one in below]
+        below = _of_levels(store, f"{root}{type_}/", inner, after, until, outer=outer)
+        return [replace(one, path=f"{type_}/{one.path}") for one in below]
 
     for found in ask_each(listed, (key.removeprefix(root).rstrip("/") for key in store.folders(root))):
         yield from found
+
+
+def _of_levels(
+    store: ObjectStore, root: str, layout: TimeFolders, after: int | None, until: int, *, outer: bool
+) -> Iterator[TimeFolder]:
+    """Yield the folders of the finest level by date, or those of all others."""
+    for one in layout.outer if outer else (layout,):
+        yield from _below(store, root, "", one, after, until)
 
 
 def _below(

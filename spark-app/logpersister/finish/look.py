@@ -154,6 +154,9 @@ class TopicFolders:
 
     def publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Published:
         """Make known what is in a folder that is finished; `late`: that was so before."""
+        if folder.is_outer:
+            self._publisher.mark_finished(self.topic, folder)
+            return Published(1, changed=not late)
         return self._publisher.publish(self.topic, folder, positions, late=late)
 
     def look(self, arrivals: Sequence[str]) -> Look:
@@ -168,7 +171,8 @@ class TopicFolders:
         done = None if before is None else before.end
         ours, of_types = self._is_ours(before), isinstance(self.layout, TypeFolders)
         found_by_one = not arrivals and ours and not of_types
-        if found_by_one and not has_folders(self.store, self.topic, self.layout, after=done, until=over):
+        outer = self.spec.outer_levels
+        if found_by_one and not has_folders(self.store, self.topic, self.layout, after=done, until=over, outer=outer):
             return Look(settled_to=over)
         look, positions, until = Look(), self.positions(), self._clock() + MOST_SECONDS
         if of_types and self._still_waits(positions, look):
@@ -177,7 +181,7 @@ class TopicFolders:
             return look
         # Listed after that: what was stored by then has its folder, and is not late.
         self._list_after, most = until + LISTED_SECONDS, MOST_FOLDERS + 1
-        folders = existing_folders(self.store, self.topic, self.layout, after=done, until=over, most=most)
+        folders = existing_folders(self.store, self.topic, self.layout, after=done, until=over, most=most, outer=outer)
         reasons: dict[int, str] = {}
         ends = sorted({folder.end for folder in folders})
         passed = last_passed(ends, lambda end: self._has_passed(positions, end, reasons))
@@ -315,7 +319,8 @@ class TopicFolders:
         if "done" not in self.spec.policy or not self._left:
             self._marked = {}
             return
-        ends = sorted({folder.end for folder in self._left})
+        inner = [folder for folder in self._left if not folder.is_outer]
+        ends = sorted({folder.end for folder in inner})
 
         @cache
         def not_passed(end: int) -> frozenset[int]:
@@ -327,7 +332,7 @@ class TopicFolders:
 
         passed = {partition: end for partition in positions.ends if (end := last(partition)) is not None}
         before, self._marked = self._marked, {}
-        for folder in self._left:
+        for folder in inner:
             known = before.get(folder.path, frozenset())
             if self._clock() <= until:
                 found = frozenset(partition for partition, end in passed.items() if folder.end <= end)
@@ -360,12 +365,19 @@ class TopicFolders:
             finished, left = self._finished(arrival, done)
             for folder in sorted(finished - published):
                 look.late.append(Finished(folder, self.publish(folder, positions, late=True)))
+                self._mark_outer(folder, done)
             published.update(finished)
             if left:
                 rest = replace(arrival, folders=tuple(sorted(folder.path for folder in left)))
                 note_arrival(self.store, self._group, rest)
                 self._later[rest.key(self.store.prefix, self._group)] = max(folder.end for folder in left)
             self.store.delete(key)
+
+    def _mark_outer(self, folder: TimeFolder, done: int) -> None:
+        """Give the folders around a late one their file: perhaps it has made them."""
+        for outer in self.layout.outer_of(folder) if self.spec.outer_levels else ():
+            if outer.end <= done:
+                self._publisher.mark_finished(self.topic, outer)
 
     def _finished(self, arrival: Arrival, done: int) -> tuple[set[TimeFolder], set[TimeFolder]]:
         """Return the folders of an arrival that are finished, and those that are not."""

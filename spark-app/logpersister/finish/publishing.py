@@ -120,7 +120,11 @@ class Publisher:
         if "done" in self.spec.policy:
             self.mark_done(topic, folder, sorted(positions.ends))
         if "successFile" in self.spec.policy:
-            self.store.put_marker(self._key(topic, folder, self.spec.success_file_name))
+            self.mark_finished(topic, folder)
+
+    def mark_finished(self, topic: str, folder: TimeFolder) -> None:
+        """Put the success file. Raises StorageError."""
+        self.store.put_marker(self._key(topic, folder, self.spec.success_file_name))
 
     def _overtaken(self, topic: str, folder: TimeFolder) -> OvertakenError:
         return OvertakenError(f"folder {folder.path} of topic {topic} is being changed by another process")

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Duration, Model, Text, Unique
+from logpersister.manifest.constraint import Duration, Flag, Model, Text, Unique
 from logpersister.manifest.partition_rule import DateRule, PartitionRule, TimeField
 from logpersister.manifest.rule import rule
 from logpersister.manifest.telling import RecordSpec, WebhookSpec
@@ -34,6 +34,10 @@ class FinishSpec(Model):
     """What tells that a folder is finished. `successFile`: an empty file in it. `manifest`: a document in it with its
     objects, records, bytes, and offsets per partition. `done`: an empty file for each partition, such as `.0.done`.
     `webhook`, `kafka`: the document, at least once."""
+
+    outer_levels: Flag = False
+    """Whether `successFile` is also put into the folders of outer levels by date: with `day` and `hour` into a day,
+    when all its hours are finished."""
 
     webhook: WebhookSpec | None = None
     """Server of `webhook`."""
@@ -68,6 +72,15 @@ class FinishSpec(Model):
     store_at_end: bool = False
     """Whether the rest of a folder is stored as soon as its end and `allowedLateness` have passed, whatever
     `upload.maxAge` is; each partition then adds at most one object to a folder."""
+
+    @rule(
+        "!$outerLevels || 'successFile' in $policy",
+        "is about the files of successFile, but policy has none",
+        "add successFile to policy, or remove it",
+        "outerLevels",
+    )
+    def _outer_folders_have_success_files(self) -> bool:
+        return not self.outer_levels or "successFile" in self.policy
 
     @rule(
         "('webhook' in $policy) == has(self.webhook)",

@@ -32,6 +32,7 @@ from logpersister.report.health import Probe
 from logpersister.report.status import StatusBoard
 from logpersister.storage.connection import Timeouts
 from logpersister.storage.store import ObjectStore, open_store
+from logpersister.tables.duty import TableListener
 
 SPARK_ASK_SECONDS = 10.0
 FOR_A_SNAPSHOT = Timeouts(connect=3.0, read=5.0, attempts=1)
@@ -63,6 +64,7 @@ def assemble(
     wake: threading.Event | None = None,
     on_poll: Callable[[], None] = lambda: None,
     folders: FolderListener | None = None,
+    tables: TableListener | None = None,
 ) -> Iterator[Assembly]:
     """Connect to Kafka and S3, start Spark; everything is closed in reverse at the end.
 
@@ -77,6 +79,7 @@ def assemble(
         wake: set whenever the cycle has something to do.
         on_poll: called after each successful poll of the group.
         folders: hears of finished folders.
+        tables: hears how far Iceberg tables are.
     """
     spec = resource.spec
     wake = wake or threading.Event()
@@ -98,8 +101,8 @@ def assemble(
         stack.callback(jobs.close)
         group = Membership(config, _membership(resource, member, instance_id), on_poll=on_poll, on_change=wake.set)
         stack.callback(group.stop)
-        tables = open_tables(resource, config, store, secrets)
-        stack.callback(tables.close)
+        of_tables = open_tables(resource, config, store, secrets, tables)
+        stack.callback(of_tables.close)
         horizons = BucketHorizons(resource, store)
         stack.callback(horizons.close)
         dependencies = Dependencies(
@@ -119,12 +122,12 @@ def assemble(
                 reader, resource.for_topic if schemas is None else schemas.resource_of, registries.of
             ),
             schemas=schemas,
-            tables=tables.bindings,
+            tables=of_tables.bindings,
             horizons=horizons,
         )
         cycle = Cycle(resource, revision, dependencies, listener=listener, wake=wake)
         duties = _duties(resource, config, secrets, store, folders or FolderListener(), stack)
-        yield Assembly(group, offsets, jobs, cycle, [*duties, *tables.duties])
+        yield Assembly(group, offsets, jobs, cycle, [*duties, *of_tables.duties])
 
 
 def _duties(

@@ -117,6 +117,7 @@ def run_member(
                 wake=stop.wake,
                 on_poll=group_probe.beat,
                 folders=reports,
+                tables=reports,
             )
         )
         group_probe.watch(assembly.group.thread)

@@ -31,8 +31,10 @@ from logpersister.report.lag import summarise
 from logpersister.report.lines import log_each
 from logpersister.report.metrics import CommitStep, Metrics
 from logpersister.report.status import StatusBoard
+from logpersister.report.tables import TablesReport
 from logpersister.report.telling import TellingReport
 from logpersister.storage.errors import StorageError
+from logpersister.tables.duty import TableListener
 
 log = structlog.get_logger(__name__)
 
@@ -53,7 +55,7 @@ class MembershipState(Protocol):
     def group_generation(self) -> int | None: ...
 
 
-class Reports(Listener, DutyListener, FolderListener):
+class Reports(Listener, DutyListener, FolderListener, TableListener):
     """A listener that counts, logs and shows."""
 
     def __init__(self, metrics: Metrics, board: StatusBoard) -> None:
@@ -160,6 +162,13 @@ class Reports(Listener, DutyListener, FolderListener):
     def late(self, topic: str, records: int) -> None:
         self._metrics.late(topic, LateRecords(records, "append"))
         self._board.late(records)
+
+    def tables(self, report: TablesReport) -> None:
+        self._metrics.tables.show(report)
+        self._board.tables(report)
+
+    def appended(self, topic: str, table: str, rows: int) -> None:
+        self._metrics.tables.appended(topic, table, rows)
 
     def telling(self, report: TellingReport) -> None:
         self._metrics.telling(report)

@@ -24,7 +24,7 @@ from logpersister.tables.access import catalog_login, glue_credentials
 from logpersister.tables.appends import CommittedPosition
 from logpersister.tables.bindings import Bindings
 from logpersister.tables.columns import table_columns
-from logpersister.tables.duty import TableDuty
+from logpersister.tables.duty import TableDuty, TableListener
 from logpersister.tables.errors import TableError
 from logpersister.tables.type_bindings import TypeBindings
 
@@ -42,9 +42,13 @@ class MemberTables:
 
 
 def open_tables(
-    resource: LogPersister, client_config: Mapping[str, Any], store: ObjectStore, secrets: Secrets
+    resource: LogPersister,
+    client_config: Mapping[str, Any],
+    store: ObjectStore,
+    secrets: Secrets,
+    listener: TableListener | None = None,
 ) -> MemberTables:
-    """Return what a member has for its tables; nothing is asked yet.
+    """Return what a member has for its tables; nothing is asked yet. `listener` hears how far tables are.
 
     Raises ManifestError: a Secret or the library is missing.
     """
@@ -74,6 +78,7 @@ def open_tables(
         lambda topic: committed_positions(reader, topic),
         spec.commit_interval.total_seconds(),
         generation=resource.spec.generation,
+        listener=listener,
     )
     if resource.spec.types is None:
         bindings = Bindings(

@@ -8,8 +8,8 @@ is left out is an hour shorter.
 
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
@@ -32,8 +32,15 @@ class TimeFolder:
 
     end: int
     """Milliseconds since the epoch: no record whose time is this or a later one belongs into the folder."""
+    inside: int = field(default=0, kw_only=True)
+    """How many levels by date are in it, whose folders are over by then. It stands behind these: so before `path`."""
     path: str
     """Below the topic's folder."""
+
+    @property
+    def is_outer(self) -> bool:
+        """Whether it is of an outer level by date."""
+        return self.inside > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,8 @@ class TimeFolders:
     """Whose time it is; None: the record's."""
     first_prefix: str
     """What the names of the first level by date begin with."""
+    inside: int = 0
+    """How many further levels by date are in its folders."""
 
     @property
     def field_name(self) -> str:
@@ -60,6 +69,24 @@ class TimeFolders:
     def field_digest(self) -> str:
         """What stands for the field, in few characters."""
         return digest_of(self.field_name)
+
+    @property
+    def outer(self) -> "tuple[TimeFolders, ...]":
+        """The folders of each outer level by date, the outermost first."""
+        return tuple(self._cut(count) for count in range(1, len(self.levels)))
+
+    def _cut(self, count: int) -> "TimeFolders":
+        """Return the folders of a level by date, by how many there are down to it."""
+        levels = self.levels[:count]
+        said = sum(level.groups for level in levels)
+        granularity = next(one for one in Granularity if one.components == said)
+        return replace(self, granularity=granularity, levels=levels, inside=len(self.levels) - count)
+
+    def outer_of(self, folder: TimeFolder) -> Iterator[TimeFolder]:
+        """Yield the folders of outer levels around a folder."""
+        for layout in self.outer:
+            if (found := layout.folder_of(folder.path)) is not None:
+                yield found
 
     @property
     def depth(self) -> int:
@@ -83,7 +110,8 @@ class TimeFolders:
         local = _local(components)
         if local is None:
             return None
-        return TimeFolder(over_at(local + self.granularity.milliseconds, self.timezone), "/".join(segments))
+        end = over_at(local + self.granularity.milliseconds, self.timezone)
+        return TimeFolder(end, "/".join(segments), inside=self.inside)
 
     def may_hold(self, path: str, after: int | None, until: int) -> bool:
         """Whether a folder that ends in ``(after, until]`` may be in a folder or be the folder itself, by its date."""

@@ -3,8 +3,8 @@
 All of them are over at instants, so whoever knows up to which instant a topic is stored knows it of all types.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from logpersister.manifest.spec import Spec
 from logpersister.records.record_times import RecordTimes
@@ -46,7 +46,14 @@ class TypeFolders:
         segment, _, inner = path.partition("/")
         layout = self.of_type(segment)
         found = None if layout is None else layout.folder_of(inner)
-        return None if found is None else TimeFolder(found.end, f"{segment}/{found.path}")
+        return None if found is None else replace(found, path=f"{segment}/{found.path}")
+
+    def outer_of(self, folder: TimeFolder) -> Iterator[TimeFolder]:
+        """Yield the folders of outer levels by date around a folder."""
+        segment, _, inner = folder.path.partition("/")
+        layout = self.of_type(segment)
+        for one in () if layout is None else layout.outer_of(replace(folder, path=inner)):
+            yield replace(one, path=f"{segment}/{one.path}")
 
     def last_end(self, instant: int) -> int:
         """Return when the last folder of any type was over of those that are over at an instant."""

@@ -15,6 +15,7 @@ from logpersister.report.lag import LagSummary, PartitionLag
 from logpersister.report.outages import Outage
 from logpersister.report.shadow import Difference, ShadowReport, figures_document
 from logpersister.report.status import MAX_PARTITIONS_OF_JOB, RecentError, RecentQuarantine, RecentUpload, Status
+from logpersister.report.tables import tables_document
 from logpersister.report.types import types_document
 
 Document = dict[str, Any]
@@ -59,6 +60,7 @@ def status_document(status: Status) -> Document:
         },
         "duties": [duty_document(duty) for duty in status.duties],
         "finish": None if status.finish is None else finish_document(status.finish, status.telling),
+        "tables": None if status.tables is None else tables_document(status.tables),
         "shadow": None if status.shadow is None else _shadow(status.shadow),
     }
 

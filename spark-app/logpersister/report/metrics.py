@@ -30,6 +30,7 @@ from logpersister.report.labels import BoundedValues
 from logpersister.report.lag import LagSummary, TopicLag
 from logpersister.report.processes import ProcessCollector
 from logpersister.report.shadow import ShadowReport
+from logpersister.report.table_metrics import TableMetrics
 from logpersister.report.telling import TellingReport
 from logpersister.report.type_metrics import TypeMetrics
 
@@ -69,6 +70,7 @@ class Metrics:
         )
         self._make_those_of_ranges()
         self._types = TypeMetrics(self.registry, PREFIX)
+        self.tables: Final = TableMetrics(self.registry, PREFIX)
         self._make_those_of_commits()
         self._make_those_of_the_group()
         self._make_those_of_duties()

@@ -31,6 +31,7 @@ from logpersister.report.hourly import HourlyCount
 from logpersister.report.lag import LagSummary
 from logpersister.report.outages import Outage
 from logpersister.report.shadow import ShadowReport
+from logpersister.report.tables import TablesReport
 from logpersister.report.telling import TellingReport
 from logpersister.report.types import Counted, TypeNumbers
 
@@ -195,6 +196,8 @@ class Status:
     """None: no folders are finished."""
     telling: tuple[TellingReport, ...] = ()
     """Who is told of them; by policy."""
+    tables: TablesReport | None = None
+    """None: it has no Iceberg tables."""
     types: tuple[Counted, ...] = ()
     """Bounded (`report.types`)."""
 
@@ -371,6 +374,11 @@ class StatusBoard:
         """Where the member stands with finished folders."""
         with self._lock:
             self._set(finish=report)
+
+    def tables(self, report: TablesReport) -> None:
+        """How far tables are behind."""
+        with self._lock:
+            self._set(tables=report)
 
     def late(self, records: int) -> None:
         """Records have come into folders that were finished before."""

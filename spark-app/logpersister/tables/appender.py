@@ -76,6 +76,10 @@ class Outcome:
     """Why some or all of it was not appended."""
     reached: bool = True
     """Whether the table was appended to as far as it goes: where it failed, a person has to decide about the rest."""
+    rows: int = 0
+    """That were appended."""
+    snapshot_at: int | None = None
+    """When its newest snapshot was made, in milliseconds since the epoch; None: not known, or there is none."""
 
 
 class Appender:
@@ -123,12 +127,13 @@ class Appender:
         files, are_all = self._files(topic, key, found.take)
         if not are_all:
             found = self._found(topic, view, held, portions, len(files))
+        rows = 0
         if found.take or (moves and found.moved):
-            self._commit(topic, key, loaded, [file for of_range in files for file in of_range], found)
-            held = held_by(table.load().view)
+            rows = self._commit(topic, key, loaded, [file for of_range in files for file in of_range], found)
+            view = table.load().view
             with self._lock:
-                topic.book.note_held(key, held)
-        return Outcome(not are_all, found.told(view.table))
+                topic.book.note_held(key, held_by(view))
+        return Outcome(not are_all, found.told(view.table), rows=rows, snapshot_at=view.at)
 
     def _found(self, topic: Topic, view: TableView, held: Held, portions: Sequence[Portion], most: int) -> Appends:
         found = appends(view, held, topic.positions, portions, most=most)
@@ -163,8 +168,9 @@ class Appender:
             if loss.range.partition.topic == topic.name and loss.topic_id in ids
         ]
 
-    def _commit(self, topic: Topic, key: TableKey, loaded: Loaded, files: Sequence[TableFile], found: Appends) -> None:
-        started = time.perf_counter()
+    def _commit(self, topic: Topic, key: TableKey, loaded: Loaded, files: Sequence[TableFile], found: Appends) -> int:
+        """Append files; return how many rows they have."""
+        started, rows = time.perf_counter(), sum(file.records for file in files)
         loaded.append(files, found.held)
         log.info(
             "table.appended",
@@ -172,6 +178,7 @@ class Appender:
             table=key.name,
             ranges=len(found.take),
             files=len(files),
-            rows=sum(file.records for file in files),
+            rows=rows,
             seconds=round(time.perf_counter() - started, 3),
         )
+        return rows

@@ -118,6 +118,18 @@ class ReceiptBook:
             bits |= entry.left & entry.rows
         return list(self._tables(bits))
 
+    def receipts(self) -> dict[TableKey, tuple[int, datetime]]:
+        """Return of how many receipts a table has not all rows, and when the first of them was put."""
+        found: dict[int, tuple[int, datetime]] = {}
+        for entry in self._entries.values():
+            bits = entry.left & entry.rows
+            while bits:
+                place = bits.bit_length() - 1
+                bits ^= 1 << place
+                count, oldest = found.get(place, (0, entry.put))
+                found[place] = count + 1, min(oldest, entry.put)
+        return {self._keys[place]: of for place, of in found.items()}
+
     def behind(self, *, most: int, before: datetime) -> list[TableKey]:
         """Return the tables that are only behind because they have no rows, where that keeps too many receipts.
 

@@ -214,6 +214,7 @@ class LoadedTable:
             metadata.properties.get(LAST),
             metadata.properties.get(ACCEPTED),
             metadata.properties.get(GAPS, ""),
+            None if head is None else head.timestamp_ms,
         )
 
     def append(self, files: Sequence[TableFile], held: Held) -> None:

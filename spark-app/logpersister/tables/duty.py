@@ -6,14 +6,16 @@ happens to one table is `tables.appender`.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import structlog
 
 from logpersister.backoff import PartlyFailedError
+from logpersister.report.tables import TableReport, TablesReport
 from logpersister.storage.receipts import (
     NO_TYPE,
     Receipt,
@@ -46,6 +48,16 @@ Positions = Callable[[str], Mapping[int, CommittedPosition]]
 """Returns how far the partitions of a topic are committed; those of which nothing is known are missing."""
 
 
+class TableListener:
+    """What is told of tables; from any thread."""
+
+    def tables(self, report: TablesReport) -> None:
+        """Where the tables of this member stand."""
+
+    def appended(self, topic: str, table: str, rows: int) -> None:
+        """A table has more rows."""
+
+
 class TableDuty:
     """A `member.duties.Duty`."""
 
@@ -63,6 +75,7 @@ class TableDuty:
         generation: int = 1,
         types: Callable[[str], frozenset[str]] = lambda _: frozenset([NO_TYPE]),
         without_table: Callable[[str], Mapping[str, str]] = lambda _: {},
+        listener: TableListener | None = None,
         pause: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -80,6 +93,7 @@ class TableDuty:
             generation: that of the manifest.
             types: gives the types of a topic that have tables now.
             without_table: gives those that are stored without theirs, and why.
+            listener: hears how far tables are.
             pause: waits after a conflict.
             clock: monotonic seconds.
             now: the time.
@@ -102,6 +116,9 @@ class TableDuty:
         """Topics and messages that were logged."""
         self._move_at: dict[str, float] = {}
         self._turns: Counter[str] = Counter()
+        self._listener = listener or TableListener()
+        self._report = TablesReport(interval)
+        self._snapshots: dict[str, dict[TableKey, datetime]] = {}
 
     @property
     def name(self) -> str:
@@ -129,8 +146,9 @@ class TableDuty:
 
     def forget(self, topic: str) -> None:
         self._given_up = {one for one in self._given_up if one[0] != topic}
-        for of_topics in (self._books, self._move_at, self._turns):
+        for of_topics in (self._books, self._move_at, self._turns, self._snapshots):
             of_topics.pop(topic, None)
+        self._tell(topic, [])
 
     def _pass(self, topic: str, failed: dict[TableKey, TableError], unreached: set[TableKey]) -> bool:
         """Look at each table that has to be; return whether there is more to do at once.
@@ -147,15 +165,38 @@ class TableDuty:
         of_topic = Topic(topic, positions, book, {receipt.name: receipt for receipt in contents})
         for key, outcome in self._append(of_topic, unreached):
             more |= outcome.more
+            self._note(topic, key, outcome)
             if not outcome.reached:
                 unreached.add(key)
             if outcome.failure is not None and not self._gives_up(topic, book, key, outcome.failure):
                 failed[key] = outcome.failure
+        self._tell(topic, self._standing(topic, book))
         done = book.done()
         if done:  # last: a bucket that refuses it delays no rows
             delete_receipts(self._store, self._group, topic, done)
             book.drop(done)
         return more
+
+    def _note(self, topic: str, key: TableKey, outcome: Outcome) -> None:
+        """Take in what became of a table, for those who are told."""
+        if outcome.snapshot_at is not None:
+            at = datetime.fromtimestamp(outcome.snapshot_at / 1000, UTC)
+            self._snapshots.setdefault(topic, {})[key] = at
+        if outcome.rows:
+            self._report = replace(self._report, rows=self._report.rows + outcome.rows)
+            self._listener.appended(topic, key.name, outcome.rows)
+
+    def _standing(self, topic: str, book: ReceiptBook) -> Iterator[TableReport]:
+        """Yield how far tables of a topic are, of which anything is known."""
+        receipts, snapshots = book.receipts(), self._snapshots.get(topic, {})
+        for key in sorted({*receipts, *snapshots}):
+            waiting, oldest = receipts.get(key, (0, None))
+            yield TableReport(topic, key.name, waiting, oldest, snapshots.get(key))
+
+    def _tell(self, topic: str, standing: Iterable[TableReport]) -> None:
+        others = [one for one in self._report.tables if one.topic != topic]
+        self._report = replace(self._report, tables=(*others, *standing))
+        self._listener.tables(self._report)
 
     def _append(self, topic: Topic, unreached: Collection[TableKey]) -> Iterator[tuple[TableKey, Outcome]]:
         """Append to each table that has not all rows; yield what became of it."""

@@ -67,6 +67,8 @@ class TableView:
     """The property `ACCEPTED`."""
     gaps: str = ""
     """The property `GAPS`: names of gaps with commas between them."""
+    at: int | None = None
+    """When the current snapshot was made, in milliseconds since the epoch; None: there is none."""
 
     def accepts_gap(self, gap: str) -> bool:
         return gap in self.gaps.replace(" ", "").split(",")

@@ -51,9 +51,10 @@ class History:
         late: str = "append",
         *,
         has_types: bool = False,
+        has_outer: bool = False,
     ) -> None:
         self.chance = random.Random(seed)
-        settings = spec(trigger=trigger, late=late)
+        settings = spec(trigger=trigger, late=late, outerLevels=has_outer)
         self.world = World(self.chance.choice([1, 2, 3]), settings, [*rules], has_types=has_types)
         self.horizons: list[int | None] = [None]
         """All that were ever read."""
@@ -202,7 +203,11 @@ class History:
                 self.check_not_early(folder, [number])
         for folder in set(self.world.finished()) - self.finished:
             self.finished.add(folder)
+            if is_outer(folder):
+                self.check_inner(folder)
             if end_of(folder) <= self.finished_to:  # a late record has made it, when its hour was over for all
+                if is_outer(folder):
+                    continue
                 content = self.world.content(folder)
                 assert content["records"] == content["lateRecords"] > 0
             else:
@@ -210,6 +215,11 @@ class History:
         note, _ = self.world.store.documents.get(f"raw/_logpersister/{GROUP}/finished/{TOPIC}/_topic.json", ({}, ""))
         self.finished_to = note.get("finishedTo", 0)
         self.lengths = {number: len(partition.times) for number, partition in self.world.partitions.items()}
+
+    def check_inner(self, folder: str) -> None:
+        """What is in a folder of an outer level was finished before it."""
+        inside = {key.removeprefix(f"raw/{TOPIC}/").rpartition("/")[0] for key in self.world.store.objects}
+        assert {one for one in inside if one.startswith(f"{folder}/")} <= {*self.world.finished()}
 
     def check_not_early(self, folder: str, numbers: Iterable[int]) -> None:
         """No record that belongs here is left unstored, except behind one that has passed the lateness: it is late."""
@@ -221,7 +231,8 @@ class History:
             for offset in self.before_passing(partition, end + LATENESS_MS):
                 if offset >= self.lengths.get(number, 0) and self.ended_a_silence(partition, offset):
                     break  # it came while somebody slept who had seen that the partition was idle
-                belongs = self.world.folder(offset, partition.times[offset]) == folder
+                its = self.world.folder(offset, partition.times[offset])
+                belongs = its == folder or its.startswith(f"{folder}/")
                 assert not belongs or offset < stored, f"{folder} is early"
 
     def ended_a_silence(self, partition: FakePartition, offset: int) -> bool:
@@ -273,7 +284,8 @@ class History:
                 has_time = "=unknown" not in folder and folder != "type=raw"
                 if has_time and self.is_over(folder) and (number, offset) not in self.world.aside:
                     expected[folder] += 1
-        assert set(self.world.finished()) == set(expected)
+        outer = {outer_of(folder) for folder in expected if self.world.spec.outer_levels and "/hr=" in folder}
+        assert set(self.world.finished()) == {*expected, *(folder for folder in outer if self.is_over(folder))}
         assert {folder: self.world.content(folder)["records"] for folder in expected} == expected
         assert self.world.arrivals() == 0
 
@@ -281,9 +293,17 @@ class History:
         return end_of(folder) + LATENESS_MS <= self.world.seconds * 1000
 
 
+def is_outer(folder: str) -> bool:
+    return "/hr=" not in folder and not folder.startswith("type=refund/")
+
+
+def outer_of(folder: str) -> str:
+    return folder.partition("/hr=")[0]
+
+
 def end_of(folder: str) -> int:
-    if folder.startswith("type=refund/"):
-        return _begin_of(folder, "type=refund/dt=%Y-%m-%d") + 24 * HOUR_MS
+    if "/hr=" not in folder:
+        return _begin_of(folder.rpartition("/")[2], "dt=%Y-%m-%d") + 24 * HOUR_MS
     return _begin_of(folder.removeprefix("type=order/"), "dt=%Y-%m-%d/hr=%H") + HOUR_MS
 
 
@@ -304,11 +324,11 @@ def _begin_of(folder: str, pattern: str) -> int:
     ids=["records", "a field", "the clock", "records, late ones apart", "a field, late ones apart"],
 )
 @examples(60)
-@given(seed=st.integers(0, 1 << 32), has_types=st.booleans())
+@given(seed=st.integers(0, 1 << 32), has_types=st.booleans(), has_outer=st.booleans())
 def test_never_early_each_number_once_and_nothing_forgotten(
-    trigger: str, rules: Sequence[PartitionRule], late: str, seed: int, has_types: bool
+    trigger: str, rules: Sequence[PartitionRule], late: str, seed: int, has_types: bool, has_outer: bool
 ) -> None:
-    history = History(seed, trigger, rules, late, has_types=has_types)
+    history = History(seed, trigger, rules, late, has_types=has_types, has_outer=has_outer)
     for _ in range(STEPS):
         history.step()
     history.end()

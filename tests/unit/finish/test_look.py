@@ -60,6 +60,48 @@ def test_partitions_are_done_before_the_folder_is_finished() -> None:
     assert world.done() == {*((hour(0), number) for number in range(3)), (hour(1), 1)}
 
 
+def test_a_day_is_finished_with_its_hours_by_choice() -> None:
+    world = World(spec=spec(outerLevels=True))
+    day, next_day = "dt=2026-03-28", "dt=2026-03-29"
+    world.produce(0, 0.5, 22.5)
+    world.store_range(0)
+    assert hours_later(world, 23.2) == [hour(0)]
+    world.produce(0, 23.3)
+    world.store_range(0)
+    assert hours_later(world, 23.3) == [hour(0), hour(22)], "the day has an hour more, of which records may come"
+    world.produce(0, 25.5)
+    world.store_range(0)
+    world.at(25.6)
+    assert [one.folder.path for one in world.look().finished] == [hour(23), day]
+    assert world.finished() == [day, hour(0), hour(22), hour(23)]
+    assert f"raw/{TOPIC}/{day}/_manifest.json" not in world.store.documents
+    assert world.look().settled_to is not None
+    states = judge(world.finisher, since=MIDNIGHT_MS, dry_run=True)
+    assert {one.folder.path: one.state for one in states}[day] is State.FINISHED
+    assert {one.folder.path: one.state for one in states}[next_day] is State.OPEN
+
+    # A late record makes a folder in a day that had none.
+    world.produce(0, -30.5, 25.5)
+    world.store_range(0)
+    world.look()
+    assert {"dt=2026-03-26", "dt=2026-03-26/hr=17"} <= {*world.finished()}
+
+
+def test_a_day_without_its_last_hours_is_finished_when_they_would_be() -> None:
+    world = World(spec=spec(outerLevels=True), has_types=True)
+    world.produce(0, 0.2, 0.3, 0.5, 3)
+    world.store_range(0)
+    assert hours_later(world, 3) == [f"type=order/{hour(0)}"]
+    world.produce(0, 24.05)
+    world.store_range(0)
+    of_hours = [f"type=order/{hour(number)}" for number in (0, 3)]
+    assert hours_later(world, 24.1) == of_hours, "ten minutes of lateness"
+    world.produce(0, 24.2)
+    world.store_range(0)
+    of_day = "dt=2026-03-28"
+    assert hours_later(world, 24.5) == [f"type=order/{of_day}", *of_hours, f"type=refund/{of_day}"]
+
+
 def test_not_before_what_is_earlier_is_stored() -> None:
     world = World()
     world.produce(0, 0.5, 0.6, 1.5)

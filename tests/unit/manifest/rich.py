@@ -65,6 +65,7 @@ BY_NAME: dict[str, Any] = {
             "overrides": [{"topicPattern": "^c", "maxBytes": 1048576, "maxAge": "1h30m"}],
         },
         "finish": {
+            "outerLevels": True,
             "policy": ["manifest", "successFile", "done", "webhook", "kafka"],
             "webhook": {"url": "https://hooks.example.com/folders", "secretName": "hook", "timeout": "20s"},
             "kafka": {"topic": "folders"},

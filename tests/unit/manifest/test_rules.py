@@ -404,6 +404,7 @@ ACCEPTED: list[dict[str, Any]] = [
     in_types(named_by_time("a"), named_by_time("b", "at"), {"names": ["c"]})
     | {"spec.finish": {"trigger": "record-time"}},
     in_types(named_by_time("a", "at"), named_by_time("b", "at")) | {"spec.finish": {}},
+    finishing(outerLevels=True),
     finishing(late="folder"),
     finishing(late="quarantine"),
     finishing(late="folder") | hashing("mail"),
@@ -1538,6 +1539,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (finishing(idleAfter="31d"), "is not within 1s to 30d"),
     (finishing(idleAfter="999ms"), "is not within 1s to 30d"),
     (finishing(policy=[]), "spec.finish.policy: "),
+    (finishing(policy=["done"], outerLevels=True), "spec.finish.outerLevels: true is about the files of successFile"),
     (finishing(policy=["webhook"]), "spec.finish.webhook: has webhook in policy or a webhook, but not both"),
     (finishing(webhook={"url": "http://h"}), "spec.finish.webhook: has webhook in policy or a webhook, but not both"),
     (finishing(policy=["kafka"]), "spec.finish.kafka: has kafka in policy or a topic, but not both"),

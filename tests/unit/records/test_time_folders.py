@@ -63,6 +63,26 @@ def test_other_folders_are_none_by_time(path: str) -> None:
     assert folders("day", "hour").folder_of(path) is None
 
 
+def test_folders_of_outer_levels_are_over_with_the_last_of_what_is_in_them() -> None:
+    """Also on the day on which an hour comes twice."""
+    layout = folders("day", "hour", "minute", zone="Europe/Berlin")
+    assert [(one.granularity, one.depth) for one in layout.outer] == [("day", 1), ("hour", 2)]
+    folder = layout.folder_of("dt=2026-10-25/hr=02/min=59/x=1")
+    assert folder is not None
+    day, hour = layout.outer_of(folder)
+    assert (day.path, day.end) == ("dt=2026-10-25", at("2026-10-25T23:00Z"))
+    assert (hour.path, hour.end, folder.end) == (
+        "dt=2026-10-25/hr=02",
+        at("2026-10-25T02:00Z"),
+        at("2026-10-25T02:00Z"),
+    )
+    last = layout.folder_of("dt=2026-10-25/hr=23/min=59")
+    assert last is not None
+    around = [*layout.outer_of(last), last]
+    assert (len({one.end for one in around}), sorted(around)) == (1, around[::-1])
+    assert [*folders("hour").outer_of(folder)] == []
+
+
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago"])
 def test_a_name_before_those_of_all_folders_that_end_later(zone: str) -> None:
     layout = folders("hour", zone=zone)

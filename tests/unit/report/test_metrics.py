@@ -1,6 +1,7 @@
 import re
 import threading
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import get_args
 
@@ -14,6 +15,7 @@ from logpersister.report.labels import OTHER, BoundedValues
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.metrics import MAX_KINDS, MAX_TOPICS, Metrics
 from logpersister.report.shadow import Both, Figures, ShadowReport
+from logpersister.report.tables import MAX_TABLES, TableReport, TablesReport
 from logpersister.report.telling import TellingReport
 from logpersister.report.types import MAX_TYPES
 from tests.unit.report.samples import IDENTITY, NOON, failed, partition, written
@@ -84,6 +86,26 @@ def test_kinds_from_executors_cannot_make_series_without_end(metrics: Metrics) -
     kinds = {sample.labels["kind"] for sample in family.samples}
     assert len(kinds) == MAX_KINDS + 1
     assert value(metrics, "range_failures_total", kind=OTHER) == 50
+
+
+def test_tables_have_series_up_to_a_bound_that_go_with_their_topic(metrics: Metrics) -> None:
+    of = {"topic": "clicks", "table": "lake.clicks"}
+    assert value(metrics, "table_commit_interval_seconds") is None
+    behind = TableReport("clicks", "lake.clicks", 3, NOON, NOON - timedelta(hours=1))
+    metrics.tables.show(TablesReport(60, [behind]))
+    metrics.tables.appended("clicks", "lake.clicks", 5)
+    assert value(metrics, "table_waiting_receipts", **of) == 3
+    assert value(metrics, "table_oldest_receipt_timestamp_seconds", **of) == NOON.timestamp()
+    assert value(metrics, "table_last_snapshot_timestamp_seconds", **of) == NOON.timestamp() - 3600
+    assert value(metrics, "table_commit_interval_seconds") == 60
+    many = [TableReport("t", str(number), 1, NOON - timedelta(seconds=number)) for number in range(MAX_TABLES)]
+    metrics.tables.show(TablesReport(60, [TableReport("clicks", "lake.clicks", 0, None, NOON), *many]))
+    assert value(metrics, "table_waiting_receipts", **of) == 0
+    assert value(metrics, "table_oldest_receipt_timestamp_seconds", **of) is None
+    assert value(metrics, "table_waiting_receipts", topic=OTHER, table=OTHER) == 1
+    metrics.tables.show(TablesReport(60))
+    assert value(metrics, "table_waiting_receipts", **of) is None
+    assert value(metrics, "table_rows_total", **of) == 5
 
 
 def test_types_have_series_of_their_own_up_to_a_bound(metrics: Metrics) -> None:

@@ -12,6 +12,7 @@ from logpersister.report.finish import FinishReport
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.shadow import Both, Difference, Figures, ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
+from logpersister.report.tables import TableReport, TablesReport
 from logpersister.report.telling import RefusedFolder, TellingReport
 from logpersister.report.types import MAX_TYPES
 from tests.unit.report.samples import IDENTITY, NOON, Clock, failed, partition, partly_refused, written
@@ -230,6 +231,21 @@ def test_the_document_is_small_whatever_the_number_of_partitions(board: StatusBo
     assert document["pendingIntents"]["count"] == 20_000
     assert document["heldPartitions"]["count"] == 20_000
     assert document["dataLoss"]["offsets"] == 10_000
+
+
+def test_tables_are_told_the_oldest_receipt_first(board: StatusBoard) -> None:
+    assert status_document(board.snapshot())["tables"] is None
+    behind = [TableReport("t", f"lake.{number:02}", 2, NOON - timedelta(minutes=number), NOON) for number in range(12)]
+    board.tables(TablesReport(60, [*behind, TableReport("t", "lake.current")], 7))
+    told = status_document(board.snapshot())["tables"]
+    assert (told["count"], told["rows"], told["behind"], len(told["mostBehind"])) == (13, 7, 12, 10)
+    assert told["mostBehind"][0] == {
+        "topic": "t",
+        "table": "lake.11",
+        "receipts": 2,
+        "oldest": "2026-11-21T11:49:00Z",
+        "lastSnapshot": "2026-11-21T12:00:00Z",
+    }
 
 
 def test_types_are_told_by_age_and_by_quarantine(board: StatusBoard) -> None:

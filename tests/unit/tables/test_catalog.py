@@ -63,6 +63,16 @@ def test_it_is_created_once_with_the_columns_of_files_and_folders(catalog: Catal
     assert made.properties["write.delete.isolation-level"] == "snapshot"
 
 
+def test_the_time_of_the_newest_snapshot_is_known(catalog: Catalog) -> None:
+    table = table_in(catalog)
+    table.ensure(columns())
+    assert table.load().view.at is None
+    append(table, (0, 5))
+    snapshot = catalog.load_table(NAME).current_snapshot()
+    assert snapshot is not None
+    assert table.load().view.at == snapshot.timestamp_ms
+
+
 def test_a_table_has_the_properties_of_the_manifest(catalog: Catalog) -> None:
     chosen = {"write.target-file-size-bytes": "1", "write.merge.isolation-level": "serializable"}
     table_in(catalog, properties=chosen).ensure(columns())

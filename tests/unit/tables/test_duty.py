@@ -1,7 +1,7 @@
 """When receipts are appended, to which table, and when somebody is asked."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -9,9 +9,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from logpersister.backoff import PartlyFailedError
+from logpersister.report.tables import TablesReport
 from logpersister.storage.errors import StorageError
 from logpersister.tables import duty as duty_module
-from logpersister.tables.duty import LONGEST_KEPT, TableDuty
+from logpersister.tables.duty import LONGEST_KEPT, TableDuty, TableListener
 from logpersister.tables.errors import TableError
 from tests.model.tables import TOPIC, SimulatedTable, World, duty_of
 
@@ -124,6 +125,53 @@ def test_a_bucket_that_deletes_nothing_delays_no_rows(monkeypatch: pytest.Monkey
     with pytest.raises(StorageError):
         duty(world).perform(TOPIC)
     assert world.commits == 3, "a restart appends nothing twice"
+
+
+class Heard(TableListener):
+    """What was told."""
+
+    def __init__(self) -> None:
+        self.report = TablesReport(0)
+        self.rows: list[tuple[str, str, int]] = []
+
+    def tables(self, report: TablesReport) -> None:
+        self.report = report
+
+    def appended(self, topic: str, table: str, rows: int) -> None:
+        self.rows.append((topic, table, rows))
+
+
+def test_it_is_told_how_far_tables_are_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, heard = of_types("order", "refund"), Heard()
+    tested = duty(world, listener=heard)
+    stored_of(world, (0, "order refund"), (1, "order"))
+    tested.perform(TOPIC)
+    second = datetime.fromtimestamp(1, UTC)
+    assert [(one.table, one.waiting, one.oldest, one.snapshot_at) for one in heard.report.tables] == [
+        (world.tables[type_].name, 0, None, second) for type_ in ("order", "refund")
+    ]
+    assert heard.report.rows == sum(rows for _, _, rows in heard.rows) > 0
+    assert {(topic, table) for topic, table, _ in heard.rows} == {
+        (TOPIC, world.tables[type_].name) for type_ in ("order", "refund")
+    }
+
+    def fails(*_: Any) -> None:
+        raise TableError("unavailable", "the catalog is away")
+
+    before, first = heard.report.rows, world.time
+    stored_of(world, (2, "refund"))
+    world.time += timedelta(minutes=5)
+    stored_of(world, (3, "refund order"))
+    with monkeypatch.context() as patch:
+        patch.setattr(SimulatedTable, "load", fails)
+        with pytest.raises(PartlyFailedError):
+            tested.perform(TOPIC)
+    assert [(one.waiting, one.oldest) for one in heard.report.tables] == [(1, world.time), (2, first)]
+    assert heard.report.rows == before
+    tested.perform(TOPIC)
+    assert [one.waiting for one in heard.report.tables] == [0, 0]
+    tested.forget(TOPIC)
+    assert heard.report.tables == ()
 
 
 # tables of types

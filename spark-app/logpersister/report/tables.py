@@ -1,0 +1,61 @@
+"""What a member says of Iceberg tables: how far each is behind what is stored. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from logpersister.report.human import instant
+
+Document = dict[str, Any]
+
+MAX_TABLES: Final = 300
+"""Tables that are told apart by metrics of one member; those that come later share ``other``."""
+MAX_BEHIND: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class TableReport:
+    """Where one table stands; its topic's partition 0 is this member's own."""
+
+    topic: str
+    table: str
+    """Its name in the catalog."""
+    waiting: int = 0
+    """Receipts whose rows it does not have."""
+    oldest: datetime | None = None
+    """When the first of them was left; None: none waits."""
+    snapshot_at: datetime | None = None
+    """When its newest snapshot was made, as this process has last seen it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TablesReport:
+    """All tables of a member."""
+
+    interval: float
+    """Seconds between two snapshots of a table that gets rows."""
+    tables: Sequence[TableReport] = ()
+    rows: int = 0
+    """That were appended, since this process began."""
+
+
+def tables_document(report: TablesReport) -> Document:
+    """Return it as the status document has it."""
+    behind = [(one.oldest, one.table, one) for one in report.tables if one.oldest is not None]
+    return {
+        "count": len(report.tables),
+        "rows": report.rows,
+        "behind": len(behind),
+        "mostBehind": [_document(one) for _, _, one in sorted(behind, key=lambda one: one[:2])[:MAX_BEHIND]],
+    }
+
+
+def _document(one: TableReport) -> Document:
+    return {
+        "topic": one.topic,
+        "table": one.table,
+        "receipts": one.waiting,
+        "oldest": None if one.oldest is None else instant(one.oldest),
+        "lastSnapshot": None if one.snapshot_at is None else instant(one.snapshot_at),
+    }
