@@ -17,9 +17,7 @@ _KEY: Final = b"PARQUET:field_id"
 
 def with_field_ids(schema: pa.Schema, ids: Mapping[str, int]) -> pa.Schema:
     """Return the same columns with their ids. Raises KeyError where a column has none."""
-    for path in id_paths(schema):
-        _ = ids[path]
-    return with_some_field_ids(schema, ids)
+    return with_some_field_ids(schema, {path: ids[path] for path in id_paths(schema)})
 
 
 def with_some_field_ids(schema: pa.Schema, ids: Mapping[str, int]) -> pa.Schema:

@@ -158,6 +158,7 @@ class ParquetSpec(Model):
 
     @rule(
         "!has(self.sortBy) || self.sortBy.size() == 0 || !has(self.rowGroupBytes)"
+        " || !isQuantity(string(self.rowGroupBytes))"
         f" || quantity(string(self.rowGroupBytes)).compareTo(quantity('{MOST_SORTED}')) <= 0",
         f"is more than {MOST_SORTED}, and with sortBy a row group is sorted in memory",
         f"write {MOST_SORTED} or less, or remove sortBy",
