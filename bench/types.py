@@ -26,23 +26,30 @@ FIRST_DAY = 20_000
 FIRST_TYPE = 1000
 BATCH_ROWS = 2500
 WIDTH = 100
-PROTO = """message Event {
+PROTO = """message Event {{
   optional int64 id = 1; optional string user = 2; optional string path = 3;
-  optional double value = 4; optional string note = 5;
-}"""
+  optional double value = 4; optional string note_{0} = 5;
+}}"""
+"""Each type has a schema of its own, as in life."""
 FRAME = {"type": {"at": 0}, "timestamp": {"at": 4, "bytes": 8}, "header": {"lengthAt": 12}, "body": {"lengthAt": 16}}
 HEADER = b"\x0a\x0bapplication\x12\x08attempt1"
 
 
 def spec_of(types: int) -> Spec:
     """Return a spec that stores each type as Parquet by day."""
-    entries = [{"names": [str(FIRST_TYPE + number)], "folder": f"event_{number}"} for number in range(types)]
+    entries = [
+        {
+            "names": [str(FIRST_TYPE + number)],
+            "folder": f"event_{number}",
+            "parser": {"type": "protobuf", "framing": "plain"},
+            "schema": {"protobuf": PROTO.format(number)},
+        }
+        for number in range(types)
+    ]
     return Spec.model_validate(
         {
             "kafka": {"bootstrapServers": "none:9092", "topics": ["events"]},
             "storage": {"bucket": "none"},
-            "parser": {"type": "protobuf", "framing": "plain"},
-            "schema": {"protobuf": PROTO},
             "output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
             "types": {"frame": FRAME, "entries": entries},
         }
