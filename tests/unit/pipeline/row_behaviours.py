@@ -190,5 +190,5 @@ def orc_file(schemas: Iterable[SchemaSpec | None]) -> Iterable[bytes]:
         file = orc.ORCFile(io.BytesIO(content))
         stripes = [cast("Any", file.read_stripe(number)).num_rows for number in range(file.nstripes)]
         table = file.read().combine_chunks()
-        columns = [(name, plain(table.column(name).chunk(0)).to_pylist()) for name in table.column_names]
+        columns = [(name, plain(cast("Any", table.column(name).chunk(0))).to_pylist()) for name in table.column_names]
         yield repr((file_format.extension, str(file.schema), stripes, columns)).encode()

@@ -479,10 +479,10 @@ def records_that_are_kept() -> Iterable[bytes]:
 
 
 TRIED = [
-    "paths", "late", "times", "parser:json", "rows:json", "rows:avro", "rows:protobuf", "rows:thrift", "rows:messagepack",
-    "rows:csv", "rows:regex", "keep", "format:parquet", "format:jsonl", "format:avro", "names", "format:text",
-    "format:text, escaped", "format:sequencefile", "paths:fields", "rows:faults", "rows:hiding", "rows:key",
-    "rows:head", "types", "format:orc",
+    "paths", "late", "times", "parser:json", "rows:json", "rows:avro", "rows:protobuf", "rows:thrift",
+    "rows:messagepack", "rows:csv", "rows:regex", "keep", "format:parquet", "format:jsonl", "format:avro", "names",
+    "format:text", "format:text, escaped", "format:sequencefile", "paths:fields", "rows:faults", "rows:hiding",
+    "rows:key", "rows:head", "types", "format:orc",
 ]  # fmt: skip
 """The rule of each behaviour below."""
 WITH_ANOTHER = {"heads:protobuf": "rows:protobuf"}
