@@ -129,12 +129,15 @@ def _rows(addresses: Addresses, corrected: bool, choices: Choices) -> dict[str, 
     by_shop = [{"field": "shop", "prefix": sales.PREFIX}]
     output = {"format": "parquet", "parquet": columns, "partitionBy": by_shop}
     of_sales = {"topics": [sales.TOPIC], "output": output, "upload": {"maxBytes": "64Mi", "maxAge": "8s"}}
+    of_sales |= _sales(addresses) | _keep(choices, *OF_SALES)
+    # It has headers then, which a replay needs where conditions are about them.
+    of_sales["parser"] = {"type": "avro", "quarantine": {"format": "parquet"}}
     return {
         "parser": {"type": "json"},
         "output": {"format": "parquet"},
         "types": events.types(corrected=corrected, keeps=choices.keeps),
         **_keep(choices),
-        "overrides": [of_sales | _sales(addresses) | _keep(choices, *OF_SALES)],
+        "overrides": [of_sales],
         "upload": {"maxBytes": "12Mi", "maxAge": "4s"},
     }
 
