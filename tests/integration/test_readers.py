@@ -25,6 +25,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.escaping import QUARANTINE
 from tests.readers.arrow import rows_of
 from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, data_frame
+from tests.readers.spark_values import assert_json_like_spark
 from tests.readers.typed_rows import LEAVES, ROWS, Column, columns, documents, plain_rows
 from tests.stack import artifacts
 from tests.unit.formats.events import files
@@ -286,6 +287,10 @@ def test_spark_finds_the_rows_that_it_finds_without_statistics(spark: SparkSessi
         found = frame.where(condition).agg(functions.sum(functions.col("row") + 1)).first()
         assert found is not None
         assert found[0] == rows_of_all, condition
+
+
+def test_values_of_json_are_what_spark_reads(spark: SparkSession) -> None:
+    assert_json_like_spark(spark, samples=40)
 
 
 MILLISECONDS: Final = 1_795_237_200_123
