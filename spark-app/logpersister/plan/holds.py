@@ -130,12 +130,12 @@ def too_many_refused(partition: TopicPartition, problem: str) -> Hold:
 
 
 def schema_incompatible(partition: TopicPartition, version: int, before: int, problem: str) -> Hold:
-    """The schema that the registry has now cannot read what the one before could."""
+    """The schema that the registry has now cannot read what was written since the one before was used."""
     return Hold(
         HoldReason.SCHEMA_INCOMPATIBLE,
-        f"{partition}: version {version} of the schema cannot read values of versions up to {before}: {problem}; "
-        f"register a version that can and restart this member, set spec.schema.registry.version to {before}, or raise "
-        "spec.generation to continue with it",
+        f"{partition}: version {version} of the schema cannot read values of the versions from {before} on: {problem}; "
+        "register a version that can (where none can, delete the version that does not fit), and restart this member; "
+        f"or set spec.schema.registry.version to {before}, or raise spec.generation to continue with it",
     )
 
 

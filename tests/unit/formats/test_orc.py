@@ -1,6 +1,7 @@
 """Format orc: rows in whatever batches they come, what its files look like, and what verification reads in them."""
 
 import io
+import json
 import os
 import random
 import subprocess
@@ -32,6 +33,7 @@ from logpersister.verify.parquet import plain_type
 from logpersister.verify.streams import ContentError
 from logpersister.verify.writing import Writing
 from tests.examples import examples
+from tests.readers.arrow import rows_of
 from tests.readers.typed_rows import columns, documents
 from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
 from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode, many_records, with_headers
@@ -39,6 +41,7 @@ from tests.unit.records.row_samples import documents as documents_of
 from tests.unit.records.row_samples import schemas
 
 JSON = ParserSpec(type="json")
+SHAPES = {"plain": "timestamp[{}]", "list": "list<timestamp[{}]>"}
 
 
 def output_of(compression: str = "zstd", **settings: Any) -> OutputSpec:
@@ -242,6 +245,24 @@ def _addresses(rows: pa.RecordBatch) -> list[list[int]]:
 
 def _plain(schema: pa.Schema) -> pa.Schema:
     return pa.schema([pa.field(one.name, plain_type(one.type)) for one in schema])
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS["orc"])
+def test_instants_of_each_unit_are_read_by_pyarrow(compression: str) -> None:
+    """Those that it has nanoseconds for: it refuses a file with others, which Spark reads in tests/integration."""
+    units = ("s", "ms", "us", "ns")
+    texts = ["1677-09-22T00:00:00Z", "1969-12-31T23:59:59Z", "1970-01-01T00:00:00.123456789Z", "2262-04-11T23:47:16.5Z"]
+    told = [-9_223_286_400 * 10**9, -(10**9), 123_456_789, 9_223_372_036_500_000_000]
+    types = {f"{unit}_{shape}": type_.format(unit) for unit in units for shape, type_ in SHAPES.items()}
+    schema = SchemaSpec(fields=tuple(FieldSpec(name=name, type=type_) for name, type_ in types.items()))
+    values = [{name: [text] if name.endswith("list") else text for name in types} for text in texts]
+    records = batch([Record(100 + at, 5, None, json.dumps(one).encode()) for at, one in enumerate(values)])
+    (content,) = files(output_of(compression), [records], schema).values()
+    for place, row in enumerate(rows_of(orc.read_table(io.BytesIO(content)))):
+        for name in types:
+            unit = 10 ** (9 - 3 * units.index(name.split("_")[0]))
+            expected = told[place] // unit * unit
+            assert row[name] == ([expected] if name.endswith("list") else expected), (name, texts[place])
 
 
 def test_instants_beyond_nanoseconds_are_read_by_verification() -> None:

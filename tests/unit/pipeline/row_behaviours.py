@@ -189,6 +189,6 @@ def orc_file(schemas: Iterable[SchemaSpec | None]) -> Iterable[bytes]:
         content = b"".join(bytes(piece) for piece in (*encoder.encode(records), *encoder.finish()))
         file = orc.ORCFile(io.BytesIO(content))
         stripes = [cast("Any", file.read_stripe(number)).num_rows for number in range(file.nstripes)]
-        table = file.read().combine_chunks()
-        columns = [(name, plain(cast("Any", table.column(name).chunk(0))).to_pylist()) for name in table.column_names]
+        (table,) = file.read().combine_chunks().to_batches()
+        columns = [(name, plain(table.column(name)).to_pylist()) for name in table.schema.names]
         yield repr((file_format.extension, str(file.schema), stripes, columns)).encode()
