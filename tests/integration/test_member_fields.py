@@ -1,9 +1,12 @@
 """Fields of the manifest that change what a member does, each seen from outside."""
 
 import gzip
+import io
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+import fastavro
 import pytest
 
 from tests.integration.harness.bucket import assert_exactly_once
@@ -50,6 +53,39 @@ def test_start_at_a_time_and_folders_of_a_time_zone(scene: Scene, topic: CreateT
         "dt=2026-03-29/hr=01": 60,
     }
     assert {(one.start, one.extension) for one in objects} == {(30, ".txt.zst")}
+
+
+def test_folders_by_a_long_of_avro(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
+    """Secor's usual case: the time is milliseconds in a `long` of the producers' schema, and the column stays one."""
+    name = topic()
+    schema = {"type": "record", "name": "Click", "fields": [{"name": "at", "type": "long"}]}
+    times = [milliseconds(EVENING) + n * MINUTE_MS for n in range(90)] + [-1, milliseconds(EVENING) * 1000]
+    values = []
+    for time in times:
+        value = io.BytesIO()
+        fastavro.schemaless_writer(value, schema, {"at": time})
+        values.append(value.getvalue())
+    produce(scene.kafka.bootstrap, name, values)
+    by_time = {"field": "at", "format": "epoch[ms]", "timezone": "Asia/Kolkata"}
+    manifest = scene.manifest(
+        kafka={"topics": [name]},
+        parser={"type": "avro", "framing": "plain"},
+        schema={"avro": json.dumps(schema)},
+        output={
+            "format": "parquet",
+            "partitionBy": [{"date": {"granularity": one, **by_time}} for one in ("day", "hour")],
+        },
+        finish={"idleAfter": "1h"},
+    )
+
+    scene.run_until_current(manifest)
+
+    assert {one.split("/", 2)[2].rpartition("/")[0] for one in scene.bucket.names(name)} == {
+        "dt=2026-03-28/hr=23", "dt=2026-03-29/hr=00", "dt=unknown/hr=unknown"
+    }  # fmt: skip
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [len(times)]
 
 
 def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str, verify: Verify) -> None:
