@@ -33,7 +33,7 @@ CARDS = Counter(
         "kill-jvm": 1,
     }
 )
-CHOICES = Choices(late="folder", keeps=True)
+CHOICES = Choices(late="folder")
 """The seed would choose other tables, whose servers start for this test only."""
 MOST_PLAYS = 3
 """When the harness has trouble, nothing is proven in either way: it is played again, with another seed."""
