@@ -39,6 +39,7 @@ PRICE = {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "p
 RATE = {"name": "rate", "type": "double"}
 COUNTRY = {"name": "country", "type": ["null", {"type": "enum", "name": "Country", "symbols": ["DE", "FR"]}]}
 SOURCE = {"name": "source", "type": "string", "default": "web"}
+NOTE = {"name": "note", "type": "string", "default": "none"}
 WHEN = {"name": "when", "aliases": ["at"], "type": ["null", AT["type"]]}
 NOON = 1_795_262_400_000
 
@@ -213,9 +214,9 @@ def test_columns_follow_the_registry(
     first, second = registry.register(subject, old), 0
     output = {"format": "parquet", "parquet": {"kafkaColumns": ["partition", "offset"]}}
 
-    def manifest(**pinned: Any) -> Path:
-        schema = {"registry": {"url": registry.url, **pinned}}
-        return scene.manifest(kafka={"topics": [name]}, output=output, parser={"type": "avro"}, schema=schema)
+    def manifest(generation: int = 1, **pinned: Any) -> Path:
+        spec = {"output": output, "parser": {"type": "avro"}, "schema": {"registry": {"url": registry.url, **pinned}}}
+        return scene.manifest(kafka={"topics": [name]}, generation=generation, **spec)
 
     write(scene, name, values(0, 100))
     assert main(["check", "-f", str(manifest(subject="nobodys"))]) == Exit.OK
@@ -233,29 +234,49 @@ def test_columns_follow_the_registry(
     assert main(["try", "-f", str(manifest()), "--rows", "1"]) == Exit.OK
     assert "source" in capsys.readouterr().out
 
-    third = record_of({"name": "id", "type": "string"})
-    registry.register(subject, third)
+    registry.register(
+        subject, record_of(ID, WHEN, RATE | {"default": -1.5}, SOURCE, {"name": "note", "type": "string"})
+    )
     write(scene, name, values(200, 210))
     member = scene.member(manifest(), "held")
-    told = "cannot read values of versions up to 2: of version 2, id: the writer's schema has long"
+    told = "cannot read values of the versions from 2 on: of version 2, note: it is required, has no default"
     member.wait("the new version is refused", lambda: told in member.tail())
     member.terminate()
     assert len(scene.bucket.names(name)) == 4
-    scene.run_until_current(manifest(version=2))
 
-    document = verify(manifest(version=2), "--deep")
+    # The message names three remedies. A version that can, and a restart:
+    registry.register(subject, record_of(ID, WHEN, RATE | {"default": -1.5}, SOURCE, NOTE))
+    scene.run_until_current(manifest())
+    assert len(scene.bucket.names(name)) == 6
+    # the version before by its number, while the latest one cannot:
+    last = record_of({"name": "id", "type": "string"}, NOTE)
+    fifth = registry.register(subject, last)
+    write(scene, name, values(210, 220))
+    scene.run_until_current(manifest(version=4))
+
+    document = verify(manifest(version=4), "--deep")
     assert (document["ok"], kinds(document)) == (True, {})
-    assert [one["compared"] for one in document["topics"]] == [2 * 210]
+    assert [one["compared"] for one in document["topics"]] == [2 * 220]
     rows, _ = stored(scene, name)
     of_one = [row for row in rows if row["kafka_partition"] == 0]
-    assert [row["id"] for row in of_one] == list(range(210))
-    assert [sorted(row.keys() & {"at", "when", "rate", "source"}) for row in (of_one[0], of_one[-1])] == [
+    assert [row["id"] for row in of_one] == list(range(220))
+    named = {"at", "when", "rate", "source", "note"}
+    assert [sorted(row.keys() & named) for row in (of_one[0], of_one[199], of_one[-1])] == [
         ["at"],
         ["rate", "source", "when"],
+        ["note", "rate", "source", "when"],
     ]
     assert [(row["when"] is None, row["rate"], row["source"]) for row in of_one[100:102]] == [
         (False, -1.5, "web"),
         (True, 0.5, "app"),
+    ]
+
+    # a higher generation, which goes on with what cannot read the rest:
+    write(scene, name, (encoded(last, {"id": str(number), "note": ""}, fifth) for number in range(220, 230)))
+    scene.run_until_current(manifest(generation=2))
+    newest = [row for row in stored(scene, name)[0] if row["kafka_partition"] == 0][220:]
+    assert [(row["id"], *sorted(row.keys() & named)) for row in newest] == [
+        (str(one), "note") for one in range(220, 230)
     ]
 
 
