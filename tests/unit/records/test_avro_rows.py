@@ -312,7 +312,7 @@ def test_a_field_that_could_be_no_column_is_left_out() -> None:
 def test_fields_that_nobody_reads_are_told_once() -> None:
     fields = [{"name": name, "type": "long"} for name in ("id", "old", "dropped", "added")]
     written = {"type": "record", "name": "Told", "fields": fields}
-    renamed = {**fields[1], "name": "new", "aliases": ["old"]}
+    renamed = {"name": "new", "type": "long", "aliases": ["old"]}
     reader = {"type": "record", "name": "Told", "fields": [fields[0], fields[2], renamed]}
     columns = SchemaSpec(avro=json.dumps(reader), drop=("dropped",)).as_written
     value = encoded(written, dict.fromkeys(("id", "old", "dropped", "added"), 1))
