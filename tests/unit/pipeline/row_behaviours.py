@@ -21,6 +21,7 @@ from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.ranges import Range, TopicPartition
+from logpersister.records.frames import NumberRows
 from logpersister.records.keyed_rows import HEAD, KeyedRows
 from logpersister.records.line_rows import CsvRows
 from logpersister.records.messagepack_rows import MessagePackRows
@@ -123,6 +124,14 @@ def rows_with_heads() -> Iterable[bytes]:
     parser = KeyedRows(JsonRows(fields, "drop"), JsonRows(heads, "drop"), "head", source=HEAD)
     records = batch([Record(place, 0, None, value) for place, (_, value) in enumerate(PAIRS)])
     yield from said(parser.parse(records.append_column(HEAD, pa.array([key for key, _ in PAIRS], pa.binary()))))
+
+
+def rows_of_numbers() -> Iterable[bytes]:
+    """Numbers of frames, of which some are instants of a calendar."""
+    numbers = pa.array([0, -1, 1_795_237_200_123, 253_402_300_800_000, -62_135_596_800_001, 2**63 - 1], pa.int64())
+    records = pa.RecordBatch.from_pydict({"value": numbers})
+    for type_ in (pa.timestamp("ms", "UTC"), pa.int64()):
+        yield from said(NumberRows(type_).parse(records))
 
 
 FIELD_VALUES: Final[list[bytes | None]] = [

@@ -30,6 +30,7 @@ from logpersister.records import (
     avro_rows,
     field_paths,
     field_times,
+    frames,
     hiding,
     keeping,
     keyed_rows,
@@ -482,7 +483,7 @@ TRIED = [
     "paths", "late", "times", "parser:json", "rows:json", "rows:avro", "rows:protobuf", "rows:thrift",
     "rows:messagepack", "rows:csv", "rows:regex", "keep", "format:parquet", "format:jsonl", "format:avro", "names",
     "format:text", "format:text, escaped", "format:sequencefile", "paths:fields", "rows:faults", "rows:hiding",
-    "rows:key", "rows:head", "types", "format:orc",
+    "rows:key", "rows:head", "rows:numbers", "types", "format:orc",
 ]  # fmt: skip
 """The rule of each behaviour below."""
 WITH_ANOTHER = {"heads:protobuf": "rows:protobuf"}
@@ -538,11 +539,12 @@ def test_every_rule_has_a_behaviour() -> None:
             used(output={"format": "sequencefile"})["format:sequencefile"],
             (1, "6c5bc191a616"),
         ),
-        (row_behaviours.folders_by_fields, field_paths.RULES, (1, "98e7dc074d09")),
+        (row_behaviours.folders_by_fields, field_paths.RULES, (1, "2d0caa157fc1")),
         (row_behaviours.rows_with_faults, rows.FAULT_RULES, (1, "00f4097f5597")),
         (row_behaviours.hidden_rows, hiding.RULES, (1, "94501a9fc2e6")),
         (row_behaviours.rows_with_keys, keyed_rows.RULES, (1, "f66273c42c8d")),
         (row_behaviours.rows_with_heads, keyed_rows.RULES, (1, "122144a62c2f")),
+        (row_behaviours.rows_of_numbers, frames.NUMBER_RULES, (1, "e8721dc85066")),
         (row_behaviours.types_of_records, type_names.RULES, (1, "3b16e33f2ea1")),
         (
             partial(row_behaviours.orc_file, (None, SCHEMA)),
