@@ -372,7 +372,7 @@ def assert_replayed_into_their_folders(
     (reason,) = run("quarantine", "ls", "-f", str(as_before))["reasons"]
     assert (reason["reason"], reason["records"]) == ("late", 7)
     replay = ("quarantine", "replay", "-f")
-    totals = {"objects": 2, "records": 7, "leftOut": 0}
+    totals = {"objects": 2, "records": 7, "leftOut": 0, "deleted": 0, "adjusted": {"values": 0, "reasons": {}}}
     assert run(*replay, str(as_before))["totals"] == {**totals, "accepted": 0, "refused": 7}
     assert run(*replay, str(appending))["totals"] == {**totals, "accepted": 7, "refused": 0}
     run("finish", "-f", str(appending), "--from", "2026-03-28T00:00:00Z")

@@ -1,6 +1,7 @@
 """Offsets and objects that are not as a member left them: offsets forgotten or set, another group's objects."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
@@ -61,7 +62,8 @@ def test_a_new_group_begins_where_another_program_has_stopped(scene: Scene, topi
     name = topic(2)
     scene.workload.write(name, 100, partitions=range(2))
     scene.group.set(name, {0: 40, 1: 100})
-    manifest = scene.manifest(kafka={"topics": [name]})
+    moved = datetime.now(UTC).isoformat(timespec="seconds")
+    manifest = scene.manifest(kafka={"topics": [name], "startFrom": moved})
     scene.run_until_current(manifest)
     scene.workload.write(name, 20, partitions=range(2))
     scene.run_until_current(manifest)
