@@ -86,7 +86,7 @@ def _number(number: float) -> str:
     if -5 < point <= 0:
         return f"{minus}0.{'0' * -point}{text}"
     fraction = f".{text[1:]}" if len(text) > 1 else ""
-    return f"{minus}{text[0]}{fraction}e{point - 1}"
+    return f"{minus}{text[0]}{fraction}e{point - 1:+}"
 
 
 def _extension(type_: int, data: bytes) -> str:
