@@ -10,8 +10,8 @@ use zstd::zstd_safe::CParameter;
 use super::thrift::{self, Fields};
 
 const GZIP_LEVEL: u32 = 6;
-/// Binary logarithm of the places that zstd remembers, instead of level 1's 14: the table then stays in the first-level cache, which
-/// is a tenth faster, for files that are 1.5 % larger; and small pages need not wait until a large one is cleared.
+/// Binary logarithm of the places in zstd's table, instead of level 1's 14: so it stays in the first-level cache, which is a
+/// tenth faster, for files that are 1.5 % larger (docs/design/parquet.md).
 const ZSTD_HASH_LOG: u32 = 12;
 
 /// How pages are compressed.

@@ -13,9 +13,6 @@ const POWERS: [f64; 23] = [
     1e21, 1e22,
 ];
 
-/// The same as integers, up to eight digits.
-const INTEGER_POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
-
 /// A number as it is written: (-1)^negative * mantissa * 10^exponent.
 #[derive(Debug, Clone, Copy)]
 pub struct Number<'a> {
@@ -108,38 +105,13 @@ impl<'a> Number<'a> {
 }
 
 /// Reads digits from `at` on behind those of `mantissa`; returns where they end. What does not fit wraps.
-///
-/// Eight bytes at a time, and however many of them are digits, no branch depends on that.
 #[inline(always)]
 fn digits(bytes: &[u8], mut at: usize, mut mantissa: u64) -> (usize, u64) {
-    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        let (count, number) = leading_digits(u64::from_le_bytes(*chunk));
-        mantissa = mantissa.wrapping_mul(INTEGER_POWERS[count]).wrapping_add(number);
-        at += count;
-        if count < 8 {
-            return (at, mantissa);
-        }
-    }
     while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
         mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
         at += 1;
     }
     (at, mantissa)
-}
-
-/// How many of eight bytes, the lowest first, are digits before another byte comes, and their number.
-#[inline(always)]
-fn leading_digits(word: u64) -> (usize, u64) {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    // The high bit of a byte is set that is no digit, and perhaps those of some behind the first of them.
-    let others = (word.wrapping_add(ONES * 0x46) | word.wrapping_sub(ONES * 0x30)) & (ONES << 7);
-    let count = others.trailing_zeros() / 8;
-    // Zeros before the digits take the place of what follows them.
-    let digits = word.unbounded_shl(64 - 8 * count) & (ONES * 0x0f);
-    let pairs = (digits.wrapping_mul(10).wrapping_add(digits >> 8)) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs.wrapping_mul(100).wrapping_add(pairs >> 16)) & 0x0000_ffff_0000_ffff;
-    let number = fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff;
-    (count as usize, number)
 }
 
 /// Reads what stands behind the `e`; returns where it ends. What does not fit saturates.
@@ -209,26 +181,4 @@ fn significant(number: &Number<'_>) -> Result<(i128, i64), Refusal> {
         }
     }
     Ok((mantissa, number.exponent.saturating_add(zeros)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_end_before_any_other_byte() {
-        for count in 0..30 {
-            let number: Vec<u8> = (0..count).map(|at| b'0' + (at * 7 + 3) as u8 % 10).collect();
-            let expected = number
-                .iter()
-                .fold(9_u64, |mantissa, digit| mantissa.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')));
-            for other in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
-                for behind in [b"".to_vec(), vec![other], [vec![other], b"123456789".to_vec()].concat(), vec![other; 9]]
-                {
-                    let text = [b"-".to_vec(), number.clone(), behind].concat();
-                    assert_eq!(digits(&text, 1, 9), (1 + count, expected), "{text:?}");
-                }
-            }
-        }
-    }
 }
