@@ -5,9 +5,7 @@ The parsers are native (spark-app/native). docs/schemas.md says what becomes wha
 """
 
 from dataclasses import dataclass
-from typing import Final, cast
-
-import pyarrow as pa
+from typing import Final
 
 import logpersister_native as native
 from logpersister.manifest.faults import REFUSED, FaultsSpec
@@ -15,8 +13,6 @@ from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
 from logpersister.records.native_rows import NativeRows
-from logpersister.records.parsers import Parsed
-from logpersister.records.rows import parsed_of
 
 CSV_RULES: Final = 1
 """Raise it when a CSV record is accepted or refused otherwise than before, or becomes another row."""
@@ -33,9 +29,6 @@ class CsvRows(NativeRows["native.CsvParser"]):
     keeps_unknown: bool = False
     """Whether the last column has what the schema does not name."""
     faults: FaultsSpec = REFUSED
-
-    def parse(self, batch: pa.RecordBatch) -> Parsed:
-        return parsed_of(*self.native.parse(cast("pa.BinaryArray", batch.column("value"))))
 
     def make(self) -> "native.CsvParser":
         syntax = self.syntax
@@ -58,9 +51,6 @@ class RegexRows(NativeRows["native.RegexParser"]):
     schema: SchemaSpec
     regex: RegexSpec
     faults: FaultsSpec = REFUSED
-
-    def parse(self, batch: pa.RecordBatch) -> Parsed:
-        return parsed_of(*self.native.parse(cast("pa.BinaryArray", batch.column("value"))))
 
     def make(self) -> "native.RegexParser":
         columns, regex = row_columns(self.schema), self.regex

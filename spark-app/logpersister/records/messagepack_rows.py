@@ -5,9 +5,7 @@ more.
 """
 
 from dataclasses import dataclass
-from typing import Final, cast
-
-import pyarrow as pa
+from typing import Final
 
 import logpersister_native as native
 from logpersister.manifest.faults import REFUSED, FaultsSpec
@@ -15,8 +13,6 @@ from logpersister.manifest.parser import UnknownFields
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
 from logpersister.records.native_rows import NativeRows
-from logpersister.records.parsers import Parsed
-from logpersister.records.rows import parsed_of
 
 MESSAGEPACK_RULES: Final = 1
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
@@ -29,9 +25,6 @@ class MessagePackRows(NativeRows["native.MessagePackParser"]):
     schema: SchemaSpec
     unknown_fields: UnknownFields
     faults: FaultsSpec = REFUSED
-
-    def parse(self, batch: pa.RecordBatch) -> Parsed:
-        return parsed_of(*self.native.parse(cast("pa.BinaryArray", batch.column("value"))))
 
     def make(self) -> "native.MessagePackParser":
         columns = row_columns(self.schema)

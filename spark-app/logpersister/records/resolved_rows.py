@@ -10,8 +10,8 @@ from typing import ClassVar, Final, Protocol, cast
 import pyarrow as pa
 
 from logpersister.manifest.parser import Framing, Parser
+from logpersister.records.native_rows import parsed_of
 from logpersister.records.parsers import Parsed
-from logpersister.records.rows import parsed_of
 from logpersister.records.schema_ids import id_of
 from logpersister.records.writers import Writers, can_exist, shown
 

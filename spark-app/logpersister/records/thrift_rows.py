@@ -5,17 +5,13 @@ more.
 """
 
 from dataclasses import dataclass
-from typing import Final, cast
-
-import pyarrow as pa
+from typing import Final
 
 import logpersister_native as native
 from logpersister.manifest.parser import Protocol
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
 from logpersister.records.native_rows import NativeRows
-from logpersister.records.parsers import Parsed
-from logpersister.records.rows import parsed_of
 
 THRIFT_RULES: Final = 1
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
@@ -27,9 +23,6 @@ class ThriftRows(NativeRows["native.ThriftParser"]):
 
     schema: SchemaSpec
     protocol: Protocol
-
-    def parse(self, batch: pa.RecordBatch) -> Parsed:
-        return parsed_of(*self.native.parse(cast("pa.BinaryArray", batch.column("value"))))
 
     def make(self) -> "native.ThriftParser":
         return native.ThriftParser(row_columns(self.schema), plan=self.schema.thrift_plan(), protocol=self.protocol)
