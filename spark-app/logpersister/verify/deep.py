@@ -12,7 +12,6 @@ from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.left_out import refusing_left_out
 from logpersister.records.typed import AnyLayout
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.names import parse_object_key
@@ -124,7 +123,7 @@ class DeepVerification:
         before, of = self._refused(origin, examination), origin.replay
         if isinstance(before, str):
             return before
-        return Refused(_layout(writing, of.horizon, keeps_left_out=of.keeps_left_out), before)
+        return Refused(writing.layout_at(of.horizon, keeps_left_out=of.keeps_left_out), before)
 
     def records(self, wanted: Range | None, estimate: int) -> Iterator[pa.RecordBatch]:
         """Read records; each call reads them anew."""
@@ -136,12 +135,6 @@ class DeepVerification:
         """Read an object; each call reads it anew."""
         with closing(self._read_object(one.key)) as pieces:
             yield from content.stored(pieces)
-
-
-def _layout(writing: Writing, horizon: int | None, *, keeps_left_out: bool) -> AnyLayout:
-    """Return in which path each record belongs, of a member, or of a replay that may keep what is left out."""
-    layout = writing.layout_at(horizon)
-    return refusing_left_out(layout) if keeps_left_out else layout
 
 
 def _all_records(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -197,7 +190,7 @@ class _TileComparison:
         self._tile = tile
         self._objects = objects
         self._writing = writing
-        self._layout = _layout(writing, part.horizon, keeps_left_out=part.keeps_left_out)
+        self._layout = writing.layout_at(part.horizon, keeps_left_out=part.keeps_left_out)
         self._wanted = wanted
         self._estimate = max(64 * 1024, sum(one.size for one, _ in objects))
         self.complete = True

@@ -13,6 +13,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.columns import portion_of
 from logpersister.records.keeping import HeaderLayout
+from logpersister.records.left_out import refusing_left_out
 from logpersister.records.paths import Layout, PathLayout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, WithoutRefusedValues, layout_of
 from logpersister.records.type_names import TypeNames
@@ -87,21 +88,23 @@ class Writing:
     @property
     def oracle(self) -> Oracle | None:
         """What makes rows of values, as they are stored; None: nothing does. Raises ManifestError without its key."""
-        return (
-            None
-            if self.schema is None
-            else hiding(keeping(self._rows_of, self.schema.as_parsed, self.keep), self.schema)
-        )
+        if self.schema is None:
+            return None
+        return hiding(keeping(self._rows_of, self.schema.as_parsed, self.keep), self.schema)
 
     def _rows_of(self, schema: SchemaSpec) -> Oracle:
         found = keyed(_of_values(self.parser, schema, self.writers), schema, self.writers)
         return found if self.bodies is None else BodyOracle(schema, self.bodies, found, self.heads)
 
-    def layout_at(self, horizon: int | None) -> AnyLayout:
-        """Return in which path each record belongs, in a range with a horizon."""
-        if horizon is None or self.late == "append":
-            return self.layout
-        return with_lateness(self.layout, LateOracle(self._levels_at, self.late, horizon))
+    def layout_at(self, horizon: int | None, *, keeps_left_out: bool = False) -> AnyLayout:
+        """Return in which path each record belongs, in a range with a horizon.
+
+        `keeps_left_out`: whether it is that of a replay which keeps in quarantine what the revision leaves out.
+        """
+        layout = self.layout
+        if horizon is not None and self.late != "append":
+            layout = with_lateness(layout, LateOracle(self._levels_at, self.late, horizon))
+        return refusing_left_out(layout) if keeps_left_out else layout
 
     def _levels_at(self, path: str) -> Levels:
         segments = path.split("/") if path else []
