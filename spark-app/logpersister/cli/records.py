@@ -137,8 +137,8 @@ def _avro(bound: _Bound, note: str) -> Preview:
                 bound.record()
                 yield row
 
-    keeps = {"keeps_offsets": OFFSET in first.names, "keeps_headers": HEADERS in first.names}
-    return Preview("avro", INSIDE, records(), note, **keeps)
+    has_offsets, has_headers = OFFSET in first.names, HEADERS in first.names
+    return Preview("avro", INSIDE, records(), note, keeps_offsets=has_offsets, keeps_headers=has_headers)
 
 
 def _offset(line: bytes) -> int | None:

@@ -87,16 +87,14 @@ def _late(
     arrivals: Sequence[str],
     positions: Positions,
     done: int | None,
-    until: int | None,
+    until: int,
     judged: Collection[TimeFolder],
     *,
     dry_run: bool,
 ) -> list[Judged]:
     """Take in what has come into finished folders, as members do; return those that were not judged a moment ago."""
     arrived = folders.arrived(arrivals, positions, done)
-    chosen = {
-        key: some for key, some in arrived.items() if until is None or max(folder.end for folder in some) <= until
-    }
+    chosen = {key: some for key, some in arrived.items() if max(folder.end for folder in some) <= until}
     if dry_run:
         every = set[TimeFolder]().union(*chosen.values())
         return [Judged(folder, State.NOW, reason=SOMETHING_CAME) for folder in sorted(every)]

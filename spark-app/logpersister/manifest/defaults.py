@@ -17,7 +17,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from logpersister.manifest.constraint import written_as_text
-from logpersister.manifest.notation import epoch_unit, pattern_parts
+from logpersister.manifest.notation import MONTHS, epoch_unit, pattern_parts
 from logpersister.manifest.problems import refuse
 from logpersister.manifest.types import Binary, Decimal, Plain, Time, Timestamp, Type
 
@@ -34,9 +34,8 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,37})(?:\.[0-9]{1,38})?", re.AS
 _TIME: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?"
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _INSTANT: Final = re.compile(rf"({_DATE})T({_TIME})(Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?", re.ASCII)
-_MONTHS: Final = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _FORMS: Final = {
-    "MMM": "|".join(_MONTHS),
+    "MMM": "|".join(MONTHS),
     "Z": r"[+-]\d{4}",
     "XX": r"Z|[+-]\d{4}",
     "XXX": r"Z|[+-]\d\d:\d\d",
@@ -168,7 +167,7 @@ def _in_rfc3339(value: DefaultValue, written: str) -> DefaultValue | None:
         rest = rest[found.end() :]
         if not part.is_literal:
             said[part.kind] = found[0]
-    month = said["MM"] if said["MM"].isdigit() else f"{_MONTHS.index(said['MM']) + 1:02}"
+    month = said["MM"] if said["MM"].isdigit() else f"{MONTHS.index(said['MM']) + 1:02}"
     offset = said["offset"] if ":" in said["offset"] else re.sub(r"(..)$", r":\1", said["offset"])
     time = f"{said['HH']}:{said['mm']}:{said['ss']}.{said['fraction']}{offset}"
     return None if rest else f"{said['yyyy']}-{month}-{said['dd']}T{time}"

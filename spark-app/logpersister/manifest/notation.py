@@ -15,6 +15,9 @@ Unit = Literal["s", "ms", "us", "ns"]
 Token = Literal["yyyy", "MM", "MMM", "dd", "HH", "mm", "ss", "Z", "XX", "XXX"]
 """A part of a pattern that has a value, beside fractions of a second (`S` to `SSSSSSSSS`)."""
 
+MONTHS: Final = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+"""As `MMM` has them."""
+
 _PATTERN: Final = re.compile(r"pattern\[(.*)\]", re.DOTALL)
 _PART: Final = re.compile(r"'(?P<quoted>[^']*)'|(?P<token>(?P<letter>[A-Za-z])(?P=letter)*)|(?P<sign>.)", re.DOTALL)
 _IN_CEL: Final = (

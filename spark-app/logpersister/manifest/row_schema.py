@@ -114,8 +114,8 @@ class SchemaSpec(Model):
     @property
     def hidden_texts(self) -> tuple[str, ...]:
         """Fields of which a hash is stored, or no more than the end."""
-        hashed = () if self.hash is None else self.hash.fields
-        return (*hashed, *(path for one in self.mask for path in one.fields))
+        of_hash = () if self.hash is None else self.hash.fields
+        return (*of_hash, *(path for one in self.mask for path in one.fields))
 
     @property
     def asks_registry(self) -> bool:

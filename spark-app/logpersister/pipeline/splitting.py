@@ -90,18 +90,12 @@ class TypedRecords:
         return TypedRecords(self.records.take(rows), replace(self.found, indices=self.found.indices[rows]))
 
 
-def sides(batch: pa.RecordBatch, layout: AnyLayout, tally: TypeTally | None = None) -> Iterator[Side]:
-    """Yield the sides of a batch that has rows. Records that are left out are in none.
-
-    Args:
-        batch: columns of `records.schema`.
-        layout: how it is split.
-        tally: counts the types of all records.
-    """
+def sides(batch: pa.RecordBatch, layout: AnyLayout) -> Iterator[Side]:
+    """Yield the sides of a batch that has rows (columns of `records.schema`). Records that are left out are in none."""
     if not isinstance(layout, TypedLayout):
         yield from _of(batch, layout.assign(batch))
-    elif (typed := typed_records(batch, layout, tally)) is not None:
-        yield from sides_of_types(typed, layout, tally=tally)
+    elif (typed := typed_records(batch, layout)) is not None:
+        yield from sides_of_types(typed, layout)
 
 
 def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
@@ -153,7 +147,7 @@ def sides_of_types(
     """
     wanted = None if wanted is None or REFUSED in wanted else wanted
     found = typed.found
-    rule_of = rules_of(found)
+    rule_of = np.array([place.rule for place in found.places], np.int64)[found.indices]
     order = in_order(rule_of - REFUSED)
     folders = [place.segment for place in found.places]
     refused: list[pa.RecordBatch] = []
@@ -176,11 +170,6 @@ def sides_of_types(
                 refused.append(side.rows)
     if refused:
         yield _refused(by_offset(refused))
-
-
-def rules_of(found: Found) -> Places:
-    """Return the rule of each record (`Place.rule`)."""
-    return np.array([place.rule for place in found.places], np.int64)[found.indices]
 
 
 def _of_rule(

@@ -121,9 +121,8 @@ def _found_by(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> tuple[Find
         of_messages = MessageTypes(names, spec.parser, spec.row_schema, writers_of(spec))
         return of_messages, of_messages if types.hands_parts else None
     if types.schema_name is None:
-        return TypeFinder(names, spec.parser.framing_of_documents), None if types.frame is None else FrameBodies(
-            types.frame
-        )
+        bodies = None if types.frame is None else FrameBodies(types.frame)
+        return TypeFinder(names, spec.parser.framing_of_documents), bodies
     registry = None if spec.row_schema is None else spec.row_schema.registry
     writers = for_framing(writers_of(spec), spec.parser.framing, None if registry is None else registry.subject)
     return SchemaNameFinder(names, spec.parser, spec.row_schema, writers), None

@@ -6,7 +6,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
-from logpersister.manifest.notation import Part, pattern_parts
+from logpersister.manifest.notation import MONTHS, Part, pattern_parts
 from logpersister.verify.refusal import RefusalError
 
 _DAY: Final = 86_400
@@ -17,11 +17,10 @@ _TIME: Final = (
 )
 _DATE: Final = r"(?P<yyyy>\d{4})-(?P<MM>\d\d)-(?P<dd>\d\d)|(?P<yyyy2>\d{4})(?P<MM2>\d\d)(?P<dd2>\d\d)"
 _ISO8601: Final = re.compile(rf"(?:{_DATE})(?:[Tt ]{_TIME}{_ZONE})?", re.ASCII)
-_MONTHS: Final = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _PARTS: Final = {
     "yyyy": r"(?P<yyyy>\d{4})",
     "MM": r"(?P<MM>\d\d)",
-    "MMM": rf"(?P<MM>{'|'.join(_MONTHS)})",
+    "MMM": rf"(?P<MM>{'|'.join(MONTHS)})",
     "dd": r"(?P<dd>\d\d)",
     "HH": r"(?P<HH>\d\d)",
     "mm": r"(?P<mm>\d\d)",
@@ -64,7 +63,7 @@ def _instant(said: Mapping[str, str]) -> tuple[int, int]:
         raise RefusalError("bad_text")
     month = said["MM"]
     days = days_since_1970(
-        int(said["yyyy"]), _MONTHS.index(month) + 1 if month in _MONTHS else int(month), int(said["dd"])
+        int(said["yyyy"]), MONTHS.index(month) + 1 if month in MONTHS else int(month), int(said["dd"])
     )
     seconds = days * _DAY + hour * 3600 + minute * 60 + min(second, 59) - _ahead(said.get("zone", "Z"))
     if second == 60 and seconds % _DAY != _DAY - 1:

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.manifest.spec import Spec
-from logpersister.pipeline.splitting import sides
+from logpersister.pipeline.splitting import sides, sides_of_types, typed_records
 from logpersister.pipeline.type_tally import TypeTally
 from logpersister.records.escaping import QUARANTINE, is_aside, late_path, own_path
 from logpersister.records.late import LateLayout, Lateness, lateness_of
 from logpersister.records.schema import FIELD, REASON, ROW
-from logpersister.records.typed import AnyLayout, layout_for, with_lateness
+from logpersister.records.typed import AnyLayout, TypedLayout, layout_for, with_lateness
 from logpersister.report.facts import TypeCounts
 from logpersister.verify.writing import Writing
 from tests.examples import examples
@@ -180,7 +180,10 @@ def test_late_records_of_types_are_counted_as_theirs() -> None:
     for late in ("folder", "quarantine"):
         tally = TypeTally()
         by = layout(spec_of(late, types={"key": True, "entries": entries}), MIDNIGHT)
-        counted[late] = sum(side.late for side in sides(batch, by, tally=tally)), tally.counts["row"]
+        assert isinstance(by, TypedLayout)
+        typed = typed_records(batch, by, tally)
+        assert typed is not None
+        counted[late] = sum(side.late for side in sides_of_types(typed, by, tally=tally)), tally.counts["row"]
     size = sum(map(len, values)) + 3 * len(b"row")
     assert counted["folder"] == counted["quarantine"] == (1, TypeCounts(3, size, quarantined=1, newest=MIDNIGHT))
 
