@@ -6,6 +6,7 @@ warm-up topic, and then, hot, the measured one.
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -66,19 +67,18 @@ def measure(document: Mapping[str, Any], warm_up: str, measured: str, others: Ma
     began = time.perf_counter()
     resource = manifest.parse(dict(document))
     fork_early(resource.spec.spark)
-    sums = _Sums()
-    with assemble(
-        resource, revision_of(resource, __version__, rules_of(resource)), Secrets(), listener=sums
-    ) as assembly:
+    sums, wake = _Sums(), threading.Event()
+    revision = revision_of(resource, __version__, rules_of(resource))
+    with assemble(resource, revision, Secrets(), wake=wake, listener=sums) as assembly:
         assembly.group.start()
         _join(assembly)
         start_seconds, start_cpu = time.perf_counter() - began, cpu_seconds()
-        _work_off(assembly, warm_up)
+        _work_off(assembly, wake, warm_up)
         warm_up_cpu = sum(cpu_seconds().values()) - sum(start_cpu.values())
         sums.outcomes.clear()
         started = time.perf_counter()
         with watched(others=others) as usage:
-            _work_off(assembly, measured)
+            _work_off(assembly, wake, measured)
         seconds = time.perf_counter() - started
     return Result(
         records=sum(outcome.records for outcome in sums.outcomes),
@@ -101,18 +101,19 @@ def _join(assembly: Assembly) -> None:
         time.sleep(0.02)
 
 
-def _work_off(assembly: Assembly, topic: str) -> None:
-    """Turn the cycle until everything in a topic is stored."""
+def _work_off(assembly: Assembly, wake: threading.Event, topic: str) -> None:
+    """Turn the cycle until everything in a topic is stored, as a member does: when a job has ended, or it is time."""
     targets = _ends(assembly, topic)
     cycle = assembly.cycle
     cycle.targets = targets
     deadline = time.monotonic() + DEADLINE_SECONDS
     while time.monotonic() < deadline:
+        wake.clear()
         cycle.turn()
         at_rest = assembly.group.joined and not cycle.execution.jobs_in_flight
         if at_rest and not behind(targets, cycle.states, assembly.group.register):
             return
-        time.sleep(min(0.05, cycle.seconds_to_next()))
+        wake.wait(cycle.seconds_to_next())
     raise TimeoutError(f"{topic} is not stored after {DEADLINE_SECONDS:g} s")
 
 

@@ -42,7 +42,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         wanted = (item.get_closest_marker("soak") is not None) == config.getoption("soak")
         (chosen if wanted else others).append(item)
     config.hook.pytest_deselected(items=others)
+    for item in chosen:
+        if _searches(item):
+            item.add_marker("no_cover")  # tracing lines doubles their time, and fast tests go through the same lines
     items[:] = sorted(chosen, key=lambda item: _turn(item.path))
+
+
+def _searches(item: pytest.Item) -> bool:
+    slow = item.get_closest_marker("slow") is not None and _INTEGRATION not in item.path.parents
+    return slow or _MODEL in item.path.parents
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -11,8 +11,6 @@ from tests.model.histories import MOODS, play
 from tests.model.rules import Rules
 from tests.model.shrinking import minimal, shrunk
 
-pytestmark = pytest.mark.no_cover  # tracing lines doubles the time of what tries thousands of paths
-
 HISTORIES = 80
 """Of each mood; `make soak` plays thousands."""
 BLOCK = 40

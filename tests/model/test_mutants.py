@@ -8,8 +8,6 @@ from tests.model.mutants import MUTANTS, Mutant
 from tests.model.scenes import SCENES
 from tests.model.search import Search
 
-pytestmark = pytest.mark.no_cover  # tracing lines doubles the time of what tries thousands of paths
-
 MOST_HISTORIES = 200
 every_mutant = pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 

@@ -14,8 +14,6 @@ from tests.model.rules import Rules
 from tests.model.scenes import SCENES
 from tests.model.search import Search, replay
 
-pytestmark = pytest.mark.no_cover  # tracing lines doubles the time of what tries thousands of paths
-
 LEAST_SCHEDULES = {
     "crashes": 5000,
     "from hand to hand": 4500,
@@ -42,9 +40,14 @@ LEAST_SCHEDULES = {
     "everything": 2300,
 }
 """A search that has less to try has lost something that can happen."""
+_MOST_SCHEDULES = 3200
+"""Of the worlds that each run plays; `make soak` plays the larger ones, which take as long as all other unit tests."""
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.soak if LEAST_SCHEDULES[name] > _MOST_SCHEDULES else ()) for name in SCENES],
+)
 def test_the_promise_holds_on_every_path(name: str) -> None:
     explored = Search(SCENES[name], SCENES[name].bounds).run()
     if explored.violation is not None:

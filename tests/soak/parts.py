@@ -43,7 +43,7 @@ def _fuzz(chance: random.Random, seconds: float) -> Iterator[Command]:
 
 
 def _large(chance: random.Random, seconds: float) -> Iterator[Command]:
-    yield _python("pytest", "-q", "--soak", "--timeout=0", "tests/integration")
+    yield _python("pytest", "-q", "--soak", "--timeout=0", "tests/integration", "tests/model")
 
 
 def _chaos(chance: random.Random, seconds: float) -> Iterator[Command]:

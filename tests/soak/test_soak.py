@@ -94,7 +94,7 @@ def test_what_a_target_finds_breaks_the_promise(
 
 def test_searches_repeat_themselves_unless_it_is_a_soak() -> None:
     assert hypothesis.settings().derandomize
-    assert examples(150).max_examples == 150
+    assert 2 * examples(150).max_examples == 3 * hypothesis.settings().max_examples
     other = hypothesis.settings.get_profile(SOAK)
     assert not other.derandomize
     assert other.max_examples == SOAK_FACTOR * hypothesis.settings().max_examples

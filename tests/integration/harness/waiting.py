@@ -8,7 +8,8 @@ Value = TypeVar("Value")
 
 PATIENCE_SECONDS = 180.0
 """Until a condition counts as never met. Generous, for busy machines; what works never waits for it."""
-_POLL_SECONDS = 0.1
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS, _GROWTH = 0.05, 0.5, 1.2
+"""Asking costs CPU time that the servers of the test need: what comes late is asked for less often."""
 
 
 def eventually(
@@ -17,16 +18,19 @@ def eventually(
     *,
     seconds: float = PATIENCE_SECONDS,
     explain: Callable[[], object] = lambda: "",
-    pause: float = _POLL_SECONDS,
+    pause: float | None = None,
 ) -> Value:
-    """Return the first true value of ``condition``, which is asked again after each ``pause``.
+    """Return the first true value of ``condition``, asked again after pauses that grow, or after each ``pause``.
 
     Raises:
         AssertionError: not within ``seconds``; the message ends with what ``explain`` returns.
     """
     deadline = time.monotonic() + seconds
+    wait = pause or _FIRST_PAUSE_SECONDS
     while not (value := condition()):
         if time.monotonic() > deadline:
             raise AssertionError(f"{what}: not within {seconds:.0f} s; {explain()}")
-        time.sleep(pause)
+        time.sleep(wait)
+        if pause is None:
+            wait = min(wait * _GROWTH, _LONGEST_PAUSE_SECONDS)
     return value

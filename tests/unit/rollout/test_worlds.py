@@ -74,7 +74,6 @@ WORLDS = {
 }
 
 
-@pytest.mark.no_cover  # tracing lines doubles the time; long histories go through the same lines
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_all_that_may_happen(name: str) -> None:
