@@ -27,7 +27,8 @@ from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, stored
 from logpersister.plan.packing import Work
 from logpersister.plan.partitions import Commit, PartitionStates
-from logpersister.plan.protocol import Idle, Pending, Protocol, State, Unresolved
+from logpersister.plan.protocol import Protocol
+from logpersister.plan.states import Idle, Pending, State, Unresolved, Write
 from logpersister.ranges import NewestEvent, Offset, Range, TopicPartition
 from tests.model.rules import Rules
 
@@ -251,7 +252,7 @@ def _move_over_losses_that_are_not_recorded() -> list[Any]:
 def _owed_without_records(self: Protocol, state: State) -> Any:
     if not isinstance(state, Pending) or state.settled() <= state.intent.start:
         return ()
-    return (protocol.Write(protocol._progress(state, state.settled())),)
+    return (Write(protocol._progress(state, state.settled())),)
 
 
 def _record_as_lost_what_is_stored() -> list[Any]:

@@ -23,8 +23,9 @@ from logpersister.plan.events import Resolved
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset, Intent, UnknownMetadataError, promised, same_topic
 from logpersister.plan.partitions import PartitionStates
-from logpersister.plan.protocol import Idle, InDoubt, Pending, Unresolved, written
+from logpersister.plan.protocol import written
 from logpersister.plan.recovery import PartitionContext, StoredTail, from_another_place, from_bucket, needs_bucket
+from logpersister.plan.states import Idle, InDoubt, Pending, State, Unresolved
 from logpersister.ranges import TopicPartition
 from logpersister.registry.errors import RegistryError
 from logpersister.report.lines import log_each
@@ -236,7 +237,7 @@ class Resolver:
         _report({p: self._states.state(p) for p in targets.keys() - moved}, read, self.snapshots.place)
 
 
-def _report(states: Mapping[TopicPartition, protocol.State], read: Read, place: str) -> None:
+def _report(states: Mapping[TopicPartition, State], read: Read, place: str) -> None:
     resumed: list[Mapping[str, object]] = []
     taken_over: list[Mapping[str, object]] = []
     moved: list[Mapping[str, object]] = []

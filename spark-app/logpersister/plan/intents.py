@@ -162,6 +162,11 @@ class CommittedOffset:
         """The metadata to commit beside the offset."""
         return "" if self.metadata is None else self.metadata.text(self.offset)
 
+    @property
+    def seen(self) -> NewestEvent | None:
+        """The newest event before the offset, as far as whoever committed it knew."""
+        return None if self.metadata is None else self.metadata.seen
+
     def intent(self, partition: TopicPartition) -> Intent | None:
         """Return the pending intent, if the commit carries one."""
         metadata = self.metadata

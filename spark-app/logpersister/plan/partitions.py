@@ -12,19 +12,8 @@ from logpersister.plan.attempts import Attempts
 from logpersister.plan.events import Acknowledged, Block, Event, Stored
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import CommittedOffset, Intent
-from logpersister.plan.protocol import (
-    Effect,
-    Held,
-    Idle,
-    InDoubt,
-    Pending,
-    Protocol,
-    ProtocolError,
-    Record,
-    State,
-    Unresolved,
-    Write,
-)
+from logpersister.plan.protocol import Protocol, ProtocolError
+from logpersister.plan.states import Effect, Held, Idle, InDoubt, Pending, Record, State, Unresolved, Write
 from logpersister.ranges import NewestEvent, Offset, Range, TopicPartition
 
 

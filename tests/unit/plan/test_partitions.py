@@ -7,7 +7,7 @@ from logpersister.plan.events import Acknowledged, Due, LookedAhead, Recorded, R
 from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import CommittedOffset, Intent, UnstoredPrefix, promised, stored
 from logpersister.plan.partitions import Commit, PartitionStates
-from logpersister.plan.protocol import InDoubt
+from logpersister.plan.states import InDoubt
 from logpersister.ranges import Range, TopicPartition
 
 CLICKS = TopicPartition("clicks", 0)

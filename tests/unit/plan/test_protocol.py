@@ -22,19 +22,8 @@ from logpersister.plan.events import (
 )
 from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, UnstoredPrefix, promised, stored
-from logpersister.plan.protocol import (
-    Held,
-    Idle,
-    InDoubt,
-    Pending,
-    Protocol,
-    ProtocolError,
-    Record,
-    State,
-    Unresolved,
-    Write,
-    is_stale,
-)
+from logpersister.plan.protocol import Protocol, ProtocolError, is_stale
+from logpersister.plan.states import Held, Idle, InDoubt, Pending, Record, State, Unresolved, Write
 from logpersister.ranges import NewestEvent, Range, TopicPartition
 
 CLICKS = TopicPartition("clicks", 0)
