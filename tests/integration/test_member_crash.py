@@ -97,12 +97,12 @@ def test_killed_when_some_objects_of_a_range_exist(
     assert before.items() <= after.items()
 
 
-def test_killed_among_the_objects_of_a_thousand_folders(
+def test_killed_among_the_objects_of_hundreds_of_folders(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
 ) -> None:
     """Folders by a field of the values, written in one pass; `verify --deep` finds each record's folder by itself."""
     name = topic()
-    scene.workload.write(name, 3_000)
+    scene.workload.write(name, 900)
     manifest = scene.manifest(
         kafka={"topics": [name]},
         storage={"endpoint": s3_proxy.endpoint},
@@ -110,22 +110,22 @@ def test_killed_among_the_objects_of_a_thousand_folders(
         schema={"fields": [{"name": "n", "type": "int32"}]},
         output={"partitionBy": [{"truncate": {"field": "n", "width": 3}}]},
     )
-    fault = stalled_puts("/n_trunc=1500/")
+    fault = stalled_puts("/n_trunc=450/")
     s3_proxy.inject(fault)
     member = scene.member(manifest, "one")
     member.wait("the object of one folder is on its way", lambda: fault.met)
-    member.wait("the others exist", lambda: len(scene.bucket.names(name)) == 999)
+    member.wait("the others exist", lambda: len(scene.bucket.names(name)) == 299)
     member.kill()
     member.wait_gone()
     before = {one.key: one.values for one in scene.bucket.objects(name)}
-    assert scene.group.pending(name) == {0: (3_000,)}
+    assert scene.group.pending(name) == {0: (900,)}
 
     s3_proxy.clear()
     other = scene.member(manifest, "two")
     scene.group.wait_current(name, explain=other.tail)
 
     after = {one.key: one.values for one in scene.assert_stored(name)}
-    assert len(after) == 1_000
+    assert len(after) == 300
     assert before.items() <= after.items()
     document = verify(manifest, "--deep")
     assert document["ok"]

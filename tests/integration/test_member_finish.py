@@ -287,7 +287,7 @@ def test_by_hand(finishing: Finishing, scene: Scene, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "0 folders finished\n"
 
 
-@pytest.mark.parametrize("late", ["folder", "quarantine"])
+@pytest.mark.parametrize("late", [pytest.param("folder", marks=pytest.mark.soak), "quarantine"])
 def test_late_records_stand_apart(
     finishing: Finishing,
     scene: Scene,
@@ -382,6 +382,7 @@ def assert_replayed_into_their_folders(
     assert (document["ok"], kinds(document)) == (True, {})
 
 
+@pytest.mark.soak  # chaos does it in each run
 def test_members_come_and_go_while_hours_pass(finishing: Finishing, scene: Scene) -> None:
     """The owner of partition 0 is killed, frozen and replaced; each hour is finished once, with all its records."""
     manifest = finishing.manifest()

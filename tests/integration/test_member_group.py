@@ -32,6 +32,7 @@ def wait_shared(*members: MemberProcess) -> None:
         member.wait(f"owns {share} partitions", lambda member=member: owned(member) == share)  # type: ignore[misc]
 
 
+@pytest.mark.soak  # chaos does it in each run
 def test_members_come_and_go_under_load(scene: Scene, topic: CreateTopic) -> None:
     name = topic(len(PARTITIONS))
     manifest = scene.manifest(kafka={"topics": [name]}, upload={"maxAge": f"{MAX_AGE_SECONDS}s"})

@@ -156,6 +156,7 @@ def test_folders_and_columns_are_there_before_rows_are_asked_for(
     assert answer["ok"], "files are whole; what the table says is a note"
 
 
+@pytest.mark.soak
 def test_members_are_killed_around_a_registration(
     tables: Tables, s3_proxy: FaultProxy, metastore_proxy: FaultProxy
 ) -> None:

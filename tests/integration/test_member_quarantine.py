@@ -105,7 +105,9 @@ def assert_verified(verify: Verify, manifest: Any, records: int) -> None:
     assert [(one["records"], one["compared"]) for one in document["topics"]] == [(records, records)]
 
 
-@pytest.mark.parametrize("output", [TEXT, SEQUENCES], ids=["text", "sequencefile"])
+@pytest.mark.parametrize(
+    "output", [TEXT, pytest.param(SEQUENCES, marks=pytest.mark.soak)], ids=["text", "sequencefile"]
+)
 def test_killed_when_the_quarantine_of_a_range_is_on_its_way(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify, output: dict[str, Any]
 ) -> None:

@@ -39,7 +39,10 @@ def test_sigterm_lets_running_ranges_end(scene: Scene, topic: CreateTopic, s3_pr
     scene.assert_stored(name)
 
 
-@pytest.mark.parametrize(("grace", "signals"), [("30m", 2), ("1s", 1)], ids=["second-sigterm", "grace-is-over"])
+@pytest.mark.parametrize(
+    ("grace", "signals"),
+    [pytest.param("30m", 2, id="second-sigterm", marks=pytest.mark.soak), pytest.param("1s", 1, id="grace-is-over")],
+)
 def test_what_does_not_end_in_time_stays_promised(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, grace: str, signals: int
 ) -> None:

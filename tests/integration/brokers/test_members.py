@@ -95,6 +95,7 @@ def test_the_coordinator_dies_in_the_middle_of_an_intent(
     assert two.wait_end() == 0
 
 
+@pytest.mark.soak
 def test_partitions_are_added_while_leaders_restart(
     scene: Scene, topic: CreateTopic, kafka: KafkaCluster, unique: str, verify: Verify
 ) -> None:
