@@ -60,6 +60,7 @@ def test_one_that_is_lost_is_replaced(persister: Persister, workload: Workload) 
     assert persister.restarts() == members, "a lost executor costs a retry, and not the member"
 
 
+@pytest.mark.soak
 def test_who_has_not_sparks_secret_is_refused(persister: Persister) -> None:
     kubectl = persister.kubectl
     executor = next(iter(_wait_executors(persister, 2).values()))
@@ -141,6 +142,7 @@ def test_as_many_as_there_is_work_for(persister: Persister, workload: Workload, 
     _wait_executors(persister, 1)
 
 
+@pytest.mark.soak
 def test_they_go_with_their_member(resource: Persister) -> None:
     resource.delete()
     pods = f"logpersister.dev/resource={resource.name}"

@@ -53,6 +53,7 @@ def test_the_operator_is_deleted_while_it_reconciles(persister: Persister, workl
         persister.eventually("only the new revision runs", lambda: _reconciled(persister))
 
 
+@pytest.mark.soak
 def test_brokers_are_silent_for_a_minute(persister: Persister, kafka: KafkaBroker) -> None:
     kafka.suspend()
     try:
@@ -85,6 +86,7 @@ def test_the_storage_refuses(persister: Persister, workload: Workload, s3: Fault
     assert persister.restarts() == members
 
 
+@pytest.mark.soak
 def test_an_invalid_spec(persister: Persister, workload: Workload) -> None:
     members = persister.restarts()
     valid = persister.spec["output"]
@@ -98,6 +100,7 @@ def test_an_invalid_spec(persister: Persister, workload: Workload) -> None:
     persister.wait("SpecValid", "True", "Valid")
 
 
+@pytest.mark.soak
 def test_a_wrong_secret(persister: Persister, workload: Workload) -> None:
     before = persister.restarts()
     write_secret(persister.kubectl, "wrong")
@@ -128,6 +131,7 @@ def test_the_kubelet_is_restarted(persister: Persister, workload: Workload) -> N
     assert persister.restarts() == members
 
 
+@pytest.mark.soak
 def test_a_resource_is_deleted_and_made_again(persister: Persister, workload: Workload) -> None:
     persister.delete()
     assert not persister.pods()
@@ -155,6 +159,7 @@ def test_the_release_is_uninstalled_and_installed_again(persister: Persister, wo
     assert persister.restarts() == members, "they are taken over"
 
 
+@pytest.mark.soak
 def test_uploads_succeed_again(persister: Persister) -> None:
     """The failures that the tests before have caused are remembered for some minutes, and then forgotten."""
     persister.wait("UploadsSucceeding", "True")

@@ -92,6 +92,7 @@ def test_a_canary_that_cannot_store_is_withdrawn(persister: Persister) -> None:
     assert persister.restarts() == members, "the old members have seen nothing of it"
 
 
+@pytest.mark.soak
 def test_a_canary_whose_objects_are_refused_is_withdrawn(persister: Persister, minio: MinioServer) -> None:
     """Its bucket takes all that members try when they start; what it has promised by then is stored by the others."""
     stable, members, storage = persister.status()["revision"], persister.restarts(), persister.spec["storage"]
@@ -113,6 +114,7 @@ def test_a_canary_whose_objects_are_refused_is_withdrawn(persister: Persister, m
     assert persister.restarts() == members
 
 
+@pytest.mark.soak
 def test_a_canary_that_puts_into_quarantine_what_the_others_store_is_withdrawn(
     persister: Persister, kafka: KafkaBroker
 ) -> None:
@@ -138,6 +140,7 @@ def test_a_canary_that_puts_into_quarantine_what_the_others_store_is_withdrawn(
     assert persister.restarts() == members, "what it stored stays where it is, and is stored once"
 
 
+@pytest.mark.soak
 @_on_our_node
 def test_a_canary_that_hangs_is_withdrawn(persister: Persister) -> None:
     stable, members, interval = persister.status()["revision"], persister.restarts(), persister.spec["cycleInterval"]
@@ -159,6 +162,7 @@ def test_a_canary_that_hangs_is_withdrawn(persister: Persister) -> None:
     assert persister.restarts() == members
 
 
+@pytest.mark.soak
 def test_a_third_revision_and_the_way_back(persister: Persister) -> None:
     stable, members, interval = persister.status()["revision"], persister.restarts(), persister.spec["cycleInterval"]
     persister.apply(rollout=_LONG)
