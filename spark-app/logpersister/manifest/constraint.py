@@ -43,7 +43,7 @@ BOUNDS = "x-bounds"
 class Model(BaseModel):
     """Base of all parts of the manifest: frozen, unknown fields refused, camelCase in YAML, snake_case in Python.
 
-    A field's docstring is its description in the CRD and in docs/manifest.md.
+    A field's docstring is its description in the CRD and in docs/manifest.md (`logpersister.manifest.descriptions`).
     """
 
     model_config = ConfigDict(
@@ -53,7 +53,6 @@ class Model(BaseModel):
         validate_by_alias=True,
         validate_by_name=True,
         serialize_by_alias=True,
-        use_attribute_docstrings=True,
         hide_input_in_errors=True,
         ignored_types=(Rule,),
     )

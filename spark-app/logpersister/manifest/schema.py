@@ -8,12 +8,19 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from logpersister.manifest.constraint import BOUNDS
+from logpersister.manifest.descriptions import field_descriptions
 from logpersister.manifest.quantity import PERCENT_PATTERN, format_duration, format_percent, format_size
 from logpersister.manifest.resource import LogPersister
 
 
 class _Generator(GenerateJsonSchema):
-    """Writes defaults as a manifest would: ``256Mi``, ``15m`` and ``20%``."""
+    """Writes defaults as a manifest would: ``256Mi``, ``15m`` and ``20%``. Docstrings of fields describe them."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        result = super().model_schema(schema)
+        for name, description in field_descriptions(schema["cls"]).items():
+            result["properties"][name]["description"] = description
+        return result
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         result = super().default_schema(schema)
