@@ -2,11 +2,14 @@
 
 import contextlib
 import threading
+from collections.abc import Iterable
 from typing import Self
 
 from tests.integration.kubernetes.operator_process import Resource
 from tests.stack.kubernetes import Client, Refused
 from tests.stack.kubernetes.client import Document
+
+_PAUSE_SECONDS = 0.1
 
 
 class Kubelet:
@@ -40,7 +43,7 @@ class Kubelet:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._stop.wait(0.05):
+        while not self._stop.wait(_PAUSE_SECONDS):
             try:
                 self._round()
             except Exception as error:  # noqa: BLE001 - the test must hear of it
@@ -51,12 +54,14 @@ class Kubelet:
         sets, pods = self._resource.stateful_sets(), self._resource.children("api/v1", "pods")
         wanted = {f"{name}-{number}" for name, one in sets.items() for number in range(one["spec"]["replicas"])}
         self.seen |= sets.keys()
-        for name in pods.keys() - wanted:
-            with contextlib.suppress(Refused):  # it may be gone already
-                self._api.delete(f"{self._path}/{name}")
-        for name in sorted(wanted - pods.keys()):
-            self._start(name, sets[name.rpartition("-")[0]])
-        self._judge()
+        if pods.keys() != wanted:
+            for name in pods.keys() - wanted:
+                with contextlib.suppress(Refused):  # it may be gone already
+                    self._api.delete(f"{self._path}/{name}")
+            for name in sorted(wanted - pods.keys()):
+                self._start(name, sets[name.rpartition("-")[0]])
+            pods = self._resource.children("api/v1", "pods")
+        self._judge(pods.values())
 
     def _start(self, name: str, owner: Document) -> None:
         metadata = {"name": name, "namespace": self._resource.namespace}
@@ -72,8 +77,7 @@ class Kubelet:
         status = _crashing() if owner["metadata"]["name"] in self.crashing else _ready(address)
         self._api.apply(f"{self._path}/{name}/status", pod | {"status": status}, manager="kubelet")
 
-    def _judge(self) -> None:
-        there = self._resource.children("api/v1", "pods").values()
+    def _judge(self, there: Iterable[Document]) -> None:
         pods = [one for one in there if not _is_shadow(one["metadata"])]
         ready = [one for one in pods if "podIP" in one.get("status", {})]
         self.most = max(self.most, len(pods))

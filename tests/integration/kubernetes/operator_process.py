@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 import subprocess
 import sys
 import urllib.error
@@ -14,6 +15,7 @@ from logpersister_operator.cluster.access import find_access
 from logpersister_operator.cluster.connection import Connection
 from tests.integration.harness.event_log import EventLog
 from tests.integration.harness.waiting import eventually
+from tests.integration.kubernetes.forks import Fork
 from tests.stack import reaper
 from tests.stack.kubernetes import ApiServer, Client, Refused
 from tests.stack.kubernetes.client import Document
@@ -24,6 +26,8 @@ _QUICK = {"LAG_SECONDS": "1", "REPORT_SECONDS": "1", "SECRET_SECONDS": "2"}
 _OF_THE_IMAGE = {"MALLOC_ARENA_MAX": "2"}
 _LEASE = "LOGPERSISTER_OPERATOR_LEASE"
 _STOP_SECONDS = 30
+_CODE = os.environ.get("PYTHONPATH")
+"""Where the code under test comes from, unless a test says that an operator is an earlier or a later one."""
 
 
 def connect(kubeconfig: Path) -> Connection:
@@ -57,20 +61,27 @@ class OperatorProcess:
         }
         self._leases = (f"{namespace}/operator-{number}" for number in itertools.count())
         """One for each start: a test of restarts need not wait until that of the one that was killed has expired."""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | Fork | None = None
 
     def start(self) -> Self:
         lease = {_LEASE: next(self._leases)} if _LEASE not in self._environment else {}
+        self._process = self._begin(self._environment | lease)
+        reaper.register(self._process.pid)
+        return self
+
+    def _begin(self, environment: Mapping[str, str]) -> "subprocess.Popen[bytes] | Fork":
+        self.log.touch()
+        if environment.get("PYTHONPATH") == _CODE and "COVERAGE_PROCESS_CONFIG" not in environment:
+            return Fork(environment, self.log)
         with self.log.open("ab") as output:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 [sys.executable, "-m", "logpersister_operator"],
-                env=self._environment | lease,
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
-        reaper.register(self._process.pid)
-        return self
 
     @property
     def pid(self) -> int:
@@ -91,6 +102,20 @@ class OperatorProcess:
             return self._process.wait(_STOP_SECONDS)
         finally:
             self.kill()
+
+    def suspend(self) -> None:
+        """Let it stand still; return when all of its threads do."""
+        os.kill(self.pid, signal.SIGSTOP)
+        threads = Path(f"/proc/{self.pid}/task")
+
+        def stopped() -> bool:
+            states = [(one / "stat").read_text().rpartition(") ")[2][0] for one in threads.iterdir()]
+            return set(states) == {"T"}
+
+        eventually("it stands still", stopped)
+
+    def resume(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
         assert self._process is not None
@@ -203,6 +228,13 @@ class Resource:
         }
         _or_none(lambda: self._api.apply(f"{path}/status", document, manager="statefulset-controller"))
 
+    def wait_for_rest(self) -> None:
+        """Let all members get ready, and wait until nothing is left to write; of a spec whose broker refuses."""
+        for name in self.stateful_sets():
+            self.get_ready(name)
+        self.wait("Ready", "True", "MembersReady")
+        self.eventually("Kafka was asked", lambda: "refused" in self.condition("LagWithinTarget").get("message", ""))
+
     def touch_children(self) -> None:
         """Change something of a child that nobody minds: its controller notes how many replicas it has seen."""
         for name in self.stateful_sets():
@@ -210,6 +242,13 @@ class Resource:
 
     def delete(self) -> None:
         self._api.delete(self.path)
+
+    def wait_events(self, reason: str) -> list[Document]:
+        """Wait for an Event, which is posted after the status that says the same; return all with this reason."""
+        found: list[Document] = self.eventually(
+            f"an Event {reason}", lambda: [one for one in self.events() if one["reason"] == reason]
+        )
+        return found
 
     def events(self) -> list[Document]:
         found: list[Document] = self._api.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]

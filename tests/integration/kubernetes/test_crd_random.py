@@ -1,6 +1,9 @@
 """Documents that nobody thought of: valid ones with some values changed, before the API server and the model."""
 
 import copy
+from collections.abc import Iterable
+from functools import cache
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -10,12 +13,12 @@ from hypothesis import strategies as st
 from logpersister.manifest.constraint import compiled
 from tests.examples import examples
 from tests.integration.kubernetes.judge import Judge
-from tests.integration.kubernetes.test_crd_rules import Node, nodes
+from tests.integration.kubernetes.test_crd_rules import Node, base, nodes
 from tests.unit.manifest.documents import DOCUMENT, changed
 from tests.unit.manifest.rich import RICH
 
 _REMOVED = object()
-_WORDS = (
+_TEXTS = (
     "",
     " ",
     "\n",
@@ -96,6 +99,8 @@ _WORDS = (
     "\\x41",
     "Europe/Berlin",
     "Mars/Base",
+)
+_NAMES = (
     "PLAINTEXT",
     "SSL",
     "SASL_SSL",
@@ -105,16 +110,20 @@ _WORDS = (
     "deflate",
     "S3",
 )
+"""Of enums, which have no pattern."""
 _ODD = frozenset({"", " ", "\n", "a\n", "ä", "\u2028"})
 """Texts on which engines of regular expressions differ."""
 _VALUES = st.one_of(
-    st.sampled_from(_WORDS),
+    st.sampled_from([*_TEXTS, *_NAMES]),
     st.sampled_from([None, True, False, 0, 1, -1, 2, 5, 1.0, 1.5, 5242880, 5242879, 2**31, 2**53 + 1, 2**63, [], {}]),
     st.sampled_from([[None], [""], [{}], ["a", "a"], {"a": None}, {"spark.a": "b"}, {"spark.master": "a"}]),
     st.from_regex(r"[0-9]{1,4}(\.[0-9]{1,4})?(d|h|m|s|ms|Ki|Mi|Gi|k|M)?", fullmatch=True),
     st.text(max_size=20).filter(lambda text: "\x00" not in text),
 )
+_WHATEVER_IT_TAKES = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 _SCHEMA = [node for node in nodes() if len(node.steps) > 1]
+Place = tuple[Node, dict[str, Any]]
+"""A field, and a document that sets it."""
 
 
 @st.composite
@@ -174,10 +183,7 @@ def _put(document: Any, steps: tuple[str | int, ...], value: Any) -> None:
         document[last:] = [copy.deepcopy(value)]
 
 
-@examples(
-    400,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(150, suppress_health_check=_WHATEVER_IT_TAKES)
 @given(mutated())
 @example(changed({"spec.kafka.startFrom": "2026-02-30T00:00:00Z"}))
 @example(changed({"spec.storage.partSize": 5242880.0}))
@@ -186,18 +192,52 @@ def test_both_agree(judge: Judge, document: dict[str, Any]) -> None:
     assert verdicts.agree, verdicts
 
 
-@pytest.mark.parametrize("word", _WORDS, ids=repr)
-def test_both_agree_on_every_text(judge: Judge, word: str) -> None:
-    """Each of the words in each field whose pattern lets it through; the oddest ones in each field."""
-    disagreements = []
+@pytest.mark.soak
+@examples(4000, suppress_health_check=_WHATEVER_IT_TAKES, derandomize=False, print_blob=True)
+@given(mutated())
+def test_both_agree_on_others_each_time(judge: Judge, document: dict[str, Any]) -> None:
+    verdicts = judge.both(document)
+    assert verdicts.agree, verdicts
+
+
+@cache
+def _shapes() -> list[list[Node]]:
+    """Return the fields that have a pattern: a list for each shape."""
+    by_shape: dict[str, list[Node]] = {}
     for node in _SCHEMA:
-        may_fit = compiled(node.schema.get("pattern", "")).search(word) is not None
-        if node.schema.get("pattern") and (may_fit or word in _ODD):
-            for base in RICH:
-                if _at(base, node.steps) is not None:
-                    document = copy.deepcopy(base)
-                    _put(document, node.steps, word)
-                    verdicts = judge.both(document)
-                    if not verdicts.agree:
-                        disagreements.append((node.path, str(verdicts)))
-    assert not disagreements, disagreements
+        if "pattern" in node.schema:
+            by_shape.setdefault(node.shape, []).append(node)
+    return list(by_shape.values())
+
+
+def _disagreements(judge: Judge, text: str, places: Iterable[Place]) -> list[tuple[str, str]]:
+    """Put a text where the pattern lets it through, and the oddest ones everywhere."""
+    found = []
+    for node, document in places:
+        if text in _ODD or compiled(node.schema["pattern"]).search(text) is not None:
+            changed_document = copy.deepcopy(document)
+            _put(changed_document, node.steps, text)
+            verdicts = judge.both(changed_document)
+            if not verdicts.agree:
+                found.append((node.path, str(verdicts)))
+    return found
+
+
+@pytest.mark.parametrize("text", _TEXTS, ids=repr)
+def test_both_agree_on_every_text(judge: Judge, text: str) -> None:
+    """Each of the texts in one field of each shape.
+
+    That is enough, since the same type of the model, and the same schema and rules of the definition, judge a text in
+    all fields of a shape. What a block demands of several fields together has documents of its own, here and in
+    test_crd_rules. Fields of a shape take turns, so that each of them gets some of the texts.
+    """
+    turn = _TEXTS.index(text)
+    chosen = (fields[(turn + number) % len(fields)] for number, fields in enumerate(_shapes()))
+    assert not (found := _disagreements(judge, text, ((field, base(field.steps)) for field in chosen))), found
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("text", _TEXTS, ids=repr)
+def test_both_agree_on_every_text_in_every_field(judge: Judge, text: str) -> None:
+    places = ((node, one) for node in chain(*_shapes()) for one in RICH if _at(one, node.steps) is not None)
+    assert not (found := _disagreements(judge, text, places)), found

@@ -67,7 +67,7 @@ def test_the_younger_of_one_name_gets_no_member_before_the_older_is_gone(
     older.eventually("members of the other one", lambda: members(older) == [1])
     older.eventually("the older one hears of it", lambda: "also names it" in older.condition("GroupShared")["message"])
     assert older.condition("GroupShared")["status"] == "False"
-    (event,) = [one for one in younger.events() if one["reason"] == "GroupShared"]
+    (event,) = younger.wait_events("GroupShared")
     assert event["type"] == "Warning"
     older.delete()
     younger.wait("Stalled", "False", "Progressing")

@@ -30,6 +30,7 @@ def plugin(api_server: ApiServer, namespace: str, tmp_path: Path) -> Plugin:
     """``plugin("status", "NAME")`` in the namespace of the test, as people call it."""
     programs = f"{artifacts.ROOT / 'kubectl'}:{artifacts.go_program('kubectl').parent}:{os.environ['PATH']}"
     environment = {"PATH": programs, "HOME": str(tmp_path), "KUBECONFIG": str(api_server.kubeconfig)}
+    environment["KUBECACHEDIR"] = str(api_server.kubeconfig.with_name("kubectl"))
 
     def run(*arguments: str) -> Said:
         command = ["kubectl", "logpersister", *arguments, "-n", namespace]

@@ -1,7 +1,6 @@
 """Two operators and one Lease on a real API server: connections drop, hang and heal, processes stop and go on."""
 
 import json
-import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -124,12 +123,13 @@ def test_a_leader_that_was_stopped_ends_when_it_goes_on_and_writes_nothing(pair:
     resource = Resource(api, pair.namespace, "clicks", pair.second.process.tail)
     resource.apply(SPEC)
     resource.wait_stateful_sets(1)
-    os.kill(pair.first.process.pid, signal.SIGSTOP)
+    resource.wait_for_rest()  # or a line of something that was applied before would be written afterwards
+    pair.first.process.suspend()
     written = pair.first.process.events("child.applied")
     pair.wait("the other acts", pair.second.acts)
     resource.apply(SPEC | {"networkPolicy": "Restricted"})
     resource.eventually("a policy", lambda: resource.children("apis/networking.k8s.io/v1", "networkpolicies"))
-    os.kill(pair.first.process.pid, signal.SIGCONT)
+    pair.first.process.resume()
     pair.wait("the first one has ended", lambda: pair.first.process.code is not None)
     assert pair.first.process.code in (1, -signal.SIGALRM)
     assert pair.first.process.events("child.applied") == written

@@ -132,7 +132,7 @@ def test_an_invalid_spec_after_a_valid_one(resource: Resource) -> None:
     assert "continues with the last valid spec" in found["message"]
     assert resource.stateful_sets().keys() == before.keys()
     resource.wait("Stalled", "True", "SpecInvalid")
-    assert [one["reason"] for one in resource.events() if one["type"] == "Warning"].count("SpecInvalid") >= 1
+    assert {one["type"] for one in resource.wait_events("SpecInvalid")} == {"Warning"}
     resource.apply(spec())
     resource.wait("SpecValid", "True", "Valid")
 
@@ -172,10 +172,8 @@ def test_killed_and_started_again_it_goes_on_and_at_rest_it_writes_nothing(
     resource.apply(spec(members=2))
     operator.kill()
     operator.start()
-    (name,) = resource.wait_stateful_sets(1)
-    resource.get_ready(name)
-    resource.wait("Ready", "True", "MembersReady")
-    resource.eventually("Kafka has been asked", lambda: "refused" in resource.condition("LagWithinTarget")["message"])
+    resource.wait_stateful_sets(1)
+    resource.wait_for_rest()
     eventually("the liveness probe answers", lambda: operator.healthz() == 200)
     version = (resource.get() or {})["metadata"]["resourceVersion"]
     done = operator.metrics()[RECONCILIATIONS]

@@ -121,7 +121,7 @@ def test_a_canary_that_refuses_what_the_old_members_refuse_takes_over(resource: 
         new.update(told(1000, 505, ranges=3))
         resource.eventually("the old ones have left", lambda: stable not in resource.stateful_sets())
         resource.wait("Ready", "True", "MembersReady")
-    assert "RolloutCompleted" in {one["reason"] for one in resource.events()}
+    resource.wait_events("RolloutCompleted")
     assert kubelet.broken == []
 
 

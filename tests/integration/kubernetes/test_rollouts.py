@@ -48,7 +48,7 @@ def test_a_canary_takes_over_though_the_operator_is_killed(
     resource.wait("Ready", "True", "MembersReady")
     assert kubelet.broken == []
     assert kubelet.most <= MEMBERS + 1
-    assert "RolloutCompleted" in {one["reason"] for one in resource.events()}
+    resource.wait_events("RolloutCompleted")
     assert operator.metrics()['logpersister_operator_rollouts_ended_total{outcome="completed"}'] == 1
     duration = operator.metrics()['logpersister_operator_rollout_duration_seconds_sum{outcome="completed"}']
     assert duration >= 1, "from before the operator was killed"

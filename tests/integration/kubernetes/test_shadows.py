@@ -99,7 +99,7 @@ def test_one_that_stores_the_same_takes_over(resource: Resource, kubelet: Kubele
         (new,) = (name for name in kubelet.seen - {old} if not name.endswith("-shadow"))
         resource.eventually("only the new revision is there", only(resource, new))
     resource.wait("Ready", "True", "MembersReady")
-    (passed,) = (one["message"] for one in resource.events() if one["reason"] == "ShadowPassed")
-    assert "its shadow compared 1,000 records in 2 ranges, 0 differences" in passed
+    (passed,) = resource.wait_events("ShadowPassed")
+    assert "its shadow compared 1,000 records in 2 ranges, 0 differences" in passed["message"]
     assert kubelet.broken == []
     assert kubelet.most <= 3

@@ -34,6 +34,11 @@ def applied(operator: OperatorProcess, resource: Resource) -> int:
     return sum(one["resource"] == name for one in operator.events("child.applied"))
 
 
+def uid(resource: Resource, stateful_set: str) -> str | None:
+    found: str | None = resource.stateful_sets().get(stateful_set, {}).get("metadata", {}).get("uid")
+    return found
+
+
 def test_each_resource_has_the_operator_that_its_label_names_and_changes_it_with_its_label(
     api_server: ApiServer, api: Client, namespace: str, tmp_path: Path
 ) -> None:
@@ -43,16 +48,18 @@ def test_each_resource_has_the_operator_that_its_label_names_and_changes_it_with
         label(api, stays, "b")
         before = moved.wait_stateful_sets(1)
         stays.wait_stateful_sets(1)
+        moved.wait_for_rest()  # the first one has nothing left to apply
         assert (applied(b, moved), applied(a, stays)) == (0, 0)
 
         label(api, moved, "b")
         series = f'resource_name="{moved.name}"'
         moved.eventually("the first one knows it no more", lambda: not any(series in one for one in a.metrics()))
         moved.eventually("the second one does", lambda: any(series in one for one in b.metrics()))
-        (name,) = before
-        api.delete(f"/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}")
+        ((name, made),) = before.items()
         ours, theirs = applied(a, moved), applied(b, moved)
-        moved.eventually("the second one makes it again", lambda: applied(b, moved) > theirs)
+        api.delete(f"/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}")
+        moved.eventually("it is made again", lambda: uid(moved, name) not in (None, made["metadata"]["uid"]))
+        moved.eventually("by the second one", lambda: applied(b, moved) > theirs)
         assert applied(a, moved) == ours
 
         moved.delete()
