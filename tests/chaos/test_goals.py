@@ -12,6 +12,7 @@ from tests.chaos.settings import Settings, crews
 
 SHORT, LONG = LONG_SECONDS - 1, LONG_SECONDS
 VERY_LONG = 1200.0
+CONFLICT = "no commit to the table came behind another one (conflict)"
 ALL: dict[str, int] = {
     "snapshots": 1,
     "compactions": 1,
@@ -53,8 +54,8 @@ def test_a_run_that_has_met_everything_lacks_nothing(table: str, keeps: bool) ->
         ("snapshots", "no member has committed a snapshot", {"seconds": SHORT}),
         ("compactions", "whoever compacts the table has committed no snapshot", {"seconds": SHORT}),
         ("compactions", "whoever compacts the table has committed no snapshot", {"seconds": SHORT, "table": "types"}),
-        ("conflicts", "no commit to the table came behind another one (conflict)", {}),
-        ("conflicts", "no commit to the table came behind another one (conflict)", {"seconds": VERY_LONG, "spark": True}),
+        ("conflicts", CONFLICT, {}),
+        ("conflicts", CONFLICT, {"seconds": VERY_LONG, "spark": True}),
         ("partitions", "no folder became a partition of the Hive table", {"seconds": SHORT, "table": "hive"}),
         ("finished_folders", "no folder was finished", {"seconds": SHORT, "table": "hive"}),
         ("late_records", "no record came late", {"late": "quarantine"}),
