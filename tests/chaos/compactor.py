@@ -13,6 +13,8 @@ from tests.stack import IcebergCatalog, MinioServer, artifacts, reaper
 _BY_PYICEBERG = [sys.executable, "-m", "tests.chaos.compaction"]
 _SPARK_PROGRAM = Path(__file__).with_name("spark_table.py")
 NAMESPACE = "lake"
+CONFLICTS = ("conflict", "failed: CommitFailed", "failed: ValidationException")
+"""What came of an attempt that a member's commit has made stale; by Spark, when it has given up."""
 _MOST_ENDS = 10
 """Without an attempt in between."""
 

@@ -14,7 +14,7 @@ from pyiceberg.exceptions import NoSuchTableError
 
 from tests.chaos import check, events, folders, hive_table, late, sales, table_readers, tables, witnesses
 from tests.chaos.check import Problem, Progress, Seen, Stored, TopicPartition
-from tests.chaos.compactor import NAMESPACE, spark_command
+from tests.chaos.compactor import CONFLICTS, NAMESPACE, spark_command
 from tests.chaos.folder_watch import FolderWatch
 from tests.chaos.ledger import Ledger
 from tests.chaos.outputs import BUCKET, Output
@@ -119,7 +119,9 @@ class Examination:
             kafka = late.apart(kafka, objects)
         stands = progress(self.stage.kafka.bootstrap, output)
         yield from check.examine(objects, kafka, stands, output.layout, aborted=self.ledger.aborted_values())
-        numbers["left out"] = sum(record.place is None for records in kafka.values() for record in records)
+        left_out = sum(record.place is None for records in kafka.values() for record in records)
+        numbers["left out"] = left_out
+        self.stage.happened.left_out += left_out
         if output.has_table:
             tell = self._hive_table if self.stage.settings.has_hive else self._iceberg_tables
             yield from tell(output, kafka, objects, numbers)
@@ -149,6 +151,7 @@ class Examination:
         yield from hive_table.examine_partitions(found, wanted)
         yield from tables.examine(rows, output.topics[0].name, kafka, layout, "Spark", folders=found)
         yield from (Problem("receipt", one, "is left, though everything is committed") for one in self.untold(output))
+        stage.happened.partitions = len(found)
         numbers |= {"partitions": len(found), "rows by Spark": len(rows)}
 
     def _iceberg_tables(
@@ -159,8 +162,10 @@ class Examination:
             told: dict[str, Any] = {}
             yield from self._iceberg_table(output, name, layout, kafka, told)
             numbers |= {f"{what} of {name}": number for what, number in told.items()}
-        compacted = ", ".join(f"{what} {count}" for what, count in self.stage.compactor.counts().items())
-        numbers["compactions"] = f"({compacted})"
+        counts = self.stage.compactor.counts()
+        numbers["compactions"] = "(" + ", ".join(f"{what} {count}" for what, count in counts.items()) + ")"
+        lost = sum(counts.get(what, 0) for what in CONFLICTS)
+        self.stage.happened.conflicts = lost + self.stage.crew.logged("table.conflict")
 
     def _iceberg_table(
         self, output: Output, name: str, layout: check.Layout, kafka: Kafka, numbers: dict[str, Any]
@@ -191,6 +196,8 @@ class Examination:
         of_type = len(output.tables) > 1
         yield from tables.examine_offsets(snapshots, self.untold(output), topic, stands, of_type=of_type)
         numbers["snapshots"] = f"{len(snapshots.offsets)} of ours, {snapshots.others} of others"
+        self.stage.happened.snapshots += len(snapshots.offsets)
+        self.stage.happened.compactions += snapshots.others
 
     def _by_spark(self, settings: str) -> Iterator[tables.LiveRow]:
         done = subprocess.run(
@@ -207,15 +214,17 @@ class Examination:
         if self.folder_watch.failure is not None:
             raise TroubleError(f"the watch of folders has failed: {self.folder_watch.failure!r}")
         seen = self.folder_watch.seen
-        numbers["finished folders"] = len(seen.successes)
+        self.stage.happened.finished_folders = numbers["finished folders"] = len(seen.successes)
         numbers["of them with committed offsets"] = sum(bool(one.committed) for one in seen.successes.values())
         numbers["manifests seen"] = len(seen.sightings)
         grown = {of: at * 1000 for of, at in self.stage.grown.items()}
         yield from folders.examine(seen, kafka, objects, output.layout, grown=grown)
+        numbers["late"] = seen.late_records
         if output.late != "append":
             yield from late.examine(seen, kafka, objects, output.finished, grown=grown)
             numbers["late"] = sum(record.is_apart for records in kafka.values() for record in records)
             numbers["surely late"], _ = late.surely_late(seen, kafka, output.layout)
+        self.stage.happened.late_records = numbers["late"]
 
     def untold(self, output: Output) -> list[str]:
         """Return what waits to be told to the table: receipts, or folders that are to be partitions."""

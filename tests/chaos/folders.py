@@ -61,6 +61,11 @@ class Folders:
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """Folders with what was wrong with a manifest that is none."""
 
+    @property
+    def late_records(self) -> int:
+        """How many came into folders that were finished, by their last manifests."""
+        return sum({one.folder: int(one.document["lateRecords"]) for one in self.sightings}.values())
+
 
 def end_of(folder: str) -> int:
     """Return when the time of a folder is over, in milliseconds since the epoch."""

@@ -13,7 +13,7 @@ class Verdict(IntEnum):
     HELD = 0
     BROKEN = 1
     TROUBLE = 2
-    """The harness itself failed: nothing is proven."""
+    """The harness itself failed, or the run has not met what it is for: nothing is proven."""
 
 
 @dataclass
@@ -34,6 +34,8 @@ class Report:
     disturbances: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     faults_met: Mapping[str, int] = field(default_factory=dict)
+    happened: Mapping[str, int] = field(default_factory=dict)
+    """What the run is for, counted (`goals`)."""
     produced: Mapping[str, int] = field(default_factory=dict)
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By group: objects, records, verify, largest lag, longest standstill."""
@@ -55,6 +57,7 @@ class Report:
             "disturbances": dict(self.disturbances),
             "skipped": dict(self.skipped),
             "faultsMet": dict(self.faults_met),
+            "happened": dict(self.happened),
             "produced": dict(self.produced),
             "outputs": self.outputs,
             "counts": dict(self.counts),
@@ -73,6 +76,8 @@ class Report:
         if self.skipped:
             yield f"not possible    {_counted(self.skipped)}"
         yield f"faults met      {_counted(self.faults_met) or 'none'}"
+        if self.happened:
+            yield f"what happened   {_counted(self.happened)}"
         yield f"produced        {_counted(self.produced)}"
         for group, numbers in self.outputs.items():
             yield f"group {group:<9} " + ", ".join(f"{name} {_shown(value)}" for name, value in numbers.items())
@@ -93,7 +98,7 @@ class Report:
 _VERDICTS = {
     Verdict.HELD: "the promise was held: every record is in exactly one object",
     Verdict.BROKEN: "THE PROMISE IS BROKEN",
-    Verdict.TROUBLE: "nothing is proven: the harness had trouble",
+    Verdict.TROUBLE: "nothing is proven: the harness had trouble, or the run has not met what it is for",
 }
 _MOST = 20
 

@@ -1,6 +1,7 @@
 """What happens to groups with rows: schemas evolve, the registry dies, a manifest is corrected, bad records return."""
 
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -186,6 +187,10 @@ class Replay(Disturbance):
         assert self._fault is not None
         stage.proxy.remove(self._fault)
         reaper.forget(self._process.pid)
+        if self._changed.is_set() and self._process.returncode == -signal.SIGKILL:
+            stage.happened.replays_killed += 1
+        elif self._changed.is_set():
+            stage.happened.replays += 1
         changed = "after it had begun to change the bucket" if self._changed.is_set() else "without a change"
         return f"it has ended with {self._process.returncode} {changed}"
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from tests.chaos import goals
 from tests.chaos.check import Seen, TopicPartition
 from tests.chaos.chronicle import Chronicle
 from tests.chaos.crew import describe
@@ -93,8 +94,14 @@ class _Run:
         problems = rest + self._examine(kafka)
         if self._watch.failure is not None:
             raise TroubleError(f"the watch has failed: {self._watch.failure!r}")
-        self._report.problems = problems
-        self._report.verdict = Verdict.BROKEN if problems else Verdict.HELD
+        self._judge(problems)
+
+    def _judge(self, problems: list[str]) -> None:
+        report, stage = self._report, self._stage
+        report.happened = stage.happened.counts()
+        unmet = goals.unmet_by(self._settings, stage.happened, disturbances=stage.counts, faults=stage.met)
+        report.verdict = goals.verdict(problems, unmet)
+        report.problems = problems + [f"the run has not met what it is for: {what}" for what in unmet]
 
     def _works(self) -> list[Work]:
         bootstrap, ledger, stopping = self._stage.kafka.bootstrap, self._ledger, self._stopping

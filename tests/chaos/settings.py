@@ -72,6 +72,11 @@ class Settings:
         return any(output.has_table for output in self.outputs)
 
     @property
+    def leaves_out(self) -> bool:
+        """Whether conditions leave out records of some group."""
+        return self.choices.keeps and self.has_rows
+
+    @property
     def has_hive(self) -> bool:
         """Whether that table is in a Hive metastore."""
         return self.has_table and self.choices.table == "hive"

@@ -16,6 +16,7 @@ import yaml
 from tests.chaos.chronicle import Chronicle
 from tests.chaos.compactor import Compactor
 from tests.chaos.crew import Crew
+from tests.chaos.goals import Happened
 from tests.chaos.outputs import BUCKET, Addresses, Output
 from tests.chaos.sales import Writers
 from tests.chaos.settings import Settings
@@ -74,6 +75,8 @@ class Stage:
     """Groups whose manifest is corrected."""
     met: Counter[str] = field(default_factory=Counter)
     """Requests that met a fault, by the fault's name."""
+    happened: Happened = field(default_factory=Happened)
+    """What the run is for."""
 
     def __post_init__(self) -> None:
         self.chance = random.Random(f"stage {self.settings.seed}")

@@ -8,15 +8,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
+from tests.integration.harness.examples import example
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
@@ -26,15 +25,8 @@ from tests.stack.topics import Record, delete_records, produce
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 Place = tuple[int, int]
 """Partition and offset."""
-
-
-def example() -> dict[str, Any]:
-    """Return what the example says of records: all but the places that they come from and go to."""
-    spec = yaml.safe_load((EXAMPLES / "filters.yaml").read_text())["spec"]
-    return {key: block for key, block in spec.items() if key not in ("kafka", "storage")}
 
 
 def orders(
@@ -132,7 +124,7 @@ def counted(status: Mapping[str, Any]) -> int:
 def test_orders_that_may_be_stored(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify) -> None:
     """A member is killed in the middle of a range; the next one has another filter, and keeps what was promised."""
     name = topic(2)
-    shape = example()
+    shape = example("filters")
     where: dict[str, Any] = {"kafka": {"topics": [name]}, "storage": {"endpoint": s3_proxy.endpoint}}
     manifest = scene.manifest(**where, **shape)
     written = Orders(scene, name)

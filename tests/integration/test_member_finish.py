@@ -1,8 +1,8 @@
 """Finished folders: never early, each once, what comes late is told; also across partitions that come, and SIGKILL."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import pytest
 from examples import finished_folders
 from logpersister.cli import main
 from tests.integration.harness.faults import stalled_puts
+from tests.integration.harness.finishing import HOUR_MS, MIDNIGHT_MS, Finishing, hour
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
@@ -24,77 +25,6 @@ if TYPE_CHECKING:
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
-
-HOUR_MS = 3_600_000
-MINUTE_MS = 60_000
-MIDNIGHT_MS = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)
-FILES = ["successFile", "manifest", "done"]
-BY_HOUR = [{"date": {"granularity": level}} for level in ("day", "hour")]
-
-
-def hour(number: int) -> str:
-    return f"dt=2026-03-28/hr={number:02d}"
-
-
-class Finishing:
-    """A topic whose folders by hour are finished; ten minutes of lateness are allowed."""
-
-    def __init__(self, scene: Scene, s3: "S3Client", bucket: str, topic: str) -> None:
-        self.scene = scene
-        self.topic = topic
-        self._s3 = s3
-        self.bucket = bucket
-
-    def manifest(self, idle_after: str = "1h", storage: Mapping[str, str] | None = None, **finish: Any) -> Path:
-        settings = {"policy": FILES, "allowedLateness": "10m", "idleAfter": idle_after}
-        return self.scene.manifest(
-            kafka={"topics": [self.topic]},
-            storage=storage or {},
-            output={"partitionBy": BY_HOUR},
-            finish=settings | finish,
-        )
-
-    def write(self, partition: int, hours: float, count: int = 1) -> None:
-        """Write records of a time, in hours since midnight."""
-        at = MIDNIGHT_MS + int(hours * HOUR_MS)
-        self.scene.workload.write(self.topic, count, partitions=[partition], timestamp=lambda _: at)
-
-    def keys(self) -> dict[str, set[str]]:
-        """Return what is in each folder beside records, by folder."""
-        listed = self._s3.list_objects_v2(Bucket=self.bucket, Prefix=f"raw/{self.topic}/").get("Contents", [])
-        found: dict[str, set[str]] = {}
-        for one in listed:
-            folder, _, name = one["Key"].removeprefix(f"raw/{self.topic}/").rpartition("/")
-            if name[0] in "_.":
-                found.setdefault(folder, set()).add(name)
-        return found
-
-    def finished(self) -> set[str]:
-        """Return the folders with a success file."""
-        return {folder for folder, names in self.keys().items() if "_SUCCESS" in names}
-
-    def content(self, folder: str) -> Mapping[str, Any]:
-        """Return the manifest of a folder, after it was compared with what is there."""
-        document = self.document(folder)
-        there = [one for one in self.scene.bucket.objects(self.topic) if one.path == folder]
-        assert {one["name"]: (one["records"], one["bytes"]) for one in document["objects"]} == {
-            one.key.rpartition("/")[2]: (len(one.values), one.size) for one in there
-        }
-        assert document["records"] == sum(len(one.values) for one in there)
-        return document
-
-    def document(self, folder: str) -> Mapping[str, Any]:
-        """Return the manifest of a folder, in which an object may be missing that has just come."""
-        key = f"raw/{self.topic}/{folder}/_manifest.json"
-        document: dict[str, Any] = json.loads(self._s3.get_object(Bucket=self.bucket, Key=key)["Body"].read())
-        return document
-
-    def arrivals(self) -> list[list[str]]:
-        """Return the folders of each note of an arrival."""
-        prefix = f"raw/_logpersister/{self.scene.group.name}/arrivals/"
-        keys = [one["Key"] for one in self._s3.list_objects_v2(Bucket=self.bucket, Prefix=prefix).get("Contents", [])]
-        bodies = [self._s3.get_object(Bucket=self.bucket, Key=key)["Body"].read() for key in keys]
-        return [json.loads(body)["folders"] for body in bodies]
 
 
 @pytest.fixture
@@ -160,9 +90,8 @@ def test_folders_are_finished_when_all_partitions_have_passed(
     every = {"_SUCCESS", "_manifest.json", ".0.done", ".1.done"}
     webhook.answers = [(503, "not now"), (204, "")]
     told = topic(1)
-    manifest = finishing.manifest(
-        policy=[*FILES, "webhook", "kafka"], webhook={"url": webhook.url}, kafka={"topic": told}
-    )
+    policy = ["successFile", "manifest", "done", "webhook", "kafka"]
+    manifest = finishing.manifest(policy=policy, webhook={"url": webhook.url}, kafka={"topic": told})
     member = scene.member(manifest)
 
     finishing.write(0, 0.5, count=10)
@@ -212,21 +141,30 @@ def test_folders_are_finished_when_all_partitions_have_passed(
     assert_told(after, finishing, webhook, told)
 
 
-def assert_told(member: MemberProcess, finishing: Finishing, webhook: Receiver, told: str) -> None:
-    """Each number that stands in a folder was told at least once, as it stands there, by both ways."""
-    expected = {hour(it): finishing.content(hour(it)) for it in range(3)}
+def wait_told(
+    member: MemberProcess, finishing: Finishing, webhook: Receiver, told: str, hours: Iterable[int]
+) -> Mapping[int, Mapping[str, Any]]:
+    """Wait until both ways have told what stands in the folders of these hours, and of no others; return that."""
+    contents = {it: finishing.content(hour(it)) for it in hours}
+    expected = {hour(it): content for it, content in contents.items()}
+    bootstrap = finishing.scene.kafka.bootstrap
 
     def are_told(documents: Iterable[Mapping[str, Any]]) -> bool:
         last = {one["folder"]: {key: one.get(key) for key in expected[one["folder"]]} for one in documents}
         return last == expected
 
-    bootstrap = finishing.scene.kafka.bootstrap
     member.wait("the server knows all", lambda: are_told([json.loads(one.body) for one in webhook.posted]))
     member.wait(
         "the topic knows all", lambda: are_told([json.loads(one.value or b"") for one in read_all(bootstrap, told)[0]])
     )
-    messages = read_all(bootstrap, told)[0]
-    assert {one.key for one in messages} == {f"{finishing.topic}/{it}".encode() for it in expected}
+    return contents
+
+
+def assert_told(member: MemberProcess, finishing: Finishing, webhook: Receiver, told: str) -> None:
+    """Each number that stands in a folder was told at least once, as it stands there, by both ways."""
+    expected = wait_told(member, finishing, webhook, told, range(3))
+    messages = read_all(finishing.scene.kafka.bootstrap, told)[0]
+    assert {one.key for one in messages} == {f"{finishing.topic}/{hour(it)}".encode() for it in expected}
     place = f"{finishing.scene.group.name}/{finishing.bucket}/raw/{finishing.topic}"
     for one in messages:  # repeats can be told
         content = json.loads(one.value or b"")
@@ -241,7 +179,7 @@ def assert_told(member: MemberProcess, finishing: Finishing, webhook: Receiver, 
 def test_idle_partitions_do_not_hold_folders_back(finishing: Finishing, scene: Scene) -> None:
     """One partition has no record at all, the other stops within an hour. What is old comes late, in a new folder."""
     finishing.write(0, 5.5, count=4)
-    member = scene.member(finishing.manifest(idle_after="3s"))
+    member = scene.member(finishing.manifest(idleAfter="3s"))
     member.wait("the folder is finished", lambda: "_SUCCESS" in finishing.keys().get(hour(5), set()))
     assert finishing.content(hour(5))["offsets"] == {"0": 4, "1": 0}
     said = {"count": 1, "last": {"topic": finishing.topic, "folder": hour(5), "idle": [0, 1]}}
@@ -297,7 +235,9 @@ def test_late_records_stand_apart(
     late: str,
 ) -> None:
     """A folder is finished between the promise of a range with its records and the writing: the promise decides."""
-    manifest = finishing.manifest(late=late, storage={"endpoint": s3_proxy.endpoint})
+    storage, allowed = {"endpoint": s3_proxy.endpoint}, "10m"
+    of = "finish-late" if late == "folder" else "finish"
+    manifest = finishing.manifest(of, storage, late=late, allowedLateness=allowed)
     finishing.write(0, 0.5, count=10)
     finishing.write(1, 0.5, count=5)
     finishing.write(0, 2.5)
@@ -382,40 +322,55 @@ def assert_replayed_into_their_folders(
     assert (document["ok"], kinds(document)) == (True, {})
 
 
-@pytest.mark.soak  # chaos does it in each run
-def test_members_come_and_go_while_hours_pass(finishing: Finishing, scene: Scene) -> None:
-    """The owner of partition 0 is killed, frozen and replaced; each hour is finished once, with all its records."""
-    manifest = finishing.manifest()
+def test_members_come_and_go_while_hours_pass(
+    finishing: Finishing, scene: Scene, topic: CreateTopic, webhook: Receiver, secrets_dir: Path
+) -> None:
+    """The owner of partition 0 is killed, frozen and replaced; each hour is finished and told with all its records.
+
+    By a field of values, as in the example. The day is finished, too, when it is over, and the next one is not.
+    """
+    (secrets_dir / "folders-hook").mkdir()
+    (secrets_dir / "folders-hook" / "token").write_text("t0ken")
+    told = topic(1)
+    days: dict[str, Any] = {"policy": ["successFile", "manifest", "webhook", "kafka"], "outerLevels": True}
+    manifest = finishing.manifest("finish-told", webhook={"url": webhook.url}, kafka={"topic": told}, **days)
     members = [scene.member(manifest, name) for name in ("one", "two")]
-    hours = 8
-    produce_hours(finishing, range(3))
+    begin, end, day = 20, 28, "dt=2026-03-28"
+    produce_hours(finishing, range(begin, 23))
     killed = owner_of_first(members)
     killed.kill()
     members.remove(killed)
     members.append(scene.member(manifest, "three"))
-    produce_hours(finishing, range(3, 5))
+    members[0].wait("two hours are finished", lambda: finishing.finished() >= {hour(20), hour(21)})
+    produce_hours(finishing, [23])
+    members[0].wait("another one is finished", lambda: hour(22) in finishing.finished())
+    assert day not in finishing.finished()
+    produce_hours(finishing, [24])
     frozen = owner_of_first(members)
     frozen.freeze()
-    produce_hours(finishing, range(5, 7))
+    produce_hours(finishing, range(25, 27))
     (other,) = (one for one in members if one is not frozen)
     other.wait("it has taken over", lambda: len(partitions_of(other)) == 2)
     frozen.thaw()
-    produce_hours(finishing, range(7, 8))
+    produce_hours(finishing, range(27, end))
     for partition in (0, 1):
-        finishing.write(partition, hours + 0.5)
-    every = {hour(number) for number in range(hours)}
-    other.wait("all are finished", lambda: finishing.finished() >= every)
-    contents = [finishing.content(folder) for folder in sorted(every)]
-    assert [(one["number"], one["records"], one["lateRecords"]) for one in contents] == [(1, 10, 0)] * hours
-    scene.assert_stored(finishing.topic)
+        finishing.write_events(partition, end + 0.5)
+    every = {hour(number) for number in range(begin, end)}
+    other.wait("all are finished", lambda: finishing.finished() >= {*every, day})
+    assert finishing.finished() == {*every, day}
+    assert finishing.keys()[day] == {"_SUCCESS"}
+    contents = wait_told(other, finishing, webhook, told, range(begin, end)).values()
+    assert [(one["number"], one["records"], one["lateRecords"]) for one in contents] == [(1, 10, 0)] * len(every)
+    assert {one.headers["authorization"] for one in webhook.posted} == {"Bearer t0ken"}
+    scene.group.wait_current(finishing.topic, explain=other.tail)
+    assert finishing.pages() == Counter(range(10 * len(every) + 2))
 
 
 def produce_hours(finishing: Finishing, hours: Iterable[int]) -> None:
-    """Write ten records of each hour, in order within each partition."""
+    """Write ten events of each hour, in order within each partition."""
     for number in hours:
         for partition in (0, 1):
-            finishing.write(partition, number + 0.25, count=3)
-            finishing.write(partition, number + 0.9, count=2)
+            finishing.write_events(partition, *(number + place for place in (0.25, 0.25, 0.25, 0.9, 0.9)))
 
 
 def partitions_of(member: MemberProcess) -> Sequence[str]:

@@ -15,6 +15,7 @@ import yaml
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
+from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.integration.test_member_avro import stored
@@ -22,7 +23,6 @@ from tests.stack import GlueRegistry, SchemaRegistry
 from tests.stack.topics import Record, produce
 from tests.unit.records.avro_samples import encoded
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 CreateTopic = Callable[..., str]
 Json = dict[str, Any]
 pytestmark = [pytest.mark.timeout(900), pytest.mark.usefixtures("logging_as_before")]
@@ -33,12 +33,6 @@ USER = 'syntax = "proto3"; package acme; message Other { } message User { int64 
 ORDER: Json = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
 NEWER = {**ORDER, "fields": [{"name": "note", "type": "string"}, {"name": "id", "type": "int"}]}
 FOREIGN = {**ORDER, "name": "Foreign"}
-
-
-def example(name: str) -> Json:
-    """Return what an example says of records."""
-    spec = yaml.safe_load((EXAMPLES / name).read_text())["spec"]
-    return {block: spec[block] for block in ("parser", "schema", "output")}
 
 
 def schema_of(required: Sequence[str], **properties: Json) -> str:
@@ -102,7 +96,7 @@ def test_json_schema_and_fingerprints_follow_a_registry_that_is_sometimes_away(
     ]
 
     def manifest(**pinned: Any) -> Path:
-        shape = example("json-schema.yaml")
+        shape = example("json-schema")
         shape["schema"]["registry"] = {"url": registry.url, **pinned}
         return scene.manifest(kafka={"topics": [clicks, orders]}, overrides=avro, **shape)
 
@@ -191,7 +185,7 @@ def test_schemas_of_glue(
     schema: Json = {"registry": {"url": glue.url, "secretName": "s3"}}
 
     def manifest(**fields: str) -> Path:
-        shape = example("glue.yaml")
+        shape = example("glue")
         shape["schema"]["registry"] |= schema["registry"]
         declared = {"fields": [{"name": name, "type": type_} for name, type_ in fields.items()]} if fields else schema
         overrides = [

@@ -17,6 +17,7 @@ from logpersister.member.process import ExitCode
 from logpersister.tables.errors import TableError
 from logpersister.tables.hive.metastore import StoredTable
 from logpersister.tables.hive.table import HiveTable
+from tests.integration.harness.examples import example
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(600)
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "hive-table.yaml"
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DAY_MS = 86_400_000
 FIELDS = [{"name": "id", "type": "int32"}, {"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"}]
@@ -191,10 +191,12 @@ def test_members_are_killed_around_a_registration(
 
 def test_finished_folders_become_partitions(tables: Tables, verify: Verify) -> None:
     """With the manifest of the example."""
-    example = yaml.safe_load(EXAMPLE.read_text())["spec"]
-    finish = example["finish"] | {"allowedLateness": "0s", "idleAfter": "1s"}
-    shape = {name: example[name] for name in ("parser", "schema", "output")}
-    manifest = tables.manifest(table={"partitions": example["table"]["partitions"]}, finish=finish, **shape)
+    shape = example(
+        "hive-table",
+        finish={"allowedLateness": "0s", "idleAfter": "1s"},
+        table={"catalog": {"uri": tables.uri}, "commitInterval": "5s"},
+    )
+    manifest = tables.scene.manifest(kafka={"topics": [tables.topic]}, **shape)
     rows = ({"id": n, "at": f"2026-11-{n:02d}T05:00:00Z", "amount": n + 0.5, "country": "de"} for n in (1, 2, 3))
     produce(tables.scene.kafka.bootstrap, tables.topic, [Record(json.dumps(row).encode()) for row in rows])
     member = tables.scene.member(manifest)

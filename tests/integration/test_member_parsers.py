@@ -6,17 +6,16 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import msgpack
 import pyarrow.parquet as pq
 import pytest
-import yaml
 import zstandard
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
+from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack.topics import Record, produce
@@ -24,7 +23,6 @@ from tests.stack.topics import Record, produce
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 NOON_IN_TEXT = "2026-11-24T12:00:00.000Z"
 GOOD: dict[str, tuple[bytes, dict[str, Any]]] = {
@@ -64,30 +62,29 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("example", GOOD)
-def test_an_example(example: str, scene: Scene, topic: CreateTopic, verify: Verify, capsys: Any) -> None:
+@pytest.mark.parametrize("of", GOOD)
+def test_an_example(of: str, scene: Scene, topic: CreateTopic, verify: Verify, capsys: Any) -> None:
     name = topic(1)
-    value, row = GOOD[example]
+    value, row = GOOD[of]
     values = [value] * 100
-    for place, bad in enumerate(BAD[example]):
+    for place, bad in enumerate(BAD[of]):
         values.insert(20 * place, bad)
     produce(scene.kafka.bootstrap, name, (Record(one, b"key") for one in [*values, None]))
-    spec = yaml.safe_load((EXAMPLES / f"{example}.yaml").read_text())["spec"]
-    manifest = scene.manifest(kafka={"topics": [name]}, **{part: spec[part] for part in ("parser", "schema", "output")})
+    manifest = scene.manifest(kafka={"topics": [name]}, **example(of))
     scene.run_until_current(manifest)
 
     rows, reasons = stored(scene, name)
     assert rows == [row] * 100
-    assert reasons == Counter(BAD[example].values())
+    assert reasons == Counter(BAD[of].values())
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document)) == (True, {})
     assert [one["compared"] for one in document["topics"]] == [len(values) + 1]
     assert main(["quarantine", "ls", "-f", str(manifest)]) == Exit.OK
     listed = capsys.readouterr().out
-    assert all(reason in listed for reason in BAD[example].values())
+    assert all(reason in listed for reason in BAD[of].values())
     assert main(["try", "-f", str(manifest), "--rows", "1"]) == Exit.OK
     shown = capsys.readouterr().out
-    assert all(told in shown for told in [*BAD[example].values(), *row])
+    assert all(told in shown for told in [*BAD[of].values(), *row])
 
 
 def stored(scene: Scene, topic: str) -> tuple[list[dict[str, Any]], Counter[str]]:

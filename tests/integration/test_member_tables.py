@@ -6,12 +6,11 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
@@ -21,6 +20,7 @@ from logpersister.member.process import ExitCode
 from tests.chaos.check import Progress
 from tests.chaos.table_readers import snapshots_of
 from tests.chaos.tables import examine_offsets
+from tests.integration.harness.examples import example
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
@@ -33,11 +33,10 @@ from tests.stack.topics import Record, produce
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(600)
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 FIELDS = [
     {"name": "id", "type": "int32", "required": True},
-    {"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"},
+    {"name": "at", "type": "timestamp[ms]"},
     {"name": "tags", "type": "list<string>"},
     {"name": "geo", "type": "struct<country: string, lat: float32>"},
 ]
@@ -52,8 +51,9 @@ OUTPUT = {
 
 
 def record(number: int, partition: int) -> Record:
-    value: dict[str, Any] = {"id": number, "at": int(NOON.timestamp() * 1000) + number, "tags": ["a"] * (number % 3)}
-    value["geo"] = {"country": ["de", "fr", None][number % 3], "lat": number / 2}
+    at, country = NOON + timedelta(milliseconds=number), ["de", "fr", None][number % 3]
+    value: dict[str, Any] = {"id": number, "at": at.isoformat(), "tags": ["a"] * (number % 3)}
+    value |= {"geo": {"country": country, "lat": number / 2}, "country": country, "amount": f"{number}.25"}
     text = b"no row" if number % 50 == 7 else json.dumps(value).encode()
     return Record(text, b"k", partition=partition, timestamp=int(NOON.timestamp() * 1000) + number * 1000_000)
 
@@ -101,6 +101,15 @@ def postgres(tmp_path: Path) -> Iterator[Postgres]:
 def catalog_proxy(iceberg: IcebergCatalog) -> Iterator[FaultProxy]:
     with FaultProxy(iceberg.port, http=True) as proxy:
         yield proxy
+
+
+@pytest.fixture
+def catalog_login(secrets_dir: Path) -> str:
+    """The Secret with the token of the examples; the catalog of tests lets everybody in."""
+    secret = secrets_dir / "catalog-login"
+    secret.mkdir(parents=True, exist_ok=True)
+    (secret / "token").write_text("t0ken")
+    return secret.name
 
 
 class Tables:
@@ -262,12 +271,19 @@ def test_members_are_frozen_and_killed_around_an_append(
 
 @pytest.mark.soak  # chaos loses answers of the catalog in each run
 def test_lost_answers_and_an_absent_catalog_repeat_nothing(
-    scene: Scene, topic: CreateTopic, rest: Settings, minio: MinioServer, catalog_proxy: FaultProxy
+    scene: Scene,
+    topic: CreateTopic,
+    rest: Settings,
+    minio: MinioServer,
+    catalog_proxy: FaultProxy,
+    catalog_login: str,
 ) -> None:
+    """With the manifest of the example."""
     name, tables = topic(2), Tables(scene, minio, rest)
     commit = LoseResponse(matches=lambda line: line.startswith("POST ") and "/tables/" in line)
     catalog_proxy.inject(commit)
-    member = scene.member(manifest_of(scene, name, {**rest, "uri": catalog_proxy.endpoint}))
+    table = {"catalog": {"uri": catalog_proxy.endpoint}, "commitInterval": "5s"}
+    member = scene.member(scene.manifest(kafka={"topics": [name]}, **example("table", table=table)))
     write(scene, name, 0, 100)
     tables.wait_for(name, 100, member)
     assert commit.met == 1
@@ -309,20 +325,20 @@ def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
     rest: Settings,
     minio: MinioServer,
     catalog_proxy: FaultProxy,
+    catalog_login: str,
     verify: Verify,
 ) -> None:
     """Killed before the commit of one of three tables; then two take their columns no more; then all is late."""
     name, tables = topic(2), Tables(scene, minio, rest)
-    shape = yaml.safe_load((EXAMPLES / "types-tables.yaml").read_text())["spec"]
-    shape["table"]["catalog"] = {**rest, "uri": catalog_proxy.endpoint, "properties": {"s3.endpoint": minio.endpoint}}
-    shape["table"]["commitInterval"] = "5s"
-    shape["finish"] |= {"idleAfter": "1s", "trigger": "record-time", "late": "folder"}
+    shape = example(
+        "types-tables",
+        table={"catalog": {"uri": catalog_proxy.endpoint}, "commitInterval": "5s"},
+        finish={"idleAfter": "1s", "trigger": "record-time", "late": "folder"},
+    )
 
     def manifest(type_of_order: str = "int64") -> Path:
         shape["types"]["entries"][1]["schema"]["fields"][1]["type"] = type_of_order
-        return scene.manifest(
-            kafka={"topics": [name]}, **{key: shape[key] for key in shape.keys() - {"kafka", "storage"}}
-        )
+        return scene.manifest(kafka={"topics": [name]}, **shape)
 
     write_types(scene, name, 0, 100)
     member = scene.member(manifest())

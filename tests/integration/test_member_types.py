@@ -6,15 +6,14 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
+from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack import SchemaRegistry
@@ -34,13 +33,6 @@ ROWS: dict[str, Any] = {
         "parquet": {"kafkaColumns": ["offset"], "sortBy": [{"field": "kafka_offset", "order": "descending"}]},
     },
 }
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-def example(name: str) -> dict[str, Any]:
-    """Return what an example says of records: all but the places that they come from and go to."""
-    spec = yaml.safe_load((EXAMPLES / name).read_text())["spec"]
-    return {key: block for key, block in spec.items() if key not in ("kafka", "storage")}
 
 
 def said(*command: str) -> str:
@@ -76,7 +68,7 @@ def rows(scene: Scene, topic: str, folder: str) -> list[dict[str, Any]]:
 
 def test_types_by_a_header_and_a_type_that_is_declared_later(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
     name = topic(1)
-    shape = example("types.yaml")
+    shape = example("types")
     manifest = scene.manifest(kafka={"topics": [name]}, **shape)
     produce(scene.kafka.bootstrap, name, events(["click", "audit.a", "noise", "new", None, "audit.b"]))
     told = said("try", "-f", str(manifest))
@@ -118,7 +110,7 @@ def frame(type_: int, milliseconds: int, number: int) -> bytes:
 def test_frames_of_three_days_out_of_order(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
     name = topic(2)
     finish = {"policy": ["successFile"], "allowedLateness": "1h"}
-    manifest = scene.manifest(kafka={"topics": [name]}, finish=finish, **example("garmadon.yaml"))
+    manifest = scene.manifest(kafka={"topics": [name]}, finish=finish, **example("garmadon"))
     values = [frame(1001 + number % 3, NOON - number % 4 * DAY + number, number) for number in range(120)]
     produce(scene.kafka.bootstrap, name, [Record(values[number], partition=number % 2) for number in range(120)])
     produce(scene.kafka.bootstrap, name, [Record(b"broken", partition=0), Record(None, key=b"k", partition=0)])
@@ -168,7 +160,7 @@ def test_types_by_the_names_of_schemas(
             else:
                 yield Record(encoded(order, {"id": number}, 999_999) if kind == 4 else b"no header")
 
-    shape = example("types-registry.yaml")
+    shape = example("types-registry")
     shape["schema"]["registry"] = {"url": registry.url}
     shape["types"]["entries"][2]["output"] = {"format": "text", "compression": "none"}
     manifest = scene.manifest(kafka={"topics": [name]}, **shape)
@@ -219,7 +211,7 @@ def boxed(name: str, message: bytes) -> bytes:
 
 def test_types_in_envelopes(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
     name = topic(1)
-    manifest = scene.manifest(kafka={"topics": [name]}, **example("types-any.yaml"))
+    manifest = scene.manifest(kafka={"topics": [name]}, **example("types-any"))
     kinds_of = ("OrderPlaced", "OrderPaid", "Strange")
     values = [boxed(kinds_of[number % 3], bytes([8, number])) for number in range(60)]
     bad = [boxed("OrderPaid", b"\x08"), b"\x0a", boxed("", b""), b""]

@@ -21,7 +21,7 @@ from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.table_rules import registration
 from logpersister.member.telling import tellers
-from logpersister.records.type_folders import folders_by_time
+from logpersister.records.type_folders import finished_folders
 from logpersister.report import logs
 from logpersister.report.human import plural
 from logpersister.storage.facts import ForeignObjectError
@@ -110,13 +110,14 @@ def _judged(
     resource: LogPersister, topic: str, store: ObjectStore, offsets: OffsetReader, arguments: argparse.Namespace
 ) -> Sequence[Judged]:
     spec = resource.spec.for_topic(topic)
-    layout = folders_by_time(spec)
-    if spec.finish is None or layout is None:
+    found = finished_folders(spec)
+    if found is None:
         return []
+    finish, layout = found
     folders = TopicFolders(
         topic,
         layout,
-        spec.finish,
+        finish,
         offsets,
         store,
         resource.group_id,

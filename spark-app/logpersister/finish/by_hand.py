@@ -133,7 +133,7 @@ def _judged(
 ) -> Judged:
     late = done is not None and folder.end <= done
     if not late and folder.end > over:
-        return Judged(folder, State.OPEN, reason=f"until {at(folder.end + folders.lateness_ms)} by the clock")
+        return Judged(folder, State.OPEN, reason=f"until {at(folder.end + folders.spec.lateness_ms)} by the clock")
     if folder.end in waits:
         return Judged(folder, State.WAITS, waits[folder.end])
     if dry_run:

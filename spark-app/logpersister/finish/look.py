@@ -124,13 +124,13 @@ class TopicFolders:
         self._clock = clock
         self._now = now
 
-    @property
-    def lateness_ms(self) -> int:
-        return int(self.spec.allowed_lateness.total_seconds() * 1000)
+    def _now_ms(self) -> int:
+        """Return the time by the clock, in milliseconds since the epoch."""
+        return int(self._now() * 1000)
 
     def over_to(self) -> int:
         """Return up to when folders may be finished by the clock, with the lateness that is allowed: the last end."""
-        return self.layout.last_end(int(self._now() * 1000) - self.lateness_ms)
+        return self.layout.last_end(self._now_ms() - self.spec.lateness_ms)
 
     def finished_to(self) -> FinishedTo | None:
         """Return up to when folders are finished; None: none is. Raises StorageError."""
@@ -150,7 +150,7 @@ class TopicFolders:
 
     def positions(self) -> Positions:
         """Ask Kafka how far the partitions are. Raises NotKnownError, KafkaError."""
-        return positions_of(self._kafka, self.topic, int(self._now() * 1000))
+        return positions_of(self._kafka, self.topic, self._now_ms())
 
     def publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Published:
         """Make known what is in a folder that is finished; `late`: that was so before."""
@@ -266,14 +266,14 @@ class TopicFolders:
 
     def waits(self, positions: Positions, end: int) -> Mapping[int, str]:
         """Return why partitions have not passed the end of a folder, by partition. Raises NotKnownError."""
-        instant, progress = end + self.lateness_ms, self.progress(positions)
-        idle_after = self.spec.idle_after.total_seconds()
+        instant, progress = end + self.spec.lateness_ms, self.progress(positions)
+        idle_after = self.spec.idle_seconds
         if self.spec.trigger == "process-time":
             reasons = {partition: waits_for_clock(one, instant) for partition, one in progress.items()}
         elif self.spec.watches_field(self.layout.field_name):
             reasons = {partition: waits_for_event(one, instant, idle_after) for partition, one in progress.items()}
         else:
-            now = int(self._now() * 1000)
+            now = self._now_ms()
             first = first_since(self._kafka, self.topic, positions.ends, instant)
             reasons = {
                 partition: waits_for(one, first[partition], instant, now, idle_after)
@@ -301,11 +301,11 @@ class TopicFolders:
 
     def _unproven(self, positions: Positions, end: int) -> Mapping[int, Guess]:
         """Return which partitions have passed the end of a folder by a guess, or not yet, by the guess."""
-        instant, progress = end + self.lateness_ms, self.progress(positions)
+        instant, progress = end + self.spec.lateness_ms, self.progress(positions)
         if self.spec.watches_field(self.layout.field_name):
             found = {partition: guess_of_event(one, instant) for partition, one in progress.items()}
         else:
-            now, idle_after = int(self._now() * 1000), self.spec.idle_after.total_seconds()
+            now, idle_after = self._now_ms(), self.spec.idle_seconds
             first = first_since(self._kafka, self.topic, positions.ends, instant)
             found = {partition: guess_of(one, first[partition], now, idle_after) for partition, one in progress.items()}
         return {partition: guess for partition, guess in found.items() if guess is not None}

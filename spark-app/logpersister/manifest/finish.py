@@ -100,6 +100,16 @@ class FinishSpec(Model):
     def _the_topic_is_known(self) -> bool:
         return ("kafka" in self.policy) == (self.kafka is not None)
 
+    @property
+    def lateness_ms(self) -> int:
+        """`allowed_lateness` in milliseconds, in which ends of folders are."""
+        return self.allowed_lateness // timedelta(milliseconds=1)
+
+    @property
+    def idle_seconds(self) -> float:
+        """`idle_after` in seconds."""
+        return self.idle_after.total_seconds()
+
     def watches_field(self, name: str) -> bool:
         """Whether the times of a field say how far partitions are; without a name it is the record's time."""
         return self.trigger == "partition-time" and name != ""

@@ -13,7 +13,7 @@ from logpersister.finish.positions import Kafka
 from logpersister.finish.watermark import Guess
 from logpersister.manifest import LogPersister
 from logpersister.manifest.table_rules import registration
-from logpersister.records.type_folders import folders_by_time
+from logpersister.records.type_folders import finished_folders
 from logpersister.report.finish import FinishReport, GuessedFolder, WaitingFolder
 from logpersister.storage.finished import list_arrivals
 from logpersister.storage.store import ObjectStore
@@ -95,13 +95,14 @@ class FinishDuty:
 
     def _new(self, topic: str) -> TopicFolders | None:
         spec = self._resource.spec.for_topic(topic)
-        layout = None if spec.finish is None else folders_by_time(spec)
-        if spec.finish is None or layout is None:
+        found = finished_folders(spec)
+        if found is None:
             return None
+        finish, layout = found
         return TopicFolders(
             topic,
             layout,
-            spec.finish,
+            finish,
             self._kafka,
             self._store,
             self._resource.group_id,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from logpersister.manifest.spec import Spec
-from logpersister.records.type_folders import AnyFolders, folders_by_time
+from logpersister.records.type_folders import AnyFolders, finished_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,18 +16,18 @@ class FolderEnds:
     """The ends of the folders of a topic, and how long after them records are still allowed."""
 
     layout: AnyFolders
-    lateness: float
-    """Seconds."""
+    lateness_ms: int
 
     @classmethod
     def of(cls, spec: Spec) -> Self | None:
         """Return those of the spec of a topic; None: records wait for their age, whatever their folder."""
-        layout = None if spec.finish is None else folders_by_time(spec)
-        if spec.finish is None or layout is None or not spec.finish.store_at_end:
+        found = finished_folders(spec)
+        if found is None:
             return None
-        return cls(layout, spec.finish.allowed_lateness.total_seconds())
+        finish, layout = found
+        return cls(layout, finish.lateness_ms) if finish.store_at_end else None
 
     def last_over(self, now: float) -> tuple[float, float]:
         """Return the end of the last folder whose time is over, and when that was. Seconds since the epoch."""
-        end = self.layout.last_end(int((now - self.lateness) * 1000)) / 1000
-        return end, end + self.lateness
+        end = self.layout.last_end(int(now * 1000) - self.lateness_ms)
+        return end / 1000, (end + self.lateness_ms) / 1000

@@ -12,7 +12,7 @@ from typing import Final
 
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.work import ObjectWritten, RangeWork
-from logpersister.records.type_folders import AnyFolders, folders_by_time
+from logpersister.records.type_folders import AnyFolders, finished_folders
 from logpersister.storage import names
 from logpersister.storage.finished import Arrival, note_arrival
 from logpersister.storage.store import ObjectStore
@@ -46,7 +46,8 @@ class ArrivalNotes:
 
 def arrival_notes(store: ObjectStore, group: str, spec: Spec) -> NoteArrivals | None:
     """Return what notes the arrivals of a revision; None: it finishes no folders."""
-    layout = None if spec.finish is None else folders_by_time(spec)
-    if spec.finish is None or layout is None:
+    found = finished_folders(spec)
+    if found is None:
         return None
-    return ArrivalNotes(store, group, layout, int(spec.finish.allowed_lateness.total_seconds() * 1000))
+    finish, layout = found
+    return ArrivalNotes(store, group, layout, finish.lateness_ms)

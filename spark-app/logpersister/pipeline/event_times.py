@@ -14,7 +14,7 @@ import pyarrow as pa
 from logpersister.manifest.spec import Spec
 from logpersister.ranges import NewestEvent
 from logpersister.records.record_times import RecordTimes
-from logpersister.records.type_folders import TypeFolders, folders_by_time
+from logpersister.records.type_folders import TypeFolders, finished_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,11 @@ class EventTimes:
     @classmethod
     def of(cls, spec: Spec) -> Self | None:
         """Return that of a topic; None: nobody asks for it."""
-        layout = None if spec.finish is None else folders_by_time(spec)
-        if spec.finish is None or layout is None or not spec.finish.watches_field(layout.field_name):
+        found = finished_folders(spec)
+        if found is None:
+            return None
+        finish, layout = found
+        if not finish.watches_field(layout.field_name):
             return None
         if not isinstance(layout, TypeFolders):
             return cls(layout.field_digest, {0: RecordTimes(layout.field)})

@@ -6,6 +6,7 @@ All of them are over at instants, so whoever knows up to which instant a topic i
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from logpersister.manifest.finish import FinishSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.record_times import RecordTimes
 from logpersister.records.time_folders import TimeFolder, TimeFolders, digest_of, time_folders
@@ -61,6 +62,12 @@ class TypeFolders:
 
 
 AnyFolders = TimeFolders | TypeFolders
+
+
+def finished_folders(spec: Spec) -> tuple[FinishSpec, AnyFolders] | None:
+    """Return when the folders of a spec are finished, and which these are; None: none is ever finished."""
+    layout = None if spec.finish is None else folders_by_time(spec)
+    return None if spec.finish is None or layout is None else (spec.finish, layout)
 
 
 def folders_by_time(spec: Spec) -> AnyFolders | None:

@@ -53,6 +53,7 @@ class StoredObject:
     keys: tuple[int | bytes, ...]
     """Of sequence files; empty for others."""
     values: tuple[bytes, ...]
+    """Rows of columns as JSON."""
 
     @property
     def of(self) -> TopicPartition:
@@ -143,8 +144,13 @@ def _records(extension: str, content: bytes, delimiter: bytes) -> tuple[tuple[in
         file = sequencefile.read(content)
         return tuple(file.keys), tuple(file.values)
     if extension == ".parquet":
-        values: list[Any] = pq.read_table(io.BytesIO(content)).column("value").to_pylist()
+        table = pq.read_table(io.BytesIO(content))
+        if "value" not in table.column_names:
+            return (), tuple(json.dumps(row, default=str).encode() for row in table.to_pylist())
+        values: list[Any] = table.column("value").to_pylist()
         return (), tuple(values)
+    if extension == ".jsonl.gz":
+        return (), tuple(json.loads(line)["value"].encode() for line in gzip.decompress(content).splitlines())
     text = {".txt": _plain, ".txt.gz": gzip.decompress, ".txt.zst": _zstd}[extension](content)
     assert text.endswith(delimiter), "a text object does not end with a whole line"
     return (), tuple(text.removesuffix(delimiter).split(delimiter))

@@ -59,7 +59,7 @@ class Scene(ClosedAtEnd):
             "apiVersion": "logpersister.dev/v1alpha1",
             "kind": "LogPersister",
             "metadata": {"name": "under-test"},
-            "spec": _merged(self._base, spec),
+            "spec": merged(self._base, spec),
         }
         file = self._directory / f"{self.group.name}-{next(self._numbers)}.yaml"
         file.write_text(yaml.safe_dump(document))
@@ -89,9 +89,10 @@ class Scene(ClosedAtEnd):
         return objects
 
 
-def _merged(base: Settings, over: Settings) -> dict[str, Any]:
-    merged = copy.deepcopy(dict(base))
+def merged(base: Settings, over: Settings) -> dict[str, Any]:
+    """Return settings with others over them: mappings are merged, anything else is replaced."""
+    found = copy.deepcopy(dict(base))
     for key, value in over.items():
-        old = merged.get(key)
-        merged[key] = _merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return merged
+        old = found.get(key)
+        found[key] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return found

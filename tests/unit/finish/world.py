@@ -249,8 +249,8 @@ class World:
             )
             self.store.put_object(key, facts)
             written.append(ObjectWritten(key, 10 * len(offsets), len(offsets)))
-        lateness = int(self.spec.allowed_lateness.total_seconds() * 1000)
-        notes = ArrivalNotes(cast("ObjectStore", self.store), GROUP, self.layout, lateness, lambda: self.seconds)
+        store, lateness = cast("ObjectStore", self.store), self.spec.lateness_ms
+        notes = ArrivalNotes(store, GROUP, self.layout, lateness, lambda: self.seconds)
         notes(RangeWork(range_, TOPIC_ID, generation, 0, range_.start), written)
 
     def commit(self, partition: int, offset: Offset) -> None:
