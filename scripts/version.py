@@ -1,7 +1,7 @@
 """The version of a release: ``version.py`` tells it when all places agree, ``version.py 0.2.0`` writes it to them.
 
 ``pyproject.toml`` has it. Everything else repeats it, because Cargo, Helm, a shell script and the pages cannot read it
-there. Standard library only.
+there, and the program would have to look for its own package at each start. Standard library only.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Place:
 SOURCE = Place("pyproject.toml", '^version = "', '"$')
 COPIES = (
     Place("pyproject.toml", '"logpersister-native==', '"'),
+    Place("spark-app/logpersister/__init__.py", '^__version__ = "', '"$'),
     Place("spark-app/native/pyproject.toml", '^version = "', '"$'),
     Place("spark-app/native/Cargo.toml", r'\[package\]\nname = "logpersister-native"\nversion = "', '"$'),
     Place("charts/logpersister/Chart.yaml", "^(?:version|appVersion): "),

@@ -12,6 +12,7 @@ from typing import Final
 
 from logpersister.cli.arguments import parser
 from logpersister.cli.exits import CommandError, Exit
+from logpersister.imports import uncollected
 
 _COMMANDS: Final = ("init", "check", "run", "schema", "lag", "ls", "head", "quarantine", "finish", "verify", "version")
 _MODULES: Final = {name: f"logpersister.cli.{name}" for name in _COMMANDS} | {"try": "logpersister.cli.trial"}
@@ -34,6 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    code: int = import_module(_MODULES[arguments.command]).run(arguments)
+    name = _MODULES[arguments.command]
+    if name not in sys.modules:
+        with uncollected():
+            import_module(name)
+    code: int = sys.modules[name].run(arguments)
     sys.stdout.flush()
     return code

@@ -9,6 +9,7 @@ import gc
 import sys
 from typing import Final
 
+from logpersister.imports import uncollected
 from logpersister.pipeline.handover import hand_over
 
 _GARBAGE: Final = (20_000, 20, 20)
@@ -23,13 +24,13 @@ _LARGEST_KEPT: Final = 32 << 20
 
 def run() -> None:
     """Be the daemon until Spark closes its input. Without a fork server the imports are made now."""
-    import pyspark.worker  # noqa: PLC0415 - see above
-    from pyspark import daemon  # noqa: PLC0415
+    with uncollected():  # a collection in a worker would touch, and so copy, what it shares
+        import pyspark.worker  # noqa: PLC0415 - see above
+        from pyspark import daemon  # noqa: PLC0415
 
-    import logpersister.pipeline.job  # noqa: PLC0415 - for the workers
+        import logpersister.pipeline.job  # noqa: PLC0415 - for the workers
 
     _ = pyspark.worker, logpersister.pipeline.job
-    gc.freeze()  # a collection in a worker would touch, and so copy, what it shares
     gc.set_threshold(*_GARBAGE)
     _keep_memory()
     daemon.manager()
