@@ -4,7 +4,7 @@ import json
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.stack import artifacts
@@ -120,6 +120,9 @@ class KubeApiServer(Server):
         }
         self.kubeconfig.touch(mode=0o600)
         self.kubeconfig.write_text(json.dumps(config))  # last: its presence says that all are there
+
+    def _environment(self) -> Mapping[str, str]:
+        return {"GOGC": "300"}  # a third less CPU, for 200 MB
 
     def _serves(self) -> bool:
         try:
