@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -119,9 +120,9 @@ class Examination:
             kafka = late.apart(kafka, objects)
         stands = progress(self.stage.kafka.bootstrap, output)
         yield from check.examine(objects, kafka, stands, output.layout, aborted=self.ledger.aborted_values())
-        left_out = sum(record.place is None for records in kafka.values() for record in records)
-        numbers["left out"] = left_out
-        self.stage.happened.left_out += left_out
+        left_out = Counter(of[0] for of, records in kafka.items() for record in records if record.place is None)
+        numbers["left out"] = left_out.total()
+        self.stage.happened.left_out += left_out[sales.TOPIC]  # of events there are types that are dropped, too
         if output.has_table:
             tell = self._hive_table if self.stage.settings.has_hive else self._iceberg_tables
             yield from tell(output, kafka, objects, numbers)

@@ -37,7 +37,7 @@ class Happened:
     replays_killed: int = 0
     """After they had begun to change the bucket."""
     left_out: int = 0
-    """Records that conditions leave out."""
+    """Sales that conditions leave out, in each group that has them."""
 
     def counts(self) -> dict[str, int]:
         return {name.replace("_", " "): number for name, number in asdict(self).items()}

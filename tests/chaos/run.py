@@ -6,6 +6,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from tests.chaos import goals
@@ -34,6 +35,7 @@ _PATIENCE_SECONDS = 40.0
 _START_SECONDS = 300.0
 """Until all members work: seconds where nobody else computes."""
 _DRAIN_SECONDS = 180.0
+_COMPACTION_SECONDS = 90.0
 _END_SECONDS = 180.0
 """How soon everything has to be gone after members were told to stop."""
 
@@ -183,8 +185,8 @@ class _Run:
                 if said:
                     self._chronicle.tell(f"{disturbance.name}.ends", said)
 
-    def _wait(self, what: str, condition: Callable[[], bool], *, seconds: float) -> None:
-        def met() -> bool:
+    def _wait(self, what: str, condition: Callable[[], object], *, seconds: float) -> None:
+        def met() -> object:
             self._tick()
             return condition()
 
@@ -207,6 +209,7 @@ class _Run:
         kafka = self._examination.consumed()
         until = time.monotonic() + settings.settle_seconds
         problems = [problem for output in settings.outputs for problem in self._come_to_rest(output, kafka, until)]
+        self._await_compaction(until)
         self._report.settle_seconds = self._chronicle.seconds - began
         self._chronicle.tell("rest", f"everything is stored {self._report.settle_seconds:.1f} s after the producers")
         return kafka, problems + self._dismiss()
@@ -239,6 +242,14 @@ class _Run:
                 self._wait(f"group {output.name} {what}", condition, seconds=max(0.0, until - time.monotonic()))
             except AssertionError as error:
                 yield f"{output.name}: stuck: {error}; {stands()}"
+
+    def _await_compaction(self, until: float) -> None:
+        """Let whoever compacts do so once; a short run may have had no table before. If it does not, `goals` say so."""
+        compactor = self._stage.compactor
+        if compactor is not None:
+            with suppress(AssertionError):
+                seconds = min(_COMPACTION_SECONDS, max(0.0, until - time.monotonic()))
+                self._wait("the table is compacted", lambda: compactor.counts().get("committed"), seconds=seconds)
 
     def _unfinished(self, output: Output, kafka: Kafka) -> list[str]:
         """Return folders that should be finished and are not, or that have objects which no manifest has."""

@@ -83,6 +83,7 @@ def test_what_has_never_happened_is_told(never: str, told: str, options: dict[st
         ("replays_killed", {"disturbances": {"replay": 1}}),
         ("left_out", {}),
         ("left_out", {"keeps": True, "groups": ("text",)}),
+        ("left_out", {"keeps": True, "groups": ("table",), "table": "types"}),
     ],
 )
 def test_what_nobody_asked_for_need_not_happen(never: str, options: dict[str, Any]) -> None:
