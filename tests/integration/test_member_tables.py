@@ -269,7 +269,6 @@ def test_members_are_frozen_and_killed_around_an_append(
     tables.wait_for(name, 200, third)
 
 
-@pytest.mark.soak  # chaos loses answers of the catalog in each run
 def test_lost_answers_and_an_absent_catalog_repeat_nothing(
     scene: Scene,
     topic: CreateTopic,
