@@ -64,10 +64,10 @@ def judge(
 
     Raises StorageError, ForeignObjectError, OvertakenError, NotKnownError, KafkaError.
     """
-    before, over = folders.finished_to(), folders.over_to()
+    before, over = folders.finished_to(), folders.passing.over_to()
     done = None if before is None else before.end
     after = done if since is None else since
-    positions = folders.positions()
+    positions = folders.passing.positions()
     outer, until = folders.spec.outer_levels, until or 1 << 62
     found = existing_folders(folders.store, folders.topic, folders.layout, after=after, until=until, outer=outer)
     over_now = {folder.end for folder in found if folder.end <= over and (done is None or folder.end > done)}
@@ -114,7 +114,7 @@ def _waits(folders: TopicFolders, positions: Positions, ends: Collection[int]) -
     """
     waits: dict[int, Mapping[int, str]] = {}
     for end in sorted(ends, reverse=True):
-        reasons = folders.waits(positions, end)
+        reasons = folders.passing.waits(positions, end)
         if not reasons:
             break
         waits[end] = reasons

@@ -7,21 +7,10 @@ from functools import cache
 from typing import Final
 
 from logpersister.finish.folders import existing_folders, has_folders
-from logpersister.finish.positions import Kafka, Positions, first_since, positions_of
+from logpersister.finish.passing import Passing
+from logpersister.finish.positions import Kafka, Positions
 from logpersister.finish.publishing import Published, Publisher
-from logpersister.finish.watermark import (
-    EventWatch,
-    Guess,
-    Progress,
-    QuietWatch,
-    StoredWatch,
-    guess_of,
-    guess_of_event,
-    last_passed,
-    waits_for,
-    waits_for_clock,
-    waits_for_event,
-)
+from logpersister.finish.watermark import Guess, last_passed
 from logpersister.manifest.finish import FinishSpec
 from logpersister.ranges import TopicPartition
 from logpersister.records.time_folders import TimeFolder
@@ -101,15 +90,11 @@ class TopicFolders:
         self.topic = topic
         self.layout = layout
         self.spec = spec
-        self._kafka = kafka
         self.store = store
         self._group = group
         self._generation = generation
-        self._assume_idle = assume_idle
         self._publisher = Publisher(store, group, spec, registers)
-        self._quiet = QuietWatch()
-        self._stored = StoredWatch()
-        self._events = EventWatch()
+        self.passing = Passing(topic, layout, spec, kafka, clock=clock, now=now, assume_idle=assume_idle)
         self._later: dict[str, int] = {}
         """Notes of arrivals that need no reading until a folder is finished that ends then; the name says which it is.
         There are many where one partition holds back the folders of all others for days."""
@@ -122,15 +107,6 @@ class TopicFolders:
         self._list_after = float("-inf")
         """Until then folders of types are not listed again while that one waits, by the clock."""
         self._clock = clock
-        self._now = now
-
-    def _now_ms(self) -> int:
-        """Return the time by the clock, in milliseconds since the epoch."""
-        return int(self._now() * 1000)
-
-    def over_to(self) -> int:
-        """Return up to when folders may be finished by the clock, with the lateness that is allowed: the last end."""
-        return self.layout.last_end(self._now_ms() - self.spec.lateness_ms)
 
     def finished_to(self) -> FinishedTo | None:
         """Return up to when folders are finished; None: none is. Raises StorageError."""
@@ -148,10 +124,6 @@ class TopicFolders:
     def _is_ours(self, found: FinishedTo | None) -> bool:
         return found is None or self.spec.late == "append" or found.generation >= self._generation
 
-    def positions(self) -> Positions:
-        """Ask Kafka how far the partitions are. Raises NotKnownError, KafkaError."""
-        return positions_of(self._kafka, self.topic, self._now_ms())
-
     def publish(self, folder: TimeFolder, positions: Positions, *, late: bool) -> Published:
         """Make known what is in a folder that is finished; `late`: that was so before."""
         if folder.is_outer:
@@ -167,14 +139,14 @@ class TopicFolders:
 
         Raises StorageError, ForeignObjectError, OvertakenError, NotKnownError, KafkaError.
         """
-        before, over = self.finished_to(), self.over_to()
+        before, over = self.finished_to(), self.passing.over_to()
         done = None if before is None else before.end
         ours, of_types = self._is_ours(before), isinstance(self.layout, TypeFolders)
         found_by_one = not arrivals and ours and not of_types
         outer = self.spec.outer_levels
         if found_by_one and not has_folders(self.store, self.topic, self.layout, after=done, until=over, outer=outer):
             return Look(settled_to=over)
-        look, positions, until = Look(), self.positions(), self._clock() + MOST_SECONDS
+        look, positions, until = Look(), self.passing.positions(), self._clock() + MOST_SECONDS
         if of_types and self._still_waits(positions, look):
             self._mark_done(positions, until)
             self._take_in(arrivals, positions, done, look, until)
@@ -187,7 +159,7 @@ class TopicFolders:
         passed = last_passed(ends, lambda end: self._has_passed(positions, end, reasons))
         due = [folder for folder in folders if passed is not None and folder.end <= passed]
         due, look.more = _first(due, MOST_FOLDERS)
-        guesses = self._guesses(positions, due)
+        guesses = self.passing.guesses(positions, {folder.end for folder in due})
         for folder in due:
             if look.finished and folder.end > look.finished[-1].folder.end and self._clock() > until:
                 look.more = True
@@ -197,7 +169,7 @@ class TopicFolders:
         if look.finished:
             done = look.finished[-1].folder.end
             ours = self.finish_to(done, positions)
-        elif done is not None and not ours and not self.waits(positions, done):
+        elif done is not None and not ours and not self.passing.waits(positions, done):
             ours = self.finish_to(done, positions)  # once more, by what our generation has stored
         left = folders[len(look.finished) :]
         if not left and len(folders) <= MOST_FOLDERS:
@@ -243,72 +215,11 @@ class TopicFolders:
         look.waiting, look.reason = self._waiting, reasons[self._waiting.end]
         return True
 
-    def progress(self, positions: Positions) -> dict[int, Progress]:
-        """Return how far each partition is, and how long it has been quiet by now."""
-        quiet = self._quiet.observe(positions.ends, self._clock())
-        stored_at = self._stored.observe(positions.ends, positions.offsets(), positions.asked_at)
-        newest = positions.newest(self.layout.field_digest)
-        without_newer = self._events.observe(newest, stored_at, positions.asked_at)
-        if self._assume_idle:
-            quiet = dict.fromkeys(quiet, float("inf"))
-        return {
-            partition: Progress(
-                positions.stored_to(partition),
-                positions.starts[partition],
-                end,
-                quiet[partition],
-                stored_at.get(partition),
-                newest[partition],
-                without_newer[partition],
-            )
-            for partition, end in positions.ends.items()
-        }
-
-    def waits(self, positions: Positions, end: int) -> Mapping[int, str]:
-        """Return why partitions have not passed the end of a folder, by partition. Raises NotKnownError."""
-        instant, progress = end + self.spec.lateness_ms, self.progress(positions)
-        idle_after = self.spec.idle_seconds
-        if self.spec.trigger == "process-time":
-            reasons = {partition: waits_for_clock(one, instant) for partition, one in progress.items()}
-        elif self.spec.watches_field(self.layout.field_name):
-            reasons = {partition: waits_for_event(one, instant, idle_after) for partition, one in progress.items()}
-        else:
-            now = self._now_ms()
-            first = first_since(self._kafka, self.topic, positions.ends, instant)
-            reasons = {
-                partition: waits_for(one, first[partition], instant, now, idle_after)
-                for partition, one in progress.items()
-            }
-        return {partition: reason for partition, reason in reasons.items() if reason is not None}
-
     def _has_passed(self, positions: Positions, end: int, reasons: dict[int, str]) -> bool:
-        waits = self.waits(positions, end)
+        waits = self.passing.waits(positions, end)
         if waits:
             reasons[end] = in_words(waits)
         return not waits
-
-    def _guesses(self, positions: Positions, due: Sequence[TimeFolder]) -> Mapping[int, Mapping[int, Guess]]:
-        """Return by which guesses partitions have passed the ends of folders, by end. All have passed them.
-
-        Who has passed an instant by records has passed all before it by records.
-        """
-        found: dict[int, Mapping[int, Guess]] = {}
-        for end in sorted({folder.end for folder in due}, reverse=True):
-            found[end] = {} if self.spec.trigger == "process-time" else self._unproven(positions, end)
-            if not found[end]:
-                break
-        return found
-
-    def _unproven(self, positions: Positions, end: int) -> Mapping[int, Guess]:
-        """Return which partitions have passed the end of a folder by a guess, or not yet, by the guess."""
-        instant, progress = end + self.spec.lateness_ms, self.progress(positions)
-        if self.spec.watches_field(self.layout.field_name):
-            found = {partition: guess_of_event(one, instant) for partition, one in progress.items()}
-        else:
-            now, idle_after = self._now_ms(), self.spec.idle_seconds
-            first = first_since(self._kafka, self.topic, positions.ends, instant)
-            found = {partition: guess_of(one, first[partition], now, idle_after) for partition, one in progress.items()}
-        return {partition: guess for partition, guess in found.items() if guess is not None}
 
     def _mark_done(self, positions: Positions, until: float) -> None:
         """Say of which partitions all is stored in folders that wait for others; no guess counts here.
@@ -324,8 +235,7 @@ class TopicFolders:
 
         @cache
         def not_passed(end: int) -> frozenset[int]:
-            by_clock = self.spec.trigger == "process-time"
-            return frozenset(self.waits(positions, end) if by_clock else self._unproven(positions, end))
+            return self.passing.not_proven(positions, end)
 
         def last(partition: int) -> int | None:
             return last_passed(ends, lambda end: partition not in not_passed(end))

@@ -74,7 +74,7 @@ class FinishDuty:
         if last:
             self._arrivals_at = float("-inf")
         folders, arrivals = self._folders_of(topic), self._arrivals_of(topic)
-        if folders is None or (not arrivals and self._settled.get(topic, -1) >= folders.over_to()):
+        if folders is None or (not arrivals and self._settled.get(topic, -1) >= folders.passing.over_to()):
             return self._seconds
         look = folders.look(arrivals)
         self._arrivals.pop(topic, None)  # some are deleted now; the next listing is soon

@@ -113,5 +113,5 @@ def test_objects_that_are_known_are_not_asked_about() -> None:
     world.at(2)
     world.look()
     world.store.facts = None  # type: ignore[assignment, method-assign]
-    world.finisher.publish(world.layout.folder_of(hour(0)), world.finisher.positions(), late=True)  # type: ignore[arg-type]
+    world.finisher.publish(world.layout.folder_of(hour(0)), world.finisher.passing.positions(), late=True)  # type: ignore[arg-type]
     assert world.content(hour(0))["number"] == 1

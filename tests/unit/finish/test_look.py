@@ -676,13 +676,13 @@ def test_a_folder_that_comes_while_one_looks_is_not_late(monkeypatch: pytest.Mon
     world.at(50)
     world.produce(0, 5, 3, 7)
     world.store_range(0, 1)
-    positions = world.finisher.positions
+    positions = world.finisher.passing.positions
 
     def slowly() -> Positions:
         world.store_range(0)
         return positions()
 
-    monkeypatch.setattr(world.finisher, "positions", slowly)
+    monkeypatch.setattr(world.finisher.passing, "positions", slowly)
     look = world.look()
     assert [one.folder.path for one in look.finished] == [hour(3), hour(5)]
     world.look()
@@ -901,7 +901,7 @@ def test_by_hand_no_folder_is_left_behind_when_a_record_comes_meanwhile(monkeypa
     world.produce(0, 0.5, 1.5, 3)
     world.store_range(0)
     world.at(3)
-    waits = world.finisher.waits
+    waits = world.finisher.passing.waits
 
     def then_a_record_comes(positions: Positions, end: int) -> Mapping[int, str]:
         found = waits(positions, end)
@@ -909,7 +909,7 @@ def test_by_hand_no_folder_is_left_behind_when_a_record_comes_meanwhile(monkeypa
             world.produce(1, 2.5)
         return found
 
-    monkeypatch.setattr(world.finisher, "waits", then_a_record_comes)
+    monkeypatch.setattr(world.finisher.passing, "waits", then_a_record_comes)
     judge(world.finisher)
     world.look()
     assert world.finished() == [hour(0), hour(1)]

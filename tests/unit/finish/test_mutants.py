@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from logpersister.finish import look, publishing, watermark
-from logpersister.finish.look import TopicFolders
+from logpersister.finish.passing import Passing
 from logpersister.finish.publishing import Publisher
 from logpersister.pipeline.arrivals import ArrivalNotes
 from logpersister.storage.finished import FolderContent
@@ -21,14 +21,13 @@ Patch = pytest.MonkeyPatch
 
 
 def one_partition_has_passed(patch: Patch) -> None:
-    waits = TopicFolders.waits
+    waits = Passing.waits
 
-    def some_wait(folders: TopicFolders, positions: Any, end: int) -> Mapping[int, str]:
-        found = waits(folders, positions, end)
-        return found if len(found) == len(folders.progress(positions)) else {}
+    def some_wait(passing: Passing, positions: Any, end: int) -> Mapping[int, str]:
+        found = waits(passing, positions, end)
+        return found if len(found) == len(passing.progress(positions)) else {}
 
-    patch.setattr(TopicFolders, "waits", some_wait)
-    patch.setattr(TopicFolders, "_has_passed", lambda folders, positions, end, _: not folders.waits(positions, end))
+    patch.setattr(Passing, "waits", some_wait)
 
 
 def a_record_passes_that_is_not_stored(patch: Patch) -> None:
@@ -41,7 +40,7 @@ def a_record_passes_that_is_not_stored(patch: Patch) -> None:
 
 
 def partitions_are_done_that_have_not_passed(patch: Patch) -> None:
-    patch.setattr(TopicFolders, "_unproven", lambda *_: {})
+    patch.setattr(Passing, "_unproven", lambda *_: {})
 
 
 def arrivals_are_not_noted(patch: Patch) -> None:

@@ -141,7 +141,7 @@ def test_what_is_refused_is_told_no_more_and_delays_no_other() -> None:
     for folder in (hour(0), hour(1)):  # as `logpersister finish --from` does
         found = world.layout.folder_of(folder)
         assert found is not None
-        world.finisher.publish(found, world.finisher.positions(), late=True)
+        world.finisher.publish(found, world.finisher.passing.positions(), late=True)
     assert untold(world) == [Untold(hour(0), 1)], "by hand it is told again, and no other"
 
 
