@@ -9,10 +9,12 @@
 ARG BASE_IMAGE=debian:bookworm-slim
 # Only builds the native decoder. Nothing of it is in the result.
 ARG RUST_IMAGE=rust:1.95-slim-bookworm
+# Or `given`: its wheel is in /opt/native, and RUST_IMAGE is `tools`.
+ARG NATIVE=compiled
 
 # What both images run on.
 FROM ${BASE_IMAGE} AS runtime
-RUN echo 'Acquire::Retries "5";' >/etc/apt/apt.conf.d/80-retries \
+RUN echo 'Acquire::Retries "5"; Acquire::Languages "none";' >/etc/apt/apt.conf.d/80-retries \
     && apt-get update --quiet \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends \
         ca-certificates python3 tini \
@@ -35,62 +37,88 @@ RUN apt-get update --quiet \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends python3-venv
 COPY requirements-uv.lock /build/
 RUN --mount=type=secret,id=ca,target=/run/build-ca.pem \
-    python3 -m venv /opt/uv && /opt/uv/bin/pip install --quiet --require-hashes --requirement /build/requirements-uv.lock
+    python3 -m venv /opt/uv \
+    && /opt/uv/bin/pip install --quiet --no-compile --require-hashes --requirement /build/requirements-uv.lock
 ENV PATH=/opt/uv/bin:${PATH}
 
-# Our own packages as wheels.
-FROM ${RUST_IMAGE} AS wheels
+# The native decoder as a wheel.
+FROM ${RUST_IMAGE} AS native
 ARG CA_FILE=/etc/ssl/certs/ca-certificates.crt
 ENV PIP_CERT=${CA_FILE} PIP_DISABLE_PIP_VERSION_CHECK=1 SSL_CERT_FILE=${CA_FILE} CARGO_HTTP_CAINFO=${CA_FILE} \
     PATH=/opt/build/bin:/opt/rust/bin:${PATH}
-RUN echo 'Acquire::Retries "5";' >/etc/apt/apt.conf.d/80-retries \
-    && apt-get update --quiet \
-    && DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends \
-        ca-certificates gcc libc6-dev python3-venv
+ARG NATIVE
+RUN [ "${NATIVE}" = given ] || { \
+        echo 'Acquire::Retries "5";' >/etc/apt/apt.conf.d/80-retries \
+        && apt-get update --quiet \
+        && DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends \
+            ca-certificates gcc libc6-dev python3-venv; \
+    }
 WORKDIR /build
 COPY images/build.lock images/
 RUN --mount=type=secret,id=ca,target=/run/build-ca.pem \
-    python3 -m venv /opt/build && pip install --quiet --require-hashes --requirement images/build.lock
+    [ "${NATIVE}" = given ] || { \
+        python3 -m venv /opt/build && pip install --quiet --require-hashes --requirement images/build.lock; \
+    }
 COPY spark-app/native spark-app/native
 RUN --mount=type=secret,id=ca,target=/run/build-ca.pem \
     --mount=type=cache,target=/var/cache/cargo \
-    CARGO_HOME=/var/cache/cargo pip wheel --no-deps --no-build-isolation --wheel-dir /wheels/native ./spark-app/native
+    if [ "${NATIVE}" = given ]; then \
+        cp -r /opt/native /wheels; \
+    else \
+        CARGO_HOME=/var/cache/cargo pip wheel --no-deps --no-build-isolation --wheel-dir /wheels ./spark-app/native; \
+    fi
+
+# All of our own in Python as a wheel.
+FROM tools AS wheel
+WORKDIR /build
+COPY images/build.lock images/
 COPY pyproject.toml README.md LICENSE ./
 COPY spark-app/logpersister spark-app/logpersister
 COPY operator operator
-RUN pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels/logpersister .
+RUN --mount=type=secret,id=ca,target=/run/build-ca.pem \
+    --mount=type=cache,target=/var/cache/uv \
+    uv build --quiet --wheel --build-constraint images/build.lock --require-hashes --python /usr/bin/python3 \
+        --out-dir /wheels --no-create-gitignore .
 
 # A Java runtime of the modules that Spark uses.
 FROM tools AS java
-RUN DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends binutils openjdk-17-jdk-headless
 COPY images/java-modules.txt images/java.sh /build/
-RUN sh /build/java.sh /opt/java
+RUN DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends binutils openjdk-17-jdk-headless \
+    && sh /build/java.sh /opt/java \
+    && rm -r /usr/lib/jvm
 
 FROM tools AS operator-files
 COPY images/operator.lock images/compile.sh /build/
 RUN --mount=type=secret,id=ca,target=/run/build-ca.pem \
     --mount=type=cache,target=/var/cache/uv \
     uv venv --quiet --python /usr/bin/python3 /opt/logpersister \
-    && uv pip install --quiet --python /opt/logpersister --require-hashes --requirement /build/operator.lock
-COPY --from=wheels /wheels/logpersister /wheels
+    && uv pip install --quiet --python /opt/logpersister --require-hashes --requirement /build/operator.lock \
+    && sh /build/compile.sh /opt/logpersister
+COPY --from=wheel /wheels /wheels
 RUN --mount=type=cache,target=/var/cache/uv \
     uv pip install --quiet --python /opt/logpersister --no-deps --no-index /wheels/*.whl \
-    && sh /build/compile.sh /opt/logpersister
+    && sh /build/compile.sh /opt/logpersister 'logpersister*'
 
 FROM tools AS spark-app-files
-COPY images/build.lock images/spark-app.lock /build/
-# pyspark is built by what build.lock holds, which goes again when the environment is made equal to its own lock.
+COPY images/build.lock images/spark-app.lock images/compile.sh images/trim.sh images/unused-jars.txt /build/
+# pyspark is built by what build.lock holds, which goes again when the environment is made equal to its own lock. Its wheel
+# is only unpacked, so it is not compressed. What is not used of it goes before the layer is written.
 RUN --mount=type=secret,id=ca,target=/run/build-ca.pem \
     --mount=type=cache,target=/var/cache/uv \
     uv venv --quiet --python /usr/bin/python3 /opt/logpersister \
     && uv pip install --quiet --python /opt/logpersister --require-hashes --requirement /build/build.lock \
-    && uv pip sync --quiet --python /opt/logpersister --require-hashes --no-build-isolation /build/spark-app.lock
-COPY --from=wheels /wheels/native /wheels/logpersister /wheels/
-COPY images/compile.sh images/trim.sh images/unused-jars.txt /build/
-RUN --mount=type=cache,target=/var/cache/uv \
-    uv pip install --quiet --python /opt/logpersister --no-deps --no-index /wheels/*.whl \
+    && uv pip sync --quiet --python /opt/logpersister --require-hashes --no-build-isolation \
+        --config-settings-package=pyspark:--build-option=--compression=stored /build/spark-app.lock \
     && sh /build/trim.sh /opt/logpersister /build/unused-jars.txt \
     && sh /build/compile.sh /opt/logpersister
+COPY --from=native /wheels /wheels
+COPY --from=wheel /wheels /wheels
+# What lists the crates of a native module has a name that scanners of images do not look for.
+RUN --mount=type=cache,target=/var/cache/uv \
+    uv pip install --quiet --python /opt/logpersister --no-deps --no-index /wheels/*.whl \
+    && sh /build/compile.sh /opt/logpersister 'logpersister*' \
+    && find /opt/logpersister/lib -path '*.dist-info/sboms/*.cyclonedx.json' \
+        -exec sh -c 'cp "$1" "${1%.cyclonedx.json}.cdx.json"' - {} ';'
 
 FROM runtime AS operator
 COPY --from=operator-files /opt/logpersister /opt/logpersister

@@ -16,8 +16,4 @@ done
 # The same modules as in site-packages, but packed, found first, and so compiled anew by each daemon of workers.
 rm -r "$site/pyspark/python"
 rm -r "$site/pyspark/examples" "$site/pyspark/data" "$site/pyarrow/include"
-# What lists the crates of a native module has a name that scanners of images do not look for.
-find "$site" -path '*.dist-info/sboms/*' -name '*.cyclonedx.json' | while read -r list; do
-    cp "$list" "${list%.cyclonedx.json}.cdx.json"
-done
 find "$site/numpy" "$site/pyarrow" -type d -name tests -prune -exec rm -r {} +

@@ -1,9 +1,9 @@
 """Builds the images: ``scripts/image.py build``, with docker or buildah, whichever is there.
 
 docker pulls what the Dockerfile begins with. buildah does without a registry: unless ``BASE_IMAGE`` says otherwise it
-begins with a Debian by debootstrap, and unless ``RUST_IMAGE`` does it builds the native decoder with the Rust of this
-machine. Each image is tagged with the version and with a part of its own hash: clusters know it by that, so that a
-new build is a new image to them.
+begins with a Debian by debootstrap, and unless ``RUST_IMAGE`` does the native decoder is this machine's: the wheel of
+set-up where it runs in that Debian, otherwise compiled in the build by the Rust that is here. Each image is tagged with
+the version and with a part of its own hash: clusters know it by that, so that a new build is a new image to them.
 
 A Debian that has neither gets buildah from its own packages. What the builders say goes to ``.cache/log``.
 
@@ -20,11 +20,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import debian
+import inventory
 import logged
 from logged import ROOT
 
@@ -37,6 +39,9 @@ TARGETS = {"operator": "logpersister-operator", "spark-app": "logpersister"}
 
 SUITE = "bookworm"
 """Release of Debian, as in the Dockerfile."""
+GLIBC = (2, 36)
+WHEELS = "-cp311-abi3-"
+"""What that release has, and what names of wheels have that its Python loads."""
 _LEFT_OVER = (
     "var/cache/apt/archives",
     "var/lib/apt/lists",
@@ -107,15 +112,19 @@ class Buildah(Builder):
         self._storage = [*places, "--storage-driver", "overlay", "--storage-opt", "overlay.skip_mount_home=true"]
 
     def build(self, target: str, name: str) -> None:
-        images, options = {}, []
+        found, options = {}, []
         if not os.environ.get("BASE_IMAGE"):
-            images["BASE_IMAGE"] = self._base()
+            found["BASE_IMAGE"] = self._base()
         if not os.environ.get("RUST_IMAGE"):
-            images["RUST_IMAGE"] = os.environ.get("BASE_IMAGE") or images["BASE_IMAGE"]
-            options = ["--volume", f"{_rust()}:/opt/rust:ro"]
+            if "BASE_IMAGE" in found and (wheel := _native_wheel()):
+                found |= {"RUST_IMAGE": "tools", "NATIVE": "given"}
+                options = ["--volume", f"{wheel.parent}:/opt/native:ro"]
+            else:
+                found["RUST_IMAGE"] = os.environ.get("BASE_IMAGE") or found["BASE_IMAGE"]
+                options = ["--volume", f"{_rust()}:/opt/rust:ro"]
         options += ["--layers", "--format", "oci", "--target", target, "--tag", name]
         try:
-            command = self._buildah("build", *options, *_certificates(), *_arguments(images), str(ROOT))
+            command = self._buildah("build", *options, *_certificates(), *_arguments(found), str(ROOT))
             _run_logged(f"image-{target}", command)
         except ImageError:
             _succeeds(self._buildah("rm", "--all"))  # else what it was at stays mounted
@@ -235,6 +244,24 @@ def _certificates() -> list[str]:
 def _arguments(found: dict[str, str]) -> list[str]:
     given = {name: os.environ[name] for name in ("BASE_IMAGE", "RUST_IMAGE") if os.environ.get(name)}
     return [part for name, value in (found | given).items() for part in ("--build-arg", f"{name}={value}")]
+
+
+def _native_wheel() -> Path | None:
+    """Return the wheel of the native decoder that set-up builds, if it runs in the image."""
+    prepared = subprocess.run([sys.executable, str(ROOT / "scripts" / "prepare.py"), "native-wheel"], check=False)
+    if prepared.returncode != 0:
+        raise ImageError("the native decoder could not be built; set RUST_IMAGE to an image with Rust, or mend it here")
+    (wheel,) = inventory.NATIVE_WHEEL.glob("*.whl")
+    return wheel if runs_in_image(wheel) else None
+
+
+def runs_in_image(wheel: Path) -> bool:
+    """Whether the image has the Python of a wheel, and the glibc that its libraries were linked with."""
+    with zipfile.ZipFile(wheel) as files:
+        libraries = [files.read(name) for name in files.namelist() if name.endswith(".so")]
+    wanted = [re.findall(rb"\0GLIBC_(\d+)\.(\d+)", library) for library in libraries]
+    known = all(wanted)  # what names no version is linked with another libc
+    return WHEELS in wheel.name and known and all((int(a), int(b)) <= GLIBC for found in wanted for a, b in found)
 
 
 def _rust() -> str:
