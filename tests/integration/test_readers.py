@@ -99,8 +99,8 @@ READERS: Final[Mapping[str, Sequence[str]]] = {
     "jsonl": ("spark", "duckdb"),
     "orc": ("spark", "pyarrow"),
 }
-WITHOUT: Final = {("avro", "fastavro"): ("zstd", "snappy"), ("avro", "duckdb"): ("zstd",)}
-"""Compressions for which readers have no library, of their own or here."""
+WITHOUT: Final = {("avro", "duckdb"): ("zstd",)}
+"""Compressions for which readers have no library of their own."""
 _SMALL: Final = {"rowGroupBytes": "64Ki", "pageBytes": "16Ki"}
 _INDEXED: Final = {"pageIndex": True, "withoutDictionary": ["pair_string"], "bloomFilters": [{"field": "plain_int64"}]}
 SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -19,10 +19,12 @@ from logpersister.cli.group import NEW, describe_group
 from logpersister.cli.tables import printable
 from logpersister.finish.telling import NotTakenError
 from logpersister.finish.webhook import Webhook
+from logpersister.formats.registry import format_of
 from logpersister.group.answers import TopicDescription
 from logpersister.group.offsets import LogReader
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.hiding_key import check_keys
+from logpersister.manifest.keep import header_conditions
 from logpersister.manifest.parser import REGISTERED, Framing, Parser
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.row_schema import SchemaSpec
@@ -181,19 +183,32 @@ def _table(spec: Spec) -> Iterator[Finding]:
 
 
 def _quarantine(spec: Spec) -> Iterator[Finding]:
-    """Say whose refused records are not kept whole."""
-    blocks = ["spec", *(f"spec.overrides[{n}]" if one.parser else "spec" for n, one in enumerate(spec.overrides))]
-    losing = [
-        (where, one.output.format)
-        for where, one in zip(blocks, spec.variants(), strict=True)
-        if one.has_quarantine and not (one.keeps_all_in_quarantine or one.output.keeps_records)
-    ]
-    for where, name in dict.fromkeys(losing):
-        told = (
-            f"{where}.parser.quarantine.format: format {name} does not keep all of a record that the parser refuses, "
-            "so logpersister quarantine replay cannot store it again; set it to parquet"
-        )
+    """Say whose refused records are not kept whole, or without what the manifest judges them by."""
+    for told in dict.fromkeys(_lost_in_quarantine(spec)):
         yield Finding("quarantine", "warning", told)
+
+
+def _lost_in_quarantine(spec: Spec) -> Iterator[str]:
+    for number, one in enumerate(spec.variants()):
+        if not one.has_quarantine or one.keeps_all_in_quarantine:
+            continue
+        entry = spec.overrides[number - 1] if number else None
+        entry_name = f"spec.overrides[{number - 1}]"
+        parser = "spec" if entry is None or entry.parser is None else entry_name
+        keep = "spec" if entry is None or entry.keep is None else entry_name
+        format_at = f"{parser}.parser.quarantine.format: format {one.output.format} does not keep"
+        conditions = header_conditions(one.keep)
+        if not one.output.keeps_records:
+            yield (
+                f"{format_at} all of a record that the parser refuses, "
+                "so logpersister quarantine replay cannot store it again; set it to parquet"
+            )
+        elif conditions and not format_of(one).wants_headers:
+            yield (
+                f"{format_at} headers of a record that the parser refuses, and {keep}.keep has conditions on "
+                f"{_few(sorted({condition.subject for condition in conditions}))}, "
+                "so logpersister quarantine replay cannot store it again; set it to parquet"
+            )
 
 
 def _metastore(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """What ``logpersister check`` says of values and keys whose schema stands in the manifest."""
 
+import re
 from typing import Any
 
 import pytest
@@ -75,3 +76,51 @@ def test_it_says_whose_refused_records_are_not_kept_whole(spec: dict[str, Any], 
     found = list(_quarantine(accepted(spec).spec))
     assert [one.message.partition(".quarantine.format: format ")[0] for one in found] == told
     assert all(one.verdict == "warning" and one.message.endswith("set it to parquet") for one in found)
+
+
+ENV: dict[str, Any] = {"header": "env", "in": ["prod"]}
+ORDERS: dict[str, Any] = {"topics": ["orders"], "output": {"format": "avro"}}
+BY_HEADER: dict[str, Any] = {
+    "header": "event-type",
+    "entries": [{"names": ["signup"], "parser": {"type": "json"}, "keep": [ENV]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({"spec.output": {"format": "avro"}}, ["spec avro spec header env"]),
+        (
+            {"spec.output": {"format": "sequencefile", "sequencefile": {"key": "messagepack"}}},
+            ["spec sequencefile spec header env"],
+        ),
+        (
+            {"spec.output": {"format": "orc"}, "spec.keep": [{"header": "b", "in": ["x"]}, ENV]},
+            ["spec orc spec header b, header env"],
+        ),
+        ({"spec.output": {"format": "avro", "avro": {"kafkaColumns": ["headers"]}}}, []),
+        ({"spec.output": {"format": "avro"}, "spec.parser": {"type": "bytes"}}, []),
+        ({"spec.output": {"format": "avro"}, "spec.parser": {"type": "json", "quarantine": {"format": "parquet"}}}, []),
+        ({"spec.output": {"format": "avro"}, "spec.keep": []}, []),
+        ({"spec.output": {"format": "jsonl"}}, []),  # without a schema lines have headers
+        ({"spec.output": {"format": "avro"}, "spec.parser": {"type": "bytes"}, "spec.types": BY_HEADER}, []),
+        ({"spec.output": {"format": "jsonl"}, "spec.overrides": [ORDERS]}, ["spec avro spec header env"]),
+        (
+            {
+                "spec.output": {"format": "jsonl"},
+                "spec.keep": [],
+                "spec.overrides": [ORDERS | {"keep": [ENV], "parser": {"type": "json"}}],
+            },
+            ["spec.overrides[0] avro spec.overrides[0] header env"],
+        ),
+    ],
+)
+def test_it_says_whose_refused_records_lack_the_headers_of_conditions(spec: dict[str, Any], told: list[str]) -> None:
+    common = {"spec.parser": {"type": "json"}, "spec.keep": [ENV], "spec.kafka.topics": ["clicks", "orders"]}
+    found = list(_quarantine(accepted(common | spec).spec))
+    assert all(one.verdict == "warning" and one.message.endswith("set it to parquet") for one in found)
+    form = re.compile(
+        r"(.*)[.]parser[.]quarantine[.]format: format (\w+) does not keep headers of a record that the parser refuses, "
+        r"and (.*)[.]keep has conditions on (.*), so logpersister quarantine replay cannot store it again; set it .*"
+    )
+    assert [form.sub(r"\1 \2 \3 \4", one.message) for one in found] == told
