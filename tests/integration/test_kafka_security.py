@@ -299,6 +299,7 @@ MEMBERS = [
         {"verifyTls": False, "checksums": "when_required", "encryption": {"type": "S3"}},
         "AES256",
         id="client-certificate",
+        marks=pytest.mark.soak,
     ),
 ]
 

@@ -97,6 +97,7 @@ def test_killed_when_some_objects_of_a_range_exist(
     assert before.items() <= after.items()
 
 
+@pytest.mark.soak
 def test_killed_among_the_objects_of_hundreds_of_folders(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
 ) -> None:

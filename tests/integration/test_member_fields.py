@@ -55,6 +55,7 @@ def test_start_at_a_time_and_folders_of_a_time_zone(scene: Scene, topic: CreateT
     assert {(one.start, one.extension) for one in objects} == {(30, ".txt.zst")}
 
 
+@pytest.mark.soak
 def test_folders_by_a_long_of_avro(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
     """Secor's usual case: the time is milliseconds in a `long` of the producers' schema, and the column stays one."""
     name = topic()
@@ -178,6 +179,7 @@ def test_isolation_level_group_prefix_and_sequence_files(scene: Scene, topic: Cr
     assert (every.extension, every.metadata["group"]) == (".seq", f"{unique}-all")
 
 
+@pytest.mark.soak
 def test_folders_by_minute_and_offset_text_settings_and_storage_class(scene: Scene, topic: CreateTopic) -> None:
     name, odd = topic(), topic()
     scene.workload.write(name, 250, timestamp=lambda n: milliseconds(EVENING) + n // 150 * MINUTE_MS)
@@ -210,7 +212,7 @@ def test_folders_by_minute_and_offset_text_settings_and_storage_class(scene: Sce
     assert stored.metadata["tombstones"] == "1"
 
 
-@pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.parametrize("compression", ["none", pytest.param("gzip", marks=pytest.mark.soak)])
 def test_tombstones_alone_are_an_empty_object(scene: Scene, topic: CreateTopic, compression: str) -> None:
     """It says that they were there; without it, the range could not be told from a hole."""
     name = topic()

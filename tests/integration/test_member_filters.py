@@ -186,6 +186,7 @@ def _notes(scene: Scene, topic: str) -> list[str]:
     return [one["Key"] for one in listed.get("Contents", [])]
 
 
+@pytest.mark.soak
 def test_what_a_schema_accepts_later_is_left_out_of_quarantine_by_consent(
     scene: Scene, topic: CreateTopic, verify: Verify
 ) -> None:

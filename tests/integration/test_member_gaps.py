@@ -25,6 +25,7 @@ PATIENT = {"transaction_timeout_ms": 900_000}
 """The broker must not abort what a slow machine leaves open."""
 
 
+@pytest.mark.soak
 def test_compaction(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
     name = topic(cleanup_policy="compact")
     bootstrap = scene.kafka.bootstrap

@@ -173,6 +173,7 @@ def test_json_schema_and_fingerprints_follow_a_registry_that_is_sometimes_away(
     assert reasons == {"no_header": 4, "unknown_schema": 2}
 
 
+@pytest.mark.soak
 def test_schemas_of_glue(
     scene: Scene, topic: CreateTopic, glue: GlueRegistry, verify: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:

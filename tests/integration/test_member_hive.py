@@ -209,6 +209,7 @@ def test_finished_folders_become_partitions(tables: Tables, verify: Verify) -> N
     assert (answer["ok"], found(answer) & {"not-registered", "without-objects"}) == (True, set())
 
 
+@pytest.mark.soak
 def test_an_iceberg_table_may_be_in_a_metastore(
     tables: Tables, bucket: str, metastore: HiveMetastore, minio: MinioServer
 ) -> None:

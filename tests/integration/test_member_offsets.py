@@ -74,6 +74,7 @@ def test_a_new_group_begins_where_another_program_has_stopped(scene: Scene, topi
     assert verify(manifest, "--deep")["ok"]
 
 
+@pytest.mark.soak
 def test_two_groups_under_one_prefix(scene: Scene, topic: CreateTopic, unique: str) -> None:
     shared, free = topic(), topic()
     scene.workload.write(shared, 100)

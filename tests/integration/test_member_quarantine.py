@@ -174,6 +174,7 @@ def assert_told(member: MemberProcess, topic: str, rounds: int) -> None:
     assert member.status()["uploads"]["records"] == rounds * len(HOURS) * len(VALUES)
 
 
+@pytest.mark.soak
 def test_killed_and_forgotten_by_kafka_when_only_the_good_records_are_stored(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
 ) -> None:

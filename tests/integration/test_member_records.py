@@ -143,6 +143,7 @@ def test_every_kind_in_every_format(scene: Scene, topic: CreateTopic, verify: Ve
     assert [(one["records"], one["compared"]) for one in document["topics"]] == [(every, every)]
 
 
+@pytest.mark.soak
 def test_records_of_ten_mebibytes(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
     """Larger than a fetch request, than an object should be, and than a part of an upload; small ones between them."""
     name = topic(3, max_message_bytes=12 * MIB)

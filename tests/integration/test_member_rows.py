@@ -292,6 +292,7 @@ def test_a_topic_goes_over_from_rows_to_envelopes_in_json_lines(
         assert (one["kafka_key"], one["kafka_headers"], one["kafka_topic"]) == (f"key-{number}", [], name)
 
 
+@pytest.mark.soak
 def test_a_topic_goes_over_from_one_compression_of_avro_to_others(
     scene: Scene, topic: CreateTopic, verify: Verify, tmp_path: Path
 ) -> None:

@@ -110,6 +110,7 @@ def own_minio(tmp_path: Path) -> Iterator[MinioServer]:
         yield server
 
 
+@pytest.mark.soak
 def test_a_member_waits_at_its_start_for_a_broker_that_is_away(
     scene: Scene, topic: CreateTopic, kafka: KafkaBroker
 ) -> None:

@@ -206,6 +206,7 @@ def test_a_run_until_current_fills_a_table(
     member.wait("appending goes on behind the rows that stay away", lambda: tables.rows(name) == wanted)
 
 
+@pytest.mark.soak
 def test_a_table_of_another_shape_lets_its_topic_wait(
     scene: Scene, topic: CreateTopic, sqlite: Settings, minio: MinioServer
 ) -> None:

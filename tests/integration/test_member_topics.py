@@ -74,6 +74,7 @@ def test_while_everything_is_stored(scene: Scene, topic: CreateTopic, verify: Ve
     assert (document["ok"], kinds(document)) == (True, {("other-topic", 0): 1})
 
 
+@pytest.mark.soak
 def test_while_a_process_stands_still(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
     """In the middle of an upload. Kafka has deleted what the group had promised, and so nobody else knows of it."""
     again, other = topic(), topic()

@@ -209,6 +209,7 @@ def boxed(name: str, message: bytes) -> bytes:
     return sized(1, b"id") + sized(2, url) + sized(2, sized(2, message))
 
 
+@pytest.mark.soak
 def test_types_in_envelopes(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
     name = topic(1)
     manifest = scene.manifest(kafka={"topics": [name]}, **example("types-any"))
