@@ -26,6 +26,7 @@ def test_a_broken_protocol_is_caught_by_chance(mutant: Mutant) -> None:
     pytest.fail(f"{mutant.name}: not caught in {MOST_HISTORIES} histories")
 
 
+@pytest.mark.soak
 @every_mutant
 def test_a_broken_protocol_is_caught_in_a_small_world(mutant: Mutant) -> None:
     """Within the bounds within which the tests explore all of it."""

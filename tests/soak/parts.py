@@ -11,6 +11,8 @@ from tests.stack.artifacts import MissingArtifactError, postgres
 Command = Sequence[str]
 _HISTORIES = 500
 _SEEDS = 1 << 31
+_LARGE = ("tests/integration", "tests/model", "tests/unit")
+"""Where tests are that each run leaves out, by the marker `soak`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def _fuzz(chance: random.Random, seconds: float) -> Iterator[Command]:
 
 
 def _large(chance: random.Random, seconds: float) -> Iterator[Command]:
-    yield _python("pytest", "-q", "--soak", "--timeout=0", "tests/integration", "tests/model")
+    yield _python("pytest", "-q", "--soak", "--timeout=0", *_LARGE)
 
 
 def _chaos(chance: random.Random, seconds: float) -> Iterator[Command]:

@@ -74,6 +74,7 @@ WORLDS = {
 }
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_all_that_may_happen(name: str) -> None:
