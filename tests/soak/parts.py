@@ -11,7 +11,7 @@ from tests.stack.artifacts import MissingArtifactError, postgres
 Command = Sequence[str]
 _HISTORIES = 500
 _SEEDS = 1 << 31
-_LARGE = ("tests/integration", "tests/model", "tests/unit")
+_LARGE = ("tests/chart", "tests/integration", "tests/model", "tests/unit")
 """Where tests are that each run leaves out, by the marker `soak`."""
 
 
