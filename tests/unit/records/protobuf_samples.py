@@ -128,7 +128,11 @@ def filled(draw: st.DrawFn, made: Any) -> Any:
             entries = getattr(made, field.name)
             for _ in range(draw(st.integers(0, 2))):
                 key = draw(scalars(field.message_type.fields_by_name["key"]))
-                entries[key] = draw(scalars(field.message_type.fields_by_name["value"]))
+                value = field.message_type.fields_by_name["value"]
+                if value.message_type is None:
+                    entries[key] = draw(scalars(value))
+                else:
+                    draw(filled(entries[key]))
         elif field.is_repeated:
             for _ in range(draw(st.integers(0, 3))):
                 if field.message_type is not None:
