@@ -334,7 +334,7 @@ def test_spark_reads_sorted_files_by_field_ids(spark: SparkSession, tmp_path: Pa
 
 
 def test_values_of_json_are_what_spark_reads(spark: SparkSession) -> None:
-    assert_json_like_spark(spark, samples=40)
+    assert_json_like_spark(spark, samples=80)
 
 
 MILLISECONDS: Final = 1_795_237_200_123
