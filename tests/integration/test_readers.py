@@ -27,6 +27,7 @@ from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
 from tests.readers.arrow import rows_of
 from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, data_frame, duckdb_rows
+from tests.readers.spark_avro import assert_avro_like_spark
 from tests.readers.spark_values import assert_json_like_spark
 from tests.readers.typed_rows import LEAVES, ROWS, Column, columns, documents, plain_rows
 from tests.stack import artifacts
@@ -334,7 +335,11 @@ def test_spark_reads_sorted_files_by_field_ids(spark: SparkSession, tmp_path: Pa
 
 
 def test_values_of_json_are_what_spark_reads(spark: SparkSession) -> None:
-    assert_json_like_spark(spark, samples=40)
+    assert_json_like_spark(spark, samples=80)
+
+
+def test_values_of_avro_are_what_spark_reads(spark: SparkSession) -> None:
+    assert_avro_like_spark(spark, samples=100)
 
 
 MILLISECONDS: Final = 1_795_237_200_123

@@ -32,6 +32,9 @@ def _values(array: Any) -> list[Any]:  # noqa: PLR0911  (one for each kind)
         return [None if one is None else one * factor for one in whole]
     if pa.types.is_date32(type_):
         return list(array.cast(pa.int32()).to_pylist())
+    if pa.types.is_string(type_):  # Spark has texts that are no UTF-8
+        texts = array.cast(pa.binary()).to_pylist()
+        return [None if one is None else one.decode(errors="surrogateescape") for one in texts]
     if pa.types.is_floating(type_):
         return [None if one is None else one.hex() for one in array.to_pylist()]
     return list(array.to_pylist())

@@ -14,6 +14,7 @@ from pyspark.sql import Column, SparkSession, functions
 from logpersister.manifest.types import parse_type
 from logpersister.records.parsers import Parsed
 from logpersister.records.rows import JsonRows
+from tests.examples import examples
 from tests.readers.arrow import rows_of
 from tests.readers.others import spark_type
 from tests.unit.records.row_samples import LEAVES, batch_of_values, written
@@ -33,8 +34,10 @@ WIDER: Final[Mapping[tuple[str, str], tuple[str, str, Any]]] = {
     ("float64", "overflow"): ("float64", "1e400", "inf"),
     ("string", "wrong_type"): ("string", "1.50", "1.5"),
     ("string", "bad_text"): ("string", '"\\ud83d"', "?"),
+    ("date", "bad_text"): ("date", '"7"', 7),
     ("date", "overflow"): ("date", '"0000-01-01"', -719_528),
     ("binary", "bad_text"): ("binary[base64]", '"AB=="', b"\0"),
+    ("timestamp", "bad_text"): ("timestamp[us]", '"2026-11-21T5:00:00+0100"', 1_795_233_600 * 10**9),
     ("timestamp", "wrong_type"): ("timestamp[ms]", "-1", -(10**9)),
     ("timestamp", "overflow"): ("timestamp[ms]", '"0000-01-01T00:00:00Z"', -62_167_219_200 * 10**9),
     ("decimal", "overflow"): ("decimal(10,2)", "1.505", "1.51"),
@@ -59,10 +62,10 @@ _FINER: Final = {"s": 10**9, "ms": 10**6}
 
 
 def drawn(strategy: "st.SearchStrategy[Any]", count: int) -> list[Any]:
-    """Return samples, the same ones each time."""
+    """Return samples: as many, and as random, as those of a search by `examples`."""
     found: list[Any] = []
 
-    @hypothesis.settings(max_examples=count, derandomize=True, phases=[hypothesis.Phase.generate])
+    @examples(count, phases=[hypothesis.Phase.generate])
     @hypothesis.given(strategy)
     def collect(one: Any) -> None:
         found.append(one)
@@ -100,7 +103,7 @@ def assert_json_like_spark(spark: SparkSession, samples: int) -> None:
     found = columns_by_spark(spark, [*documents.values()], readers)
     by_value: dict[tuple[str, str], Any] = {}
     for (type_, values), theirs in zip(documents.items(), found, strict=True):
-        accepted, refused = _judged(JsonRows(schema_of(("f", type_)), "drop").parse(batch_of_values([*values])))
+        accepted, refused = judged(JsonRows(schema_of(("f", type_)), "drop").parse(batch_of_values([*values])))
         for place, row in enumerate(theirs):
             read = None if row is None else row["f"]
             by_value[type_, texts[type_][place]] = read
@@ -123,8 +126,8 @@ def _from_json(type_: str, column: Column) -> Column:
     return functions.from_json(column.cast("string"), f"f {spark_type(type_)}", {"mode": "PERMISSIVE"})
 
 
-def _judged(parsed: Parsed) -> tuple[dict[int, Any], dict[int, str]]:
-    """Return rows and reasons by place."""
+def judged(parsed: Parsed) -> tuple[dict[int, Any], dict[int, str]]:
+    """Return rows and reasons of refusal by place."""
     assert parsed.rows is not None
     refused = {}
     if parsed.refused is not None:

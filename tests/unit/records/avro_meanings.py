@@ -141,7 +141,7 @@ def fullest(node: Json) -> Any:  # noqa: PLR0911 - one for each type
         case "fixed":
             return bytes(node["size"])
         case kind:
-            return {"boolean": False, "string": "", "bytes": b"", "float": 0.0, "double": 0.0}.get(kind, 0)
+            return {"boolean": False, "string": "", "bytes": b"\0", "float": 0.0, "double": 0.0}.get(kind, 0)
 
 
 def _present(union: Json) -> Json:
