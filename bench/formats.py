@@ -109,14 +109,18 @@ class Case:
     ratios: list[float] = field(default_factory=list)
 
 
-def sample(size: int) -> pa.RecordBatch:
-    """Return a batch of events; the same in every run."""
+def sample(size: int, megabytes: int) -> list[pa.RecordBatch]:
+    """Return batches of events, none of which comes twice; the same in every run."""
     chance = random.Random(size)
     rows = BATCH_BYTES // size
+    return [_batch(chance, size, place * rows, rows) for place in range(max(1, megabytes * 10**6 // (rows * size)))]
+
+
+def _batch(chance: random.Random, size: int, first: int, rows: int) -> pa.RecordBatch:
     columns: list[pa.Array[Any]] = [
-        pa.array(np.arange(rows)),
+        pa.array(np.arange(first, first + rows)),
         pa.array(np.full(rows, 1_795_237_200_000)),
-        pa.array([b"%012d" % number for number in range(rows)], pa.binary()),
+        pa.array([b"%012d" % number for number in range(first, first + rows)], pa.binary()),
         pa.array([event(chance, size).encode() for _ in range(rows)], pa.binary()),
         pa.array([[] for _ in range(rows)], HEADERS),
     ]
@@ -142,8 +146,8 @@ class Registered:
         return self
 
 
-def measure(case: Case, batch: pa.RecordBatch, megabytes: int) -> None:
-    """Write one object of so much payload; note MB of values per CPU second of this process."""
+def measure(case: Case, batches: Sequence[pa.RecordBatch]) -> None:
+    """Write one object of these batches; note MB of values per CPU second of this process."""
     kind, document = OUTPUTS[case.output]
     output = OutputSpec.model_validate(document)
     fields = {VALUES: None, CSV_ROWS: FLAT, PATTERN_ROWS: FLAT}.get(kind, SCHEMA)
@@ -151,16 +155,15 @@ def measure(case: Case, batch: pa.RecordBatch, megabytes: int) -> None:
     parser = PARSERS[kind]
     layout = layout_of(output, parser, schema, Registered(kind))
     encoder = make_format(output, parser, schema).encoder(ObjectIdentity(Range(TopicPartition("t", 0), 0, 1), ""))
-    payload = batch.num_rows * case.size
-    times = max(1, megabytes * 10**6 // payload)
+    payload = sum(batch.num_rows for batch in batches) * case.size
     written = 0
     began = time.process_time()
-    for _ in range(times):
+    for batch in batches:
         for _path, rows in by_path(batch, layout):
             written += sum(memoryview(piece).nbytes for piece in encoder.encode(rows))
     written += sum(memoryview(piece).nbytes for piece in encoder.finish())
-    case.results.append(payload * times / (time.process_time() - began) / 1e6)
-    case.ratios.append(written / (payload * times))
+    case.results.append(payload / (time.process_time() - began) / 1e6)
+    case.ratios.append(written / payload)
 
 
 def table(cases: Sequence[Case]) -> Table:
@@ -182,10 +185,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     print(machine.describe(), flush=True)
     cases = [Case(output, size) for output in OUTPUTS for size in options.sizes]
-    samples = {(size, kind): sample(size) for size in options.sizes for kind in (VALUES, ROWS)}
-    for kind, write in WRITTEN.items():
-        samples |= {(size, kind): rewritten(samples[size, ROWS], write) for size in options.sizes}
+    samples: dict[tuple[int, str], list[pa.RecordBatch]] = {}
+    for size in options.sizes:
+        events = sample(size, options.megabytes)
+        samples |= {(size, kind): events for kind in (VALUES, ROWS)}
+        samples |= {(size, kind): [rewritten(one, write) for one in events] for kind, write in WRITTEN.items()}
     for _ in range(options.rounds):
         for case in cases:
-            measure(case, samples[case.size, OUTPUTS[case.output][0]], options.megabytes)
+            measure(case, samples[case.size, OUTPUTS[case.output][0]])
     Console(width=WIDTH).print(table(cases))

@@ -61,6 +61,7 @@ class Postgres(Server):
         data = self.directory / "data"
         if not data.exists():
             self._initialise(programs, data)
+        self._open_folders()
         (data / "postmaster.pid").unlink(missing_ok=True)  # of a server that was killed
         options = ["-p", str(self.port), "-c", f"listen_addresses={LOOPBACK}", "-c", "unix_socket_directories="]
         return [*_as_user(), str(programs / "postgres"), "-D", str(data), *options]
@@ -71,9 +72,7 @@ class Postgres(Server):
         if os.geteuid() == 0:
             for path in (self.directory, password):
                 shutil.chown(path, _USER)
-            for folder in self.directory.parents:  # pytest's folders are its own user's
-                if folder.stat().st_uid == 0 and folder.stat().st_mode & 0o001 == 0:
-                    folder.chmod(folder.stat().st_mode | 0o001)
+        self._open_folders()
         arguments = [f"--username={self.user}", f"--pwfile={password}", "--auth=scram-sha-256", "--no-sync"]
         subprocess.run(
             [*_as_user(), str(programs / "initdb"), "-D", str(data), *arguments], check=True, capture_output=True
@@ -82,6 +81,12 @@ class Postgres(Server):
         subprocess.run(
             [*_as_user(), *single], input=f"create database {self.user}\n", text=True, check=True, capture_output=True
         )
+
+    def _open_folders(self) -> None:
+        """Let the server's user pass: pytest's folders are its own user's, again whenever another pytest starts."""
+        for folder in self.directory.parents if os.geteuid() == 0 else ():
+            if folder.stat().st_uid == 0 and folder.stat().st_mode & 0o001 == 0:
+                folder.chmod(folder.stat().st_mode | 0o001)
 
     def _serves(self) -> bool:
         done = subprocess.run(
