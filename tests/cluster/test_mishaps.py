@@ -89,7 +89,7 @@ def test_the_storage_refuses(persister: Persister, workload: Workload, s3: Fault
 @pytest.mark.soak
 def test_an_invalid_spec(persister: Persister, workload: Workload) -> None:
     members = persister.restarts()
-    valid = persister.spec["output"]
+    valid = persister.spec.get("output")
     persister.apply(output={"partitionBy": [{"date": {"granularity": "day", "timezone": "Mars/Olympus"}}]})
     found = persister.wait("SpecValid", "False", "SpecInvalid")
     assert "Mars/Olympus" in found["message"]
