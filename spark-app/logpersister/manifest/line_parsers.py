@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from logpersister.manifest.constraint import Condition, Model, Text, Unique
+from logpersister.manifest.nulls import NullMisleads
 from logpersister.manifest.pattern import LONGEST_PATTERN, NO_PATTERN, PATTERN_REMEDY, groups_of
 from logpersister.manifest.rule import NotInCel, rule
 
@@ -52,14 +53,14 @@ class CsvSpec(Model):
     delimiter: Delimiter = ","
     """Character between two columns, for example `";"`, `"\\t"` or `"\\u0001"`."""
 
-    quote: OptionalSign = '"'
+    quote: Annotated[OptionalSign, NullMisleads()] = '"'
     """Character before and after a text that may contain the delimiter or line breaks. Doubled inside such a text, it
     stands for itself. Empty: none."""
 
     escape: OptionalSign = ""
     """Character before a character that stands for itself, in quotes or not. Empty: none."""
 
-    null_text: NullText = ""
+    null_text: Annotated[NullText, NullMisleads()] = ""
     """Text that means null unless it is in quotes. Empty: an empty column is null; empty quotes are a text without
     characters."""
 
@@ -104,5 +105,5 @@ class RegexSpec(Model):
     """Regular expression that each value must match as a whole. The group with the name of a field gives the value of
     the field: `(?P<level>[A-Z]+)`. Look-around, back-references and flags are not possible (docs/schemas.md)."""
 
-    null_text: NullText | None = None
+    null_text: Annotated[NullText | None, NullMisleads()] = None
     """Text of a group that means null, for example `-`. A group that takes no part in the match is always null."""

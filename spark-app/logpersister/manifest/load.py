@@ -1,15 +1,23 @@
 """From a YAML file, or a document that the API server gave, to the model."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 
 from logpersister.manifest import document as yaml_document
-from logpersister.manifest.problems import LineOf, ManifestError, PathStep, Problem, problems_of, unknown_field
+from logpersister.manifest.nulls import EXPECTATION, REMEDY, field_at, misleading_nulls, models_in, without_nulls
+from logpersister.manifest.problems import (
+    LineOf,
+    ManifestError,
+    PathStep,
+    Problem,
+    path_text,
+    problems_of,
+    unknown_field,
+)
 from logpersister.manifest.resource import OBJECT_META, LogPersister
 from logpersister.manifest.substitution import Variables
 
@@ -67,9 +75,10 @@ def _validate(document: Any, source: str | None, line_of: LineOf, found: Sequenc
     if not isinstance(document, dict):
         problem = Problem("", "is not a mapping", "begin with apiVersion, kind, metadata and spec")
         raise ManifestError([problem], source)
-    problems = list(found)
+    nulls = misleading_nulls(document, LogPersister)
+    problems = [*found, *(Problem(path_text(at), EXPECTATION, REMEDY, line=line_of(at)) for at in nulls)]
     try:
-        resource = LogPersister.model_validate(_without_nulls(document, LogPersister), by_alias=True, by_name=False)
+        resource = LogPersister.model_validate(without_nulls(document, LogPersister), by_alias=True, by_name=False)
         if not problems:
             return resource
     except ValidationError as error:
@@ -79,49 +88,14 @@ def _validate(document: Any, source: str | None, line_of: LineOf, found: Sequenc
     raise ManifestError(problems, source)
 
 
-def _without_nulls(value: Any, model: type[BaseModel] | None) -> Any:
-    """Drop fields that are null: Kubernetes does the same, so a field set to nothing has its default.
-
-    ``model`` is what the value should be, None for a map. An unknown field stays, to be told; so does what is below a
-    field that may hold anything, where null has a meaning of its own.
-    """
-    if isinstance(value, list):
-        return [_without_nulls(entry, model) for entry in value]
-    if not isinstance(value, dict):
-        return value
-    kept: dict[Any, Any] = {}
-    for key, entry in value.items():
-        field = None if model is None else _field_at(model, key)
-        if entry is None:
-            if model is not None and field is None:
-                kept[key] = None
-        elif field is None or Any in get_args(field.annotation):
-            kept[key] = entry
-        else:
-            kept[key] = _without_nulls(entry, next(_models_in(field.annotation), None))
-    return kept
-
-
 def fields_at(steps: Sequence[PathStep], model: type[BaseModel] = LogPersister) -> list[str]:
     """Return the names of the fields that the model has at a path, as YAML has them; none where it has no model."""
     for step in steps:
         if isinstance(step, int):
             continue
-        field = _field_at(model, step)
-        below = None if field is None else next(_models_in(field.annotation), None)
+        field = field_at(model, step)
+        below = None if field is None else next(models_in(field.annotation), None)
         if below is None:
             return []
         model = below
     return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _field_at(model: type[BaseModel], step: object) -> FieldInfo | None:
-    return next((field for name, field in model.model_fields.items() if step in (name, field.alias)), None)
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models that an annotation such as ``tuple[PartitionRule, ...] | None`` is about."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and get_origin(annotation) is None:
-        yield annotation
-    for argument in get_args(annotation):
-        yield from _models_in(argument)

@@ -178,6 +178,29 @@ def test_words_of_yaml_1_1_are_text(word: str) -> None:
     assert f'"{word}" is neither true nor false' in error_of(MANIFEST + f"    pathStyle: {word}\n")[0]
 
 
+@pytest.mark.parametrize(
+    ("section", "path"),
+    [
+        ("output: {format: parquet, parquet: {tombstones: null}}", "output.parquet.tombstones"),
+        ("parser: {type: csv, csv: {nullText: NULL}}", "parser.csv.nullText"),
+        ("parser: {type: csv, csv: {quote: ~}}", "parser.csv.quote"),
+        (
+            "overrides: [{topicPattern: c.*, output: {format: avro, avro: {tombstones:}}}]",
+            "overrides[0].output.avro.tombstones",
+        ),
+    ],
+)
+def test_null_is_no_word(section: str, path: str) -> None:
+    assert (
+        f'clicks.yaml:12: spec.{path}: is null, which stands for the default; write the text in quotes ("null", or "" '
+        "for none), or remove the field"
+    ) in error_of(f"{MANIFEST}  {section}\n")
+
+
+def test_other_fields_that_are_null_have_their_default() -> None:
+    assert parse_text(f"{MANIFEST}  parser: null\n  output: {{format: null, partitionBy:}}\n") == parse_text(MANIFEST)
+
+
 @pytest.mark.parametrize("number", ["0x10", "010", "1_0", "1:30", "0o7", pytest.param("9" * 5000, id="5,000 digits")])
 def test_numbers_of_yaml_1_1_are_text(number: str) -> None:
     assert "spec.members: " in error_of(MANIFEST + f"  members: {number}\n")[0]
