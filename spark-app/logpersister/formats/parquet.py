@@ -4,6 +4,7 @@ The native module writes the files (docs/design/parquet.md). Memory: of each ope
 compressed, or its rows where they are sorted; docs/formats.md has the figures.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -99,7 +100,8 @@ class ParquetFormat:
     @property
     def held_back(self) -> int:
         times = _SORTED_TIMES if self.options.sort_by else 1
-        return self.options.row_group_bytes * times
+        filters = sum(_filter_bytes(distinct) for _, distinct in self.options.bloom_filters)
+        return self.options.row_group_bytes * times + filters
 
     def encoder(self, identity: ObjectIdentity) -> "ParquetEncoder":
         if identity.path == QUARANTINE:  # whose columns are in no table
@@ -123,6 +125,11 @@ class ParquetFormat:
     @cached_property
     def _of_quarantine(self) -> Columns:
         return quarantine_columns(self.options.kafka_columns, nullable=self.options.refuses_tombstones)
+
+
+def _filter_bytes(distinct: int) -> int:
+    """Return what a Bloom filter takes, as ``bloom.rs`` makes it: ten bits for a value, and a power of two."""
+    return 1 << math.ceil(math.log2(max(32, distinct * 10 / 8)))
 
 
 class ParquetEncoder:

@@ -87,6 +87,19 @@ def test_each_type_can_have_a_bloom_filter(type_: str) -> None:
     assert column.bloom_filter_offset
 
 
+@pytest.mark.parametrize("distinct", [1, 100, 50_000, 65_536, 1_000_000])
+def test_what_filters_take_is_held_back(distinct: int) -> None:
+    filters = (("value", distinct), ("kafka_key", 7))
+    plain, filtered = (
+        ParquetOptions(kafka_columns=("key",)),
+        ParquetOptions(kafka_columns=("key",), bloom_filters=filters),
+    )
+    more, records = len(filters) * 60, [batch([Record(1, 5, b"key", b"value")])]  # header, and where it stands
+    in_file = [len(encode(ParquetFormat(options), records)) for options in (filtered, plain)]
+    held_back = ParquetFormat(filtered).held_back - ParquetFormat(plain).held_back
+    assert 0 <= in_file[0] - in_file[1] - held_back < more
+
+
 def test_columns_and_rows() -> None:
     good = [one for one in RECORDS if one.value is not None and (one.offset - 100) % 11 not in (5, 7)]
     table = read(WHOLE[""])
