@@ -51,7 +51,7 @@ SHAPES: Mapping[str, Shape] = {
     ),
 }
 """``letters``: lines in large files. ``folders``: events into 10,000 folders. ``large-rows``: events of 1 MB, nearly
-all of it a list of structs. ``large-files``: events in Parquet files of 256 MiB, each with four to five times as much JSON."""
+all of it a list of structs. ``large-files``: events in Parquet files of 256 MiB, of four times as much JSON."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
