@@ -16,6 +16,7 @@ import yaml
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.bucket import Bucket
+from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack import SchemaRegistry
@@ -212,10 +213,11 @@ def test_columns_follow_the_registry(
                 yield encoded(old, {"id": number, "at": NOON}, first)
 
     first, second = registry.register(subject, old), 0
-    output = {"format": "parquet", "parquet": {"kafkaColumns": ["partition", "offset"]}}
+    output = {"partitionBy": [], "parquet": {"kafkaColumns": ["partition", "offset"]}}
 
     def manifest(generation: int = 1, **pinned: Any) -> Path:
-        spec = {"output": output, "parser": {"type": "avro"}, "schema": {"registry": {"url": registry.url, **pinned}}}
+        schema = {"registry": {"url": registry.url, "secretName": None, **pinned}}
+        spec = example("avro-latest", output=output, schema=schema)
         return scene.manifest(kafka={"topics": [name]}, generation=generation, **spec)
 
     write(scene, name, values(0, 100))
