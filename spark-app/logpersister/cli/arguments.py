@@ -89,18 +89,16 @@ def moment(text: str) -> int:
 
 def cores(text: str) -> int:
     """Parse a whole number, 1 or more."""
-    value = count(text)
-    if value < 1:
+    if not (text.isascii() and text.isdigit() and int(text)):
         raise argparse.ArgumentTypeError(f'"{text}" is not a number of cores, 1 or more')
-    return value
+    return int(text)
 
 
 def positive(text: str) -> int:
     """Parse a whole number, 1 or more."""
-    value = count(text)
-    if value < 1:
+    if not (text.isascii() and text.isdigit() and int(text)):
         raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, 1 or more')
-    return value
+    return int(text)
 
 
 def words(text: str) -> list[str]:

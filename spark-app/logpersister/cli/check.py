@@ -16,6 +16,7 @@ from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, policy, registry
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.cli.group import NEW, describe_group
+from logpersister.cli.name_lengths import may_be_too_long
 from logpersister.cli.tables import printable
 from logpersister.finish.telling import NotTakenError
 from logpersister.finish.webhook import Webhook
@@ -37,6 +38,7 @@ from logpersister.records.protobuf_rows import misfit as misfit_of_message
 from logpersister.registry import RegistryError, TopicSchemas
 from logpersister.report import logs
 from logpersister.report.human import plural
+from logpersister.storage.names import MAX_KEY_BYTES
 from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
@@ -247,6 +249,7 @@ def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator
         message = f'spec.kafka.topicPattern: "{pattern}" matches no topic yet; topics that match join by themselves'
         yield Finding("topics", "warning", message)
     yield from _overrides(resource.spec, report.topics)
+    yield from _names(resource, report.topics)
     group = describe_group(brokers.config(resource, secrets, seconds, report), resource.group_id, seconds)
     if group.state == NEW:
         yield Finding("group", "ok", f"{resource.group_id}: new, nothing is committed")
@@ -308,6 +311,18 @@ def _overrides(spec: Spec, topics: Iterable[str]) -> Iterator[Finding]:
             yield Finding("overrides", "warning", f"{message}; the first entry that names a topic applies")
         else:
             yield Finding("overrides", "warning", f"{where}: names no topic that Kafka has and spec.kafka selects")
+
+
+def _names(resource: LogPersister, topics: Iterable[str]) -> Iterator[Finding]:
+    """Say for which topics a long value could make a name that S3 refuses."""
+    found = [topic for topic in sorted(topics) if may_be_too_long(resource, topic)]
+    if found:
+        told = (
+            f"spec.output.partitionBy: {_few(found)}: long values for folders can make names of more than the "
+            f"{MAX_KEY_BYTES:,} bytes that S3 takes, and their partition would stand still; shorten "
+            "spec.storage.prefix and the prefixes of levels, or take fewer levels"
+        )
+        yield Finding("names", "warning", told)
 
 
 def _few(names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from logpersister.cli.exits import CommandError, Exit
+from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister, ManifestError, load, parse
 from logpersister.manifest.resource import API_VERSION, KIND
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets, SecretValue
@@ -40,6 +41,14 @@ def manifest(file: str) -> LogPersister:
         return load(file, _variables())
     except ManifestError as error:
         raise invalid(error) from None
+
+
+def manifest_with(file: str, topic: str | None) -> LogPersister:
+    """Load the manifest; without this refusal, a topic that it does not select looked like one of which nothing is."""
+    loaded = manifest(file)
+    if topic is not None and not loaded.spec.kafka.selects(topic):
+        raise CommandError(f"--topic: {printable(topic)} is no topic that spec.kafka selects", Exit.INVALID)
+    return loaded
 
 
 def resource(name: str, kafka: Mapping[str, object], storage: Mapping[str, object]) -> LogPersister:

@@ -29,7 +29,7 @@ MOST_IN_MEMORY = 4 << 20
 def run(arguments: argparse.Namespace) -> int:
     """List folders or objects, and the totals of what was listed."""
     logs.configure(level="error")
-    resource = context.manifest(arguments.file)
+    resource = context.manifest_with(arguments.file, arguments.topic)
     secrets = context.secrets(arguments, logs.redactor)
     with bucket.opened(resource, secrets) as store:
         listing = Listing(resource, store, arguments)

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "replay":
         return replaying.run(arguments)
     logs.configure(level="error")
-    resource = context.manifest(arguments.file)
+    resource = context.manifest_with(arguments.file, arguments.topic)
     secrets = context.secrets(arguments, logs.redactor)
     with (
         bucket.opened(resource, secrets) as store,
@@ -62,11 +62,18 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             wanted = (one for one in walk.records() if arguments.reason in (None, one.reason))
             shown = islice(wanted, arguments.records)
+            number_shown = 0
             if arguments.json:
                 records = [_document(one) for one in shown]
+                number_shown = len(records)
                 print(json.dumps({"group": resource.group_id, "records": records, **walk.failures()}))
             else:
-                sys.stdout.writelines(f"{_line(one)}\n" for one in shown)
+                for record in shown:
+                    sys.stdout.write(f"{_line(record)}\n")
+                    number_shown += 1
+            if arguments.reason is not None and arguments.records and not number_shown:
+                other = "no record in quarantine has this reason; logpersister quarantine ls shows those that they have"
+                print(f"--reason {printable(arguments.reason)}: {other}", file=sys.stderr)
     for one in walk.unreadable:
         print(f"{printable(one.entry.listed.key)}: cannot be read: {one.why}", file=sys.stderr)
     return Exit.FAILED if walk.unreadable else Exit.OK

@@ -94,7 +94,7 @@ class Told:
 def run(arguments: argparse.Namespace) -> int:
     """Replay, or judge, and show what came out; objects that cannot be replayed make the command fail."""
     logs.configure(level="error")
-    resource = context.manifest(arguments.file)
+    resource = context.manifest_with(arguments.file, arguments.topic)
     table = resource.spec.table
     if table is not None and table.format == "iceberg" and not arguments.dry_run:
         raise CommandError(

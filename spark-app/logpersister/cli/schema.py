@@ -2,7 +2,9 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from logpersister.cli import context, registered, sampling
 from logpersister.cli.exits import CommandError, Exit
@@ -13,6 +15,10 @@ from logpersister.cli.tables import printable
 from logpersister.records.inference import InferredField
 from logpersister.records.rows import make_rows
 from logpersister.report import logs
+
+MOST_NAMED: Final = 20
+"""Fields that cannot be columns for the same reason and have a line each; names that are data can be many thousands."""
+_KEPT: Final = "unknownFields: keep would store"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -52,11 +58,26 @@ def _text(sample: sampling.Sample, fields: Sequence[InferredField]) -> Iterator[
     yield "  parser: {type: json}"
     yield "  schema:"
     yield "    fields:"
-    lines = [(_line(one), _comment(one)) for one in fields]
+    yield from fields_text(fields)
+    yield "  output: {format: parquet}"
+
+
+def fields_text(fields: Sequence[InferredField]) -> Iterator[str]:
+    """Yield a line for each field, and for fields that cannot be columns at most `MOST_NAMED` for each reason."""
+    lines: list[tuple[str, str]] = []
+    without: Counter[str] = Counter()
+    for one in fields:
+        if one.problem is not None:
+            without[one.problem] += 1
+            if without[one.problem] > MOST_NAMED:
+                continue
+        lines.append((_line(one), _comment(one)))
     width = max(len(line) for line, _ in lines)
     for line, comment in lines:
         yield f"{line:{width}}  # {comment}" if line else f"{'':6}# {comment}"
-    yield "  output: {format: parquet}"
+    for problem, count in without.items():
+        if count > MOST_NAMED:
+            yield f"{'':6}# {count - MOST_NAMED:,} more: no column: {problem}; {_KEPT} them"
 
 
 def _line(one: InferredField) -> str:
@@ -64,8 +85,14 @@ def _line(one: InferredField) -> str:
 
 
 def _comment(one: InferredField) -> str:
-    share = "in all" if one.share == 1 else f"in {max(one.share, 0.001):.1%}"
+    share = _share(one.share)
     if one.problem is not None:
-        kept = "unknownFields: keep would store it"
-        return f"{printable(one.name)}: no column: {one.problem}; {kept} ({share})"
+        return f"{printable(one.name)}: no column: {one.problem}; {_KEPT} it ({share})"
     return f"{share}; {one.remark}" if one.remark else share
+
+
+def _share(share: float) -> str:
+    """Return it for people; only what is in none or in all is said to be so."""
+    if share in (0, 1):
+        return "in all" if share else "in none"
+    return f"in {min(max(share, 0.001), 0.999):.1%}"

@@ -159,16 +159,19 @@ class Sample:
 
     def fields(self) -> "list[InferredField]":
         """Return the fields in the order in which they came."""
-        found = [self._field(name, values) for name, values in self._seen.members.items()]
-        usable = [one for one in found if one.problem is None]
-        for surplus in sorted(usable, key=lambda one: one.share)[: max(0, len(usable) - MOST_FIELDS)]:
-            found[found.index(surplus)] = replace(surplus, problem=f"a schema has at most {MOST_FIELDS} fields")
+        first: dict[str, str] = {}
+        for name in self._seen.members:
+            first.setdefault(name.lower(), name)
+        found = [self._field(name, values, first[name.lower()]) for name, values in self._seen.members.items()]
+        usable = [place for place, one in enumerate(found) if one.problem is None]
+        for surplus in sorted(usable, key=lambda place: -found[place].share)[MOST_FIELDS:]:
+            found[surplus] = replace(found[surplus], problem=f"a schema has at most {MOST_FIELDS} fields")
         return _narrowed(found)
 
-    def _field(self, name: str, values: Values) -> "InferredField":
+    def _field(self, name: str, values: Values, first: str) -> "InferredField":
         type_ = type_of(values)
         share = values.present / self._seen.count
-        return InferredField(name, type_, share, _problem(name, self._seen.members), _remark(values, type_))
+        return InferredField(name, type_, share, _problem(name, first), _remark(values, type_))
 
 
 def _whole_number(text: str) -> int | _Odd:
@@ -193,12 +196,12 @@ class InferredField:
     """What somebody should know who looks at the type."""
 
 
-def _problem(name: str, beside: Mapping[str, object]) -> str | None:
+def _problem(name: str, first: str) -> str | None:
+    """Return why a field cannot be a column; ``first`` is the first one that has this name but for case."""
     problem = unusable_name(name)
     if problem is not None:
         return problem
-    same = next(other for other in beside if other.lower() == name.lower())
-    return None if same == name else f"differs from {same} in case only"
+    return None if first == name else f"differs from {first} in case only"
 
 
 def _remark(values: Values, type_: Type) -> str:

@@ -50,6 +50,8 @@ class KafkaComplaints(logging.Filter):
     _NAMES: Final = ("kafka.net", "kafka.cluster", "kafka.coordinator", "kafka.consumer", "kafka.fetcher")
     _OF_SETTINGS: Final = ("authoriz", "authentic", "fenced", "sasl")
     """In messages that no outage explains."""
+    _OF_WAITING: Final = "Rebalance listener "
+    """Begin of what is said of each rebalance that waits for running work, as it should; heartbeats go on meanwhile."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,6 +61,8 @@ class KafkaComplaints(logging.Filter):
         if self._take is None or not record.name.startswith(self._NAMES):
             return True
         message = record.getMessage()
+        if message.startswith(self._OF_WAITING):
+            return False
         if any(word in message.lower() for word in self._OF_SETTINGS):
             return True
         self._take(message)

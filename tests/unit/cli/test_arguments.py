@@ -2,7 +2,7 @@ import argparse
 
 import pytest
 
-from logpersister.cli.arguments import cores, count, parser, seconds
+from logpersister.cli.arguments import cores, count, parser, positive, seconds
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,13 @@ def test_a_duration_has_its_unit_and_is_not_zero(capsys: pytest.CaptureFixture[s
 def test_what_is_no_count(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number"):
         count(text)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1e9"])
+def test_what_is_no_positive_number(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number, 1 or more"):
+        positive(text)
+    assert positive("1") == 1
 
 
 def test_at_least_one_core() -> None:

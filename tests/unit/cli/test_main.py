@@ -9,6 +9,7 @@ import pytest
 from logpersister import __version__
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
+from logpersister.manifest.secrets import DIRECTORY_VARIABLE
 
 HEAVY = (
     "pyspark",
@@ -86,7 +87,10 @@ def test_an_unreachable_broker_is_exit_3_and_never_a_lag_of_zero(
     assert "spec.kafka.bootstrapServers" in captured.err
 
 
-def test_wrong_settings_are_not_waited_for(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_settings_are_not_waited_for(
+    manifest: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(DIRECTORY_VARIABLE, raising=False)  # a shell of `make stack` has the Secret
     assert main(["run", "-f", str(manifest), "--wait", "1h"]) == Exit.UNREACHABLE
     captured = capsys.readouterr()
     assert "AWS_ACCESS_KEY_ID was not found" in captured.err

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from logpersister.cli import quarantine
-from logpersister.cli.exits import Exit
+from logpersister.cli.exits import CommandError, Exit
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import format_of
@@ -266,3 +266,20 @@ def test_a_tombstone_of_a_type_that_was_declared_since_is_judged_as_one(monkeypa
     assert (tombstone["offset"], tombstone["reason"], tombstone["value"]) == (106, "accepted", None)
     _, out, _ = run(monkeypatch, bucket, before, "show")
     assert out.splitlines()[VALUES.index(None)] == "clicks\t0:106\tunknown_type\t-\t"
+
+
+@pytest.mark.parametrize("action", ["ls", "show", "replay"])
+def test_a_topic_that_the_manifest_does_not_select_is_refused(monkeypatch: pytest.MonkeyPatch, action: str) -> None:
+    resource = resource_of(OUTPUTS["parquet"])
+    with pytest.raises(CommandError, match="--topic: click is no topic") as refused:
+        run(monkeypatch, Bucket(resource), resource, action, topic="click")
+    assert refused.value.code == Exit.INVALID
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_reason_that_no_record_has_is_told(monkeypatch: pytest.MonkeyPatch, as_json: bool) -> None:
+    resource = resource_of(OUTPUTS["parquet"])
+    code, _, err = run(monkeypatch, Bucket(resource), resource, "show", reason="wrongtype", json=as_json)
+    assert code == Exit.OK
+    assert err.startswith("--reason wrongtype: no record in quarantine has this reason")
+    assert run(monkeypatch, Bucket(resource), resource, "show", reason="wrong_type", json=as_json)[2] == ""

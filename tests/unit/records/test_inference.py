@@ -87,6 +87,9 @@ def test_a_schema_stays_within_its_limits() -> None:
     assert {"a", "b", "c"} <= {one.name for one in usable}
     assert sum(1 for one in usable for _ in leaves(one.type)) <= MOST_COLUMNS
     assert next(one.problem for one in found if one.problem) == "a schema has at most 256 fields"
+    assert [one.name for one in fields_of({f"f{n}": n for n in range(300)}) if one.problem] == [
+        f"f{n}" for n in range(256, 300)
+    ]
     deep: Any = 1
     for _ in range(30):
         deep = [deep]
@@ -113,3 +116,11 @@ def test_the_parser_takes_every_value_of_the_sample(objects: list[dict[str, Any]
     values = pa.array([json.dumps(one).encode() for one in objects], pa.binary())
     parsed = make_rows(ParserSpec(type="json"), schema).parse(pa.record_batch({"value": values}))
     assert parsed.refused is None, (parsed.refused.reason, [str(one.type) for one in fields])
+
+
+def test_names_that_are_data_take_no_longer_for_each_the_more_there_are() -> None:
+    names = 5_000  # four times as long for twice as many would be half a minute
+    found = fields_of(*({f"user{n}": n, f"USER{n}": n} for n in range(names)))
+    assert len(found) == 2 * names
+    assert sum(1 for one in found if one.problem is None) == 256
+    assert found[1].problem == "differs from user0 in case only"

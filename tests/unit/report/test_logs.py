@@ -104,6 +104,17 @@ def test_repeated_lines_of_libraries_are_limited(out: io.StringIO) -> None:
     assert len(lines(out)) == 5 + 1
 
 
+def test_a_rebalance_that_waits_for_work_is_no_complaint(out: io.StringIO) -> None:
+    logs.configure("json", "info", out)
+    complaints: list[str] = []
+    with logs.kafka_complaints.taken_by(complaints.append):
+        coordinator = logging.getLogger("kafka.coordinator.consumer")
+        coordinator.warning("Rebalance listener %s.%s for group %s took %.3fs.", "_Listener", "revoked", "g", 1.761)
+        coordinator.warning("Heartbeat failed")
+    assert complaints == ["Heartbeat failed"]
+    assert lines(out) == []
+
+
 def test_what_was_held_back_is_said_later() -> None:
     clock = Clock()
     limit = RepetitionLimit(burst=2, window=timedelta(minutes=1), clock=clock.seconds)

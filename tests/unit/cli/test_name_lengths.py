@@ -1,0 +1,45 @@
+"""Whether folders by long values could make names that S3 refuses."""
+
+from typing import Any
+
+import pytest
+
+from logpersister.cli.check import Finding, _names
+from logpersister.cli.name_lengths import may_be_too_long
+from tests.unit.manifest.documents import accepted
+
+TEXT = {"spec.parser": {"type": "json"}, "spec.schema": {"fields": [{"name": "s", "type": "string"}]}}
+LONG = "t" * 249
+LEVELS = [{kind: "s", "prefix": f"{kind}="} for kind in ("field", "lower")]
+WIDE = {"truncate": {"field": "s", "width": 10}}
+NARROW = {"truncate": {"field": "s", "width": 1}}
+BUCKET = {"bucket": {"field": "s", "count": 16}}
+
+
+DEEP = {"spec.storage": {"bucket": "logs", "prefix": "p" * 300}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "topic", "too_long"),
+    [
+        ({}, LONG, False),
+        (DEEP, LONG, False),
+        ({"spec.output": {"partitionBy": [*LEVELS, WIDE]}}, LONG, False),
+        (DEEP | {"spec.output": {"partitionBy": [*LEVELS, WIDE]}}, "clicks", False),
+        (DEEP | {"spec.output": {"partitionBy": [*LEVELS, WIDE]}}, LONG, True),
+        (DEEP | {"spec.output": {"partitionBy": [*LEVELS[1:], NARROW, BUCKET]}}, LONG, False),
+        (DEEP | {"spec.output": {"partitionBy": LEVELS}, "spec.kafka.groupId": "g" * 30}, LONG, False),
+        (DEEP | {"spec.output": {"partitionBy": LEVELS}, "spec.kafka.groupId": "g" * 200}, LONG, True),
+    ],
+)
+def test_what_may_be_too_long(changes: dict[str, Any], topic: str, too_long: bool) -> None:
+    assert may_be_too_long(accepted(TEXT | changes), topic) is too_long
+
+
+def test_check_warns_of_topics() -> None:
+    resource = accepted({**TEXT, **DEEP, "spec.output": {"partitionBy": [*LEVELS, WIDE]}})
+    assert list(_names(resource, ["clicks"])) == []
+    (finding,) = _names(resource, [LONG, "clicks"])
+    assert isinstance(finding, Finding)
+    assert finding.verdict == "warning"
+    assert f"{LONG}: long values for folders can make names of more than the 1,024 bytes" in finding.message
