@@ -214,6 +214,18 @@ class SchemaSpec(Model):
             return columns_by_struct(self.thrift.idl, self.thrift.struct, self._unused)
         return () if self.json_schema is None else columns_by_json_schema(self.json_schema, self._unused)
 
+    @property
+    def source(self) -> tuple[str, ...]:
+        """Where the columns are declared; nothing where only the registry knows them."""
+        texts = {
+            ("fields",): self.fields,
+            ("avro",): self.avro,
+            ("protobuf",): self.protobuf,
+            ("thrift", "idl"): self.thrift,
+            ("jsonSchema",): self.json_schema,
+        }
+        return next((at for at, one in texts.items() if one is not None), ())
+
     def thrift_plan(self) -> str:
         """Return what becomes of each field of a struct of Thrift, as `plan_of` does. Raises ThriftError."""
         if self.thrift is None:

@@ -119,7 +119,7 @@ REFUSED_CONDITIONS: list[tuple[dict[str, Any], str]] = [
     (keeping(on("sent", atLeast="x")), 'write for example "2026-11-21T05:00:00Z", or a whole number as epoch[ms] has'),
     (
         keeping(drop=("sent",)),
-        "spec.schema.drop: has columns of fields that no condition of spec.keep is about; remove",
+        'spec.schema.drop[0]: "sent" is a column of fields, and no condition of spec.keep is about it; remove',
     ),
     (
         keeping(on("country", is_in=["x"])) | {OF: [{"topics": ["clicks"], "parser": {"type": "bytes"}}]},

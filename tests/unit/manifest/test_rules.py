@@ -822,7 +822,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         rows({"name": "a", "type": "struct<b: map<string, int8>>"}) | in_parquet(sortBy=[{"field": "a.b"}]),
         'sortBy[0].field: "a.b" cannot have this option: values of type map<string, int8> have no order',
     ),
-    (in_parquet(sortBy=[{"field": "value"}] * 2), "parquet.sortBy: has the same field twice; remove one of them"),
+    (
+        in_parquet(sortBy=[{"field": "value"}] * 2),
+        'parquet.sortBy[1].field: "value" is there before; remove one of them',
+    ),
     (in_parquet(sortBy=[{"field": "value"}] * 9), "parquet.sortBy: has 9 entries; give at most 8"),
     (in_parquet(sortBy=[{"field": "a[]"}]), 'parquet.sortBy[0].field: "a[]" is not the path of a field'),
     (in_parquet(sortBy=[{"field": "value", "order": "up"}]), 'sortBy[0].order: "up" is not allowed here; write one of'),
@@ -1229,7 +1232,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         lines("csv", {"name": "id", "type": "list<int8>"}),
-        "has a field of type struct, list or map, which lines of text do not have; take string, or json where",
+        'spec.schema.fields[0].type: "list<int8>" is a struct, list or map, which lines of text do not have; take',
     ),
     (lines("csv") | {"spec.parser": {"type": "json", "csv": {}}}, "csv: has no meaning without parser csv; remove it"),
     (
@@ -1239,7 +1242,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (lines("regex", pattern="("), "is not a pattern: it has a ( without a ) at character 1; correct it, or take a"),
     (
         lines("regex", pattern="(?P<x>a)(?P<id>b)"),
-        "has a group whose name is not a field of spec.schema; add the field, or",
+        "pattern: has a group whose name is not a field of spec.schema: x; add the field x, or write (?:...)",
     ),
     (lines("regex", pattern="a"), 'fields[0].name: "id" is not a field of the values; write for'),
     (lines("csv") | {"spec.parser": {"type": "regex"}}, "spec.parser.regex: is missing, and parser regex needs a"),
@@ -1252,11 +1255,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"spec.parser": {"type": "messagepack"}}, "spec.schema: is missing, and this parser makes rows of it; name the"),
     (
         rows({"name": "id", "type": "json"}) | {"spec.parser": {"type": "messagepack"}},
-        "spec.schema.fields: has a field of type json, which Avro and MessagePack values do not have; write the type",
+        'spec.schema.fields[0].type: "json" has json in it, which Avro and MessagePack values do not have; write the',
     ),
     (
         avro({"name": "id", "type": "list<json>"}),
-        "spec.schema.fields: has a field of type json, which Avro and MessagePack values do not have; write the type",
+        'spec.schema.fields[0].type: "list<json>" has json in it, which Avro and MessagePack values do not have; write',
     ),
     (avro(url="registry:8081"), "is not an http or https URL of a schema registry, and no glue://REGION/REGISTRY"),
     (avro(url="https://me:secret@registry"), "has credentials in it; put them in the Secret that secretName names"),
@@ -1267,7 +1270,28 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         rows({"name": "Dt", "type": "int8"})
         | {F + "format": "parquet", F + "partitionBy": [{"date": {"granularity": "day"}}]},
-        "spec.schema: has a field of the name of a folder of output.partitionBy",
+        'spec.schema.fields[0].name: "Dt" is also the name of a folder of output.partitionBy, and readers take both',
+    ),
+    (
+        adjusting(schema={"rename": [{"field": "id", "to": "dt"}]}, quarantine=QUIET)
+        | {F + "partitionBy": [{"offset": {"every": 5}}, {"date": {"granularity": "day"}}]},
+        "and readers take both for one column; set another prefix in spec.output.partitionBy[1], or leave",
+    ),
+    (
+        renaming("id=dt") | {F + "partitionBy": [{"date": {"granularity": "day"}}]},
+        'spec.schema.rename[0].to: "dt" is also the name of a folder of output.partitionBy, and readers',
+    ),
+    (
+        keyed(column="dt") | dated("mail", format="iso8601") | {F + "format": "parquet"},
+        'spec.schema.key.column: "dt" is also the name of a folder of output.partitionBy',
+    ),
+    (
+        adjusting(unknownFields="keep", restColumn="dt") | {F + "partitionBy": [DAY]},
+        'spec.parser.restColumn: "dt" is also the name of a folder of output.partitionBy',
+    ),
+    (
+        by_avro("string") | {F + "format": "parquet", F + "partitionBy": [{"field": "f0"}]},
+        'spec.schema.avro: "f0" is also the name of a folder of output.partitionBy',
     ),
     ({F + "compression": "lz4"}, "write one of: none, gzip, deflate, zstd"),
     ({F + "compression": "deflate"}, '"deflate" is not possible in format text; write one of: gzip, zstd, none'),
@@ -1354,13 +1378,21 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         rows({"name": "a", "type": "struct<id: int8>"}, {"name": "id", "type": "int8"})
         | {F + "partitionBy": [{"field": "a.id"}, {"field": "id"}]},
-        "spec.output.partitionBy: has two levels with folders of one name; give one of them a prefix of its own",
+        "spec.output.partitionBy[1]: has the folders of another level: id= is that of partitionBy[0], too; give one",
+    ),
+    (
+        rows({"name": "a", "type": "struct<dt: int8>"})
+        | {F + "partitionBy": [{"field": "a.dt"}, {"date": {"granularity": "day"}}]},
+        "dt= is that of partitionBy[1], too; give one of them a prefix of its own, for example a_dt=",
     ),
     (
         rows({"name": "id", "type": "int8"}) | {F + "format": "parquet", F + "partitionBy": [{"field": "id"}]},
-        "has a field of the name of a folder of output.partitionBy",
+        'spec.schema.fields[0].name: "id" is also the name of a folder of output.partitionBy',
     ),
-    ({F + "partitionBy": [{"date": {"granularity": "day"}}] * 2}, "spec.output.partitionBy: has the same level twice"),
+    (
+        {F + "partitionBy": [{"date": {"granularity": "day"}}] * 2},
+        "spec.output.partitionBy[1]: is the same level as partitionBy[0]; remove one of them",
+    ),
     ({F + "partitionBy": [{"offset": {"every": n}} for n in range(1, 6)]}, "has 5 entries; give at most 4"),
     ({F + "partitionBy": [{"date": {}}]}, "spec.output.partitionBy[0].date.granularity: is missing"),
     ({F + "partitionBy": [{"date": {"granularity": "week"}}]}, "write one of: day, hour, minute"),
@@ -1679,7 +1711,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (hashing("at", of=LISTS), 'fields[0]: "at" cannot be hidden: it is not a string or a whole number; make it one'),
     (hashing("mail", mask=[{"fields": ["mail"]}]), 'spec.schema.mask[0].fields[0]: "mail" cannot be hidden twice'),
     (hashing("a b"), 'spec.schema.hash.fields[0]: "a b" is not a field, or one in a struct'),
-    (hiding(drop=["mail"]), "spec.schema.drop: has columns of fields that no condition of spec.keep is about; remove"),
+    (
+        hiding(drop=["mail"]),
+        'spec.schema.drop[0]: "mail" is a column of fields, and no condition of spec.keep is about it; remove it from',
+    ),
     (
         dropping("f1", ["string", ["string", "long"]]) | {"spec.keep": [{"field": "f1", "in": ["a"]}]},
         "spec.keep: cannot be compared: cannot be the columns: its field 'f1': it is one of several types; write",
