@@ -106,6 +106,12 @@ def default(value: Any, type_: str = "int8", **more: Any) -> dict[str, Any]:
 
 
 ONE = {"name": "id", "type": "int8"}
+OF_OTHERS = (
+    *(("int", "int32"), ("long", "int64"), ("bigint", "int64"), ("short", "int16"), ("boolean", "bool")),
+    *(("double", "float64"), ("float", "float32"), ("varchar", "string"), ("text", "string"), ("str", "string")),
+    *(("bytes", "binary[base64]"), ("datetime", "timestamp[ms]"), ("numeric", "decimal(20,0)"), ("Array", "list<...>")),
+)
+"""Types as other systems call them, and as they are called here."""
 
 
 def avro(*fields: dict[str, Any], url: str = "http://registry:8081", **parser: str) -> dict[str, Any]:
@@ -1261,6 +1267,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         avro({"name": "id", "type": "list<json>"}),
         'spec.schema.fields[0].type: "list<json>" has json in it, which Avro and MessagePack values do not have; write',
     ),
+    *(
+        (rows({"name": "id", "type": theirs}), f"it has no type {theirs!r} (position 1); did you mean {ours}?")
+        for theirs, ours in OF_OTHERS
+    ),
+    (rows({"name": "id", "type": "list<INT>"}), "it has no type 'INT' (position 6); did you mean int32?"),
+    (rows({"name": "id", "type": "timestamp"}), "it has no [ (position 10); write it as in timestamp[ms]"),
     (avro(url="registry:8081"), "is not an http or https URL of a schema registry, and no glue://REGION/REGISTRY"),
     (avro(url="https://me:secret@registry"), "has credentials in it; put them in the Secret that secretName names"),
     (
