@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from logpersister.manifest import document as yaml_document
+from logpersister.manifest.hints import remedy_of
 from logpersister.manifest.problems import LineOf, ManifestError, PathStep, Problem, problems_of, unknown_field
 from logpersister.manifest.resource import OBJECT_META, LogPersister
 from logpersister.manifest.substitution import Variables
@@ -73,7 +75,8 @@ def _validate(document: Any, source: str | None, line_of: LineOf, found: Sequenc
         if not problems:
             return resource
     except ValidationError as error:
-        problems += problems_of(error.errors(include_url=False), fields_at, line_of)
+        known = partial(remedy_of, document=document)
+        problems += problems_of(error.errors(include_url=False), fields_at, line_of, known)
         problems.sort(key=lambda problem: problem.line or 0)
     # Outside the except block: pydantic's error holds the values, and must not be the context of ours.
     raise ManifestError(problems, source)

@@ -1347,7 +1347,23 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         by_avro("string") | {F + "format": "parquet", F + "partitionBy": [{"field": "f0"}]},
         'spec.schema.avro: "f0" is also the name of a folder of output.partitionBy',
     ),
-    ({F + "compression": "lz4"}, "write one of: none, gzip, deflate, zstd"),
+    ({F + "compression": "lz4"}, '"lz4" is not allowed here; write one of: gzip, zstd, none'),
+    (
+        {F + "format": "parquet", F + "compression": "lz4"},
+        'spec.output.compression: "lz4" is not allowed here; write one of: zstd, snappy, gzip, none',
+    ),
+    (
+        {F + "format": "orc", F + "compression": 5},
+        "compression: 5 is not allowed here; write one of: zstd, snappy, zlib, none",
+    ),
+    ({F + "partitionBy": ["geo.country"]}, '"geo.country" is not a mapping; write {field: geo.country}'),
+    ({F + "partitionBy": ["day"]}, 'output.partitionBy[0]: "day" is not a mapping; write {date: {granularity: day}}'),
+    ({F + "partitionBy": ["a b"]}, '"a b" is not a mapping; write its fields below it, as `name: value` lines'),
+    (
+        by_avro(avro={"type": "record"}),
+        "schema.avro: a mapping is not text; write it as text, which begins with avro: |",
+    ),
+    (by_avro(writers=[{"type": "record"}]), "schema.writers[0]: a mapping is not text; write it as text, which begins"),
     ({F + "compression": "deflate"}, '"deflate" is not possible in format text; write one of: gzip, zstd, none'),
     (
         {F + "format": "sequencefile", F + "compression": "gzip"},
@@ -1804,6 +1820,12 @@ def test_everything_wrong_is_told_at_once() -> None:
 def test_both_contradictions_of_a_part_are_told() -> None:
     found = problems({"spec.kafka.security": {"protocol": "SASL_SSL"}})
     assert [line.split(":")[0] for line in found] == ["spec.kafka.security.mechanism", "spec.kafka.security.secretName"]
+
+
+@pytest.mark.parametrize("format_", ["rcfile", ["orc"]])
+def test_a_compression_where_no_format_says_which_are_possible(format_: Any) -> None:
+    found = problems({F + "format": format_, F + "compression": "lz4"})
+    assert found[1].startswith('spec.output.compression: "lz4" is not allowed here; write one of: none, gzip, deflate')
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 1])
