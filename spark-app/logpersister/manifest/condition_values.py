@@ -12,6 +12,7 @@ from decimal import Decimal as Number
 from decimal import localcontext
 from typing import Any, Final, get_args
 
+from logpersister.manifest.culprits import no_field
 from logpersister.manifest.keep import Condition, Operator
 from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.problems import Finding, PathStep, RefusedError, refuse, show
@@ -44,8 +45,9 @@ def condition_findings(condition: Condition, schema: SchemaSpec | None) -> Itera
     if condition.field is not None:
         found = None if schema is None else schema.as_parsed.type_at(condition.field)
         if found is None or schema is None:
-            told = f"{NOT_COMPARED}: spec.schema has no such field"
-            yield Finding(told, "name a field that it declares", ("field",), f'"{condition.field}"')
+            why, remedy = no_field(condition.field, schema)
+            told, remedy = f"{NOT_COMPARED}: {why}", remedy or "name a field that it declares"
+            yield Finding(told, remedy, ("field",), f'"{condition.field}"')
             return
         type_, notation = found, notation_at(schema, condition.field)
     allowed = _allowed(type_, is_header=condition.header is not None)

@@ -1356,6 +1356,15 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {F + "format": "orc", F + "compression": 5},
         "compression: 5 is not allowed here; write one of: zstd, snappy, zlib, none",
     ),
+    (
+        rows({"name": "m", "type": "map<string, struct<a: int8>>"}) | {F + "partitionBy": [{"lower": "m.x.a"}]},
+        '"m.x.a" cannot name folders: m is a map, and fields in maps have no path; name a field that is text',
+    ),
+    (
+        rows({"name": "id", "type": "int8"}) | dated("key.at"),
+        "spec.schema.key is missing, so that keys become no column",
+    ),
+    (rows({"name": "country", "type": "string"}) | {F + "partitionBy": [{"field": "contry"}]}, "did you mean country?"),
     ({F + "partitionBy": ["geo.country"]}, '"geo.country" is not a mapping; write {field: geo.country}'),
     ({F + "partitionBy": ["day"]}, 'output.partitionBy[0]: "day" is not a mapping; write {date: {granularity: day}}'),
     ({F + "partitionBy": ["a b"]}, '"a b" is not a mapping; write its fields below it, as `name: value` lines'),
@@ -1392,7 +1401,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({F + "partitionBy": [{"field": "a..b"}]}, '[0].field: "a..b" is not the path of a field'),
     (
         {F + "partitionBy": [{"field": "id"}]},
-        '[0].field: "id" cannot name folders: spec.schema has no such field; name a field',
+        '[0].field: "id" cannot name folders: there is no spec.schema; declare the field in',
     ),
     (
         rows({"name": "id", "type": "int64"}) | {F + "partitionBy": [{"lower": "id"}]},
@@ -1552,7 +1561,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {OF: [{"topics": ["clicks"], "output": {"partitionBy": [{"field": "a"}]}}]},
-        'spec.overrides[0].output.partitionBy[0].field: "a" cannot name folders: spec.schema has no such field',
+        'spec.overrides[0].output.partitionBy[0].field: "a" cannot name folders: there is no spec.schema',
     ),
     (
         {
