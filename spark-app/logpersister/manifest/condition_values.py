@@ -24,6 +24,7 @@ NOT_COMPARED: Final = "cannot be compared"
 
 TEXT: Final = Plain("string")
 """The type of headers."""
+_NULL: Final = "remove it; orAbsent: true beside other values, or absent: true alone, takes what is absent or null"
 _LISTS: Final[frozenset[Operator]] = frozenset({"in", "notIn"})
 _BOUNDS: Final[frozenset[Operator]] = frozenset({"atLeast", "atMost", "below"})
 _LARGEST_FLOAT: Final = {"float32": (2 - 2**-23) * 2.0**127, "float64": sys.float_info.max}
@@ -57,6 +58,9 @@ def condition_findings(condition: Condition, schema: SchemaSpec | None) -> Itera
             continue
         for place, value in enumerate(values if operator != "matches" else ()):
             at: tuple[PathStep, ...] = (operator, place) if operator in _LISTS else (operator,)
+            if value is None:
+                yield Finding(f"{NOT_COMPARED}: it is no value", _NULL, at, show(value))
+                continue
             try:
                 typed(value, type_, notation)
             except RefusedError as error:

@@ -20,7 +20,7 @@ from logpersister.manifest.declared_columns import (
     findings_at,
     unfit_findings,
 )
-from logpersister.manifest.field import AvroText, FieldName, FieldSpec, JsonSchemaText
+from logpersister.manifest.field import AvroText, FieldSpec, JsonSchemaText, WholeColumn
 from logpersister.manifest.hidden_fields import NOT_HIDDEN, hashed, hiding_findings
 from logpersister.manifest.hiding import HashSpec, MaskSpec
 from logpersister.manifest.key_schema import KeySpec
@@ -88,7 +88,7 @@ class SchemaSpec(Model):
     mask: Annotated[tuple[MaskSpec, ...], Field(max_length=20)] = ()
     """Fields of which at most the end is stored."""
 
-    drop: Annotated[tuple[FieldName, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
+    drop: Annotated[tuple[WholeColumn, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
     """Columns that are not stored: of `avro`, `protobuf`, `thrift` or the registry; of `fields` only those that
     `spec.keep` needs, others are removed there."""
 

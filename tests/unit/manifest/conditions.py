@@ -95,7 +95,7 @@ REFUSED_CONDITIONS: list[tuple[dict[str, Any], str]] = [
     ),
     (keeping(on("a b", is_in=["DE"])), 'spec.keep[0].field: "a b" is not the path of a field'),
     (keeping(on("country", is_in=[False])), f"{IN}false cannot be compared: country is string; put it in quotes"),
-    (keeping(on("country", is_in=[None])), f"{IN}null cannot be compared: country is string; put it in quotes"),
+    (keeping(on("country", is_in=[None])), f"{IN}null cannot be compared: it is no value; remove it; orAbsent: true"),
     (keeping(on("country", is_in=[["DE"]])), f"{IN}a list cannot be compared: country is string; put it in quotes"),
     (keeping(on("country", atLeast="DE")), f"{LEAST}cannot be compared: country is string; write one of in, notIn, ma"),
     (keeping(on("country", matches="(a")), 'matches: "(a" is not a pattern: it has a ( without a ) at character 1'),

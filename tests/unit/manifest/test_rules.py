@@ -949,6 +949,15 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "is no notation of times; write rfc3339, iso8601, epoch[s]",
     ),
     (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yy-MM-dd]"}), "is no notation of times; write"),
+    (
+        rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyy-MM-ddTHH:mm:ss]"}),
+        "is no notation of times; write 'T' in quotes if it stands for itself; parts of a time are yyyy, MM, MMM, dd,",
+    ),
+    (
+        rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyyMMddhh]"}),
+        "write 'hh' in quotes if it stands",
+    ),
+    (rows({"name": "at", "type": "timestamp[s]", "format": "epoch"}), "is no notation of times; write rfc3339,"),
     (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[]"}), "is no notation of times; write"),
     (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyy]"}), f"{NO_INSTANT}; write yyyy, MM or MMM"),
     (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyy-MM-dd MMM]"}), NO_INSTANT),
@@ -1789,6 +1798,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (hashing("at", of=LISTS), 'fields[0]: "at" cannot be hidden: it is not a string or a whole number; make it one'),
     (hashing("mail", mask=[{"fields": ["mail"]}]), 'spec.schema.mask[0].fields[0]: "mail" cannot be hidden twice'),
+    (hiding(drop=["user.phone"]), "only whole columns can be left out: write user, or hide the field by mask"),
+    (
+        hiding(drop=["a b"]),
+        "is not a name for a column (letters, digits, _, @, $ and -, no digit or - first); write the",
+    ),
     (hashing("a b"), 'spec.schema.hash.fields[0]: "a b" is not a field, or one in a struct'),
     (
         hiding(drop=["mail"]),
