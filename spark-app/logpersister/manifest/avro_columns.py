@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from logpersister.manifest.avro_defaults import fits
+from logpersister.manifest.json_text import read_json
 from logpersister.manifest.types import (
     MOST_DIGITS,
     Binary,
@@ -62,7 +63,7 @@ def columns_of(text: str, *, as_reader: bool = False) -> list[WrittenColumn]:
     """
     types = _Types(as_reader=as_reader)
     try:
-        root = json.loads(text)
+        root = read_json(text, AvroTextError)
         root = root if isinstance(root, dict) else {}
         types.note(root, "")
         if root.get("type") != "record":

@@ -12,6 +12,7 @@ from decimal import Decimal as Number
 from decimal import localcontext
 from typing import Any, Final, get_args
 
+from logpersister.manifest.culprits import no_field
 from logpersister.manifest.keep import Condition, Operator
 from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.problems import Finding, PathStep, RefusedError, refuse, show
@@ -23,6 +24,7 @@ NOT_COMPARED: Final = "cannot be compared"
 
 TEXT: Final = Plain("string")
 """The type of headers."""
+_NULL: Final = "remove it; orAbsent: true beside other values, or absent: true alone, takes what is absent or null"
 _LISTS: Final[frozenset[Operator]] = frozenset({"in", "notIn"})
 _BOUNDS: Final[frozenset[Operator]] = frozenset({"atLeast", "atMost", "below"})
 _LARGEST_FLOAT: Final = {"float32": (2 - 2**-23) * 2.0**127, "float64": sys.float_info.max}
@@ -44,8 +46,9 @@ def condition_findings(condition: Condition, schema: SchemaSpec | None) -> Itera
     if condition.field is not None:
         found = None if schema is None else schema.as_parsed.type_at(condition.field)
         if found is None or schema is None:
-            told = f"{NOT_COMPARED}: spec.schema has no such field"
-            yield Finding(told, "name a field that it declares", ("field",), f'"{condition.field}"')
+            why, remedy = no_field(condition.field, schema)
+            told, remedy = f"{NOT_COMPARED}: {why}", remedy or "name a field that it declares"
+            yield Finding(told, remedy, ("field",), f'"{condition.field}"')
             return
         type_, notation = found, notation_at(schema, condition.field)
     allowed = _allowed(type_, is_header=condition.header is not None)
@@ -55,6 +58,9 @@ def condition_findings(condition: Condition, schema: SchemaSpec | None) -> Itera
             continue
         for place, value in enumerate(values if operator != "matches" else ()):
             at: tuple[PathStep, ...] = (operator, place) if operator in _LISTS else (operator,)
+            if value is None:
+                yield Finding(f"{NOT_COMPARED}: it is no value", _NULL, at, show(value))
+                continue
             try:
                 typed(value, type_, notation)
             except RefusedError as error:

@@ -1,7 +1,8 @@
 """Columns as schemas of Avro, protobuf, Thrift and JSON Schema declare them, checked."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
 
@@ -9,20 +10,26 @@ from logpersister.manifest import avro_columns
 from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.manifest.json_schema import columns as json_columns
 from logpersister.manifest.json_schema.errors import JsonSchemaError
+from logpersister.manifest.json_text import read_json
 from logpersister.manifest.notation import Notation
-from logpersister.manifest.problems import refuse
+from logpersister.manifest.problems import Finding, PathStep, RefusedError, refuse, show
 from logpersister.manifest.protobuf import columns as protobuf_columns
-from logpersister.manifest.protobuf.errors import ProtobufError
+from logpersister.manifest.protobuf.errors import NoImportError, ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
 from logpersister.manifest.thrift import columns as thrift_columns
-from logpersister.manifest.thrift.errors import ThriftError
+from logpersister.manifest.thrift.errors import ThriftError, UnfitColumnError
 from logpersister.manifest.thrift.plan import plan_of
+from logpersister.manifest.thrift.schema import read_schema as read_idl
 from logpersister.manifest.types import MOST_COLUMNS, Member, Plain, leaves
 from logpersister.manifest.written_column import WrittenColumn
 
 NO_AVRO = "cannot be the columns"
 """How every refusal of a schema begins."""
-OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields, or those to leave out in spec.schema.drop"
+OTHER_COLUMNS = "correct it, or name the columns in spec.schema.fields"
+CORRECT = "correct the schema"
+_IMPORTS = "write a descriptor set of protoc --include_imports in base64 (docs/schemas.md#protobuf)"
+_MOST_TOLD = 5
+"""Names of messages or structs that a message lists."""
 _ANY: Final = Plain("string")
 """Stands for the type of a field that becomes no column and could be none."""
 
@@ -47,12 +54,13 @@ def columns_by(avro: str, unused: frozenset[str] = frozenset()) -> tuple[Column,
     try:
         return _checked(avro_columns.columns_of(avro, as_reader=True), unused)
     except AvroTextError as error:
-        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
+        raise refuse(f"{NO_AVRO}: {error}", CORRECT) from None
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def columns_by_message(protobuf: str, message: str | None, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
     """Return the columns that a message of protobuf declares. Raises `RefusedError`."""
+    check_message(protobuf, message)
     try:
         return _checked(protobuf_columns.columns_of(protobuf, message, as_reader=True), unused)
     except ProtobufError as error:
@@ -62,6 +70,7 @@ def columns_by_message(protobuf: str, message: str | None, unused: frozenset[str
 @lru_cache(maxsize=_MOST_KEPT)
 def columns_by_struct(idl: str, struct: str | None, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
     """Return the columns that a struct of Thrift declares. Raises `RefusedError`."""
+    check_struct(idl, struct)
     try:
         return _checked(thrift_columns.columns_of(idl, struct), unused)
     except ThriftError as error:
@@ -71,6 +80,10 @@ def columns_by_struct(idl: str, struct: str | None, unused: frozenset[str] = fro
 @lru_cache(maxsize=_MOST_KEPT)
 def columns_by_json_schema(text: str, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
     """Return the columns that a JSON Schema declares. Raises `RefusedError`."""
+    try:
+        read_json(text, JsonSchemaError)
+    except JsonSchemaError as error:
+        raise refuse(f"{NO_AVRO}: {error}", CORRECT) from None
     try:
         return _checked(json_columns.columns_of(text, as_reader=True), unused)
     except JsonSchemaError as error:
@@ -83,23 +96,94 @@ def check_avro(avro: str) -> None:
     try:
         avro_columns.columns_of(avro)
     except AvroTextError as error:
-        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
+        raise refuse(f"{NO_AVRO}: {error}", CORRECT) from None
 
 
 def check_message(protobuf: str, message: str | None) -> None:
     """Raise `RefusedError` for a text that is no schema of protobuf, or has no such message."""
     try:
-        read_schema(protobuf).message(message)
+        schema = read_schema(protobuf)
     except ProtobufError as error:
-        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
-
-
-def check_struct(idl: str, struct: str | None, columns: Sequence[Column]) -> None:
-    """Raise `RefusedError` where a struct of Thrift cannot become columns."""
+        remedy = _IMPORTS if isinstance(error, NoImportError) else CORRECT
+        raise refuse(f"{NO_AVRO}: {error}", remedy, "protobuf") from None
     try:
-        plan_of(idl, struct, columns, {one.name: one.format for one in columns})
+        schema.message(message)
+    except ProtobufError as error:
+        if message is None or not schema.roots:
+            raise refuse(f"{NO_AVRO}: {error}", CORRECT, "protobuf") from None
+        names = [name for one in schema.roots for name in one.names()]
+        told, found = f"{NO_AVRO}: the schema has no such message", f'"{message}"'
+        raise RefusedError(Finding(told, _one_of(names, message), ("message",), found)) from None
+
+
+def check_struct(idl: str, struct: str | None) -> None:
+    """Raise `RefusedError` for a text that is no schema of Thrift, or has no such struct."""
+    try:
+        schema = read_idl(idl)
     except ThriftError as error:
-        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
+        raise refuse(f"{NO_AVRO}: {error}", CORRECT, "thrift", "idl") from None
+    try:
+        schema.struct(struct)
+    except ThriftError as error:
+        if not schema.structs:
+            raise refuse(f"{NO_AVRO}: {error}", CORRECT, "thrift", "idl") from None
+        told = str(error) if struct is None else "the schema has no such struct"
+        found = None if struct is None else f'"{struct}"'
+        remedy = _one_of(schema.roots or tuple(schema.structs), struct)
+        raise RefusedError(Finding(f"{NO_AVRO}: {told}", remedy, ("thrift", "struct"), found)) from None
+
+
+def unfit_columns(idl: str, struct: str | None, columns: Sequence[Column]) -> Iterator[tuple[Column, UnfitColumnError]]:
+    """Yield the columns that a struct of Thrift cannot become, of a schema that has this struct."""
+    for one in columns:
+        try:
+            plan_of(idl, struct, (one,), {one.name: one.format})
+        except UnfitColumnError as error:
+            yield one, error
+
+
+def unfit_findings(idl: str, struct: str | None, columns: Sequence[Column], fields: Sequence[str]) -> Iterator[Finding]:
+    """Yield the same as what is wrong with ``spec.schema``, whose `fields` have these names."""
+    for column, error in unfit_columns(idl, struct, columns):
+        told = f"{NO_AVRO}: {error}"
+        if column.name not in fields:
+            yield Finding(told, CORRECT, ("thrift", "idl"))
+        elif error.known and error.path == column.name:
+            at = ("fields", fields.index(column.name), "name")
+            yield Finding(f"{NO_AVRO}: {error.told}", unfit_remedy(error), at, f'"{column.name}"')
+        else:
+            at = ("fields", fields.index(column.name), "type")
+            yield Finding(told, unfit_remedy(error), at, show(str(column.type)))
+
+
+def unfit_remedy(error: UnfitColumnError) -> str:
+    """Return what to do about a column that a struct cannot become."""
+    if not error.known:
+        return "write another type (docs/schemas.md#thrift)"
+    found = _one_of(error.known, error.path.rpartition(".")[2])
+    return found if found.endswith("?") else f"remove it, or {found}"
+
+
+def findings_at(error: RefusedError, *at: PathStep, other_columns: str = OTHER_COLUMNS) -> list[Finding]:
+    """Return what is wrong with a schema, told at its text unless a better place is known.
+
+    Args:
+        error: what was raised.
+        at: the text.
+        other_columns: what to do where the columns can be declared otherwise.
+    """
+    found = (replace(one, at=one.at or at) for one in error.findings)
+    if other_columns == OTHER_COLUMNS:
+        return list(found)
+    return [replace(one, remedy=other_columns) if one.remedy.startswith(OTHER_COLUMNS) else one for one in found]
+
+
+def _one_of(names: Sequence[str], wanted: str | None) -> str:
+    close = [] if wanted is None else get_close_matches(wanted, names, 1)
+    if close:
+        return f"did you mean {close[0][:64]}?"
+    told, more = ", ".join(one[:64] for one in names[:_MOST_TOLD]), len(names) - _MOST_TOLD
+    return f"write one of: {told}" + (f" (and {more} more)" if more > 0 else "")
 
 
 def _checked(found: Sequence[WrittenColumn], unused: frozenset[str]) -> tuple[Column, ...]:
@@ -107,12 +191,15 @@ def _checked(found: Sequence[WrittenColumn], unused: frozenset[str]) -> tuple[Co
     for one in found:
         type_ = one.type
         if type_ is None and one.name not in unused:
-            raise refuse(f"{NO_AVRO}: its field {one.name[:64]!r}: {one.remark}", OTHER_COLUMNS)
+            raise refuse(
+                f"{NO_AVRO}: its field {one.name[:64]!r}: {one.remark}",
+                f"{OTHER_COLUMNS}, or leave it out by drop: [{one.name[:64]}]",
+            )
         if one.name.lower() in (before.name.lower() for before in columns):
             raise refuse(f"{NO_AVRO}: it has the field {one.name!r} twice; case does not count", OTHER_COLUMNS)
         columns.append(Column(one.name, type_ or _ANY, one.required, one.default, one.aliases))
     if not columns:
-        raise refuse(f"{NO_AVRO}: it has no fields", OTHER_COLUMNS)
+        raise refuse(f"{NO_AVRO}: it has no fields", "write a schema that has some")
     if sum(1 for one in columns for _ in leaves(one.type)) > MOST_COLUMNS:
         raise refuse(f"{NO_AVRO}: it has more than {MOST_COLUMNS} columns at all depths together", OTHER_COLUMNS)
     return tuple(columns)

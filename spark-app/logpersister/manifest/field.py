@@ -1,7 +1,9 @@
 """Fields of a schema, as a manifest declares them."""
 
+import re
 from collections.abc import Sequence
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Final
 
 from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
 from logpersister.manifest.declared_columns import Column
@@ -16,22 +18,29 @@ LONGEST_AVRO = 100_000
 LONGEST_JSON_SCHEMA = 200_000
 """Characters of a JSON Schema, with all that it refers to."""
 
-FieldName = Annotated[
-    str,
-    Text(
-        rf"^{NAME}$",
-        "is not a name for a column (letters, digits, _, @, $ and -, no digit or - first)",
-        "write the name that the field has in the values",
-        64,
-        conditions=(
-            never(
-                rf"^(?i:{KAFKA_PREFIX})",
-                f"begins with {KAFKA_PREFIX}, which is for Kafka's own fields",
-                "leave the field out; offset, key and the like become columns by spec.output.parquet.kafkaColumns",
-            ),
+_NAME: Final = Text(
+    rf"^{NAME}$",
+    "is not a name for a column (letters, digits, _, @, $ and -, no digit or - first)",
+    "write the name that the field has in the values",
+    64,
+    conditions=(
+        never(
+            rf"^(?i:{KAFKA_PREFIX})",
+            f"begins with {KAFKA_PREFIX}, which is for Kafka's own fields",
+            "leave the field out; offset, key and the like become columns by spec.output.parquet.kafkaColumns",
         ),
     ),
-]
+)
+FieldName = Annotated[str, _NAME]
+
+
+def _whole_column(path: str) -> str | None:
+    found = re.fullmatch(rf"({NAME})(\.{NAME})+", path, re.ASCII)
+    return None if found is None else f"only whole columns can be left out: write {found[1]}, or hide the field by mask"
+
+
+WholeColumn = Annotated[str, replace(_NAME, remedy_of=_whole_column)]
+"""The same where fields in structs cannot be named."""
 
 
 def _is_a_type(text: str) -> bool:

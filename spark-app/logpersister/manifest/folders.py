@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
+from logpersister.manifest.culprits import no_field
 from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.partition_rule import DateRule, PartitionRule
 from logpersister.manifest.problems import Finding, PathStep
@@ -33,7 +34,7 @@ def folder_findings(level: PartitionRule, index: int, schema: SchemaSpec | None)
     where = (*at, kind, "field") if kind in ("truncate", "bucket") else (*at, kind)
     found = _type(level.source, schema)
     if not isinstance(found, Plain) or found.name not in names:
-        yield _finding(level.source, found, words, where)
+        yield _finding(level.source, found, words, where, schema)
     elif level.prefix is None and not level.folder_prefix[0].isalnum():
         remedy = f"set prefix, for example {level.folder_prefix.lstrip('_@$-') or 'value='}"
         yield Finding(f"{NO_FOLDERS}, whose names begin with a letter or digit", remedy, where, f'"{level.source}"')
@@ -59,7 +60,7 @@ def _date_findings(
             told, remedy = f"{NO_FOLDERS}: {field} is a date, the same in all time zones", "remove it"
             yield Finding(told, remedy, (*at, "timezone"), f'"{date.timezone}"')
     elif not isinstance(found, Plain) or found.name not in {"string", *WHOLE}:
-        yield _finding(field, found, "a timestamp, a date, text or a whole number", (*at, "field"))
+        yield _finding(field, found, "a timestamp, a date, text or a whole number", (*at, "field"), schema)
     elif date.format is None:
         told = f"{NO_FOLDERS} by time: it is {found}, and nothing says what time its values are"
         example = "iso8601" if found == Plain("string") else "epoch[ms]"
@@ -73,10 +74,12 @@ def _type(path: str, schema: SchemaSpec | None) -> Type | None:
     return None if schema is None else schema.type_at(path)
 
 
-def _finding(path: str, found: Type | None, wanted: str, at: tuple[PathStep, ...]) -> Finding:
+def _finding(
+    path: str, found: Type | None, wanted: str, at: tuple[PathStep, ...], schema: SchemaSpec | None
+) -> Finding:
     if found is None:
-        told = f"{NO_FOLDERS}: spec.schema has no such field"
-        return Finding(told, f"name a field that is {wanted}", at, f'"{path}"')
+        told, remedy = no_field(path, schema)
+        return Finding(f"{NO_FOLDERS}: {told}", remedy or f"name a field that is {wanted}", at, f'"{path}"')
     return Finding(
         f"{NO_FOLDERS}: it is not {wanted}", "name another field of spec.schema, or give it that type", at, f'"{path}"'
     )

@@ -153,8 +153,13 @@ class ParquetSpec(Model):
         "remove one of them",
         "sortBy",
     )
-    def _columns_sort_once(self) -> bool:
-        return len({one.field for one in self.sort_by}) == len(self.sort_by)
+    def _columns_sort_once(self) -> Sequence[Finding]:
+        fields = [one.field for one in self.sort_by]
+        return [
+            Finding("is there before", "remove one of them", ("sortBy", index, "field"), f'"{field}"')
+            for index, field in enumerate(fields)
+            if field in fields[:index]
+        ]
 
     @rule(
         "!has(self.sortBy) || self.sortBy.size() == 0 || !has(self.rowGroupBytes)"

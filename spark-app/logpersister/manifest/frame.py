@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model, Whole
-from logpersister.manifest.declared_columns import NO_AVRO, Column, columns_by_message
+from logpersister.manifest.declared_columns import CORRECT, NO_AVRO, Column, columns_by_message, findings_at
 from logpersister.manifest.field import FieldName
 from logpersister.manifest.problems import Finding, PathStep, RefusedError
 from logpersister.manifest.protobuf_text import MessageName, ProtobufText
@@ -66,7 +66,7 @@ class HeaderSchema(Model):
         try:
             columns_by_message(self.protobuf, self.message)
         except RefusedError as error:
-            return [Finding(one.expectation, "correct it", ("protobuf",)) for one in error.findings]
+            return findings_at(error, "protobuf", other_columns=CORRECT)
         return []
 
 

@@ -15,6 +15,9 @@ from logpersister.manifest.declared_columns import (
     columns_by,
     columns_by_message,
     columns_by_struct,
+    findings_at,
+    unfit_columns,
+    unfit_remedy,
 )
 from logpersister.manifest.field import AvroText, FieldName, TypeText
 from logpersister.manifest.notation import Notation
@@ -29,7 +32,7 @@ from logpersister.manifest.parser import (
     ThriftSpec,
     usual_framing,
 )
-from logpersister.manifest.problems import Finding, RefusedError
+from logpersister.manifest.problems import Finding, RefusedError, show
 from logpersister.manifest.protobuf_text import MessageName, ProtobufText
 from logpersister.manifest.registry import Subject
 from logpersister.manifest.rule import NotInCel, rule
@@ -237,11 +240,16 @@ class KeySpec(Model):
             if self.protobuf is not None:
                 check_message(self.protobuf, self.message)
             if self.thrift is not None:
-                check_struct(self.thrift.idl, self.thrift.struct, columns)
+                check_struct(self.thrift.idl, self.thrift.struct)
         except RefusedError as error:
             at = next((name for name in ("avro", "protobuf", "thrift") if getattr(self, name) is not None), "type")
-            return [Finding(one.expectation, _OTHER_FIELDS, (at,)) for one in error.findings]
-        return []
+            return findings_at(error, at, other_columns=_OTHER_FIELDS)
+        if self.thrift is None:
+            return []
+        return [
+            Finding(f"{NO_AVRO}: {error}", unfit_remedy(error), ("type",), show(self.type))
+            for _, error in unfit_columns(self.thrift.idl, self.thrift.struct, columns)
+        ]
 
     @rule(
         NotInCel("it would have to understand the type"),

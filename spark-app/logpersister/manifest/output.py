@@ -18,7 +18,7 @@ from logpersister.manifest.format_settings import (
     SequenceFileSpec,
     TextSpec,
 )
-from logpersister.manifest.partition_rule import SAME_LEVEL, PartitionRule
+from logpersister.manifest.partition_rule import SAME_FOLDER, SAME_LEVEL, PartitionRule, levels_of_same_folders
 from logpersister.manifest.problems import Finding
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 
@@ -209,17 +209,19 @@ class OutputSpec(Model):
         "remove the repetition",
         "partitionBy",
     )
-    def _levels_differ(self) -> bool:
-        others = [level for level in self.partition_by if level.source is None]
-        return len(set(others)) == len(others)
+    def _levels_differ(self) -> Sequence[Finding]:
+        levels = self.partition_by
+        return [
+            Finding(f"is the same level as partitionBy[{levels.index(one)}]", "remove one of them", ("partitionBy", at))
+            for at, one in enumerate(levels)
+            if one.source is None and levels.index(one) < at
+        ]
 
     @rule(
         NotInCel("a field's folder is named by its default, which rules of the API server would have to work out"),
-        "has two levels with folders of one name",
+        SAME_FOLDER,
         "give one of them a prefix of its own",
         "partitionBy",
     )
-    def _folders_of_fields_differ(self) -> bool:
-        of_fields = [level.folder_prefix.lower() for level in self.partition_by if level.source is not None]
-        others = {level.folder_prefix.lower() for level in self.partition_by if level.source is None}
-        return len(set(of_fields)) == len(of_fields) and others.isdisjoint(of_fields)
+    def _folders_of_fields_differ(self) -> Sequence[Finding]:
+        return list(levels_of_same_folders(self.partition_by))

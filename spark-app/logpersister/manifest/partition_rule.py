@@ -1,13 +1,15 @@
 """One level of ``spec.output.partitionBy``: by what records are laid out in folders."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from logpersister.manifest.constraint import Condition, Model, Text, Whole
 from logpersister.manifest.notation import Notation
+from logpersister.manifest.problems import Finding
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.types import NAME
 
@@ -63,6 +65,7 @@ FieldPath = Annotated[
         253,
     ),
 ]
+SAME_FOLDER: Final = "has the folders of another level"
 _KINDS = ("date", "offset", "field", "lower", "truncate", "bucket")
 
 
@@ -205,6 +208,24 @@ class PartitionRule(Model):
     )
     def _a_prefix_is_for_fields(self) -> bool:
         return self.prefix is None or (self.date is None and self.offset is None)
+
+
+def levels_of_same_folders(levels: Sequence[PartitionRule]) -> Iterator[Finding]:
+    """Yield the levels by fields whose folders another level has, too."""
+    others: dict[str, int] = {}
+    for index, level in enumerate(levels):
+        if level.source is None:
+            others.setdefault(level.folder_prefix.lower(), index)
+    for index, level in enumerate(levels):
+        if level.source is None:
+            continue
+        prefix = level.folder_prefix
+        before = others.setdefault(prefix.lower(), index)
+        if before != index:
+            name = re.sub("[^A-Za-z0-9_]", "_", level.source).lstrip("_")
+            name = name if f"{name}=".lower() not in others else f"{name}_{index + 1}"
+            told = f"{SAME_FOLDER}: {prefix} is that of partitionBy[{before}], too"
+            yield Finding(told, f"give one of them a prefix of its own, for example {name}=", ("partitionBy", index))
 
 
 SAME_LEVEL = """

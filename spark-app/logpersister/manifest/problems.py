@@ -15,6 +15,7 @@ from typing import Any
 PathStep = str | int
 LineOf = Callable[[Sequence[PathStep]], int | None]
 KnownFields = Callable[[Sequence[PathStep]], Sequence[str]]
+RemedyOf = Callable[[str, Sequence[PathStep], Any], str | None]
 
 _SENSITIVE = re.compile(r"secret|password|passwd|token|credential|private|access.?key|security", re.IGNORECASE)
 _SENSITIVE_BUT_HARMLESS = frozenset({"protocol", "mechanism", "verifyHostname"})
@@ -134,10 +135,16 @@ _KEY = "[key]"
 """How pydantic marks what is wrong with a key of a mapping, as the last step."""
 
 
-def problems_of(errors: Iterable[Any], known_fields: KnownFields, line_of: LineOf = lambda _: None) -> list[Problem]:
+def problems_of(
+    errors: Iterable[Any],
+    known_fields: KnownFields,
+    line_of: LineOf = lambda _: None,
+    remedy_of: RemedyOf = lambda *_: None,
+) -> list[Problem]:
     """Translate pydantic's errors (``ValidationError.errors()``) into problems, in the order of the file.
 
-    ``known_fields`` returns the fields that exist in the mapping at a path, to suggest a name for an unknown one.
+    ``known_fields`` returns the fields that exist in the mapping at a path, to suggest a name for an unknown one;
+    ``remedy_of`` what to do about an error of a kind at a path with a value, None where it knows no better.
     """
     errors = list(errors)
     problems: list[Problem] = []
@@ -153,7 +160,9 @@ def problems_of(errors: Iterable[Any], known_fields: KnownFields, line_of: LineO
                 problem = _problem_of_finding(finding, steps, None if is_key else error["input"])
                 problems.append(replace(problem, line=line_of((*steps, *finding.at))))
         else:
-            problems.append(replace(_problem_of_builtin(error, steps, known_fields), line=line_of(steps)))
+            problem = _problem_of_builtin(error, steps, known_fields)
+            remedy = remedy_of(error["type"], steps, error["input"]) or problem.remedy
+            problems.append(replace(problem, remedy=remedy, line=line_of(steps)))
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 

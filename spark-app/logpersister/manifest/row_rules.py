@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from logpersister.manifest.condition_values import NOT_COMPARED, condition_findings
+from logpersister.manifest.culprits import ALSO_FOLDER, columns_like_folders, columns_of_types
 from logpersister.manifest.folders import NO_FOLDERS, folder_findings
 from logpersister.manifest.format_limits import NO_COLUMN, NOT_IN_FORMAT, format_findings, parquet_findings
 from logpersister.manifest.framing_rules import FramingRules, Rows
@@ -17,6 +18,9 @@ from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, leaves
 
 NO_REST: Final = "is the name of a column of values, and so of what unknownFields keeps; case does not count"
 NO_ABSENT: Final = "has no meaning, because values of this parser lack no fields"
+_NO_JSON: Final = "has json in it, which Avro and MessagePack values do not have"
+_NO_PARTS: Final = "is a struct, list or map, which lines of text do not have"
+_NO_FIELD: Final = "has a group whose name is not a field of spec.schema"
 HIDES_NOTHING = (
     "!has(self.schema) || !has(self.schema.hash) && (!has(self.schema.mask) || self.schema.mask.size() == 0)"
     " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
@@ -93,25 +97,29 @@ class RowRules(FramingRules):
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),
-        "has a field of type json, which Avro and MessagePack values do not have",
+        _NO_JSON,
         "write the type that the field has in the values, for example string or struct<a: int32>",
         *("schema", "fields"),
     )
-    def _binary_values_have_no_json(self: Rows) -> bool:
+    def _binary_values_have_no_json(self: Rows) -> Sequence[Finding]:
         if self.row_schema is None or self.parser.type not in ("avro", "messagepack"):
-            return True
-        return not any(leaf == Plain("json") for one in self.row_schema.declared for leaf in leaves(one.type))
+            return []
+        found = columns_of_types(self.row_schema, lambda type_: Plain("json") in leaves(type_))
+        remedy = "write the type that the field has in the values, for example string or struct<a: int32>"
+        return [Finding(_NO_JSON, remedy, *one) for one in found]
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),
-        "has a field of type struct, list or map, which lines of text do not have",
+        _NO_PARTS,
         "take string, or json where the text is a JSON document",
         *("schema", "fields"),
     )
-    def _lines_have_plain_fields(self: Rows) -> bool:
+    def _lines_have_plain_fields(self: Rows) -> Sequence[Finding]:
         if self.row_schema is None or self.parser.type not in ("csv", "regex"):
-            return True
-        return not any(isinstance(one.type, Struct | ListOf | MapOf) for one in self.row_schema.declared)
+            return []
+        found = columns_of_types(self.row_schema, lambda type_: isinstance(type_, Struct | ListOf | MapOf))
+        remedy = "take string, or json where the text is a JSON document"
+        return [Finding(_NO_PARTS, remedy, *one) for one in found]
 
     @rule(
         NotInCel("comparing so many names costs more than the API server allows"),
@@ -142,14 +150,23 @@ class RowRules(FramingRules):
 
     @rule(
         NotInCel("it would have to understand the pattern"),
-        "has a group whose name is not a field of spec.schema",
+        _NO_FIELD,
         "add the field, or write (?:...) instead of the group",
         *("parser", "regex", "pattern"),
     )
-    def _groups_are_fields(self: Rows) -> bool:
+    def _groups_are_fields(self: Rows) -> Sequence[Finding]:
         if self.row_schema is None or self.parser.regex is None:
-            return True
-        return set(groups_of(self.parser.regex.pattern)) <= {one.name for one in self.row_schema.source_columns}
+            return []
+        fields = {one.name for one in self.row_schema.source_columns}
+        return [
+            Finding(
+                f"{_NO_FIELD}: {name}",
+                f"add the field {name}, or write (?:...) instead of (?P<{name}>...)",
+                ("parser", "regex", "pattern"),
+            )
+            for name in groups_of(self.parser.regex.pattern)
+            if name not in fields
+        ]
 
     @rule(
         "has(self.schema) || $parser.unknownFields == 'drop'",
@@ -213,15 +230,14 @@ class RowRules(FramingRules):
 
     @rule(
         NotInCel("the default of a folder's prefix depends on its granularity"),
-        "has a field of the name of a folder of output.partitionBy, which readers take for one column",
+        ALSO_FOLDER,
         "set another prefix in spec.output.partitionBy, or leave the field out",
         "schema",
     )
-    def _columns_are_no_folders(self: Rows) -> bool:
+    def _columns_are_no_folders(self: Rows) -> Sequence[Finding]:
         if self.row_schema is None or self.output.format not in COLUMNAR:
-            return True
-        folders = {folder.lower() for folder in self.output.folder_columns}
-        return folders.isdisjoint(one.name.lower() for one in self.row_schema.columns)
+            return []
+        return list(columns_like_folders(self.row_schema, self.output.partition_by))
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),
@@ -287,9 +303,17 @@ class RowRules(FramingRules):
         "remove them from spec.schema.fields, and here",
         *("schema", "drop"),
     )
-    def _what_is_dropped_of_fields_is_needed(self: Rows) -> bool:
+    def _what_is_dropped_of_fields_is_needed(self: Rows) -> Sequence[Finding]:
         schema = self.row_schema
-        return schema is None or schema.fields is None or set(schema.drop) <= named_columns(self.keep)
+        if schema is None or schema.fields is None:
+            return []
+        told = "is a column of fields, and no condition of spec.keep is about it"
+        needed, remedy = named_columns(self.keep), "remove it from spec.schema.fields, and here"
+        return [
+            Finding(told, remedy, ("schema", "drop", place), f'"{name}"')
+            for place, name in enumerate(schema.drop)
+            if name not in needed
+        ]
 
     @rule(
         f"{HIDES_NOTHING} || $output.format in {cel_literal(COLUMNAR)}",

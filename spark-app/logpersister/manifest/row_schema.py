@@ -17,8 +17,10 @@ from logpersister.manifest.declared_columns import (
     columns_by_json_schema,
     columns_by_message,
     columns_by_struct,
+    findings_at,
+    unfit_findings,
 )
-from logpersister.manifest.field import AvroText, FieldName, FieldSpec, JsonSchemaText
+from logpersister.manifest.field import AvroText, FieldSpec, JsonSchemaText, WholeColumn
 from logpersister.manifest.hidden_fields import NOT_HIDDEN, hashed, hiding_findings
 from logpersister.manifest.hiding import HashSpec, MaskSpec
 from logpersister.manifest.key_schema import KeySpec
@@ -86,7 +88,7 @@ class SchemaSpec(Model):
     mask: Annotated[tuple[MaskSpec, ...], Field(max_length=20)] = ()
     """Fields of which at most the end is stored."""
 
-    drop: Annotated[tuple[FieldName, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
+    drop: Annotated[tuple[WholeColumn, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
     """Columns that are not stored: of `avro`, `protobuf`, `thrift` or the registry; of `fields` only those that
     `spec.keep` needs, others are removed there."""
 
@@ -214,6 +216,18 @@ class SchemaSpec(Model):
             return columns_by_struct(self.thrift.idl, self.thrift.struct, self._unused)
         return () if self.json_schema is None else columns_by_json_schema(self.json_schema, self._unused)
 
+    @property
+    def source(self) -> tuple[str, ...]:
+        """Where the columns are declared; nothing where only the registry knows them."""
+        texts = {
+            ("fields",): self.fields,
+            ("avro",): self.avro,
+            ("protobuf",): self.protobuf,
+            ("thrift", "idl"): self.thrift,
+            ("jsonSchema",): self.json_schema,
+        }
+        return next((at for at, one in texts.items() if one is not None), ())
+
     def thrift_plan(self) -> str:
         """Return what becomes of each field of a struct of Thrift, as `plan_of` does. Raises ThriftError."""
         if self.thrift is None:
@@ -259,7 +273,7 @@ class SchemaSpec(Model):
             elif self.avro is not None:
                 check_avro(self.avro)
         except RefusedError as error:
-            return [Finding(one.expectation, one.remedy, ("avro",)) for one in error.findings]
+            return findings_at(error, "avro")
         return []
 
     @rule(_NOT_IN_CEL, NO_AVRO, "correct the schema", "writers")
@@ -269,7 +283,7 @@ class SchemaSpec(Model):
             try:
                 check_avro(one)
             except RefusedError as error:
-                found += [Finding(it.expectation, "correct the schema", ("writers", place)) for it in error.findings]
+                found += findings_at(error, "writers", place)
         return found
 
     @rule(_NOT_IN_CEL, NO_AVRO, OTHER_COLUMNS, "jsonSchema")
@@ -279,7 +293,7 @@ class SchemaSpec(Model):
         try:
             columns_by_json_schema(self.json_schema, self._unused)
         except RefusedError as error:
-            return [Finding(one.expectation, one.remedy, ("jsonSchema",)) for one in error.findings]
+            return findings_at(error, "jsonSchema")
         return []
 
     @rule(
@@ -301,7 +315,7 @@ class SchemaSpec(Model):
             else:
                 check_message(self.protobuf, self.message)
         except RefusedError as error:
-            return [Finding(one.expectation, one.remedy, ("protobuf",)) for one in error.findings]
+            return findings_at(error, "protobuf")
         return []
 
     @rule(_NOT_IN_CEL, NO_AVRO, OTHER_COLUMNS, *("thrift", "idl"))
@@ -309,10 +323,12 @@ class SchemaSpec(Model):
         if self.thrift is None:
             return []
         try:
-            check_struct(self.thrift.idl, self.thrift.struct, self.as_written.of_values)
+            check_struct(self.thrift.idl, self.thrift.struct)
+            columns = self.as_written.of_values
         except RefusedError as error:
-            return [Finding(one.expectation, one.remedy, ("thrift", "idl")) for one in error.findings]
-        return []
+            return findings_at(error, "thrift", "idl")
+        fields = [one.name for one in self.fields or ()]
+        return list(unfit_findings(self.thrift.idl, self.thrift.struct, columns, fields))
 
     @rule(
         "!has(self.message) || !has(self.fields) || !has(self.registry)",

@@ -38,6 +38,23 @@ WHOLE: Final[tuple[PlainName, ...]] = ("int8", "int16", "int32", "int64")
 _WORDS: Final = (*get_args(PlainName), "binary", "time", "timestamp", "decimal", "struct", "list", "map")
 _TIME_UNITS: "Final[Mapping[str, TimeUnit]]" = {"ms": "ms", "us": "us"}
 _TIMESTAMP_UNITS: "Final[Mapping[str, TimestampUnit]]" = {"s": "s", "ms": "ms", "us": "us", "ns": "ns"}
+_OF_OTHERS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("boolean", "bit"), "bool"),
+    **dict.fromkeys(("byte", "tinyint"), "int8"),
+    **dict.fromkeys(("short", "smallint", "uint8"), "int16"),
+    **dict.fromkeys(("int", "integer", "uint16", "i32"), "int32"),
+    **dict.fromkeys(("long", "bigint", "uint32", "i64"), "int64"),
+    **dict.fromkeys(("float", "real"), "float32"),
+    **dict.fromkeys(("double", "number"), "float64"),
+    **dict.fromkeys(("str", "text", "char", "varchar", "utf8", "uuid", "enum"), "string"),
+    **dict.fromkeys(("bytes", "blob", "varbinary", "bytea"), "binary[base64]"),
+    **dict.fromkeys(("datetime", "timestamptz", "instant"), "timestamp[ms]"),
+    **dict.fromkeys(("numeric", "uint64"), "decimal(20,0)"),
+    **dict.fromkeys(("array", "set"), "list<...>"),
+    **dict.fromkeys(("record", "row", "object"), "struct<...>"),
+    **dict.fromkeys(("dict", "variant", "any", "jsonb"), "json"),
+}
+"""What types of other systems are here."""
 _EXAMPLES: Final = (
     f"write one of: {', '.join(get_args(PlainName))}, binary[base64], time[ms], timestamp[ms], decimal(10,2), "
     "struct<a: int32, b: string not null>, list<string>, map<string, int64>"
@@ -190,7 +207,8 @@ class _TypeParser:
             return Plain(word)  # type: ignore[arg-type]  # checked above
         if reader := self._readers.get(word):
             return reader(depth + 1)
-        similar = get_close_matches(word.lower(), _WORDS, 1)
+        known = _OF_OTHERS.get(word.lower())
+        similar = [known] if known else get_close_matches(word.lower(), _WORDS, 1)
         self._position = begin
         raise self._refusal(f"has no type {word!r}", f"did you mean {similar[0]}?" if similar else _EXAMPLES)
 

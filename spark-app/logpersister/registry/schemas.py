@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest import LogPersister, ManifestError, Problem
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.revision import OutputSchema, resource_with
 from logpersister.records.parsers import bounded
@@ -104,5 +104,10 @@ class RegistrySchemas:
 def _told(error: Exception) -> str:
     """Return what is wrong; where in the manifest it would stand does not matter."""
     if isinstance(error, ManifestError):
-        return bounded("; ".join(f"{one.path.removeprefix('spec.')} {one.expectation}" for one in error.problems))
+        return bounded("; ".join(map(_problem, error.problems)))
     return bounded(str(error))
+
+
+def _problem(problem: Problem) -> str:
+    found = "" if problem.found is None else f"{problem.found} "
+    return f"{problem.path.removeprefix('spec.')} {found}{problem.expectation}"

@@ -24,7 +24,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "is not a type: it": "types nest, and patterns do not",
     "is a pattern that tells no instant": "it would have to take the pattern apart",
     "has more than 1000 columns at all depths together": "it would have to understand the types",
-    "has a field of the name of a folder of output.partitionBy, which readers take for one column": (
+    "is also the name of a folder of output.partitionBy, and readers take both for one column": (
         "the default of a folder's prefix depends on its granularity"
     ),
     "cannot be a column of the table": "it would have to understand the types of the schema",
@@ -34,10 +34,10 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
         "names are compared without regard to case, and the default of a prefix depends on its granularity"
     ),
     "sets properties whose names begin with logpersister., which members set": ("keys of a map have no patterns there"),
-    "has a field of type json, which Avro and MessagePack values do not have": (
+    "has json in it, which Avro and MessagePack values do not have": (
         "it would have to understand the types of the schema"
     ),
-    "has a field of type struct, list or map, which lines of text do not have": (
+    "is a struct, list or map, which lines of text do not have": (
         "it would have to understand the types of the schema"
     ),
     "is the name of a column of values, and so of what unknownFields keeps; case does not count": (
@@ -71,7 +71,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "cannot have this option": "it would have to understand the types of the schema",
     "cannot hold the columns": "it would have to understand the types of the schema",
     "cannot name folders": "it would have to understand the types of the schema",
-    "has two levels with folders of one name": (
+    "has the folders of another level": (
         "a field's folder is named by its default, which rules of the API server would have to work out"
     ),
     "names topics that spec.kafka does not select, or that an earlier entry has": (

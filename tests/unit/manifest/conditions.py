@@ -77,12 +77,25 @@ REFUSED_CONDITIONS: list[tuple[dict[str, Any], str]] = [
     ({KEEP: [{"header": "", "in": ["b"]}]}, 'spec.keep[0].header: "" is empty or has a control character'),
     ({KEEP: [{"header": "a", "in": []}]}, "spec.keep[0].in: has 0 entries; give at least 1"),
     ({KEEP: [{"header": "a", "like": "b"}]}, "spec.keep[0].like: is an unknown field"),
-    ({KEEP: [on("a", is_in=["b"])]}, 'spec.keep[0].field: "a" cannot be compared: spec.schema has no such field'),
-    (keeping(on("contry", is_in=["DE"])), 'field: "contry" cannot be compared: spec.schema has no such field; name a'),
-    (keeping(on("tags.a", is_in=["DE"])), 'field: "tags.a" cannot be compared: spec.schema has no such field'),
+    ({KEEP: [on("a", is_in=["b"])]}, 'spec.keep[0].field: "a" cannot be compared: there is no spec.schema; declare'),
+    (keeping(on("contry", is_in=["DE"])), 'field: "contry" cannot be compared: spec.schema has no such field; did you'),
+    (keeping(on("zz", is_in=["DE"])), "spec.schema has no such field; name a field that it declares"),
+    (keeping(on("of.nn", is_in=["DE"])), "spec.schema has no such field; did you mean of.n?"),
+    (
+        keeping(on("country.a", is_in=["DE"])),
+        '"country.a" cannot be compared: country is string, which has no fields in',
+    ),
+    (
+        keeping(on("key.id", is_in=["DE"])),
+        '"key.id" cannot be compared: spec.schema.key is missing, so that keys become',
+    ),
+    (
+        keeping(on("tags.a", is_in=["DE"])),
+        'field: "tags.a" cannot be compared: tags is a list, and fields in lists have',
+    ),
     (keeping(on("a b", is_in=["DE"])), 'spec.keep[0].field: "a b" is not the path of a field'),
     (keeping(on("country", is_in=[False])), f"{IN}false cannot be compared: country is string; put it in quotes"),
-    (keeping(on("country", is_in=[None])), f"{IN}null cannot be compared: country is string; put it in quotes"),
+    (keeping(on("country", is_in=[None])), f"{IN}null cannot be compared: it is no value; remove it; orAbsent: true"),
     (keeping(on("country", is_in=[["DE"]])), f"{IN}a list cannot be compared: country is string; put it in quotes"),
     (keeping(on("country", atLeast="DE")), f"{LEAST}cannot be compared: country is string; write one of in, notIn, ma"),
     (keeping(on("country", matches="(a")), 'matches: "(a" is not a pattern: it has a ( without a ) at character 1'),
@@ -119,7 +132,7 @@ REFUSED_CONDITIONS: list[tuple[dict[str, Any], str]] = [
     (keeping(on("sent", atLeast="x")), 'write for example "2026-11-21T05:00:00Z", or a whole number as epoch[ms] has'),
     (
         keeping(drop=("sent",)),
-        "spec.schema.drop: has columns of fields that no condition of spec.keep is about; remove",
+        'spec.schema.drop[0]: "sent" is a column of fields, and no condition of spec.keep is about it; remove',
     ),
     (
         keeping(on("country", is_in=["x"])) | {OF: [{"topics": ["clicks"], "parser": {"type": "bytes"}}]},

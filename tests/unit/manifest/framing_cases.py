@@ -135,7 +135,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (values("json", jsonSchema=JSON_SCHEMA, **registered()), "spec.schema.registry: has no meaning: neither values"),
     (values("json", jsonSchema='"text"'), "is not a JSON Schema of objects; write the schema as producers have it"),
-    (values("json", jsonSchema="{"), "spec.schema.jsonSchema: cannot be the columns: it is no JSON; correct it"),
+    (
+        values("json", jsonSchema="{"),
+        "it is no JSON: expecting property name enclosed in double quotes at line 1, column 2; correct the",
+    ),
     (values("json", jsonSchema="{}"), "cannot be the columns: it names no properties; correct it, or name the columns"),
     (values("json", jsonSchema='{"type": "array"}'), "cannot be the columns: its values are no objects"),
     (values("json", jsonSchema='{"properties": {"a": {"$ref": "b"}}}'), "it refers to 'b', which is not in it"),
@@ -171,11 +174,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (keys("avro", "plain", avro="{}"), "spec.schema.key.avro: cannot be the columns: its values are no records"),
     (
         keys("protobuf", "plain", protobuf=PROTO, message="M"),
-        "key.protobuf: cannot be the columns: it has no message M",
+        'spec.schema.key.message: "M" cannot be the columns: the schema has no such message; write one of: K',
     ),
     (
         keys("thrift", thrift=IDL, type="struct<nr: int64>"),
-        "key.thrift: cannot be the columns: nr: the struct K has no",
+        'spec.schema.key.type: "struct<nr: int64>" cannot be the columns: nr: the struct K has no such field; remove',
     ),
     (keys("messagepack"), 'key.type: "string" cannot be what keys become by parser messagepack: it is no struct'),
     (

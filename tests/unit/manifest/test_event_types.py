@@ -239,8 +239,8 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
         (in_messages({"oneof": {"name": "order.of"}}), "spec.types.oneof.name", "message Order has no oneof of"),
         (
             in_messages({"oneof": {"name": "payload"}}, {"message": "Odrer"}),
-            "spec.types.entries[0].schema.protobuf",
-            "Odrer",
+            "spec.types.entries[0].schema.message",
+            '"Odrer" cannot be the columns: the schema has no such message; did you mean Order?',
         ),
         (
             in_messages({"any": {"field": "event"}}, {"fields": ID["fields"]}),

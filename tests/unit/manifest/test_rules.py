@@ -106,6 +106,12 @@ def default(value: Any, type_: str = "int8", **more: Any) -> dict[str, Any]:
 
 
 ONE = {"name": "id", "type": "int8"}
+OF_OTHERS = (
+    *(("int", "int32"), ("long", "int64"), ("bigint", "int64"), ("short", "int16"), ("boolean", "bool")),
+    *(("double", "float64"), ("float", "float32"), ("varchar", "string"), ("text", "string"), ("str", "string")),
+    *(("bytes", "binary[base64]"), ("datetime", "timestamp[ms]"), ("numeric", "decimal(20,0)"), ("Array", "list<...>")),
+)
+"""Types as other systems call them, and as they are called here."""
 
 
 def avro(*fields: dict[str, Any], url: str = "http://registry:8081", **parser: str) -> dict[str, Any]:
@@ -822,7 +828,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         rows({"name": "a", "type": "struct<b: map<string, int8>>"}) | in_parquet(sortBy=[{"field": "a.b"}]),
         'sortBy[0].field: "a.b" cannot have this option: values of type map<string, int8> have no order',
     ),
-    (in_parquet(sortBy=[{"field": "value"}] * 2), "parquet.sortBy: has the same field twice; remove one of them"),
+    (
+        in_parquet(sortBy=[{"field": "value"}] * 2),
+        'parquet.sortBy[1].field: "value" is there before; remove one of them',
+    ),
     (in_parquet(sortBy=[{"field": "value"}] * 9), "parquet.sortBy: has 9 entries; give at most 8"),
     (in_parquet(sortBy=[{"field": "a[]"}]), 'parquet.sortBy[0].field: "a[]" is not the path of a field'),
     (in_parquet(sortBy=[{"field": "value", "order": "up"}]), 'sortBy[0].order: "up" is not allowed here; write one of'),
@@ -940,6 +949,15 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "is no notation of times; write rfc3339, iso8601, epoch[s]",
     ),
     (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yy-MM-dd]"}), "is no notation of times; write"),
+    (
+        rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyy-MM-ddTHH:mm:ss]"}),
+        "is no notation of times; write 'T' in quotes if it stands for itself; parts of a time are yyyy, MM, MMM, dd,",
+    ),
+    (
+        rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyyMMddhh]"}),
+        "write 'hh' in quotes if it stands",
+    ),
+    (rows({"name": "at", "type": "timestamp[s]", "format": "epoch"}), "is no notation of times; write rfc3339,"),
     (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[]"}), "is no notation of times; write"),
     (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyy]"}), f"{NO_INSTANT}; write yyyy, MM or MMM"),
     (rows({"name": "at", "type": "timestamp[s]", "format": "pattern[yyyy-MM-dd MMM]"}), NO_INSTANT),
@@ -984,13 +1002,24 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         by_avro(avro='"string"'),
         "is not the JSON of an Avro schema of type record; write the schema as producers",
     ),
-    (by_avro(avro="{}"), "cannot be the columns: its values are no records; correct it, or name the columns"),
-    (by_avro(avro="{" * 5000), "cannot be the columns: it is no Avro schema; correct it, or name the columns"),
+    (by_avro(avro="{}"), "spec.schema.avro: cannot be the columns: its values are no records; correct the schema"),
+    (
+        by_avro(avro="{" * 5000),
+        "spec.schema.avro: cannot be the columns: it is no JSON: expecting property name enclosed",
+    ),
+    (
+        by_avro(avro='{"type": "record",\n "name" "a"}'),
+        "cannot be the columns: it is no JSON: expecting ':' delimiter at line 2, column 9; correct the schema",
+    ),
+    (
+        by_avro(avro='{"type": "record", "name": "a"}'),
+        "cannot be the columns: it is no Avro schema; correct the schema",
+    ),
     (by_avro(avro="{" + " " * 100_000), "is longer than 100000 characters; shorten it"),
-    (by_avro(), "cannot be the columns: it has no fields; correct it, or name the columns in spec.schema.fields"),
+    (by_avro(), "spec.schema.avro: cannot be the columns: it has no fields; write a schema that has some"),
     (
         by_avro("int", ["string", "int"]),
-        "cannot be the columns: its field 'f1': it is one of several types; correct",
+        "its field 'f1': it is one of several types; correct it, or name the columns in spec.schema.fields, or leave",
     ),
     (
         by_avro(*({"type": "array", "items": "int"} for _ in range(1001))),
@@ -1162,28 +1191,59 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'spec.parser.unknownFields: "refuse" is not possible with this parser: the schema of each value says which',
     ),
     (thrift("struct S { 1: S s }"), "spec.schema.thrift.idl: cannot be the columns: its field 's': S has itself in it"),
-    (thrift("struct S { }"), "cannot be the columns: it has no fields; correct it"),
+    (thrift("struct S { }"), "cannot be the columns: it has no fields; write a schema that has some"),
     (thrift("struct S { 1: uuid id }"), "cannot be the columns: its field 'id': it is a uuid; correct it"),
     (thrift('include "a" struct S { }'), "it includes another file: put what it needs of that into this text"),
-    (thrift("struct S { 1: i32 a } struct T { }"), "so spec.schema.thrift.struct has to name one: S, T; correct it"),
-    (thrift(struct="T"), "cannot be the columns: it has no struct T"),
+    (thrift("struct S { 1: i32 a } struct T { }"), "it has several structs, and none is named; write one of: S, T"),
+    (
+        thrift(struct="T"),
+        'spec.schema.thrift.struct: "T" cannot be the columns: the schema has no such struct; write one',
+    ),
+    (thrift("struct Order { 1: i32 a }", struct="order"), "the schema has no such struct; did you mean Order?"),
+    (
+        thrift("struct S { 1: }"),
+        "spec.schema.thrift.idl: cannot be the columns: its line 1 has '}' where a name is expected; correct the",
+    ),
     (thrift(struct="a.T"), "is not the name of a struct; write it as the IDL has it"),
     (thrift("("), "is no text of Thrift's IDL with a struct; write the .thrift file as producers have it"),
     (
         thrift(fields=[{"name": "id", "type": "string"}]),
-        "cannot be the columns: id: it is i32 there, which cannot become string; correct it",
+        'spec.schema.fields[0].type: "string" cannot be the columns: id: it is i32 there, which cannot become string;',
     ),
-    (thrift(fields=[{"name": "no", "type": "int8"}]), "cannot be the columns: no: the struct S has no such field"),
+    (
+        thrift(fields=[{"name": "id", "type": "int8"}, {"name": "no", "type": "int8"}]),
+        'spec.schema.fields[1].name: "no" cannot be the columns: the struct S has no such field; remove it, or',
+    ),
+    (
+        thrift("struct S { 1: T t } struct T { 1: i32 id }", "S", fields=[{"name": "t", "type": "struct<ids: int8>"}]),
+        '[0].type: "struct<ids: int8>" cannot be the columns: t.ids: the struct T has no such field; did you mean id?',
+    ),
     (plain("message M {}}"), "cannot be the columns: it has '}' where a message, an enum or an import is"),
-    (plain("message M { }"), "cannot be the columns: it has no fields; correct it"),
+    (plain("message M { }"), "cannot be the columns: it has no fields; write a schema that has some"),
+    (plain("message M { int64 = 1; }"), "its line 1 has '=' where a name is expected; correct the schema"),
+    (
+        plain('import "common.proto"; message M { common.Id id = 1; }'),
+        "common.Id, which is not there, and neither is common.proto, which it imports; write a descriptor set of",
+    ),
     (plain("message M { optional M a = 1; }"), "cannot be the columns: its field 'a': M has itself in it"),
     (plain("("), "cannot be the columns"),
     (
         protobuf(fields=[{"name": "id", "type": "int8"}], message="M"),
         'spec.schema.message: "M" has no meaning beside fields, which declare the columns, and registry',
     ),
-    (plain(message="N"), "cannot be the columns: it has no message N"),
-    (plain(message="N", fields=[{"name": "id", "type": "int8"}]), "cannot be the columns: it has no message N"),
+    (
+        plain(message="N"),
+        'spec.schema.message: "N" cannot be the columns: the schema has no such message; write one of: M',
+    ),
+    (
+        plain(message="N", fields=[{"name": "id", "type": "int8"}]),
+        'spec.schema.message: "N" cannot be the columns: the schema has no such message; write one of: M',
+    ),
+    (
+        plain("".join(f"message M{n} {{ message I {{}} }}" for n in range(4)), message="X"),
+        "the schema has no such message; write one of: M0, M0.I, M1, M1.I, M2 (and 3 more)",
+    ),
+    (plain("package shop; message Order { int64 id = 1; }", message="shop.order"), "did you mean shop.Order?"),
     (plain("  "), "is neither a .proto text nor a descriptor set in base64; write the text of the producers' .proto"),
     (plain(message="1"), "is not the name of a message; write it with its package"),
     (plain("a;" + " " * 200_000), "is longer than 200000 characters; shorten it"),
@@ -1229,7 +1289,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         lines("csv", {"name": "id", "type": "list<int8>"}),
-        "has a field of type struct, list or map, which lines of text do not have; take string, or json where",
+        'spec.schema.fields[0].type: "list<int8>" is a struct, list or map, which lines of text do not have; take',
     ),
     (lines("csv") | {"spec.parser": {"type": "json", "csv": {}}}, "csv: has no meaning without parser csv; remove it"),
     (
@@ -1239,7 +1299,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (lines("regex", pattern="("), "is not a pattern: it has a ( without a ) at character 1; correct it, or take a"),
     (
         lines("regex", pattern="(?P<x>a)(?P<id>b)"),
-        "has a group whose name is not a field of spec.schema; add the field, or",
+        "pattern: has a group whose name is not a field of spec.schema: x; add the field x, or write (?:...)",
     ),
     (lines("regex", pattern="a"), 'fields[0].name: "id" is not a field of the values; write for'),
     (lines("csv") | {"spec.parser": {"type": "regex"}}, "spec.parser.regex: is missing, and parser regex needs a"),
@@ -1252,12 +1312,18 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"spec.parser": {"type": "messagepack"}}, "spec.schema: is missing, and this parser makes rows of it; name the"),
     (
         rows({"name": "id", "type": "json"}) | {"spec.parser": {"type": "messagepack"}},
-        "spec.schema.fields: has a field of type json, which Avro and MessagePack values do not have; write the type",
+        'spec.schema.fields[0].type: "json" has json in it, which Avro and MessagePack values do not have; write the',
     ),
     (
         avro({"name": "id", "type": "list<json>"}),
-        "spec.schema.fields: has a field of type json, which Avro and MessagePack values do not have; write the type",
+        'spec.schema.fields[0].type: "list<json>" has json in it, which Avro and MessagePack values do not have; write',
     ),
+    *(
+        (rows({"name": "id", "type": theirs}), f"it has no type {theirs!r} (position 1); did you mean {ours}?")
+        for theirs, ours in OF_OTHERS
+    ),
+    (rows({"name": "id", "type": "list<INT>"}), "it has no type 'INT' (position 6); did you mean int32?"),
+    (rows({"name": "id", "type": "timestamp"}), "it has no [ (position 10); write it as in timestamp[ms]"),
     (avro(url="registry:8081"), "is not an http or https URL of a schema registry, and no glue://REGION/REGISTRY"),
     (avro(url="https://me:secret@registry"), "has credentials in it; put them in the Secret that secretName names"),
     (
@@ -1267,9 +1333,55 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         rows({"name": "Dt", "type": "int8"})
         | {F + "format": "parquet", F + "partitionBy": [{"date": {"granularity": "day"}}]},
-        "spec.schema: has a field of the name of a folder of output.partitionBy",
+        'spec.schema.fields[0].name: "Dt" is also the name of a folder of output.partitionBy, and readers take both',
     ),
-    ({F + "compression": "lz4"}, "write one of: none, gzip, deflate, zstd"),
+    (
+        adjusting(schema={"rename": [{"field": "id", "to": "dt"}]}, quarantine=QUIET)
+        | {F + "partitionBy": [{"offset": {"every": 5}}, {"date": {"granularity": "day"}}]},
+        "and readers take both for one column; set another prefix in spec.output.partitionBy[1], or leave",
+    ),
+    (
+        renaming("id=dt") | {F + "partitionBy": [{"date": {"granularity": "day"}}]},
+        'spec.schema.rename[0].to: "dt" is also the name of a folder of output.partitionBy, and readers',
+    ),
+    (
+        keyed(column="dt") | dated("mail", format="iso8601") | {F + "format": "parquet"},
+        'spec.schema.key.column: "dt" is also the name of a folder of output.partitionBy',
+    ),
+    (
+        adjusting(unknownFields="keep", restColumn="dt") | {F + "partitionBy": [DAY]},
+        'spec.parser.restColumn: "dt" is also the name of a folder of output.partitionBy',
+    ),
+    (
+        by_avro("string") | {F + "format": "parquet", F + "partitionBy": [{"field": "f0"}]},
+        'spec.schema.avro: "f0" is also the name of a folder of output.partitionBy',
+    ),
+    ({F + "compression": "lz4"}, '"lz4" is not allowed here; write one of: gzip, zstd, none'),
+    (
+        {F + "format": "parquet", F + "compression": "lz4"},
+        'spec.output.compression: "lz4" is not allowed here; write one of: zstd, snappy, gzip, none',
+    ),
+    (
+        {F + "format": "orc", F + "compression": 5},
+        "compression: 5 is not allowed here; write one of: zstd, snappy, zlib, none",
+    ),
+    (
+        rows({"name": "m", "type": "map<string, struct<a: int8>>"}) | {F + "partitionBy": [{"lower": "m.x.a"}]},
+        '"m.x.a" cannot name folders: m is a map, and fields in maps have no path; name a field that is text',
+    ),
+    (
+        rows({"name": "id", "type": "int8"}) | dated("key.at"),
+        "spec.schema.key is missing, so that keys become no column",
+    ),
+    (rows({"name": "country", "type": "string"}) | {F + "partitionBy": [{"field": "contry"}]}, "did you mean country?"),
+    ({F + "partitionBy": ["geo.country"]}, '"geo.country" is not a mapping; write {field: geo.country}'),
+    ({F + "partitionBy": ["day"]}, 'output.partitionBy[0]: "day" is not a mapping; write {date: {granularity: day}}'),
+    ({F + "partitionBy": ["a b"]}, '"a b" is not a mapping; write its fields below it, as `name: value` lines'),
+    (
+        by_avro(avro={"type": "record"}),
+        "schema.avro: a mapping is not text; write it as text, which begins with avro: |",
+    ),
+    (by_avro(writers=[{"type": "record"}]), "schema.writers[0]: a mapping is not text; write it as text, which begins"),
     ({F + "compression": "deflate"}, '"deflate" is not possible in format text; write one of: gzip, zstd, none'),
     (
         {F + "format": "sequencefile", F + "compression": "gzip"},
@@ -1298,7 +1410,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({F + "partitionBy": [{"field": "a..b"}]}, '[0].field: "a..b" is not the path of a field'),
     (
         {F + "partitionBy": [{"field": "id"}]},
-        '[0].field: "id" cannot name folders: spec.schema has no such field; name a field',
+        '[0].field: "id" cannot name folders: there is no spec.schema; declare the field in',
     ),
     (
         rows({"name": "id", "type": "int64"}) | {F + "partitionBy": [{"lower": "id"}]},
@@ -1354,13 +1466,21 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         rows({"name": "a", "type": "struct<id: int8>"}, {"name": "id", "type": "int8"})
         | {F + "partitionBy": [{"field": "a.id"}, {"field": "id"}]},
-        "spec.output.partitionBy: has two levels with folders of one name; give one of them a prefix of its own",
+        "spec.output.partitionBy[1]: has the folders of another level: id= is that of partitionBy[0], too; give one",
+    ),
+    (
+        rows({"name": "a", "type": "struct<dt: int8>"})
+        | {F + "partitionBy": [{"field": "a.dt"}, {"date": {"granularity": "day"}}]},
+        "dt= is that of partitionBy[1], too; give one of them a prefix of its own, for example a_dt=",
     ),
     (
         rows({"name": "id", "type": "int8"}) | {F + "format": "parquet", F + "partitionBy": [{"field": "id"}]},
-        "has a field of the name of a folder of output.partitionBy",
+        'spec.schema.fields[0].name: "id" is also the name of a folder of output.partitionBy',
     ),
-    ({F + "partitionBy": [{"date": {"granularity": "day"}}] * 2}, "spec.output.partitionBy: has the same level twice"),
+    (
+        {F + "partitionBy": [{"date": {"granularity": "day"}}] * 2},
+        "spec.output.partitionBy[1]: is the same level as partitionBy[0]; remove one of them",
+    ),
     ({F + "partitionBy": [{"offset": {"every": n}} for n in range(1, 6)]}, "has 5 entries; give at most 4"),
     ({F + "partitionBy": [{"date": {}}]}, "spec.output.partitionBy[0].date.granularity: is missing"),
     ({F + "partitionBy": [{"date": {"granularity": "week"}}]}, "write one of: day, hour, minute"),
@@ -1450,7 +1570,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {OF: [{"topics": ["clicks"], "output": {"partitionBy": [{"field": "a"}]}}]},
-        'spec.overrides[0].output.partitionBy[0].field: "a" cannot name folders: spec.schema has no such field',
+        'spec.overrides[0].output.partitionBy[0].field: "a" cannot name folders: there is no spec.schema',
     ),
     (
         {
@@ -1678,8 +1798,16 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (hashing("at", of=LISTS), 'fields[0]: "at" cannot be hidden: it is not a string or a whole number; make it one'),
     (hashing("mail", mask=[{"fields": ["mail"]}]), 'spec.schema.mask[0].fields[0]: "mail" cannot be hidden twice'),
+    (hiding(drop=["user.phone"]), "only whole columns can be left out: write user, or hide the field by mask"),
+    (
+        hiding(drop=["a b"]),
+        "is not a name for a column (letters, digits, _, @, $ and -, no digit or - first); write the",
+    ),
     (hashing("a b"), 'spec.schema.hash.fields[0]: "a b" is not a field, or one in a struct'),
-    (hiding(drop=["mail"]), "spec.schema.drop: has columns of fields that no condition of spec.keep is about; remove"),
+    (
+        hiding(drop=["mail"]),
+        'spec.schema.drop[0]: "mail" is a column of fields, and no condition of spec.keep is about it; remove it from',
+    ),
     (
         dropping("f1", ["string", ["string", "long"]]) | {"spec.keep": [{"field": "f1", "in": ["a"]}]},
         "spec.keep: cannot be compared: cannot be the columns: its field 'f1': it is one of several types; write",
@@ -1715,6 +1843,12 @@ def test_everything_wrong_is_told_at_once() -> None:
 def test_both_contradictions_of_a_part_are_told() -> None:
     found = problems({"spec.kafka.security": {"protocol": "SASL_SSL"}})
     assert [line.split(":")[0] for line in found] == ["spec.kafka.security.mechanism", "spec.kafka.security.secretName"]
+
+
+@pytest.mark.parametrize("format_", ["rcfile", ["orc"]])
+def test_a_compression_where_no_format_says_which_are_possible(format_: Any) -> None:
+    found = problems({F + "format": format_, F + "compression": "lz4"})
+    assert found[1].startswith('spec.output.compression: "lz4" is not allowed here; write one of: none, gzip, deflate')
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 1])

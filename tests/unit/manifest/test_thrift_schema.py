@@ -185,7 +185,7 @@ def test_more_fields_than_columns_are_not_looked_at() -> None:
 def test_which_struct_values_are() -> None:
     schema = read_schema("struct A { } struct B { } exception C { }")
     assert schema.struct("B") == "B"
-    with pytest.raises(ThriftError, match=r"spec\.schema\.thrift\.struct has to name one: A, B"):
+    with pytest.raises(ThriftError, match="it has several structs, and none is named"):
         schema.struct(None)
     with pytest.raises(ThriftError, match="it has no struct D"):
         schema.struct("D")

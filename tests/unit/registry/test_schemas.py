@@ -127,7 +127,7 @@ def test_its_document_needs_to_ask_nobody_and_differs_from_others_in_the_schema_
         (Schema("syntax = 3", "PROTOBUF"), "it is registered as PROTOBUF, not as Avro"),
         (Schema(record(a=["string", "long"]), "AVRO"), "its field 'a': it is one of several types"),
         (Schema('"string"', "AVRO"), "is not the JSON of an Avro schema of type record"),
-        (Schema(record(id="int", dt="string"), "AVRO"), "has a field of the name of a folder of output.partitionBy"),
+        (Schema(record(id="int", dt="string"), "AVRO"), '"dt" is also the name of a folder of output.partitionBy'),
         (Schema(record(seen="string"), "AVRO"), "cannot name folders: spec.schema has no such field"),
     ],
     ids=lambda one: one.text if isinstance(one, Schema) else None,
@@ -172,7 +172,7 @@ def test_columns_of_versions_have_other_names_and_resolve_by_those_of_values(cli
     assert found.unreadable("clicks", OutputSchema(2, V2), OutputSchema(1, V1)) is None
     with pytest.raises(RegistryError) as caught:
         schemas(client, rename=[{"field": "user", "to": "person"}]).current("clicks")
-    told = "schema.rename[0].field cannot be renamed: values have no such field; register a version that can"
+    told = 'schema.rename[0].field "user" cannot be renamed: values have no such field; register a version that can'
     assert told in str(caught.value)
 
 

@@ -1,6 +1,5 @@
 """From a JSON Schema to columns that fit the objects that it describes. Pure; docs/schemas.md has the table."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -8,6 +7,7 @@ from typing import Final
 from logpersister.manifest.json_schema.documents import Documents, Placed
 from logpersister.manifest.json_schema.errors import JsonSchemaError
 from logpersister.manifest.json_schema.shape import Shape, shape_of
+from logpersister.manifest.json_text import read_json
 from logpersister.manifest.types import (
     MOST_DIGITS,
     MOST_NESTED,
@@ -45,11 +45,7 @@ def columns_of(text: str, *, as_reader: bool = False) -> list[WrittenColumn]:
         as_reader: whether what a schema requires is required. Otherwise nothing is, so that later writers may leave a
             property out.
     """
-    try:
-        root = json.loads(text)
-    except (ValueError, RecursionError):
-        raise JsonSchemaError("it is no JSON") from None
-    documents = Documents(root)
+    documents = Documents(read_json(text, JsonSchemaError))
     try:
         shape = shape_of(documents.root, documents)
         if shape.types is not None and "object" not in shape.types:

@@ -22,7 +22,7 @@ from logpersister.manifest.protobuf.descriptors import (
     MessageOf,
     read_set,
 )
-from logpersister.manifest.protobuf.errors import ProtobufError
+from logpersister.manifest.protobuf.errors import NoImportError, ProtobufError
 from logpersister.manifest.protobuf.text import MOST_NESTED, read_text
 from logpersister.manifest.protobuf.well_known import WELL_KNOWN
 
@@ -139,6 +139,12 @@ class Root:
     name: str
     nested: "tuple[Root, ...]"
 
+    def names(self) -> Iterator[str]:
+        """Yield its name and those of the messages in it."""
+        yield self.name
+        for one in self.nested:
+            yield from one.names()
+
     def tree(self) -> list[Any]:
         return [self.name, [one.tree() for one in self.nested]]
 
@@ -171,6 +177,9 @@ class _Resolver:
         given = {one.name for one in files}
         needed = {name for one in files for name in one.dependency if name in WELL_KNOWN and name not in given}
         self._files = [*(read_text(WELL_KNOWN[name], name) for name in sorted(needed)), *files]
+        self._absent = [
+            name for one in files for name in one.dependency if name not in given and name not in WELL_KNOWN
+        ]
         self._names: dict[str, str] = {}
         """By full name: ``message``, ``enum`` or ``entry``."""
         self._schema = Schema()
@@ -276,7 +285,10 @@ class _Resolver:
             return TYPES[one.type], ""
         full = self._found(scope, one.type_name)
         if full is None:
-            raise ProtobufError(f"its field {scope}.{one.name} has the type {one.type_name}, which is not there")
+            told = f"its field {scope}.{one.name} has the type {one.type_name}, which is not there"
+            if self._absent:
+                raise NoImportError(f"{told}, and neither is {self._absent[0][:64]}, which it imports")
+            raise ProtobufError(told)
         if self._names[full] == "enum":
             return "enum", full
         return ("group" if one.type == TYPES.index("group") else "message"), full

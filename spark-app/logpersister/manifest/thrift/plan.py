@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from logpersister.manifest.notation import RFC3339, epoch_unit
 from logpersister.manifest.thrift.columns import KEYS
-from logpersister.manifest.thrift.errors import ThriftError
+from logpersister.manifest.thrift.errors import UnfitColumnError
 from logpersister.manifest.thrift.schema import INTEGERS, Kind, Schema, read_schema
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 
@@ -49,7 +49,7 @@ class _Planner:
             inner = f"{path}.{member.name}" if path else member.name
             field = fields.get(member.name)
             if field is None:
-                raise ThriftError(f"{inner}: the struct {struct} has no such field")
+                raise UnfitColumnError(inner, f"the struct {struct} has no such field", tuple(fields))
             kind = self._kind(field.kind, member.type, inner)
             default = None if field.requirement == "required" else field.default
             found.append({"number": field.number, "kind": kind, "default": default})
@@ -65,7 +65,7 @@ class _Planner:
                 key, inner = kind.inner
                 return {"map": [self._scalar(key), self._kind(inner, value, f"{path}{{}}")]}
         if not _fits(kind, type_, self._notation):
-            raise ThriftError(f"{path}: it is {kind} there, which cannot become {type_}")
+            raise UnfitColumnError(path, f"it is {kind} there, which cannot become {type_}")
         return self._scalar(kind)
 
     def _scalar(self, kind: Kind) -> Any:
