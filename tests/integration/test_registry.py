@@ -3,16 +3,19 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import AvroRows
-from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, RegistryWriters, Schema
+from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, RegistryWriters, Schema, open_schemas
 from logpersister.registry.avro import self_contained
 from logpersister.verify.avro import AvroOracle
 from tests.stack import SchemaRegistry
+from tests.unit.manifest.documents import accepted
 from tests.unit.records.row_samples import batch_of_values
 
 GEO = {"type": "record", "name": "Geo", "namespace": "acme", "fields": [{"name": "lat", "type": "double"}]}
@@ -38,6 +41,18 @@ def test_versions_ids_and_the_latest(registry: SchemaRegistry, client: RegistryC
     assert client.version(unique, 1).id == first
     assert json.loads(client.schema(first).text) == record("a")
     assert client.schema(second).type == "AVRO"
+
+
+def test_versions_before_the_latest_that_it_cannot_read(registry: SchemaRegistry, unique: str) -> None:
+    for fields in (("a",), ("a", "b"), ("b",)):
+        registry.register(unique, record(*fields))
+    schema = {"registry": {"url": registry.url, "subject": unique}}
+    changes = {"spec.parser": {"type": "avro"}, "spec.schema": schema, "spec.output": {"format": "parquet"}}
+    schemas = open_schemas(accepted(changes), Secrets())
+    assert schemas is not None
+    with closing(schemas):
+        found = schemas.unreadable_before("clicks", schemas.current("clicks"))
+    assert found == {1: "b: it is required, has no default, and is not in the writer's schema"}
 
 
 def test_references_of_references(registry: SchemaRegistry, client: RegistryClient, unique: str) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Literal
 
@@ -46,6 +47,7 @@ log = structlog.get_logger(__name__)
 PAUSE_SECONDS = 1.0
 """Between two looks at servers that are waited for."""
 Verdict = Literal["ok", "warning", "failed"]
+_Look = Callable[[LogPersister, Secrets, float], Iterator["Finding"]]
 _MOST_TOPICS = 10
 
 
@@ -126,7 +128,8 @@ def findings_of(
 ) -> Iterator[Finding]:
     """Yield the findings as they come; `fail` is told the error of each that is a failure.
 
-    `told`: look at those, too, who are told of folders. No member waits for them with its start.
+    `told`: look at those, too, who are told of folders, and at earlier versions of schemas. No member waits for them
+    with its start.
     """
     revision = revision_of(resource, __version__, rules_of(resource)).hash
     generation = resource.spec.generation
@@ -137,7 +140,9 @@ def findings_of(
     for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
         yield Finding("schema", "ok", f"Secret {name}: has the key of hashed fields")
     tellers = [("table", _metastore), ("webhook", _webhook), ("told", _told_topic)] if told else []
-    for subject, look in (("kafka", _kafka), ("bucket", _bucket), ("registry", _registry), *tellers):
+    registries = ("registry", partial(_registry, compares=told))
+    looks: list[tuple[str, _Look]] = [("kafka", _kafka), ("bucket", _bucket), registries, *tellers]
+    for subject, look in looks:
         try:
             yield from look(resource, secrets, seconds)
         except CommandError as error:
@@ -337,7 +342,7 @@ def _bucket(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterato
     yield Finding("bucket", "ok", f"{where} at {storage.endpoint or 'AWS'}: can be read and written")
 
 
-def _registry(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Finding]:
+def _registry(resource: LogPersister, secrets: Secrets, _: float, *, compares: bool) -> Iterator[Finding]:
     with registry.all_opened(secrets) as registries:
         specs = [
             *resource.spec.variants(),
@@ -351,18 +356,42 @@ def _registry(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Fi
     with registry.declared(resource, secrets) as schemas:
         if schemas is not None:
             asking = filter(schemas.asks, resource.spec.kafka.topics or ())
-            yield from (_columns(schemas, topic) for topic in islice(asking, _MOST_TOPICS))
+            for topic in islice(asking, _MOST_TOPICS):
+                yield from _columns(schemas, topic, compares=compares)
 
 
-def _columns(schemas: TopicSchemas, topic: str) -> Finding:
+def _columns(schemas: TopicSchemas, topic: str, *, compares: bool) -> Iterator[Finding]:
     """Say which columns a topic has; no schema yet is no reason not to start, as no topic yet is none."""
     try:
-        schema = schemas.resource_of(topic).spec.row_schema
+        spec = schemas.resource_of(topic).spec
+        schema = spec.row_schema
+        assert schema is not None
+        assert schema.registry is not None
+        columns, version = plural(len(schema.columns), "column"), schema.registry.version
+        yield Finding("registry", "ok", f"{topic}: {columns} of version {version}")
+        if compares:
+            yield from _earlier(schemas, topic, spec)
     except RegistryError as error:
         if error.kind != "unknown":
             raise
-        return Finding("registry", "warning", f"{topic}: {error}")
-    assert schema is not None
-    assert schema.registry is not None
-    columns = plural(len(schema.columns), "column")
-    return Finding("registry", "ok", f"{topic}: {columns} of version {schema.registry.version}")
+        yield Finding("registry", "warning", f"{topic}: {error}")
+
+
+def _earlier(schemas: TopicSchemas, topic: str, spec: Spec) -> Iterator[Finding]:
+    """Say which versions of a subject the one that declares the columns cannot read."""
+    now = schemas.current(topic)
+    by_reason: dict[str, list[str]] = {}
+    for version, reason in schemas.unreadable_before(topic, now).items():
+        by_reason.setdefault(reason, []).append(str(version))
+    if not by_reason:
+        return
+    told = _few([f"{reason} (version {', '.join(versions)})" for reason, versions in by_reason.items()])
+    go = "may go" if spec.parser.type == "json" else "go"
+    yield Finding(
+        "registry",
+        "warning",
+        f"{topic}: version {now.version} cannot read all versions before it: {told}; records of those {go} into "
+        "quarantine; set spec.schema.registry.version to a version that reads them, or name the columns in "
+        "spec.schema.fields, or replay these records out of quarantine later "
+        "(docs/schemas.md#columns-from-the-registry)",
+    )

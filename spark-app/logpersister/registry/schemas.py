@@ -5,6 +5,7 @@ from typing import Final
 from logpersister.manifest import LogPersister, ManifestError, Problem
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.revision import OutputSchema, resource_with
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.parsers import bounded
 from logpersister.registry.answers import Client, SubjectVersion
 from logpersister.registry.connection import Connect, Connection
@@ -12,6 +13,8 @@ from logpersister.registry.errors import RegistryError
 from logpersister.registry.kinds import KINDS, SchemaTextError
 
 _REMEDY: Final = "register a version that can, or name the columns in spec.schema.fields"
+MOST_EARLIER: Final = 50
+"""Versions that are compared at most with the one that declares the columns."""
 
 
 class RegistrySchemas:
@@ -73,21 +76,41 @@ class RegistrySchemas:
             self._problems[key] = self._compare(topic, now, before)
         return self._problems[key]
 
+    def unreadable_before(self, topic: str, now: OutputSchema) -> dict[int, str]:
+        """Return of the versions before `now`, the last `MOST_EARLIER`, those that it cannot read, and why.
+
+        AWS Glue is not asked: it allows an account few questions. Raises RegistryError.
+        """
+        if self._registry.glue is not None:
+            return {}
+        subject = self._registry.subject_of(topic)
+        columns = self._columns(topic, now)
+        numbers = [one for one in self._connection.ask(lambda client: client.versions(subject)) if one < now.version]
+        problems = {one: self._misfit(columns, subject, one) for one in numbers[-MOST_EARLIER:]}
+        return {one: bounded(problem) for one, problem in problems.items() if problem is not None}
+
     def _compare(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
-        columns, subject = self._resource_with(topic, now).spec.row_schema, self._registry.subject_of(topic)
-        assert columns is not None
-        columns = columns.as_written
+        columns, subject = self._columns(topic, now), self._registry.subject_of(topic)
         first, last = sorted((now.version, before.version))
         between = [one for one in self._connection.ask(lambda client: client.versions(subject)) if first < one < last]
         for version in sorted([before.version, *between]):
-            try:
-                text = before.text if version == before.version else self._text(subject, version)
-                problem = self._kind.misfit(columns, text)
-            except SchemaTextError as error:
-                problem = str(error)
+            problem = self._misfit(columns, subject, version, before.text if version == before.version else None)
             if problem is not None:
                 return f"of version {version}, {bounded(problem)}"
         return None
+
+    def _columns(self, topic: str, now: OutputSchema) -> SchemaSpec:
+        """Return the columns that a schema declares, with the names that values have."""
+        schema = self._resource_with(topic, now).spec.row_schema
+        assert schema is not None
+        return schema.as_written
+
+    def _misfit(self, columns: SchemaSpec, subject: str, version: int, text: str | None = None) -> str | None:
+        """Return why what a version has written cannot become columns; None: it can. Its text is asked for."""
+        try:
+            return self._kind.misfit(columns, self._text(subject, version) if text is None else text)
+        except SchemaTextError as error:
+            return str(error)
 
     def _text(self, subject: str, version: int) -> str:
         found = self._connection.ask(lambda client: client.version(subject, version))

@@ -34,6 +34,10 @@ class TopicSchemas:
         """
         return self._asked(topic).unreadable(topic, now, before)
 
+    def unreadable_before(self, topic: str, now: OutputSchema) -> dict[int, str]:
+        """Return of the last versions before `now` those that it cannot read, and why. Raises RegistryError."""
+        return self._asked(topic).unreadable_before(topic, now)
+
     def resource_of(self, topic: str) -> LogPersister:
         """Return the manifest as it is for a topic, with its columns, wherever they are declared.
 

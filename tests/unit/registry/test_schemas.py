@@ -17,6 +17,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.registry import RegistryError, RegistrySchemas, Schema, SubjectVersion, open_schemas
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryErrorKind, failure
+from logpersister.registry.schemas import MOST_EARLIER
 from tests.unit.manifest.documents import accepted
 
 URL = "http://registry:8081"
@@ -201,6 +202,29 @@ def test_an_older_version_must_read_the_newer_ones_that_were_used(client: FakeCl
     assert found.unreadable("clicks", found.current("clicks"), OutputSchema(2, V2)) is None
     told = found.unreadable("clicks", found.current("clicks"), OutputSchema(3, record(at="long")))
     assert told == "of version 3, id: it is required, has no default, and is not in the writer's schema"
+
+
+def test_it_says_which_versions_before_it_cannot_read(client: FakeClient) -> None:
+    text = record(id="string", at="long")
+    client.subjects = {"clicks-value": versions(text, V1, record(id="long", at="long"))}
+    found = schemas(client)
+    assert found.unreadable_before("clicks", found.current("clicks")) == {
+        1: "id: the writer's schema has string, which cannot become int64",
+        2: "at: it is required, has no default, and is not in the writer's schema",
+    }
+    pinned = schemas(client, version=2)
+    assert list(pinned.unreadable_before("clicks", pinned.current("clicks"))) == [1]
+    client.subjects["clicks-value"][1] = Schema("{}", "JSON")
+    first = schemas(client).unreadable_before("clicks", found.current("clicks"))[1]
+    assert first == "it is registered as JSON, not as Avro"
+    client.subjects["clicks-value"] = versions(text, *[V1] * MOST_EARLIER, V2)
+    assert found.unreadable_before("clicks", found.current("clicks")) == {}, "only so many are asked for"
+
+
+def test_glue_is_not_asked_for_earlier_versions(client: FakeClient) -> None:
+    client.subjects = {"clicks": versions(record(id="string"), V1)}
+    found = schemas(client, url="glue://eu-central-1")
+    assert found.unreadable_before("clicks", found.current("clicks")) == {}
 
 
 def test_columns_and_versions_of_json_schema(client: FakeClient) -> None:

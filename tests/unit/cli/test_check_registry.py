@@ -1,0 +1,42 @@
+"""What ``logpersister check`` says of columns that a registry declares."""
+
+import pytest
+
+from logpersister.cli.check import Finding, _columns
+from logpersister.registry import TopicSchemas
+from tests.unit.manifest.documents import accepted
+from tests.unit.registry.test_schemas import BY_REGISTRY, V1, FakeClient, record, schemas, versions
+
+TEXT = record(id="string")
+
+
+def found_of(*texts: str, compares: bool = True) -> list[Finding]:
+    client = FakeClient({"clicks-value": versions(*texts)} if texts else {})
+    return list(_columns(TopicSchemas(accepted(BY_REGISTRY), [schemas(client)]), "clicks", compares=compares))
+
+
+@pytest.mark.parametrize("texts", [(V1,), (V1, V1)])
+def test_it_says_which_version_declares_the_columns(texts: tuple[str, ...]) -> None:
+    assert found_of(*texts) == [Finding("registry", "ok", f"clicks: 1 column of version {len(texts)}")]
+
+
+def test_it_says_which_earlier_versions_go_into_quarantine_and_why() -> None:
+    _, found = found_of(TEXT, V1, record(other="long"), TEXT, V1)
+    told = (
+        "clicks: version 5 cannot read all versions before it: "
+        "id: the writer's schema has string, which cannot become int64 (version 1, 4), "
+        "id: it is required, has no default, and is not in the writer's schema (version 3); "
+        "records of those go into quarantine; set spec.schema.registry.version to a version that reads them, or name "
+        "the columns in spec.schema.fields, or replay these records out of quarantine later "
+        "(docs/schemas.md#columns-from-the-registry)"
+    )
+    assert found == Finding("registry", "warning", told)
+
+
+def test_the_start_of_a_member_asks_for_no_earlier_version() -> None:
+    assert [one.verdict for one in found_of(TEXT, V1, compares=False)] == ["ok"]
+
+
+def test_a_subject_that_is_not_there_is_a_warning() -> None:
+    (found,) = found_of()
+    assert (found.verdict, found.message.startswith("clicks: schema registry")) == ("warning", True)
