@@ -8,10 +8,9 @@ from typing import Any, Final
 import msgpack
 
 from logpersister.manifest.avro_columns import columns_of as columns_of_avro
-from logpersister.manifest.declared_columns import check_struct
+from logpersister.manifest.declared_columns import unfit_columns
 from logpersister.manifest.json_schema.columns import columns_of as columns_of_json_schema
 from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.problems import RefusedError
 from logpersister.manifest.protobuf.columns import columns_of as columns_of_protobuf
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.thrift.columns import columns_of as columns_of_thrift
@@ -206,11 +205,7 @@ def _idl(sample: str) -> str:
 
 
 def _fits_thrift(schema: SchemaSpec, sample: str) -> bool:
-    try:
-        check_struct(_idl(sample), "S", schema.columns)
-    except RefusedError:
-        return False
-    return True
+    return not list(unfit_columns(_idl(sample), "S", schema.columns))
 
 
 THRIFT: Final = Source(
