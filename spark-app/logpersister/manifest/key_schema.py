@@ -35,6 +35,7 @@ from logpersister.manifest.registry import Subject
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.thrift_schema import ThriftSchema
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, Timestamp, Type, leaves, parse_type
+from logpersister.manifest.written_fields import NO_FIELD_OF_KEYS, Written, fields_by, fields_by_message, unwritten
 
 KeyParser = Literal["text", "json", "avro", "protobuf", "thrift", "messagepack"]
 
@@ -242,6 +243,23 @@ class KeySpec(Model):
             at = next((name for name in ("avro", "protobuf", "thrift") if getattr(self, name) is not None), "type")
             return [Finding(one.expectation, _OTHER_FIELDS, (at,)) for one in error.findings]
         return []
+
+    @rule(
+        NotInCel("it would have to understand Avro and protobuf"),
+        NO_FIELD_OF_KEYS,
+        "name fields that keys have",
+        "type",
+    )
+    def _writers_have_the_fields(self) -> Sequence[Finding]:
+        writers: list[Written | None] = []
+        if self.parser == "avro" and self.framing == "plain" and self.avro is not None:
+            writers = [fields_by(self.avro)]
+        elif self.parser == "protobuf" and self.framing == "plain" and self.protobuf is not None:
+            writers = [fields_by_message(self.protobuf, self.message)]
+        if not writers or not self.has_type or not isinstance(self.parsed, Struct):
+            return []
+        missing = unwritten(self.parsed.members, writers).values()
+        return [Finding(f"{NO_FIELD_OF_KEYS}: {path}", remedy, ("type",), f'"{self.type}"') for path, remedy in missing]
 
     @rule(
         NotInCel("it would have to understand the type"),
