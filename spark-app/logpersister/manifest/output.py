@@ -108,6 +108,12 @@ class OutputSpec(Model):
     folder, so fine folders make small objects if timestamps are mixed."""
 
     @property
+    def stores_tombstones(self) -> bool:
+        """Whether records whose value is null are stored, too."""
+        settings = getattr(self, self.format)
+        return settings is not None and settings.tombstones != "skip"
+
+    @property
     def keeps_records(self) -> bool:
         """Whether files of quarantine have all by which a record is stored again: value, key, offset and time."""
         if self.format == "sequencefile":

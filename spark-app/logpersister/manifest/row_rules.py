@@ -15,6 +15,7 @@ from logpersister.manifest.pattern import groups_of
 from logpersister.manifest.problems import Finding, RefusedError
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, leaves
+from logpersister.manifest.unmet_conditions import UNMET, unmet_findings
 
 NO_REST: Final = "is the name of a column of values, and so of what unknownFields keeps; case does not count"
 NO_ABSENT: Final = "has no meaning, because values of this parser lack no fields"
@@ -294,6 +295,26 @@ class RowRules(FramingRules):
         except RefusedError as error:  # a column of no type, which is dropped, but needed here
             found = error.findings[0]
             return [Finding(f"{NOT_COMPARED}: {found.expectation}", "write conditions on other fields", ("keep",))]
+
+    @rule(
+        NotInCel("it would have to understand the types of the schema"),
+        UNMET,
+        "correct the condition (docs/filters.md)",
+        "keep",
+    )
+    def _conditions_can_hold(self: Rows) -> Sequence[Finding]:
+        schema = self.row_schema
+        if schema is not None and schema.asks_registry:
+            return []  # told when the registry has said what the fields are
+        parsed = None if schema is None else schema.parsed_for(named_columns(self.keep))
+        try:
+            return [
+                replace(one, at=("keep", place, *one.at))
+                for place, condition in enumerate(self.keep)
+                for one in unmet_findings(condition, parsed, stores_tombstones=self.output.stores_tombstones)
+            ]
+        except RefusedError:  # a column of no type, which the rule above tells
+            return []
 
     @rule(
         "!has(self.schema) || !has(self.schema.drop) || !has(self.schema.fields) || self.schema.drop.all(name,"

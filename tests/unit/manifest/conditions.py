@@ -44,13 +44,25 @@ def in_types(*keep: dict[str, Any], **entry: Any) -> dict[str, Any]:
     return {"spec.types": {"header": "h", "entries": entries}}
 
 
+def requiring(field: str = "id", type_: str = "string", *, required: bool = True, **parquet: Any) -> dict[str, Any]:
+    """Return changes with a condition that asks for records without a field."""
+    fields = [{"name": "id", "type": type_, "required": required}]
+    changes = keeping(on(field, absent=True)) | {"spec.schema": {"fields": fields}}
+    return changes | {F + "parquet": parquet}
+
+
 ACCEPTED_CONDITIONS: list[dict[str, Any]] = [
+    keeping(on("of.n", atLeast=5, atMost=5), on("of.n", atLeast=5, below=6), on("country", is_in=["a"], notIn=["b"])),
+    requiring(required=False),
+    requiring("id.n", "struct<n: int8>"),
+    requiring("id.n", "struct<n: int8 not null>", required=False),
+    requiring(tombstones="null"),
     keeping(on("country", is_in=["DE", "FR"], matches="^D"), on("tags", absent=True), on("of", absent=False)),
     keeping(on("of.n", is_in=[1, 2.0], atLeast=-128, atMost=127, below=5), on("of.b", is_in=[False], orAbsent=True)),
     keeping(on("of.f", atLeast=1, below=2.5), on("of.d", is_in=[1, 1.5, "0.10", "-999.99"], below="1.0")),
     keeping(on("of.day", is_in=["2026-11-21"], below="9999-12-31"), on("of.t", atLeast="00:00:00", below="23:59:59.5")),
     keeping(on("at", atLeast="2026-11-21T05:00:00Z", below="2026-11-21 06:00:00.123+01:00")),
-    keeping(on("sent", atLeast=1_795_237_200_000, below="2026-11-21T05:00:00"), drop=("sent",)),
+    keeping(on("sent", atLeast=1_795_237_200_000, below="2026-11-21T06:00:00"), drop=("sent",)),
     keeping(on("country", matches="(?:a{10}){100}")),
     {KEEP: [{"header": "env", "in": ["prod"]}, {"header": "env", "absent": False}]},
     keeping(on("country", is_in=["x"])) | {OF: [{"topics": ["clicks"], "parser": {"type": "bytes"}, "keep": []}]},
@@ -130,6 +142,25 @@ REFUSED_CONDITIONS: list[tuple[dict[str, Any], str]] = [
     (keeping(on("fine", atLeast="2500-01-01T00:00:00Z")), "fine is timestamp[ns], which has no such time; write one o"),
     (keeping(on("sent", atLeast=1_500)), f"{LEAST}1500 cannot be compared: sent is timestamp[s]; write a time without"),
     (keeping(on("sent", atLeast="x")), 'write for example "2026-11-21T05:00:00Z", or a whole number as epoch[ms] has'),
+    (
+        keeping(on("of.n", atLeast=10, below=5)),
+        "spec.keep[0].below: 5 cannot hold together with atLeast 10: no value is between them; correct one of them",
+    ),
+    (keeping(on("of.d", atLeast="1.0", below=1)), 'below: 1 cannot hold together with atLeast "1.0": no value is'),
+    (keeping(on("of.n", atLeast=5, atMost=4, orAbsent=True)), "atMost: 4 cannot hold together with atLeast 5: no val"),
+    (
+        keeping(on("country", is_in=["DE", "FR"], notIn=["US", "FR"])),
+        'spec.keep[0].notIn[1]: "FR" cannot hold together with in, which has the same value; remove it here or there',
+    ),
+    ({KEEP: [{"header": "a", "in": ["b"], "notIn": ["b"]}]}, 'notIn[0]: "b" cannot hold together with in, which has'),
+    (
+        requiring(),
+        "spec.keep[0].absent: true cannot hold: id is required in spec.schema, so no stored record is without it; rem",
+    ),
+    (
+        requiring("id.n", "struct<n: int8 not null>"),
+        "cannot hold: id.n is required in spec.schema, so no stored",
+    ),
     (
         keeping(drop=("sent",)),
         'spec.schema.drop[0]: "sent" is a column of fields, and no condition of spec.keep is about it; remove',

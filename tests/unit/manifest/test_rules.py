@@ -227,7 +227,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {OF: [{"topicPattern": "^c", "upload": {"maxAge": "1m"}}, {"topicPattern": "s$", "output": {"format": "jsonl"}}]},
     plain(),
     plain("CiIKB3QucHJvdG8iDwoBTRIKCgJpZBgBIAEoA2IGcHJvdG8z\n", message="M"),
-    plain(fields=[{"name": "id", "type": "int8"}, {"name": "extra", "type": "json"}], message="M"),
+    plain(fields=[{"name": "id", "type": "int8"}], message="M"),
     thrift(),
     thrift("struct S { 1: i32 id } struct T { 1: S s }", struct="T"),
     thrift(fields=[{"name": "id", "type": "decimal(9,2)"}]),

@@ -1,0 +1,78 @@
+"""Columns of fields that no schema of writers has: they would be null in each row. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from logpersister.manifest import avro_columns
+from logpersister.manifest.avro_columns import AvroTextError
+from logpersister.manifest.protobuf import columns as protobuf_columns
+from logpersister.manifest.protobuf.errors import ProtobufError
+from logpersister.manifest.types import ListOf, MapOf, Member, Struct, Type
+
+NOT_WRITTEN: Final = "is in no schema by which values are written"
+NO_FIELD_OF_KEYS: Final = "has a field that is in no schema by which keys are written"
+_MOST_NAMED: Final = 10
+
+Written = Mapping[str, Type | None]
+"""By field its type; None: it can be no column."""
+
+
+@lru_cache(maxsize=64)
+def fields_by(avro: str) -> Written | None:
+    """Return the fields of an Avro record; None: it is none, which others tell."""
+    try:
+        return {one.name: one.type for one in avro_columns.columns_of(avro)}
+    except AvroTextError:
+        return None
+
+
+@lru_cache(maxsize=64)
+def fields_by_message(protobuf: str, message: str | None) -> Written | None:
+    """Return the fields of a message of protobuf; None: there is none, which others tell."""
+    try:
+        return {one.name: one.type for one in protobuf_columns.columns_of(protobuf, message)}
+    except ProtobufError:
+        return None
+
+
+def unwritten(members: Sequence[Member], writers: Sequence[Written | None]) -> dict[str, tuple[str, str]]:
+    """Return by outermost name the path of what no writer has, that field or one in it, and what to do.
+
+    Nothing where a writer's fields are not known, or there is no writer.
+    """
+    known = [one for one in writers if one is not None]
+    if not known or len(known) < len(writers):
+        return {}
+    found: dict[str, tuple[str, str]] = {}
+    for path, there in _unwritten(members, known, ""):
+        found.setdefault(path.partition(".")[0], (path, f"name a field that is there ({there}), or remove it"))
+    return found
+
+
+def _unwritten(members: Sequence[Member], writers: Sequence[Written], around: str) -> Iterator[tuple[str, str]]:
+    for member in members:
+        types = [one[member.name] for one in writers if member.name in one]
+        path = f"{around}{member.name}"
+        if not types:
+            yield path, _few(writers)
+            continue
+        inside, written = _inside(member.type), [_inside(one) for one in types]
+        if isinstance(inside, Struct):
+            structs = [one for one in written if isinstance(one, Struct)]
+            if len(structs) == len(written):
+                below = [{one.name: one.type for one in struct.members} for struct in structs]
+                yield from _unwritten(inside.members, below, f"{path}.")
+
+
+def _inside(type_: Type | None) -> Type | None:
+    """Return what is in lists and maps."""
+    while isinstance(type_, ListOf | MapOf):
+        type_ = type_.item if isinstance(type_, ListOf) else type_.value
+    return type_
+
+
+def _few(writers: Sequence[Written]) -> str:
+    names = list(dict.fromkeys(name[:64] for one in writers for name in one))
+    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    return ", ".join([*names[:_MOST_NAMED], *more]) or "none"
