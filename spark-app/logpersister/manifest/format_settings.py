@@ -173,6 +173,22 @@ class ParquetSpec(Model):
         return not self.sort_by or self.row_group_bytes <= parse_size(MOST_SORTED)
 
     @rule(
+        NotInCel("comparing so many names costs more than the API server allows"),
+        "has a Bloom filter before",
+        "remove one of them",
+        "bloomFilters",
+    )
+    def _columns_have_one_filter(self) -> Sequence[Finding]:
+        found: list[Finding] = []
+        seen: set[str] = set()
+        for place, one in enumerate(self.bloom_filters):
+            if one.field in seen:
+                at = ("bloomFilters", place, "field")
+                found.append(Finding("has a Bloom filter before", "remove one of them", at, f'"{one.field}"'))
+            seen.add(one.field)
+        return found
+
+    @rule(
         NotInCel("comparing so many numbers costs more than the API server allows"),
         "is in fieldIds twice",
         "give each column one id of its own",

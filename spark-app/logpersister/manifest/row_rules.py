@@ -22,6 +22,7 @@ NO_ABSENT: Final = "has no meaning, because values of this parser lack no fields
 _NO_JSON: Final = "has json in it, which Avro and MessagePack values do not have"
 _NO_PARTS: Final = "is a struct, list or map, which lines of text do not have"
 _NO_FIELD: Final = "has a group whose name is not a field of spec.schema"
+KEYS_SHOWN: Final = "stores keys as they are, but spec.schema hides fields of them"
 HIDES_NOTHING = (
     "!has(self.schema) || !has(self.schema.hash) && (!has(self.schema.mask) || self.schema.mask.size() == 0)"
     " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
@@ -357,3 +358,18 @@ class RowRules(FramingRules):
         quarantine = self.parser.quarantine
         is_decided = quarantine.keep_value is not None or quarantine.hold_above == 0
         return self.row_schema is None or not self.row_schema.hidden or is_decided
+
+    @rule(
+        NotInCel("fields of keys are paths, whose first name the manifest may choose"),
+        KEYS_SHOWN,
+        "remove key there, or do not hide it",
+        "output",
+    )
+    def _keys_show_nothing_hidden(self: Rows) -> Sequence[Finding]:
+        schema, settings = self.row_schema, getattr(self.output, self.output.format)
+        kept = getattr(settings, "kafka_columns", None) or ()
+        if schema is None or schema.key is None or "key" not in kept:
+            return []
+        hidden = [path for path in schema.hidden_texts if path.partition(".")[0] == schema.key.column]
+        remedy = f"remove key there, or {', '.join(hidden)} from hash and mask of spec.schema"
+        return [Finding(KEYS_SHOWN, remedy, ("output", self.output.format, "kafkaColumns"))] if hidden else []

@@ -1,6 +1,6 @@
 """Rules about ``spec.types``: what contradicts what, for the topic and for each type."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -12,6 +12,7 @@ from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.parser import framed
 from logpersister.manifest.problems import Finding, PathStep, path_text
 from logpersister.manifest.protobuf.errors import ProtobufError
+from logpersister.manifest.protobuf.parts import Plan
 from logpersister.manifest.protobuf.schema import read_schema
 from logpersister.manifest.row_rules import RowRules
 from logpersister.manifest.row_schema import SchemaSpec
@@ -25,6 +26,7 @@ _ONE_TIME = (
     "(docs/finish.md#topics-of-many-types)"
 )
 _NOT_THERE = "is not in the message of spec.schema"
+_MOST_NAMED = 10
 _OTHER_PLACE = "write a field of type google.protobuf.Any, or a oneof, of spec.schema.message"
 
 
@@ -98,11 +100,11 @@ class TypeRules(RowRules):
             return []
         try:
             schema = read_schema(text)
-            self.types.plan(schema, schema.message(self.row_schema.message))
+            plan = self.types.plan(schema, schema.message(self.row_schema.message))
         except ProtobufError as error:
             at = ("types", "oneof", "name") if self.types.oneof is not None else ("types", "any", "field")
             return [Finding(f"{_NOT_THERE}: {error}", _OTHER_PLACE, at)]
-        return []
+        return [] if self.types.oneof is None else list(_unknown_members(self.types, plan))
 
     @rule(
         "!has(self.types) || !(has(self.types.any) && has(self.types.any.column)"
@@ -151,6 +153,17 @@ class TypeRules(RowRules):
             for at, parser in [((), self.parser), *of_entries]
             if parser is not None and "quarantine" in parser.model_fields_set
         ]
+
+
+def _unknown_members(types: TypesSpec, plan: Plan) -> Iterator[Finding]:
+    """Yield the names of entries that no field of a oneof has."""
+    members = [one["name"] for one in plan["members"] if one["name"]]
+    few = members[:_MOST_NAMED] + ([f"{len(members) - _MOST_NAMED} more"] if len(members) > _MOST_NAMED else [])
+    for place, entry in enumerate(types.entries):
+        for number, name in enumerate(entry.names or ()):
+            if name not in members:
+                remedy = f"name a field of the oneof ({', '.join(few)}), or remove it"
+                yield Finding(_NOT_THERE, remedy, ("types", "entries", place, "names", number), f'"{name}"')
 
 
 def _findings(spec: Typed) -> list[Finding]:

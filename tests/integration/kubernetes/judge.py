@@ -46,6 +46,10 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "has a column that is named by a number, as further columns of values are in the column of what is kept": (
         "comparing so many names costs more than the API server allows"
     ),
+    "has a Bloom filter before": "comparing so many names costs more than the API server allows",
+    "stores keys as they are, but spec.schema hides fields of them": (
+        "fields of keys are paths, whose first name the manifest may choose"
+    ),
     "is in fieldIds twice": "comparing so many numbers costs more than the API server allows",
     "cannot be renamed": "it would have to understand the types",
     "cannot be the default": "of a value of any type CEL sees nothing",

@@ -517,10 +517,10 @@ BY_ANY, BY_ONEOF = (
             **BY_FRAMES["spec"],
             "parser": {"type": "protobuf", "framing": "plain"},
             "schema": {"protobuf": _ENVELOPE},
-            "types": {**way, "entries": [{"names": ["Order"], "schema": {"message": "Order"}}]},
+            "types": {**way, "entries": [{"names": [name], "schema": {"message": "Order"}}]},
         },
     }
-    for way in (_ANY, _ONEOF)
+    for way, name in ((_ANY, "Order"), (_ONEOF, "order"))
 )
 
 _ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'

@@ -26,7 +26,8 @@ message Order { int64 id = 1; }"""
 
 def in_messages(way: dict[str, Any], schema: dict[str, Any] | None = None, **parser: Any) -> dict[str, Any]:
     """Return a change to a topic whose types are in messages, with one entry."""
-    entry = {"names": ["a"]} | ({} if schema is None else {"schema": schema}) | ({"parser": parser} if parser else {})
+    names = ["order"] if "oneof" in way else ["a"]
+    entry = {"names": names} | ({} if schema is None else {"schema": schema}) | ({"parser": parser} if parser else {})
     return {
         "spec.parser": {"type": "protobuf", "framing": "plain"},
         "spec.schema": {"protobuf": ENVELOPE, "message": "Envelope"},
@@ -236,6 +237,12 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
         (in_messages({"any": {"field": "evnt"}}), "spec.types.any.field", "message Envelope has no field evnt"),
         (in_messages({"any": {"field": "order"}}), "spec.types.any.field", "field order is a Order"),
         (in_messages({"any": {"field": "many"}}), "spec.types.any.field", "field Envelope.many is no single message"),
+        (
+            in_messages({"oneof": {"name": "payload"}})
+            | {"spec.types": {"oneof": {"name": "payload"}, "entries": [{"names": ["order", "ordr"]}]}},
+            "spec.types.entries[0].names[1]",
+            '"ordr" is not in the message of spec.schema; name a field of the oneof (order), or remove it',
+        ),
         (in_messages({"oneof": {"name": "order.of"}}), "spec.types.oneof.name", "message Order has no oneof of"),
         (
             in_messages({"oneof": {"name": "payload"}}, {"message": "Odrer"}),

@@ -49,6 +49,14 @@ def keyed(
     return {"spec.parser": {"type": parser, **quarantine}, "spec.schema": fields}
 
 
+def hidden_keys(column: str, *, of: str = "text", type: str = "string", **hides: Any) -> dict[str, Any]:  # noqa: A002
+    """Return a change to a topic whose keys are stored as they are, too, and fields are hidden."""
+    key = {"parser": of, "column": column, "type": type}
+    parser = {"type": "json", "quarantine": QUIET}
+    schema = {"fields": list(MAIL[:1]), "key": key, **hides}
+    return {"spec.parser": parser, "spec.schema": schema, **in_parquet(kafkaColumns=["key"])}
+
+
 REGISTERED = {"registry": {"url": "http://registry:8081"}}
 MESSAGE = {"fields": None, "protobuf": "message M { int64 id = 1; }"}
 
@@ -484,6 +492,7 @@ ACCEPTED: list[dict[str, Any]] = [
     keyed(),
     keyed(type="timestamp[ms]", format="epoch[s]", column="at"),
     keyed(parser="csv", type="json") | {F + "format": "text"},
+    hidden_keys("id", hash={"fields": ["mail"], "secretName": "people"}),
     keyed(of="json", type="struct<mail: string, a: json>", schema={"mask": [{"fields": ["key.mail"]}]})
     | {"spec.parser": {"type": "json", "quarantine": QUIET}, F + "format": "avro"},
     keyed(of="avro", type="struct<a: int8>", framing="apicurio", schema=REGISTERED),
@@ -1785,6 +1794,15 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         keyed(of="avro", type="struct<a: int8>", schema=REGISTERED | {"fields": None}, parser="messagepack"),
         "spec.schema.fields: is missing, and for values of this parser the registry has no schemas",
     ),
+    (
+        hashing("mail") | {F + "parquet": {"bloomFilters": [{"field": "mail"}, {"field": "mail", "distinct": 9}]}},
+        'spec.output.parquet.bloomFilters[1].field: "mail" has a Bloom filter before; remove one of them',
+    ),
+    (
+        hidden_keys("id", hash={"fields": ["id", "mail"], "secretName": "people"}),
+        "spec.output.parquet.kafkaColumns: stores keys as they are, but spec.schema hides fields of them; remove key",
+    ),
+    (hidden_keys("of", mask=[{"fields": ["of.mail"]}], of="json", type="struct<mail: string>"), "or of.mail from hash"),
     (hashing("email"), 'spec.schema.hash.fields[0]: "email" cannot be hidden: spec.schema has no such field'),
     (hashing("user"), 'spec.schema.hash.fields[0]: "user" cannot be hidden: it is not a string or a whole number'),
     (hiding(mask=[{"fields": ["user.n"]}]), 'mask[0].fields[0]: "user.n" cannot be hidden: it is not a string; make'),
