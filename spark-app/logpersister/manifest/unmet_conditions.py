@@ -31,12 +31,9 @@ def unmet_findings(condition: Condition, schema: SchemaSpec | None, *, stores_to
         told = f"{UNMET}: {condition.field} is required in spec.schema, so no stored record is without it"
         yield Finding(told, "remove the condition, or required of the field", ("absent",), "true")
     values = operands(condition, type_, notation)
-    one_of = set(values.get("in", ()))
-    for place, value in enumerate(values.get("notIn", ())):
-        if value in one_of:
-            told = f"{UNMET} together with in, which has the same value"
-            shown = show((condition.not_in or ())[place])
-            yield Finding(told, "remove it here or there", ("notIn", place), shown)
+    if "in" in values and set(values["in"]) <= set(values.get("notIn", ())):
+        told = f"{UNMET} together with in, of which it has each value"
+        yield Finding(told, "remove one of the two, or correct it", ("notIn",))
     least = condition.operands.get("atLeast", ())
     for operator in _UPPER:
         if operator in values and "atLeast" in values and _none_between(values["atLeast"][0], values, operator):

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.linear_pattern import Patterns
@@ -237,7 +238,11 @@ VALUES = st.lists(
 def test_what_is_kept_is_what_verification_keeps_however_batches_are_cut(
     keep: list[dict[str, Any]], values: list[bytes | None], cuts: list[int], in_folders: bool
 ) -> None:
-    spec = spec_of(FIELDS, keep)
+    try:
+        spec = spec_of(FIELDS, keep)
+    except ValidationError as error:
+        assume("cannot hold" not in str(error))
+        raise
     if in_folders:
         levels = {"format": "parquet", "partitionBy": [{"field": "text", "prefix": "by="}]}
         spec = spec.model_validate({**spec.model_dump(by_alias=True, exclude_none=True), "output": levels})
