@@ -103,7 +103,7 @@ def test_columns_follow_the_registry(
         storage={"prefix": "plain"},
         output={"format": "jsonl"},
         parser={"type": "protobuf", "framing": "plain"},
-        schema={"protobuf": "message Any { }", "fields": [{"name": "id", "type": "int64"}]},
+        schema={"protobuf": "message Any { optional int64 id = 1; }", "fields": [{"name": "id", "type": "int64"}]},
     )
     assert main(["try", "-f", str(plain), "--rows", "1"]) == Exit.OK
     out = capsys.readouterr().out

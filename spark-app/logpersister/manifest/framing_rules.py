@@ -167,8 +167,8 @@ class FramingRules(Model):
         for place, one in enumerate(fields):
             if one.name in missing:
                 path, remedy = missing[one.name]
-                told = NOT_WRITTEN if path == one.name else f"has in it {path}, which {NOT_WRITTEN}"
-                found.append(Finding(told, remedy, ("schema", "fields", place, "name"), f'"{one.name}"'))
+                where = "name" if path == one.name else "type"
+                found.append(Finding(NOT_WRITTEN, remedy, ("schema", "fields", place, where), f'"{path}"'))
         return found
 
     @rule(

@@ -46,7 +46,8 @@ def unwritten(members: Sequence[Member], writers: Sequence[Written | None]) -> d
         return {}
     found: dict[str, tuple[str, str]] = {}
     for path, there in _unwritten(members, known, ""):
-        found.setdefault(path.partition(".")[0], (path, f"name a field that is there ({there}), or remove it"))
+        remedy = f"name a field that is there ({there}), or remove it" if there else "remove it: there are no fields"
+        found.setdefault(path.partition(".")[0], (path, remedy))
     return found
 
 
@@ -75,4 +76,4 @@ def _inside(type_: Type | None) -> Type | None:
 def _few(writers: Sequence[Written]) -> str:
     names = list(dict.fromkeys(name[:64] for one in writers for name in one))
     more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
-    return ", ".join([*names[:_MOST_NAMED], *more]) or "none"
+    return ", ".join([*names[:_MOST_NAMED], *more])

@@ -191,7 +191,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         values("avro", "plain", fields=[{"name": "of", "type": "list<struct<id: int8, n: int8>>"}], avro=NESTED),
-        f'spec.schema.fields[0].name: "of" has in it of.n, which {NO_WRITER} (id), or remove it',
+        f'spec.schema.fields[0].type: "of.n" {NO_WRITER} (id), or remove it',
     ),
     (
         values("protobuf", "plain", fields=[{"name": "Id", "type": "int64"}], protobuf=PROTO, message="K"),
