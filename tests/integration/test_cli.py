@@ -12,7 +12,7 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka.errors import NoError
 from kafka.structs import OffsetAndMetadata
 
-from logpersister.cli import main
+from logpersister.cli import main, run
 from logpersister.cli.brokers import patiently
 from logpersister.cli.check import before_start
 from logpersister.cli.exits import Exit
@@ -279,6 +279,35 @@ class TestCheck:
         warnings = [one["message"] for one in found["findings"] if one["verdict"] == "warning"]
         assert len(warnings) == 1
         assert "matches no topic yet" in warnings[0]
+
+    @pytest.mark.parametrize(
+        ("selected", "message"),
+        [
+            ({"topics": ["no-such-topic"]}, "no-such-topic: the topic does not exist; create it, or remove it"),
+            ({"topicPattern": "^no-such-topic$"}, "matches no topic yet; create the topics first"),
+        ],
+    )
+    def test_a_run_that_ends_does_not_begin_without_its_topics(
+        self,
+        selected: dict[str, Any],
+        message: str,
+        manifest: Manifest,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        started: list[object] = []
+
+        def start(*arguments: object) -> int:
+            started.append(arguments)
+            return Exit.OK
+
+        monkeypatch.setattr(run, "run_member", start)
+        file = str(manifest(**selected))
+        assert main(["run", "-f", file, "--until-current"]) == Exit.UNREACHABLE
+        assert not started
+        assert message in capsys.readouterr().err
+        assert main(["run", "-f", file]) == Exit.OK
+        assert started
 
     def test_a_missing_bucket_does_not_hide_what_kafka_said(
         self, topic: CreateTopic, manifest: Manifest, capsys: pytest.CaptureFixture[str]

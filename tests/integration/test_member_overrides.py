@@ -4,16 +4,19 @@ import io
 import json
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
-from pyarrow import orc
+from pyarrow import orc, parquet
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
+from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
-from tests.stack.topics import Record, produce
+from tests.stack.topics import Record, create_topic, produce
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(600)
@@ -78,11 +81,39 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
     assert {key.rpartition(".")[2] for key in scene.bucket.names(raw)} == {"txt"}
 
 
+def test_the_example(scene: Scene, unique: str, verify: Verify) -> None:
+    """As it is, but for the first part of the names of topics."""
+    orders, clicks, others = topics = [f"{unique}.{name}" for name in ("orders", "clicks-app", "views")]
+    order = {"id": 7, "country": "DE", "price": "1.25"}
+    click = {"url": "/", "at": "2026-11-24T12:00:00Z"}
+    for topic in topics:
+        create_topic(scene.kafka.bootstrap, topic)
+        values = [json.dumps(one).encode() for one in (order, click)]
+        produce(scene.kafka.bootstrap, topic, (Record(value, b"key") for value in values * RECORDS))
+    said_of_records = json.loads(json.dumps(example("topics")).replace("shop", unique))
+    manifest = scene.manifest(kafka={"topicPattern": f"^{unique}\\."}, **said_of_records)
+    scene.run_until_current(manifest)
+
+    rows = [row for key in scene.bucket.names(orders) if "/of=DE/" in key for row in parquet_rows(scene, key)]
+    assert rows == [order | {"price": Decimal("1.25")}] * RECORDS
+    assert sum("_quarantine" in key for key in scene.bucket.names(orders)) == 1, "a click has no id"
+    rows = [row for key in scene.bucket.names(clicks) for row in parquet_rows(scene, key)]
+    assert rows == [{"url": None, "at": None}, {"url": "/", "at": datetime(2026, 11, 24, 12, tzinfo=UTC)}] * RECORDS
+    assert all(".jsonl" in key for key in scene.bucket.names(others))
+    document = verify(manifest, "--deep")
+    assert (document["ok"], kinds(document)) == (True, {})
+    assert [one["compared"] for one in document["topics"]] == [2 * RECORDS] * 3
+
+
 def revisions(scene: Scene, topic: str) -> set[str]:
     """Return the revisions that the objects of a topic name."""
     client, bucket = scene.bucket.client, scene.bucket.name
     found = (client.head_object(Bucket=bucket, Key=key)["Metadata"] for key in scene.bucket.names(topic))
     return {metadata["revision"] for metadata in found}
+
+
+def parquet_rows(scene: Scene, key: str) -> list[dict[str, Any]]:
+    return parquet.read_table(content(scene, key)).to_pylist()
 
 
 def content(scene: Scene, key: str) -> io.BytesIO:

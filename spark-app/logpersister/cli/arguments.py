@@ -350,6 +350,7 @@ def _quarantine(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     show.add_argument(
         "-n", "--records", type=count, default=10, metavar="N", help="how many records to show (default: 10)"
     )
+    show.add_argument("--whole", action="store_true", help="show long values whole; else they are cut")
 
     replay = _command(actions, "replay", "store refused records that the manifest now accepts in their folders")
     _refused(replay)

@@ -24,6 +24,7 @@ from logpersister.finish.webhook import Webhook
 from logpersister.formats.registry import format_of
 from logpersister.group.answers import TopicDescription
 from logpersister.group.offsets import LogReader
+from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.hiding_key import check_keys
 from logpersister.manifest.keep import header_conditions
@@ -91,15 +92,18 @@ def before_start(
     until: float = 0.0,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
+    *,
+    until_current: bool = False,
 ) -> None:
     """Do the same for ``run``: print only what is wrong, and raise `CommandError` for what prevents the start.
 
     What may pass by itself is waited for `until` then (by the clock). What no waiting can mend ends at once.
+    `until_current`: topics must exist, since none is stored later.
     """
     told = ""
     while True:
         failures: list[CommandError] = []
-        findings = list(findings_of(resource, secrets, seconds, failures.append))
+        findings = list(findings_of(resource, secrets, seconds, failures.append, topics_exist=until_current))
         left = until - clock()
         if not failures or left <= 0 or not all(error.may_pass for error in failures):
             break
@@ -125,11 +129,14 @@ def findings_of(
     fail: Callable[[CommandError], object],
     *,
     told: bool = False,
+    topics_exist: bool = False,
 ) -> Iterator[Finding]:
     """Yield the findings as they come; `fail` is told the error of each that is a failure.
 
-    `told`: look at those, too, who are told of folders, and at earlier versions of schemas. No member waits for them
-    with its start.
+    Args:
+        told: look at those, too, who are told of folders, and at earlier versions of schemas. No member waits for them
+            with its start.
+        topics_exist: a topic that does not exist is a failure.
     """
     revision = revision_of(resource, __version__, rules_of(resource)).hash
     generation = resource.spec.generation
@@ -140,8 +147,8 @@ def findings_of(
     for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
         yield Finding("schema", "ok", f"Secret {name}: has the key of hashed fields")
     tellers = [("table", _metastore), ("webhook", _webhook), ("told", _told_topic)] if told else []
-    registries = ("registry", partial(_registry, compares=told))
-    looks: list[tuple[str, _Look]] = [("kafka", _kafka), ("bucket", _bucket), registries, *tellers]
+    kafka, registries = partial(_kafka, topics_exist=topics_exist), partial(_registry, compares=told)
+    looks: list[tuple[str, _Look]] = [("kafka", kafka), ("bucket", _bucket), ("registry", registries), *tellers]
     for subject, look in looks:
         try:
             yield from look(resource, secrets, seconds)
@@ -237,22 +244,14 @@ def _metastore(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[F
         raise context.invalid(error) from None
 
 
-def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[Finding]:
+def _kafka(resource: LogPersister, secrets: Secrets, seconds: float, *, topics_exist: bool) -> Iterator[Finding]:
     report = brokers.reach(resource, secrets, seconds)
     yield Finding("kafka", "ok", f"{report.address}: {plural(report.brokers, 'broker')}")
     for problem in report.unreachable:
         yield Finding("kafka", "warning", str(problem))
     if report.topics:
         yield Finding("topics", "ok", _topics(report.topics))
-    if report.missing_topics:
-        names = ", ".join(report.missing_topics)
-        meant = f"; did you mean {' and '.join(report.similar_topics)}?" if report.similar_topics else ""
-        message = f"spec.kafka.topics: {names}: the topic does not exist; it is stored as soon as it exists{meant}"
-        yield Finding("topics", "warning", message)
-    elif not report.topics:
-        pattern = resource.spec.kafka.topic_pattern
-        message = f'spec.kafka.topicPattern: "{pattern}" matches no topic yet; topics that match join by themselves'
-        yield Finding("topics", "warning", message)
+    yield from _absent_topics(resource.spec, report, topics_exist=topics_exist)
     yield from _overrides(resource.spec, report.topics)
     yield from _names(resource, report.topics)
     group = describe_group(brokers.config(resource, secrets, seconds, report), resource.group_id, seconds)
@@ -260,6 +259,22 @@ def _kafka(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator
         yield Finding("group", "ok", f"{resource.group_id}: new, nothing is committed")
     else:
         yield Finding("group", "ok", f"{resource.group_id}: {group.state}, {plural(len(group.members), 'member')}")
+
+
+def _absent_topics(spec: Spec, report: BrokerReport, *, topics_exist: bool) -> Iterator[Finding]:
+    """Say which topics do not exist; raises UnreachableError if they must."""
+    if report.missing_topics:
+        problem = f"spec.kafka.topics: {', '.join(report.missing_topics)}: the topic does not exist"
+        later, remedy = "it is stored as soon as it exists", "create it, or remove it from the list"
+    elif not report.topics:
+        problem = f'spec.kafka.topicPattern: "{spec.kafka.topic_pattern}" matches no topic yet'
+        later, remedy = "topics that match join by themselves", "create the topics first, or correct the pattern"
+    else:
+        return
+    meant = f"; did you mean {' and '.join(report.similar_topics)}?" if report.similar_topics else ""
+    if topics_exist:
+        raise UnreachableError(f"{problem}; {remedy}{meant}")
+    yield Finding("topics", "warning", f"{problem}; {later}{meant}")
 
 
 def _webhook(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Finding]:

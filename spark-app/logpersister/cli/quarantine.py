@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from logpersister.cli import bucket, context, registry, replaying
 from logpersister.cli.exits import Exit
@@ -19,7 +19,7 @@ from logpersister.cli.progress import counted
 from logpersister.cli.refused import ACCEPTED, Judge, RefusedRecord, Unreadable, judge_of, refused_records
 from logpersister.cli.shown_record import bytes_document, text_of
 from logpersister.cli.stored import Entry, entries
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import Column, cut, printable, table
 from logpersister.manifest import LogPersister
 from logpersister.records.escaping import QUARANTINE
 from logpersister.report import logs
@@ -31,6 +31,8 @@ Document = dict[str, Any]
 Reason = tuple[str, str, str | None]
 """Topic, reason and field."""
 
+WIDEST_VALUE: Final = 200
+"""Characters of a value that people are shown; ``--json`` has all."""
 COLUMNS = [Column("TOPIC"), Column("RECORDS", right=True), Column("REASON"), Column("FIELD"), Column("FIRST")]
 
 
@@ -60,23 +62,33 @@ def run(arguments: argparse.Namespace) -> int:
             summary = Summary.of(walk.records())
             (_write_json if arguments.json else _write_table)(resource, walk, summary, sys.stdout)
         else:
-            wanted = (one for one in walk.records() if arguments.reason in (None, one.reason))
-            shown = islice(wanted, arguments.records)
-            number_shown = 0
-            if arguments.json:
-                records = [_document(one) for one in shown]
-                number_shown = len(records)
-                print(json.dumps({"group": resource.group_id, "records": records, **walk.failures()}))
-            else:
-                for record in shown:
-                    sys.stdout.write(f"{_line(record)}\n")
-                    number_shown += 1
-            if arguments.reason is not None and arguments.records and not number_shown:
-                other = "no record in quarantine has this reason; logpersister quarantine ls shows those that they have"
-                print(f"--reason {printable(arguments.reason)}: {other}", file=sys.stderr)
+            _show(resource, walk, arguments, sys.stdout)
     for one in walk.unreadable:
         print(f"{printable(one.entry.listed.key)}: cannot be read: {one.why}", file=sys.stderr)
     return Exit.FAILED if walk.unreadable else Exit.OK
+
+
+def _show(resource: LogPersister, walk: "Walk", arguments: argparse.Namespace, out: TextIO) -> None:
+    """Write the first records that are wanted; hints go to standard error."""
+    wanted = (one for one in walk.records() if arguments.reason in (None, one.reason))
+    shown = islice(wanted, arguments.records)
+    number_shown = number_cut = 0
+    if arguments.json:
+        records = [_document(one) for one in shown]
+        number_shown = len(records)
+        out.write(json.dumps({"group": resource.group_id, "records": records, **walk.failures()}) + "\n")
+    else:
+        for record in shown:
+            value = text_of(record.value or b"")
+            some = value if arguments.whole else cut(value, WIDEST_VALUE)
+            out.write(f"{_place_and_reason(record)}\t{some}\n")
+            number_shown += 1
+            number_cut += some != value
+    if number_cut:
+        print(f"{plural(number_cut, 'value')} cut at {WIDEST_VALUE} characters; --whole shows all", file=sys.stderr)
+    if arguments.reason is not None and arguments.records and not number_shown:
+        other = "no record in quarantine has this reason; logpersister quarantine ls shows those that they have"
+        print(f"--reason {printable(arguments.reason)}: {other}", file=sys.stderr)
 
 
 class Walk:
@@ -181,6 +193,5 @@ def _document(one: RefusedRecord) -> Document:
     return told | bytes_document("value", one.value)
 
 
-def _line(one: RefusedRecord) -> str:
-    fields = [printable(one.entry.name.topic), one.where, one.reason, one.field or "-", text_of(one.value or b"")]
-    return "\t".join(fields)
+def _place_and_reason(one: RefusedRecord) -> str:
+    return "\t".join([printable(one.entry.name.topic), one.where, one.reason, one.field or "-"])

@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from functools import partial
 
 import structlog
 from kafka.errors import KafkaError
@@ -27,7 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     shadow_of = None if arguments.shadow_of is None else stable_manifest(arguments, resource)
     secrets = context.secrets(arguments, logs.redactor)
     until = time.monotonic() + (arguments.wait or 0.0)
-    check.before_start(resource, secrets, arguments.timeout, until)
+    look = partial(check.before_start, until_current=arguments.until_current)
+    look(resource, secrets, arguments.timeout, until)
     if shadow_of is not None:
         reach_stable(arguments, shadow_of, secrets)
     options = MemberOptions(
@@ -47,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
                     f"spec.kafka: the brokers became unreachable after the check ({error})"
                 ) from error
             log.warning("start.again", reason=f"the brokers became unreachable after the check ({error})")
-        check.before_start(resource, secrets, arguments.timeout, until)
+        look(resource, secrets, arguments.timeout, until)
 
 
 def start(resource: LogPersister, secrets: Secrets, options: MemberOptions) -> int:

@@ -63,3 +63,8 @@ def printable(text: str) -> str:
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
     )
+
+
+def cut(text: str, widest: int) -> str:
+    """Return the text, or its beginning with a sign that there is more."""
+    return text if len(text) <= widest else text[: widest - 1] + "…"

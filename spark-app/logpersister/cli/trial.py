@@ -19,7 +19,7 @@ from logpersister.cli.judging import Judgement
 from logpersister.cli.rows import as_text, readable
 from logpersister.cli.sampling import Sample
 from logpersister.cli.shown_record import ShownRecord
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import Column, cut, printable, table
 from logpersister.formats.base import Encoder, Format, ObjectIdentity
 from logpersister.formats.registry import RULES as FORMATS
 from logpersister.formats.registry import format_of, make_format
@@ -111,7 +111,7 @@ class Trial:
             return
         total = sum(count for _, count in self._left_out)
         out.write(f"\nleft out by conditions: {number(total)} of {plural(self._sample.records, 'record')}\n")
-        cells = [[_cut(printable(str(one)), WIDEST_CONDITION), number(count)] for one, count in self._left_out]
+        cells = [[cut(printable(str(one)), WIDEST_CONDITION), number(count)] for one, count in self._left_out]
         table([Column("CONDITION"), Column("RECORDS", right=True)], cells, out)
 
     def _show_refused(self, out: TextIO) -> None:
@@ -178,7 +178,7 @@ class Trial:
         cells = []
         for field, column in zip(schema.columns, whole.columns, strict=True):
             first = readable(field.name, column.slice(0, shown).combine_chunks())
-            cells.append([field.name, _cut(str(field.type)), number(column.null_count), *map(_cell, first)])
+            cells.append([field.name, cut(str(field.type), WIDEST_CELL), number(column.null_count), *map(_cell, first)])
         header = [Column("COLUMN"), Column("TYPE"), Column("NULLS", right=True)]
         table([*header, *(Column(f"ROW {one + 1}") for one in range(shown))], cells, out)
 
@@ -296,8 +296,5 @@ def _instant(milliseconds: int) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return "null"
-    return _cut(value if isinstance(value, str) else json.dumps(value, default=as_text, ensure_ascii=False))
-
-
-def _cut(text: str, widest: int = WIDEST_CELL) -> str:
-    return text if len(text) <= widest else text[: widest - 1] + "…"
+    text = value if isinstance(value, str) else json.dumps(value, default=as_text, ensure_ascii=False)
+    return cut(text, WIDEST_CELL)

@@ -111,7 +111,10 @@ def in_words(error: Exception) -> str:
             return f"no broker has answered within the time ({_message(error)})"
         case errors.BrokerResponseError() if error.message:
             return f"the broker answers {error.message}"
-    return repr(error)
+    name, text = type(error).__name__, " ".join(str(error).split())
+    if name in text:  # as kafka-python has it
+        return text
+    return f"{name}: {text}" if text else name
 
 
 _CHECK_PROTOCOL = "set spec.kafka.security.protocol to what this listener speaks"

@@ -90,6 +90,12 @@ class PartitionEvidence:
             return None
         return Range(self.partition, kafka.log_start, kafka.end)
 
+    @property
+    def pending(self) -> int:
+        """How many offsets are promised and not committed yet."""
+        intent = None if self.after is None else self.after.intent(self.partition)
+        return 0 if intent is None else intent.end - intent.start
+
     def promised(self) -> frozenset[tuple[Offset, Offset]]:
         """Return start and end of the ranges of the pending intents, before and after the listing."""
         intents = [entry.intent(self.partition) for entry in (self.before, self.after) if entry is not None]

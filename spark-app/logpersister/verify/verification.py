@@ -58,6 +58,8 @@ class TopicResult:
 
     begun: int = 0
     """Partitions of which the group has committed an offset or stored an object."""
+    pending: int = 0
+    """Offsets that are promised and not committed yet: nothing is said of them."""
     table_rows: int | None = None
     """Rows of tables that are what their records in Kafka should be; None: there is no table, or it was not read."""
     readable: dict[int, Range] = field(default_factory=dict)
@@ -114,6 +116,7 @@ class Verification:
         for examination in self._examinations(topic, partitions, result):
             result.partitions += 1
             result.begun += examination.has_begun
+            result.pending += examination.evidence.pending
             if examination.evidence.readable is not None:
                 result.readable[examination.evidence.partition.partition] = examination.evidence.readable
             for one in examination.objects:

@@ -103,7 +103,7 @@ def run(
     monkeypatch.setattr("logpersister.cli.bucket.opened", opened)
     monkeypatch.setattr("logpersister.cli.context.manifest", lambda _: resource)
     monkeypatch.setattr("logpersister.cli.context.secrets", lambda *_: None)
-    given = {"file": "-", "topic": None, "json": False, "reason": None, "records": 10} | options
+    given = {"file": "-", "topic": None, "json": False, "reason": None, "records": 10, "whole": False} | options
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
         code = quarantine.run(argparse.Namespace(action=action, **given))
     return code, out.getvalue(), err.getvalue()
@@ -195,6 +195,21 @@ def test_records_are_shown_with_their_reasons(monkeypatch: pytest.MonkeyPatch, o
     _, out, _ = run(monkeypatch, Bucket(resource), resource, "show", reason="not_utf8", json=True)
     (document,) = json.loads(out)["records"]
     assert (document["reason"], document["value"], document["valueBase64"]) == ("not_utf8", None, "/w==")
+
+
+def test_long_values_are_cut_unless_they_are_wanted_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = b'{"id": "' + 1000 * b"x" + b'"}'
+    monkeypatch.setattr(f"{__name__}.VALUES", [long, b"{"])
+    resource = resource_of(OUTPUTS["jsonl"])
+    _, out, err = run(monkeypatch, Bucket(resource), resource, "show")
+    cut, short = (line.split("\t")[-1] for line in out.splitlines())
+    assert cut == long[:199].decode() + "…"
+    assert short == "{"
+    assert err == "1 value cut at 200 characters; --whole shows all\n"
+    _, out, err = run(monkeypatch, Bucket(resource), resource, "show", whole=True)
+    assert (out.splitlines()[0].split("\t")[-1], err) == (long.decode(), "")
+    _, out, err = run(monkeypatch, Bucket(resource), resource, "show", json=True)
+    assert (json.loads(out)["records"][0]["value"], err) == (long.decode(), "")
 
 
 def test_a_damaged_object_is_named_and_the_others_are_read(

@@ -23,7 +23,7 @@ def test_brokers_that_go_while_a_member_starts(
     def start(*arguments: Any) -> int:
         raise KafkaTimeoutError("Unable to bootstrap from ['b:1']")
 
-    monkeypatch.setattr(check, "before_start", lambda *arguments: None)
+    monkeypatch.setattr(check, "before_start", lambda *arguments, **options: None)
     monkeypatch.setattr(run, "run_member", start)
     (tmp_path / "backup.yaml").write_text(MANIFEST)
 
@@ -69,7 +69,7 @@ def test_a_shadow_has_nothing_in_common_with_what_it_shadows(
         started.append(chosen)
         return Exit.OK
 
-    monkeypatch.setattr(check, "before_start", lambda *arguments: None)
+    monkeypatch.setattr(check, "before_start", lambda *arguments, **options: None)
     monkeypatch.setattr(brokers, "reach", lambda *arguments: None)
     monkeypatch.setattr(run, "run_member", start)
     (tmp_path / "old.yaml").write_text(MANIFEST)
@@ -99,7 +99,7 @@ def test_a_broker_of_the_old_revision_that_cannot_be_reached(
     def reach(*arguments: Any) -> None:
         raise UnreachableError("spec.kafka: no broker answers")
 
-    monkeypatch.setattr(check, "before_start", lambda *arguments: None)
+    monkeypatch.setattr(check, "before_start", lambda *arguments, **options: None)
     monkeypatch.setattr(brokers, "reach", reach)
     (tmp_path / "old.yaml").write_text(MANIFEST)
     (tmp_path / "new.yaml").write_text(SHADOW.replace("GROUP", "shadow").replace("PREFIX", "shadow"))

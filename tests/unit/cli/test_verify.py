@@ -63,3 +63,21 @@ def test_many_notes_are_counted_and_problems_all_shown() -> None:
     assert sum(line.startswith("missing:") for line in lines) == 50
     assert sum(line.startswith("no-record: clicks") for line in lines) == MOST_NOTES
     assert "no-record: 5 more (--json has all)" in lines
+
+
+NO_PROBLEM = "group backup: no problem; every stored offset is in one object, or explained"
+PROMISED = "promised, not committed yet; see whether a member runs (logpersister lag)"
+
+
+@pytest.mark.parametrize(
+    ("objects", "pending", "verdict"),
+    [
+        (9, 0, [NO_PROBLEM]),
+        (9, 1, [NO_PROBLEM, f"not verified: 1 offset {PROMISED}"]),
+        (0, 1200, [f"group backup: no problem, but nothing is stored yet: 1,200 offsets {PROMISED}"]),
+    ],
+)
+def test_what_is_only_promised_is_no_proof(objects: int, pending: int, verdict: list[str]) -> None:
+    out = io.StringIO()
+    show("backup", [TopicResult("clicks", 4, objects, begun=1, pending=pending)], out)
+    assert list(filter(None, out.getvalue().splitlines()[2:])) == verdict

@@ -19,6 +19,7 @@ from logpersister.kafka_client.oauth import TokenError
 from logpersister.kafka_client.probe import API_VERSIONS, probe
 from logpersister.manifest.kafka import Address, KafkaSpec, SecuritySpec
 from logpersister.manifest.secrets import Secrets
+from logpersister.storage.errors import StorageError
 from tests.stack.ports import free_port
 from tests.stack.tls import Certificates
 
@@ -196,11 +197,15 @@ def test_failures_of_inquiries(error: Exception, expected: str) -> None:
         (errors.KafkaConnectionError("111 ECONNREFUSED"), "the connection to a broker broke, or none came about"),
         (errors.KafkaTimeoutError("after 10 s"), "no broker has answered within the time (after 10 s)"),
         (errors.NotCoordinatorError(), "the broker answers NOT_COORDINATOR"),
-        (OSError(5, "Input/output error"), "OSError(5, 'Input/output error')"),
+        (OSError(5, "Input/output error"), "OSError: [Errno 5] Input/output error"),
+        (StorageError("unreachable", "bucket logs:\n gone"), "StorageError: bucket logs: gone"),
+        (errors.IllegalStateError("closed"), "IllegalStateError: closed"),
+        (RuntimeError(), "RuntimeError"),
     ],
 )
-def test_a_running_member_tells_errors_in_words_of_kafka(error: Exception, words: str) -> None:
+def test_a_running_member_tells_errors_in_words(error: Exception, words: str) -> None:
     assert in_words(error).startswith(words)
+    assert in_words(error) != repr(error)
 
 
 def test_all_addresses_are_named() -> None:

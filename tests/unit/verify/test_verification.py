@@ -6,7 +6,7 @@ from logpersister.ranges import Offset, TopicPartition
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Kind
 from logpersister.verify.verification import Commits, TopicResult, Verification, VerifiedGroup
-from tests.unit.verify.samples import CLICKS, GROUP, ID, committed, stored_object
+from tests.unit.verify.samples import CLICKS, GROUP, ID, committed, pending, stored_object
 from tests.unit.verify.test_missing_offsets import Log
 
 OBJECTS = [stored_object(0, 100), stored_object(100, 200)]
@@ -52,6 +52,12 @@ def test_problems_and_notes_are_counted() -> None:
     result = verify(Offsets(committed(300), committed(300)), OBJECTS, log=Log(250))
     assert [finding.kind for finding in result.findings] == [Kind.MISSING]
     assert (result.problems, result.notes) == (1, 0)
+
+
+def test_what_is_promised_and_not_committed_is_counted() -> None:
+    result = verify(Offsets(pending(0, 100), pending(0, 100, 250)), [])
+    assert (result.pending, result.begun, result.objects, result.findings) == (250, 1, 0, [])
+    assert verify(Offsets(pending(0, 100), committed(200)), OBJECTS).pending == 0
 
 
 def test_a_topic_that_kafka_no_longer_has() -> None:
