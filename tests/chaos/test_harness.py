@@ -2,6 +2,7 @@
 
 import ast
 import json
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -9,9 +10,12 @@ from typing import Any, cast
 import pytest
 
 from tests.chaos import compactor
+from tests.chaos.check import Progress
+from tests.chaos.choices import Choices
 from tests.chaos.chronicle import Chronicle
 from tests.chaos.deck import deal
 from tests.chaos.disturbances import Kill
+from tests.chaos.incompatible import compared
 from tests.chaos.outputs import FILES, ROWS, TABLE, TEXT, Addresses, Output
 from tests.chaos.report import Report, Verdict
 from tests.chaos.settings import Settings, crews
@@ -50,6 +54,30 @@ def test_every_kind_is_dealt_before_any_is_dealt_again_and_again(
     assert sorted(one.name for one in first) == sorted(one.name for one in second)
     assert sum(one.kills for one in first) == kills
     assert {one.how for one in first if isinstance(one, Kill)} == {"driver", "tree", "jvm"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(("seconds", "latest"), [(60.0, 8), (400.0, 20)])
+def test_an_incompatible_version_comes_once_and_early(seed: int, seconds: float, latest: int) -> None:
+    settings = Settings(seed, seconds=seconds, choices=Choices(incompatible="pin"))
+    names = [disturbance.name for _, disturbance in islice(deal(settings), 200)]
+    assert "schema-incompatible" in names[2 : latest + 1]
+    assert names.count("schema-incompatible") == 1
+    assert "schema-incompatible" not in dealt_names(Settings(seed))
+    assert "schema-incompatible" not in dealt_names(replace(settings, crews=crews(TEXT.name)))
+
+
+def dealt_names(settings: Settings) -> list[str]:
+    return [disturbance.name for _, disturbance in islice(deal(settings), 100)]
+
+
+def test_what_is_held_has_not_moved_and_the_others_have() -> None:
+    def stands(**committed: int) -> dict[str, dict[tuple[str, int], Progress]]:
+        return {"rows": {(topic, 0): Progress(at, (), 99) for topic, at in committed.items()}}
+
+    before = stands(sales=5, events=7)
+    assert compared(before, stands(sales=5, events=9)) == (2, [])
+    assert compared(before, stands(sales=6, events=7)) == (0, ["rows: sales-0"])
 
 
 def test_the_product_is_seen_from_outside() -> None:
