@@ -8,7 +8,7 @@ machine: no seed brings that back.
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from tests.chaos.disturbances import Disturbance, Freeze, Join, Kill, KillWorkers, LeaderRestart, Leave
+from tests.chaos.disturbances import Disturbance, Freeze, Join, Kill, KillWorkers, LeaderRestart, Leave, OfMember
 from tests.chaos.incompatible import IncompatibleVersion
 from tests.chaos.requests import HttpFault, Refuses
 from tests.chaos.rows import CompactorKill, Correction, RegistryKill, Replay, SchemaEvolves
@@ -168,7 +168,10 @@ def _schema_evolves(chance: random.Random, settings: Settings) -> Disturbance:
 
 
 def _incompatible_version(chance: random.Random, settings: Settings) -> Disturbance:
-    return IncompatibleVersion(seconds=chance.uniform(15, 40))
+    meanwhile = chance.choice((_kill("driver"), _kill("tree"), _freeze(replaced=False), _freeze(replaced=True)))
+    happens = meanwhile(chance, settings)
+    assert isinstance(happens, OfMember)
+    return IncompatibleVersion(seconds=chance.uniform(5, 20), meanwhile=happens)
 
 
 def _registry_kill(chance: random.Random, settings: Settings) -> Disturbance:

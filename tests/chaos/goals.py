@@ -43,6 +43,8 @@ class Happened:
     """Of sales, in each group that has them, for a version of the schema that can read none before it."""
     never_held: int = 0
     """The others of them, while there was such a version."""
+    held_again: int = 0
+    """Times that a process has held one of them after somebody who did was killed or frozen."""
     stored_beside: int = 0
     """Records of other topics of these groups, while all of these partitions were held."""
     readings: int = 0
@@ -97,6 +99,7 @@ def _of_an_incompatible_version(settings: Settings, happened: Happened) -> Itera
     if settings.has_incompatible_version:
         yield "no partition was held for an incompatible version of the schema", not happened.held_partitions
         yield "an incompatible version of the schema has not held all partitions", bool(happened.never_held)
+        yield "nobody has taken over what was held", not happened.held_again
         stands_alone = all(len(output.topics) == 1 for output in settings.outputs_of(sales.TOPIC))
         yield "nothing of other topics was stored beside", not stands_alone and not happened.stored_beside
 

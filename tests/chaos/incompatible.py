@@ -1,6 +1,7 @@
 """A version of the schema of sales is registered that can read none before it: they are held until that is mended.
 
-Held means that nothing is promised, and others go on. Somebody mends it by what `Choices.incompatible` says.
+Held means that nothing is promised, that others go on, and that whoever takes over from a member that is killed or
+frozen holds them, too. Somebody mends it by what `Choices.incompatible` says.
 """
 
 import time
@@ -11,7 +12,8 @@ from kafka.errors import KafkaError
 
 from tests.chaos import sales
 from tests.chaos.check import Progress, TopicPartition
-from tests.chaos.disturbances import Disturbance
+from tests.chaos.crew import Place
+from tests.chaos.disturbances import Disturbance, OfMember
 from tests.chaos.examination import progress
 from tests.chaos.stage import Stage
 
@@ -20,22 +22,28 @@ _PATIENCE_SECONDS = 180.0
 """How long to wait for what a run must meet (`goals`): members may be dead, frozen, or without the registry."""
 _REASON = "schema-incompatible"
 
-Places = set[tuple[str, TopicPartition]]
-"""Partitions of groups."""
+Places = set[tuple[str, int]]
+"""Partitions of sales in groups."""
 Stands = Mapping[str, Mapping[TopicPartition, Progress]]
 """By group."""
 
 
 @dataclass(eq=False, kw_only=True)
 class IncompatibleVersion(Disturbance):
-    """It stays until all partitions are held, and something of other topics was stored meanwhile."""
+    """It stays until all that must be met was met, or patience ends."""
 
+    meanwhile: OfMember
+    """What happens to a member that holds partitions, once all of them are held."""
     _stage: Stage = field(init=False)
     _began: float = field(default=0.0, init=False)
     _asked: float = field(default=0.0, init=False)
     _version_before: int = field(default=0, init=False)
-    _held: Places = field(default_factory=set, init=False)
+    _held: set[tuple[str, str, int]] = field(default_factory=set, init=False)
+    """By process, group and partition."""
     _when_held: Stands | None = field(default=None, init=False)
+    _held_by_then: int = field(default=0, init=False)
+    _meanwhile_until: float | None = field(default=None, init=False)
+    """When what happens to a member is over; None: it has not begun, or is over."""
 
     @property
     def name(self) -> str:
@@ -43,73 +51,98 @@ class IncompatibleVersion(Disturbance):
 
     def ready(self, stage: Stage) -> bool:
         """Whether every partition has rows of a version before: the first one of a partition holds nothing."""
-        if not self._has_registry(stage) or not self._is_time():
+        if not _has_registry(stage) or not self._is_time():
             return False
         stands = _stands(stage)
         return stands is not None and all(
-            one.committed for group in stands.values() for (topic, _), one in group.items() if topic == sales.TOPIC
+            one.committed for group in stands.values() for of, one in group.items() if of[0] == sales.TOPIC
         )
 
     def begin(self, stage: Stage) -> str:
         assert stage.writers is not None
         self._stage, self._began = stage, time.monotonic()
         stage.busy.add(sales.TOPIC)
+        self.meanwhile.suits = self._holds
         self._version_before = stage.writers.refuse()
         return f"the version after {self._version_before} can read none before it"
 
     def over(self) -> bool:
-        if not self._has_registry(self._stage) or not self._is_time():
+        if not _has_registry(self._stage) or not self._is_time():
             return False
-        return self._is_met() or time.monotonic() - self._began > _PATIENCE_SECONDS
+        self._held |= {one for place in self._stage.crew.places for one in self._told_by(place)}
+        is_met = self._meet()
+        if self._meanwhile_until is not None:
+            return False  # who is frozen wakes up first
+        return is_met or time.monotonic() - self._began > _PATIENCE_SECONDS
 
     def end(self, stage: Stage) -> str:
         assert stage.writers is not None
-        stage.happened.held_partitions = len(self._held)
-        stage.happened.never_held = len(self._wanted() - self._held)
+        held = {(group, partition) for _, group, partition in self._held}
+        stage.happened.held_partitions = len(held)
+        stage.happened.never_held = len(self._wanted() - held)
         groups = stage.settings.outputs_of(sales.TOPIC)
         if stage.settings.choices.incompatible == "pin":
             for output in groups:
                 stage.pin(output, self._version_before)
             said = f"version {self._version_before} is named by the manifests"
         else:
-            said = f"version {stage.writers.mend()} is registered once more, and can read all"
+            stage.writers.mend()
+            said = "a version is registered that can read all"
         for output in groups:
             stage.crew.renew(output.name)
         stage.busy.discard(sales.TOPIC)
-        return f"{len(self._held)} partitions were held; {said}, and members begin anew"
+        return f"{len(held)} partitions were held; {said}, and members begin anew"
 
-    def _is_met(self) -> bool:
-        """Look at what is held, and whether nothing of that and something else has moved since all of it is."""
-        self._held |= self._told_by_members()
-        if self._wanted() - self._held:
+    def _meet(self) -> bool:
+        """Do what is next, and return whether all was met."""
+        if self._wanted() - {(group, partition) for _, group, partition in self._held}:
             return False
+        if self._when_held is None:
+            self._when_held = self._begin_meanwhile()
+            return False
+        if self._meanwhile_until is not None:
+            self._end_meanwhile()
         now = _stands(self._stage)
         if now is None:
             return False
-        if self._when_held is None:
-            self._when_held = now
-            return False
-        stored_beside, moved = compared(self._when_held, now)
-        self._stage.broken += [f"{place} has moved, and was held for the schema" for place in moved]
-        self._stage.happened.stored_beside = stored_beside
+        happened = self._stage.happened
+        happened.stored_beside, moved = compared(self._when_held, now)
+        happened.held_again = len(self._held) - self._held_by_then
+        self._stage.broken += [f"{partition} has moved, and was held for the schema" for partition in moved]
         stands_alone = all(len(output.topics) == 1 for output in self._stage.settings.outputs_of(sales.TOPIC))
-        return bool(stored_beside or stands_alone or moved)
+        return bool(moved) or (happened.held_again > 0 and (happened.stored_beside > 0 or stands_alone))
 
-    def _told_by_members(self) -> Places:
-        groups = {output.name for output in self._stage.settings.outputs_of(sales.TOPIC)}
-        return {
-            (place.group, (event["topic"], event["partition"]))
-            for place in self._stage.crew.places
-            if place.group in groups and place.process is not None
-            for event in place.process.events("partition.held", reason=_REASON)
-        }
+    def _begin_meanwhile(self) -> Stands | None:
+        """Do something to a member; return where the groups stood before, None if it cannot be done now."""
+        stands = _stands(self._stage)
+        if stands is None or not self.meanwhile.ready(self._stage):
+            return None
+        self._held_by_then = len(self._held)
+        self._stage.chronicle.tell(
+            self.meanwhile.name, f"while partitions are held: {self.meanwhile.begin(self._stage)}"
+        )
+        if self.meanwhile.seconds:
+            self._meanwhile_until = time.monotonic() + self.meanwhile.seconds
+        return stands
+
+    def _end_meanwhile(self) -> None:
+        if self._meanwhile_until is not None and self._meanwhile_until <= time.monotonic():
+            self._meanwhile_until = None
+            self._stage.chronicle.tell(f"{self.meanwhile.name}.ends", self.meanwhile.end(self._stage))
+
+    def _holds(self, place: Place) -> bool:
+        return bool(self._told_by(place))
+
+    def _told_by(self, place: Place) -> set[tuple[str, str, int]]:
+        """Return what the process of a place has held."""
+        if place.process is None or place.group not in {one for one, _ in self._wanted()}:
+            return set()
+        events = place.process.events("partition.held", reason=_REASON)
+        return {(place.process.log.name, place.group, event["partition"]) for event in events}
 
     def _wanted(self) -> Places:
-        return {
-            (output.name, (sales.TOPIC, number))
-            for output in self._stage.settings.outputs_of(sales.TOPIC)
-            for number in range(self._stage.partitions[sales.TOPIC])
-        }
+        groups = [output.name for output in self._stage.settings.outputs_of(sales.TOPIC)]
+        return {(group, number) for group in groups for number in range(self._stage.partitions[sales.TOPIC])}
 
     def _is_time(self) -> bool:
         """Whether brokers may be asked again: it is tried many times in a second."""
@@ -119,8 +152,9 @@ class IncompatibleVersion(Disturbance):
         self._asked = now
         return True
 
-    def _has_registry(self, stage: Stage) -> bool:
-        return "registry" not in stage.busy and stage.registry.serves()
+
+def _has_registry(stage: Stage) -> bool:
+    return "registry" not in stage.busy and stage.registry.serves()
 
 
 def _stands(stage: Stage) -> Stands | None:

@@ -10,12 +10,10 @@ from typing import Any, cast
 import pytest
 
 from tests.chaos import compactor
-from tests.chaos.check import Progress
 from tests.chaos.choices import Choices
 from tests.chaos.chronicle import Chronicle
 from tests.chaos.deck import deal
 from tests.chaos.disturbances import Kill
-from tests.chaos.incompatible import compared
 from tests.chaos.outputs import FILES, ROWS, TABLE, TEXT, Addresses, Output
 from tests.chaos.report import Report, Verdict
 from tests.chaos.settings import Settings, crews
@@ -69,15 +67,6 @@ def test_an_incompatible_version_comes_once_and_early(seed: int, seconds: float,
 
 def dealt_names(settings: Settings) -> list[str]:
     return [disturbance.name for _, disturbance in islice(deal(settings), 100)]
-
-
-def test_what_is_held_has_not_moved_and_the_others_have() -> None:
-    def stands(**committed: int) -> dict[str, dict[tuple[str, int], Progress]]:
-        return {"rows": {(topic, 0): Progress(at, (), 99) for topic, at in committed.items()}}
-
-    before = stands(sales=5, events=7)
-    assert compared(before, stands(sales=5, events=9)) == (2, [])
-    assert compared(before, stands(sales=6, events=7)) == (0, ["rows: sales-0"])
 
 
 def test_the_product_is_seen_from_outside() -> None:
