@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, get_args
 TableKind = Literal["iceberg", "types", "hive"]
 Late = Literal["append", "folder", "quarantine"]
 Registration = Literal["onFirstObject", "onFinish"]
-Incompatible = Literal["never", "pin", "mend"]
+Incompatible = Literal["never", "pin", "mend", "delete"]
 Parser = Literal["protobuf", "thrift", "messagepack", "csv", "regex"]
 Format = Literal["avro", "orc", "parquet", "jsonl"]
 
@@ -26,7 +26,7 @@ class Choices:
     """Whether conditions leave records out (`conditions`)."""
     incompatible: Incompatible = "never"
     """What helps against a version of the schema of sales that can read none before it: the manifest names the version
-    before, or a further version reads all. Never: there is no such version."""
+    before, a further version reads all, or that one is deleted. Never: there is no such version."""
     parser: Parser = "protobuf"
     """Of readings."""
     format: Format = "avro"

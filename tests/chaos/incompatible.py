@@ -81,13 +81,17 @@ class IncompatibleVersion(Disturbance):
         stage.happened.held_partitions = len(held)
         stage.happened.never_held = len(self._wanted() - held)
         groups = stage.settings.outputs_of(sales.TOPIC)
-        if stage.settings.choices.incompatible == "pin":
-            for output in groups:
-                stage.pin(output, self._version_before)
-            said = f"version {self._version_before} is named by the manifests"
-        else:
-            stage.writers.mend()
-            said = "a version is registered that can read all"
+        match stage.settings.choices.incompatible:
+            case "pin":
+                for output in groups:
+                    stage.pin(output, self._version_before)
+                said = f"version {self._version_before} is named by the manifests"
+            case "mend":
+                stage.writers.mend()
+                said = "a version is registered that can read all"
+            case _:
+                stage.writers.delete_refused()
+                said = "the version is deleted"
         for output in groups:
             stage.crew.renew(output.name)
         stage.busy.discard(sales.TOPIC)

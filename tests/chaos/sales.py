@@ -59,6 +59,8 @@ class Registry(Protocol):
 
     def register(self, subject: str, schema: Any) -> int: ...
 
+    def delete_version(self, subject: str, version: int) -> None: ...
+
 
 class Version(NamedTuple):
     """A version by which producers write."""
@@ -85,13 +87,14 @@ class Writers:
         """How far the schema has evolved."""
         self._refused_at = 0
         """How far it had when a version came that could read none before it; 0: there is none."""
-        self._is_mended = False
+        self._is_mended = self._is_deleted = False
         self._evolve_to(1)
         self.other = self._register("other-value", _OTHER)
 
     def evolve(self) -> int | None:
         """Register the next version; return its number, None if there is none."""
-        if self._number == self._most or (self._refused_at and not self._is_mended):
+        waits = self._refused_at and not (self._is_mended or self._is_deleted)
+        if self._number == self._most or waits:
             return None
         return self._evolve_to(self._number + 1)
 
@@ -101,6 +104,11 @@ class Writers:
         schema = refused_version(at)
         self._write_by(schema, at, leaves_out=ADDED_BY_REFUSED)
         return at
+
+    def delete_refused(self) -> None:
+        """Delete that version. Those who write by it go on; further ones do not have its field."""
+        self._registry.delete_version(SUBJECT, self._refused_at + 1)
+        self._is_deleted = True
 
     def mend(self) -> int:
         """Register one that can read all of them, and has their fields; return its number."""
@@ -114,6 +122,8 @@ class Writers:
         again = [self._registry.register(subject, schema) for subject, schema, _ in self._registered]
         if again != [schema_id for _, _, schema_id in self._registered]:
             raise RuntimeError(f"the registry has given other ids: {again}")
+        if self._is_deleted:
+            self._registry.delete_version(SUBJECT, self._refused_at + 1)
 
     def _evolve_to(self, number: int) -> int:
         schema = versions(self._refused_at if self._is_mended else 0)[number - 1]

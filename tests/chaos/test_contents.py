@@ -28,9 +28,13 @@ class Registry:
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
+        self.deleted: list[tuple[str, int]] = []
 
     def register(self, subject: str, schema: Any) -> int:
         return self._ids.setdefault(json.dumps([subject, schema]), len(self._ids) + 1)
+
+    def delete_version(self, subject: str, version: int) -> None:
+        self.deleted.append((subject, version))
 
 
 def evolved(versions: int) -> sales.Writers:
@@ -166,6 +170,21 @@ def test_a_version_that_can_read_none_before_it_is_never_that_of_columns() -> No
     assert all(writers.versions[0].schema["fields"] == SCHEMAS[0]["fields"] for writers in (pinned, mended))
     mended._registry = Registry()
     mended.register_again()
+
+
+def test_where_a_version_is_deleted_further_ones_do_not_have_its_field() -> None:
+    writers = evolved(3)
+    writers.refuse()
+    value = encoded(writers.versions[-1], ROW | {"coupon": None, "rating": 5, "origin": "app"})
+    writers.delete_refused()
+    assert writers.evolve() == 4
+    assert [one.number for one in writers.versions] == [1, 2, 3, 3, 4]
+    assert "origin" not in str(writers.versions[-1].schema)
+    seen = sales.Judge(writers).seen(record(value))
+    assert (seen.version, seen.content) == (3, row_digest(ROW | {"rating": 5}, DEFAULTS))
+    writers._registry = again = Registry()
+    writers.register_again()
+    assert again.deleted == [(sales.SUBJECT, 4)]
 
 
 def test_a_file_of_a_mended_version_has_the_rows_of_the_first() -> None:

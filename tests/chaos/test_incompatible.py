@@ -45,7 +45,11 @@ class Stage:
         self.broken: list[str] = []
         self.partitions = Counter({"sales": 2})
         self.calls: list[Any] = []
-        self.writers = SimpleNamespace(refuse=lambda: 3, mend=lambda: self.calls.append("mend"))
+        self.writers = SimpleNamespace(
+            refuse=lambda: 3,
+            mend=lambda: self.calls.append("mend"),
+            delete_refused=lambda: self.calls.append("delete"),
+        )
         self.crew = Crew(Path(), self.chronicle, [Place(f"rows-{one}", "rows", Path()) for one in (1, 2)])
         self.stands = {"sales": 5, "events": 7}
 
@@ -108,13 +112,14 @@ def test_what_moves_though_it_is_held_is_told(stage: Stage) -> None:
     assert stage.broken == ["rows: sales-0 has moved, and was held for the schema"]
 
 
-def test_patience_ends(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    stage.settings = Settings(7, crews=crews("rows"), choices=Choices(incompatible="mend"))
+@pytest.mark.parametrize("remedy", ["mend", "delete"])
+def test_patience_ends(stage: Stage, monkeypatch: pytest.MonkeyPatch, remedy: Any) -> None:
+    stage.settings = Settings(7, crews=crews("rows"), choices=Choices(incompatible=remedy))
     broken = begun(stage)
     monkeypatch.setattr(incompatible, "_PATIENCE_SECONDS", -1.0)
     assert broken.over()
     broken.end(cast("Any", stage))
-    assert stage.calls == ["mend"]
+    assert stage.calls == [remedy]
     assert (stage.happened.held_partitions, stage.happened.never_held) == (0, 2)
 
 
