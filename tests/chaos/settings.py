@@ -30,7 +30,7 @@ class Settings:
     crews: Mapping[str, int] = field(default_factory=crews)
     """Members by output."""
     choices: Choices = field(default_factory=Choices)
-    """What of tables, late records and conditions there is."""
+    """What of tables, late records, conditions, schemas, parsers and formats there is."""
     brokers: int = 3
     """1 or 3."""
     oldest: bool = False

@@ -7,7 +7,6 @@ its fields. Groups of rows are parts of arrays, as are the rows of a folder. Col
 
 from typing import Any, cast
 
-import numpy as np
 import pyarrow as pa
 
 
@@ -20,7 +19,8 @@ def with_whole_structs(rows: pa.Table) -> pa.Table:
 def _whole(array: Any) -> Any:
     if not _has_struct(array.type):
         return array
-    return _filled(array.take(np.arange(len(array))) if _begins_elsewhere(array) else array)
+    # With nothing behind it, as one array alone may be given back as it is.
+    return _filled(pa.concat_arrays([array, array.slice(0, 0)]) if _begins_elsewhere(array) else array)
 
 
 def _has_struct(type_: Any) -> bool:
