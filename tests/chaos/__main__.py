@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.chaos.choices import LATE, TABLES, chosen
+from tests.chaos.choices import FORMATS, INCOMPATIBLE, LATE, PARSERS, TABLES, chosen
 from tests.chaos.outputs import OUTPUTS, TEXT
 from tests.chaos.report import Report, Verdict
 from tests.chaos.run import run
@@ -28,7 +28,15 @@ def main() -> int:
         kills=arguments.kills,
         seconds=arguments.minutes * 60,
         crews=_crews(arguments.groups, arguments.members),
-        choices=chosen(seed, table=arguments.table, late=arguments.late, keeps=arguments.conditions),
+        choices=chosen(
+            seed,
+            table=arguments.table,
+            late=arguments.late,
+            keeps=arguments.conditions,
+            incompatible=arguments.incompatible,
+            parser=arguments.parser,
+            format=arguments.format,
+        ),
         brokers=arguments.brokers,
         oldest=arguments.oldest,
         spark=arguments.spark,
@@ -69,6 +77,13 @@ def _parse() -> argparse.Namespace:
         action=argparse.BooleanOptionalAction,
         help="whether conditions leave records of rows and table out (default: the seed chooses)",
     )
+    parser.add_argument(
+        "--incompatible",
+        choices=INCOMPATIBLE,
+        help="what helps against a version of a schema that can read none before it (default: the seed chooses)",
+    )
+    parser.add_argument("--parser", choices=PARSERS, help="what readings are written by (default: the seed chooses)")
+    parser.add_argument("--format", choices=FORMATS, help="of the files of readings (default: the seed chooses)")
     parser.add_argument(
         "--spark", action="store_true", help="Spark compacts the table and reads it (`make soak` fetches it)"
     )

@@ -7,6 +7,9 @@ from typing import Any, Final, Literal, get_args
 TableKind = Literal["iceberg", "types", "hive"]
 Late = Literal["append", "folder", "quarantine"]
 Registration = Literal["onFirstObject", "onFinish"]
+Incompatible = Literal["never", "pin", "mend", "delete"]
+Parser = Literal["protobuf", "thrift", "messagepack", "csv", "regex"]
+Format = Literal["avro", "orc", "parquet", "jsonl"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +24,32 @@ class Choices:
     """`finish.late` of group `table`."""
     keeps: bool = False
     """Whether conditions leave records out (`conditions`)."""
+    incompatible: Incompatible = "never"
+    """What helps against a version of the schema of sales that can read none before it: the manifest names the version
+    before, a further version reads all, or that one is deleted. Never: there is no such version."""
+    parser: Parser = "protobuf"
+    """Of readings."""
+    format: Format = "avro"
+    """Of their files."""
 
     def __str__(self) -> str:
         hive = f" ({self.partitions})" if self.table == "hive" else ""
-        return f"table {self.table}{hive}, late {self.late}, {'some' if self.keeps else 'no'} conditions"
+        conditions = f"{'some' if self.keeps else 'no'} conditions"
+        of_rows = f"{conditions}, {self._of_schemas}, {self.parser} as {self.format}"
+        return f"table {self.table}{hive}, late {self.late}, {of_rows}"
+
+    @property
+    def _of_schemas(self) -> str:
+        if self.incompatible == "never":
+            return "compatible schemas"
+        return f"an incompatible schema ({self.incompatible})"
 
 
 TABLES: Final[tuple[TableKind, ...]] = get_args(TableKind)
 LATE: Final[tuple[Late, ...]] = get_args(Late)
+INCOMPATIBLE: Final[tuple[Incompatible, ...]] = get_args(Incompatible)
+PARSERS: Final[tuple[Parser, ...]] = get_args(Parser)
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 
 def chosen(seed: int, **fixed: Any) -> Choices:
@@ -39,5 +60,8 @@ def chosen(seed: int, **fixed: Any) -> Choices:
         partitions=chance.choice(get_args(Registration)),
         late=chance.choice(LATE),
         keeps=chance.random() < 0.7,
+        incompatible=chance.choice(INCOMPATIBLE),
+        parser=chance.choice(PARSERS),
+        format=chance.choice(FORMATS),
     )
     return replace(found, **{name: value for name, value in fixed.items() if value is not None})

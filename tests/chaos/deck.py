@@ -8,23 +8,42 @@ machine: no seed brings that back.
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from tests.chaos.disturbances import Disturbance, Freeze, Join, Kill, KillWorkers, LeaderRestart, Leave
+from tests.chaos.disturbances import Disturbance, Freeze, Join, Kill, KillWorkers, LeaderRestart, Leave, OfMember
+from tests.chaos.incompatible import IncompatibleVersion
 from tests.chaos.requests import HttpFault, Refuses
 from tests.chaos.rows import CompactorKill, Correction, RegistryKill, Replay, SchemaEvolves
 from tests.chaos.servers import BrokerRoll, CoordinatorFault, PartitionsGrow, ServerFault
 from tests.chaos.settings import Settings
 
 Card = Callable[[random.Random, Settings], Disturbance]
+_FIRST, _LAST = 2, 8
+"""Places of the first deck at which that may come which happens once in a run of a minute."""
+_CARD_SECONDS = 10.0
+"""How long a card takes on a machine that others use, too."""
 
 
 def deal(settings: Settings) -> Iterator[tuple[float, Disturbance]]:
     """Yield disturbances without end, each with the seconds between the beginning of the one before and its own."""
     chance = random.Random(f"deck {settings.seed}")
+    once = list(cards_of_a_run(settings))
     while True:
         deck = [card for card, copies in cards(settings) for _ in range(copies)]
         chance.shuffle(deck)
+        while once:
+            deck.insert(chance.randint(_FIRST, _latest_place(settings)), once.pop())
         for card in deck:
             yield chance.uniform(*settings.pause), card(chance, settings)
+
+
+def _latest_place(settings: Settings) -> int:
+    """Return a place that is dealt in the first half of a run."""
+    return max(_LAST, int(settings.seconds / 2 / _CARD_SECONDS))
+
+
+def cards_of_a_run(settings: Settings) -> Iterator[Card]:
+    """Yield what happens once."""
+    if settings.has_incompatible_version:
+        yield _incompatible_version
 
 
 def cards(settings: Settings) -> Sequence[tuple[Card, int]]:
@@ -146,6 +165,13 @@ def _leader_restart(chance: random.Random, settings: Settings) -> Disturbance:
 
 def _schema_evolves(chance: random.Random, settings: Settings) -> Disturbance:
     return SchemaEvolves()
+
+
+def _incompatible_version(chance: random.Random, settings: Settings) -> Disturbance:
+    meanwhile = chance.choice((_kill("driver"), _kill("tree"), _freeze(replaced=False), _freeze(replaced=True)))
+    happens = meanwhile(chance, settings)
+    assert isinstance(happens, OfMember)
+    return IncompatibleVersion(seconds=chance.uniform(5, 20), meanwhile=happens)
 
 
 def _registry_kill(chance: random.Random, settings: Settings) -> Disturbance:

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -59,13 +60,16 @@ class OfMember(Disturbance):
     """0 to 1: which of those that can be chosen."""
     even_starting: bool = False
     """Whether it may be one that is not working yet."""
+    suits: Callable[[Place], bool] | None = field(default=None, init=False, repr=False)
+    """Says whether it may be some member; None: any."""
 
     def ready(self, stage: Stage) -> bool:
         return self._choose(stage) is not None
 
     def _choose(self, stage: Stage) -> Place | None:
         crew = stage.crew
-        places = [place for place in crew.up() if self.even_starting or crew.working(place)]
+        places = [place for place in crew.up() if self.suits is None or self.suits(place)]
+        places = [place for place in places if self.even_starting or crew.working(place)]
         return places[int(self.which * len(places))] if places else None
 
     def chosen(self, stage: Stage) -> Place:

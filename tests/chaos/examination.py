@@ -13,9 +13,10 @@ from urllib.parse import unquote
 
 from pyiceberg.exceptions import NoSuchTableError
 
-from tests.chaos import check, events, folders, hive_table, late, sales, table_readers, tables, witnesses
+from tests.chaos import check, events, folders, hive_table, late, readings, sales, table_readers, tables, witnesses
 from tests.chaos.check import Problem, Progress, Seen, Stored, TopicPartition
 from tests.chaos.compactor import CONFLICTS, NAMESPACE, spark_command
+from tests.chaos.contents import QUARANTINE
 from tests.chaos.folder_watch import FolderWatch
 from tests.chaos.ledger import Ledger
 from tests.chaos.outputs import BUCKET, Output
@@ -65,6 +66,8 @@ class Examination:
         judges: dict[str, Callable[[Any], Seen]] = {events.TOPIC: partial(events.seen, keeps=keeps)}
         if self.stage.writers is not None:
             judges[sales.TOPIC] = sales.Judge(self.stage.writers, keeps=keeps).seen
+        if self.stage.readings is not None:
+            judges[readings.TOPIC] = partial(self.stage.readings.seen, keeps=keeps)
         topics = [topic.name for topic in self.stage.settings.topics]
         kafka = witnesses.consumed(self.stage.kafka.bootstrap, topics, judges)
         contradictions = list(self.ledger.contradictions(kafka))
@@ -123,6 +126,9 @@ class Examination:
         left_out = Counter(of[0] for of, records in kafka.items() for record in records if record.place is None)
         numbers["left out"] = left_out.total()
         self.stage.happened.left_out += left_out[sales.TOPIC]  # of events there are types that are dropped, too
+        for record in (record for of, records in kafka.items() if of[0] == readings.TOPIC for record in records):
+            self.stage.happened.readings += record.content is not None and record.place != QUARANTINE
+            self.stage.happened.refused_readings += record.place == QUARANTINE
         if output.has_table:
             tell = self._hive_table if self.stage.settings.has_hive else self._iceberg_tables
             yield from tell(output, kafka, objects, numbers)

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-from tests.chaos import events, sales
+from tests.chaos import events, readings, sales
 from tests.chaos.check import ByContent, Layout, SequenceFiles, TextByDay
 from tests.chaos.choices import Choices, Late
 from tests.chaos.compactor import NAMESPACE
@@ -32,8 +32,18 @@ class Addresses:
     catalog: str = ""
 
 
-Spec = Callable[[Addresses, bool], dict[str, Any]]
-"""Gets whether the manifest is corrected; returns what a spec says of records."""
+@dataclass(frozen=True)
+class Edits:
+    """What a person has changed in a manifest while members worked."""
+
+    corrected: bool = False
+    version: int | None = None
+    """Of the schema of sales; None: the latest."""
+
+
+NO_EDITS = Edits()
+Spec = Callable[[Addresses, Edits], dict[str, Any]]
+"""Returns what a spec says of records."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,7 @@ class Output:
     def late(self) -> Late:
         return self.choices.late if self.has_table else "append"
 
-    def manifest(self, addresses: Addresses, *, session_seconds: int, corrected: bool = False) -> dict[str, Any]:
+    def manifest(self, addresses: Addresses, *, session_seconds: int, edits: Edits = NO_EDITS) -> dict[str, Any]:
         return {
             "apiVersion": "logpersister.dev/v1alpha1",
             "kind": "LogPersister",
@@ -90,12 +100,12 @@ class Output:
                 "upload": {"maxBytes": "12Mi", "maxAge": "2s"},
                 "cycleInterval": "300ms",
                 "shutdownGrace": "10s",
-                **self.spec(addresses, corrected),
+                **self.spec(addresses, edits),
             },
         }
 
 
-def _text(_: Addresses, _corrected: bool) -> dict[str, Any]:
+def _text(_: Addresses, _edits: Edits) -> dict[str, Any]:
     return {
         "output": {
             "format": "text",
@@ -106,7 +116,7 @@ def _text(_: Addresses, _corrected: bool) -> dict[str, Any]:
     }
 
 
-def _files(_: Addresses, _corrected: bool) -> dict[str, Any]:
+def _files(_: Addresses, _edits: Edits) -> dict[str, Any]:
     return {
         "output": {
             "format": "sequencefile",
@@ -115,38 +125,40 @@ def _files(_: Addresses, _corrected: bool) -> dict[str, Any]:
     }
 
 
-def _sales(addresses: Addresses) -> dict[str, Any]:
-    return {"parser": {"type": "avro"}, "schema": {"registry": {"url": addresses.registry}}}
+def _sales(addresses: Addresses, edits: Edits) -> dict[str, Any]:
+    pinned = {} if edits.version is None else {"version": edits.version}
+    return {"parser": {"type": "avro"}, "schema": {"registry": {"url": addresses.registry, **pinned}}}
 
 
 def _keep(choices: Choices, *conditions: Mapping[str, Any]) -> dict[str, Any]:
     return {"keep": [*OF_HEADERS, *conditions]} if choices.keeps else {}
 
 
-def _rows(addresses: Addresses, corrected: bool, choices: Choices) -> dict[str, Any]:
-    """Events of many types, and sales in a folder for each shop, whose ranges may take several passes."""
+def _rows(addresses: Addresses, edits: Edits, choices: Choices) -> dict[str, Any]:
+    """Events of many types, sales in a folder for each shop, whose ranges may take several passes, and readings."""
     columns = {"kafkaColumns": ["offset", "timestamp", "key"]}
     by_shop = [{"field": "shop", "prefix": sales.PREFIX}]
     output = {"format": "parquet", "parquet": columns, "partitionBy": by_shop}
     of_sales = {"topics": [sales.TOPIC], "output": output, "upload": {"maxBytes": "64Mi", "maxAge": "8s"}}
-    of_sales |= _sales(addresses) | _keep(choices, *OF_SALES)
+    of_sales |= _sales(addresses, edits) | _keep(choices, *OF_SALES)
     # It has headers then, which a replay needs where conditions are about them.
     of_sales["parser"] = {"type": "avro", "quarantine": {"format": "parquet"}}
+    of_readings = readings.spec(choices) | _keep(choices)
     return {
         "parser": {"type": "json"},
         "output": {"format": "parquet"},
-        "types": events.types(corrected=corrected, keeps=choices.keeps),
+        "types": events.types(corrected=edits.corrected, keeps=choices.keeps),
         **_keep(choices),
-        "overrides": [of_sales],
+        "overrides": [of_sales, of_readings],
         "upload": {"maxBytes": "12Mi", "maxAge": "4s"},
     }
 
 
-def _table(addresses: Addresses, choices: Choices) -> dict[str, Any]:
+def _table(addresses: Addresses, edits: Edits, choices: Choices) -> dict[str, Any]:
     """Sales or events once more: in tables, and in folders by minute that are finished."""
     parquet = {"kafkaColumns": ["partition", "offset", "timestamp", "key"], "tombstones": "null"}
     of_sales = {
-        **_sales(addresses),
+        **_sales(addresses, edits),
         "output": {"format": "parquet", "parquet": parquet, "partitionBy": _MINUTES},
         **_keep(choices, *OF_SALES),
     }
@@ -181,7 +193,9 @@ def _catalog(addresses: Addresses, choices: Choices) -> dict[str, Any]:
     return {"format": "iceberg", "catalog": catalog, "name": f"{NAMESPACE}.{{topic}}{of_types}"}
 
 
-def _rows_of(topic: str, path: str, content: bytes) -> Content:
+def _rows_of(choices: Choices, topic: str, path: str, content: bytes) -> Content:
+    if topic == readings.TOPIC:
+        return Content(readings.rows_of(content, choices, quarantined=path == QUARANTINE))
     if topic == sales.TOPIC:
         return Content(*sales.rows_of(content, quarantined=path == QUARANTINE))
     return Content(events.rows_of(path, content))
@@ -192,10 +206,12 @@ FILES = Output("files", TOPICS, _files, SequenceFiles(), messagepack_files)
 
 
 def _rows_group(choices: Choices) -> Output:
-    def spec(addresses: Addresses, corrected: bool) -> dict[str, Any]:
-        return _rows(addresses, corrected, choices)
+    def spec(addresses: Addresses, edits: Edits) -> dict[str, Any]:
+        return _rows(addresses, edits, choices)
 
-    return Output("rows", ROW_TOPICS, spec, ByContent(), _rows_of, members=2, is_corrected=True, choices=choices)
+    return Output(
+        "rows", ROW_TOPICS, spec, ByContent(), partial(_rows_of, choices), members=2, is_corrected=True, choices=choices
+    )
 
 
 def _table_group(choices: Choices) -> Output:
@@ -210,9 +226,9 @@ def _table_group(choices: Choices) -> Output:
     return Output(
         "table",
         [one for one in ROW_TOPICS if one.name == topic],
-        lambda addresses, _: _table(addresses, choices),
+        lambda addresses, edits: _table(addresses, edits, choices),
         layout,
-        _rows_of,
+        partial(_rows_of, choices),
         members=2,
         markers=re.compile(r"_SUCCESS|_manifest\.json|\.\d+\.done" + (r"|" if choices.table == "hive" else "")),
         tables=tables,

@@ -53,7 +53,7 @@ TOPICS = (
 )
 
 
-ROW_TOPICS = (Topic("sales", 3, share=0.0), Topic("events", 2, share=0.0))
+ROW_TOPICS = (Topic("sales", 3, share=0.0), Topic("events", 2, share=0.0), Topic("readings", 2, share=0.0))
 """Those of rows, which have a producer of their own (`row_producer`)."""
 
 

@@ -29,7 +29,7 @@ class Report:
     seconds: float = 0.0
     settle_seconds: float | None = None
     choices: str = ""
-    """What of tables, late records and conditions there was."""
+    """What was chosen (`choices`)."""
     kills: int = 0
     disturbances: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)

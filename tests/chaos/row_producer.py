@@ -9,10 +9,11 @@ from typing import Any
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
-from tests.chaos import events, sales
+from tests.chaos import events, readings, sales
 from tests.chaos.conditions import HEADER, TEST
 from tests.chaos.ledger import Ledger
 from tests.chaos.producer import Clients, Work, any_partition, written_at
+from tests.chaos.readings import Readings
 
 _TICK_SECONDS = 0.05
 _BURST_RECORDS = 280
@@ -23,7 +24,7 @@ _LATE_MS = (60_000, 240_000)
 
 
 class RowProducer:
-    """Writes sales (Avro) and events (of many types), as far as the run has their topics."""
+    """Writes sales (Avro), events (of many types) and readings (of any other parser), as far as the run has them."""
 
     def __init__(
         self,
@@ -31,15 +32,17 @@ class RowProducer:
         ledger: Ledger,
         stopping: threading.Event,
         writers: sales.Writers,
+        of_readings: Readings,
         topics: Collection[str],
         *,
-        per_second: float = 50.0,
+        per_second: float = 60.0,
         burst_every: tuple[float, float] = (45.0, 90.0),
     ) -> None:
         self._clients = Clients(bootstrap, ledger, stopping)
         self._ledger = ledger
         self._stopping = stopping
         self._writers = writers
+        self._readings = of_readings
         self._topics = topics
         self._per_second = per_second
         self._burst_every = burst_every
@@ -57,14 +60,17 @@ class RowProducer:
                 owed += self._per_second * _TICK_SECONDS
                 while owed >= 1:
                     owed -= 1
-                    of_a_sale = chance.random() < 0.5
-                    if (sales.TOPIC if of_a_sale else events.TOPIC) not in self._topics:
+                    (topic,) = chance.choices((sales.TOPIC, events.TOPIC, readings.TOPIC), (5, 5, 2))
+                    if topic not in self._topics:
                         continue
-                    if of_a_sale:
-                        self._send(producer, chance, sales.TOPIC, of_sales.value(), headers=_environment(chance))
+                    headers: list[tuple[str, bytes]] = []
+                    if topic == sales.TOPIC:
+                        value = of_sales.value()
+                    elif topic == readings.TOPIC:
+                        value = self._readings.value(chance)
                     else:
                         headers, value = of_events.record()
-                        self._send(producer, chance, events.TOPIC, value, headers=[*headers, *_environment(chance)])
+                    self._send(producer, chance, topic, value, headers=[*headers, *_environment(chance)])
                 if sales.TOPIC in self._topics and time.monotonic() >= next_burst:
                     next_burst = time.monotonic() + chance.uniform(*self._burst_every)
                     partition = any_partition(producer, sales.TOPIC, chance)

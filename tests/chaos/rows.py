@@ -41,7 +41,7 @@ class SchemaEvolves(Disturbance):
     def begin(self, stage: Stage) -> str:
         assert stage.writers is not None
         version = stage.writers.evolve()
-        return "there is no further version" if version is None else f"version {version} is registered"
+        return "there is no further version now" if version is None else f"version {version} is registered"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -114,7 +114,7 @@ class Correction(Disturbance):
 
     def begin(self, stage: Stage) -> str:
         (name,) = (output.name for output in stage.settings.outputs if output.is_corrected)
-        return f"{name} is corrected" if name in stage.corrected else _correct(stage, name, self.which)
+        return f"{name} is corrected" if stage.is_corrected(name) else _correct(stage, name, self.which)
 
 
 def _correct(stage: Stage, name: str, which: float) -> str:
@@ -159,7 +159,7 @@ class Replay(Disturbance):
 
     def begin(self, stage: Stage) -> str:
         (name,) = (output.name for output in stage.settings.outputs if output.is_corrected)
-        said = f", after a correction of {_correct(stage, name, self.which)}" if name not in stage.corrected else ""
+        said = f", after a correction of {_correct(stage, name, self.which)}" if not stage.is_corrected(name) else ""
         self._began = time.monotonic()
         self._fault = Fault(matches=self._notices, times=None)
         stage.proxy.inject(self._fault)

@@ -93,7 +93,7 @@ class _Run:
             self._take_numbers()
         if self._folder_watch is not None:
             self._folder_watch.stop()
-        problems = rest + self._examine(kafka)
+        problems = self._stage.broken + rest + self._examine(kafka)
         if self._watch.failure is not None:
             raise TroubleError(f"the watch has failed: {self._watch.failure!r}")
         self._judge(problems)
@@ -110,9 +110,10 @@ class _Run:
         works: list[Work] = []
         if self._settings.has_plain_values:
             works += PlainProducer(bootstrap, ledger, stopping).works()
-        if self._stage.writers is not None:
+        writers, readings = self._stage.writers, self._stage.readings
+        if writers is not None and readings is not None:
             topics = {topic.name for topic in self._settings.topics}
-            works += RowProducer(bootstrap, ledger, stopping, self._stage.writers, topics).works()
+            works += RowProducer(bootstrap, ledger, stopping, writers, readings, topics).works()
         return works
 
     def _watch_folders(self) -> FolderWatch | None:
@@ -200,7 +201,7 @@ class _Run:
         self._chronicle.tell("calm", "no fault is left; members that are down come back")
         stage.calm()
         for output in settings.outputs:
-            if output.is_corrected and output.name not in stage.corrected:
+            if output.is_corrected and not stage.is_corrected(output.name):
                 stage.correct(output)
         self._producers.ask_to_stop()
         self._wait("the producers end", self._producers.ended, seconds=_DRAIN_SECONDS)

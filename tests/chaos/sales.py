@@ -5,7 +5,7 @@ Which value is which is decided by fastavro and by what was registered, never by
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from io import BytesIO
 from typing import Any, NamedTuple, Protocol
@@ -27,6 +27,17 @@ from tests.chaos.contents import (
     row_of,
 )
 from tests.chaos.minutes import MinuteFolders
+from tests.chaos.sale_schemas import (
+    ADDED_BY_REFUSED,
+    COLUMNS,
+    DEFAULTS,
+    MENDED,
+    SCHEMAS,
+    WIDENED,
+    Schema,
+    refused_version,
+    versions,
+)
 
 TOPIC = "sales"
 SUBJECT = f"{TOPIC}-value"
@@ -36,52 +47,11 @@ _UNKNOWN_ID = 999_999
 _HEADER_BYTES = 5
 _LARGE_CHARACTERS = 190_000
 
-_MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
-_MOMENT = {"type": "long", "logicalType": "timestamp-millis"}
-_GEO = {
-    "type": "record",
-    "name": "Geo",
-    "fields": [{"name": "country", "type": "string"}, {"name": "lat", "type": "double"}],
-}
-_FIRST = (
-    {"name": "id", "type": "long"},
-    {"name": "shop", "type": ["null", "string"]},
-    {"name": "at", "type": _MOMENT},
-    {"name": "price", "type": _MONEY},
-    {"name": "note", "type": "string"},
-)
-_ADDED: Sequence[dict[str, Any]] = (
-    {"name": "coupon", "type": ["null", "string"], "default": None},
-    {"name": "rating", "type": "int", "default": -1},
-    {"name": "rating", "type": "long", "default": -1},
-    {"name": "tags", "type": {"type": "array", "items": "string"}, "default": []},
-    {"name": "geo", "type": ["null", _GEO], "default": None},
-)
-"""What each further version adds, or widens."""
-WIDENED = 4
-"""The version in which a column is wider than before."""
-DEFAULTS: Mapping[str, Any] = {one["name"]: one["default"] for one in _ADDED}
 _OTHER = {"type": "record", "name": "Sale", "fields": [{"name": "id", "type": "string"}]}
 """Of another subject: its values can be no row."""
 
 
-def _versions() -> list[dict[str, Any]]:
-    fields = {one["name"]: one for one in _FIRST}
-    found = [dict(fields)]
-    for added in _ADDED:
-        fields[added["name"]] = added
-        found.append(dict(fields))
-    return [{"type": "record", "name": "Sale", "fields": list(one.values())} for one in found]
-
-
-SCHEMAS = _versions()
-_PARSED = [fastavro.parse_schema(one) for one in SCHEMAS]
 _PARSED_OTHER = fastavro.parse_schema(_OTHER)
-COLUMNS: Mapping[tuple[tuple[str, str], ...], int] = {
-    tuple((one["name"], "long" if one["type"] == "long" else "") for one in schema["fields"]): number
-    for number, schema in enumerate(SCHEMAS, start=1)
-}
-"""The version of each set of columns; whole numbers by their width."""
 
 
 class Registry(Protocol):
@@ -89,30 +59,86 @@ class Registry(Protocol):
 
     def register(self, subject: str, schema: Any) -> int: ...
 
+    def delete_version(self, subject: str, version: int) -> None: ...
+
+
+class Version(NamedTuple):
+    """A version by which producers write."""
+
+    id: int
+    schema: Any
+    number: int
+    """Of the columns that its values ask for."""
+    leaves_out: str = ""
+    """A field that no column has."""
+
 
 class Writers:
-    """What has been registered: ids by version. Producers write by any of them."""
+    """What has been registered. Producers write by any version of it."""
 
     def __init__(self, registry: Registry, *, only_added: bool = False) -> None:
         """Register the first version; ``only_added``: none follows in which a column is wider than before."""
         self._registry = registry
         self._most = WIDENED - 1 if only_added else len(SCHEMAS)
-        self.ids = [registry.register(SUBJECT, SCHEMAS[0])]
-        self.other = registry.register("other-value", _OTHER)
+        self._registered: list[tuple[str, Schema, int]] = []
+        """Subjects with schemas and their ids, in the order in which they were registered."""
+        self.versions: list[Version] = []
+        self._number = 0
+        """How far the schema has evolved."""
+        self._refused_at = 0
+        """How far it had when a version came that could read none before it; 0: there is none."""
+        self._is_mended = self._is_deleted = False
+        self._evolve_to(1)
+        self.other = self._register("other-value", _OTHER)
 
     def evolve(self) -> int | None:
         """Register the next version; return its number, None if there is none."""
-        if len(self.ids) == self._most:
+        waits = self._refused_at and not (self._is_mended or self._is_deleted)
+        if self._number == self._most or waits:
             return None
-        self.ids.append(self._registry.register(SUBJECT, SCHEMAS[len(self.ids)]))  # before anybody writes by it
-        return len(self.ids)
+        return self._evolve_to(self._number + 1)
+
+    def refuse(self) -> int:
+        """Register a version that can read none before it; return the number of the last one that could."""
+        at = self._refused_at = self._number
+        schema = refused_version(at)
+        self._write_by(schema, at, leaves_out=ADDED_BY_REFUSED)
+        return at
+
+    def delete_refused(self) -> None:
+        """Delete that version. Those who write by it go on; further ones do not have its field."""
+        self._registry.delete_version(SUBJECT, self._refused_at + 1)
+        self._is_deleted = True
+
+    def mend(self) -> int:
+        """Register one that can read all of them, and has their fields; return its number."""
+        self._is_mended = True
+        *before, refused = self.versions
+        self.versions = [*before, refused._replace(number=MENDED + self._number, leaves_out="")]
+        return self._evolve_to(self._number)
 
     def register_again(self) -> None:
         """Give a registry that has lost everything what it had, under the same ids."""
-        again = [self._registry.register(SUBJECT, SCHEMAS[0]), self._registry.register("other-value", _OTHER)]
-        again += [self._registry.register(SUBJECT, SCHEMAS[number]) for number in range(1, len(self.ids))]
-        if again != [self.ids[0], self.other, *self.ids[1:]]:
+        again = [self._registry.register(subject, schema) for subject, schema, _ in self._registered]
+        if again != [schema_id for _, _, schema_id in self._registered]:
             raise RuntimeError(f"the registry has given other ids: {again}")
+        if self._is_deleted:
+            self._registry.delete_version(SUBJECT, self._refused_at + 1)
+
+    def _evolve_to(self, number: int) -> int:
+        schema = versions(self._refused_at if self._is_mended else 0)[number - 1]
+        self._write_by(schema, MENDED + number if self._is_mended else number)
+        self._number = number
+        return number
+
+    def _write_by(self, schema: Schema, number: int, *, leaves_out: str = "") -> None:
+        schema_id = self._register(SUBJECT, schema)  # before anybody writes by it
+        self.versions.append(Version(schema_id, fastavro.parse_schema(schema), number, leaves_out))
+
+    def _register(self, subject: str, schema: Schema) -> int:
+        schema_id = self._registry.register(subject, schema)
+        self._registered.append((subject, schema, schema_id))
+        return schema_id
 
 
 def _encoded(schema: Any, value: Mapping[str, Any], schema_id: int) -> bytes:
@@ -137,12 +163,12 @@ class Values:
             return None
         if kind < 0.09:
             return self._bad()
-        ids = list(self._writers.ids)
+        versions = list(self._writers.versions)
         # The newest two write most: a deploy that is under way.
-        version = len(ids) if chance.random() < 0.5 else chance.randint(1, len(ids))
-        return _encoded(_PARSED[version - 1], self._row(version, large=large), ids[version - 1])
+        version = versions[-1] if chance.random() < 0.5 else chance.choice(versions)
+        return _encoded(version.schema, self._row(version, large=large), version.id)
 
-    def _row(self, version: int, *, large: bool) -> dict[str, Any]:
+    def _row(self, version: Version, *, large: bool) -> dict[str, Any]:
         chance = self._chance
         self._number += 1
         text = chance.randbytes(chance.randint(0, 100)).hex()
@@ -156,8 +182,9 @@ class Values:
             "rating": chance.choice((-1, 0, 5)),
             "tags": ["a", "b"][: chance.randrange(3)],
             "geo": chance.choice((None, {"country": "de", "lat": chance.random()})),
+            "origin": chance.choice(("web", "app")),
         }
-        return {one["name"]: row[one["name"]] for one in SCHEMAS[version - 1]["fields"]}
+        return {one["name"]: row[one["name"]] for one in version.schema["fields"]}
 
     def _shop(self) -> str | None:
         kind = self._chance.random()
@@ -168,7 +195,8 @@ class Values:
         return f"Köln/{number} a" if number % 7 == 0 else f"shop-{number}"
 
     def _bad(self) -> bytes:
-        good = _encoded(_PARSED[0], self._row(1, large=False), self._writers.ids[0])
+        first = self._writers.versions[0]
+        good = _encoded(first.schema, self._row(first, large=False), first.id)
         return self._chance.choice(
             (
                 b"",
@@ -195,7 +223,7 @@ class Judge:
 
     def __init__(self, writers: Writers, *, keeps: bool = False) -> None:
         self._keeps = keeps
-        self._version_of = {schema_id: number for number, schema_id in enumerate(writers.ids, start=1)}
+        self._version_of = {version.id: version for version in writers.versions}
         self._other = writers.other
 
     def seen(self, record: Any) -> Seen:
@@ -221,12 +249,13 @@ class Judge:
         if version is None:
             reason = "other_schema" if schema_id == self._other else "unknown_schema"
             return _Judged(QUARANTINE, refused_digest(reason, value))
-        row = _decoded(_PARSED[version - 1], value[_HEADER_BYTES:])
+        row = _decoded(version.schema, value[_HEADER_BYTES:])
         if row is None:
             return _Judged(QUARANTINE, refused_digest("not_avro", value))
+        row.pop(version.leaves_out, None)
         if self._keeps and not keep_sale(row):
             return _LEFT_OUT
-        return _Judged(folder(PREFIX, row["shop"]), row_digest(row, DEFAULTS), version)
+        return _Judged(folder(PREFIX, row["shop"]), row_digest(row, DEFAULTS), version.number)
 
 
 def _decoded(schema: Any, body: bytes) -> dict[str, Any] | None:

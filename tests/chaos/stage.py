@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -17,7 +17,8 @@ from tests.chaos.chronicle import Chronicle
 from tests.chaos.compactor import Compactor
 from tests.chaos.crew import Crew
 from tests.chaos.goals import Happened
-from tests.chaos.outputs import BUCKET, Addresses, Output
+from tests.chaos.outputs import BUCKET, NO_EDITS, Addresses, Edits, Output
+from tests.chaos.readings import Readings
 from tests.chaos.sales import Writers
 from tests.chaos.settings import Settings
 from tests.stack import HiveMetastore, IcebergCatalog, Kafka, KafkaBroker, KafkaCluster, MinioServer, SchemaRegistry
@@ -58,21 +59,25 @@ class Stage:
     """Past the proxy."""
     writers: Writers | None = None
     """What is registered, where there are rows."""
+    readings: Readings | None = None
+    """What was written of these, where there are any."""
     compactor: Compactor | None = None
     crew: Crew = field(init=False)
     manifests: dict[str, Path] = field(default_factory=dict)
     uploaded_at: float = 0.0
     """Monotonic seconds of the last request that put records into the bucket."""
     busy: set[str] = field(default_factory=set)
-    """What is being disturbed: ``broker``, and servers and proxies by their names."""
+    """What is being disturbed: ``broker``, and servers, proxies and topics by their names."""
     counts: Counter[str] = field(default_factory=Counter)
     """Disturbances that began, by name."""
     partitions: Counter[str] = field(default_factory=Counter)
     """How many each topic has."""
     grown: dict[tuple[str, int], float] = field(default_factory=dict)
     """When a partition was added, by the clock."""
-    corrected: set[str] = field(default_factory=set)
-    """Groups whose manifest is corrected."""
+    edits: dict[str, Edits] = field(default_factory=dict)
+    """By group: what was changed in its manifest."""
+    broken: list[str] = field(default_factory=list)
+    """In which ways the promise was seen to be broken while members worked."""
     met: Counter[str] = field(default_factory=Counter)
     """Requests that met a fault, by the fault's name."""
     happened: Happened = field(default_factory=Happened)
@@ -119,6 +124,7 @@ class Stage:
             self.partitions[topic.name] = topic.partitions
         if self.settings.has_rows:
             self.writers = Writers(self.registry, only_added=self.settings.has_hive)
+            self.readings = Readings(self.settings.choices)
         members = self.directory / "members"
         members.mkdir()
         self.crew = Crew(members, self.chronicle)
@@ -190,16 +196,28 @@ class Stage:
 
     def _hire(self, output: Output) -> None:
         manifest = self.manifests[output.name] = self.directory / f"{output.name}.yaml"
-        self._write_manifest(output, corrected=False)
+        self._write_manifest(output)
         for number in range(1, self.settings.crews[output.name] + 1):
             self.crew.add(output.name, str(number), manifest)
 
+    def is_corrected(self, name: str) -> bool:
+        """Whether the manifest of a group is."""
+        return self._edits_of(name).corrected
+
     def correct(self, output: Output) -> None:
         """Correct a manifest: processes that start from now on have it."""
-        self._write_manifest(output, corrected=True)
-        self.corrected.add(output.name)
+        self.edits[output.name] = replace(self._edits_of(output.name), corrected=True)
+        self._write_manifest(output)
 
-    def _write_manifest(self, output: Output, *, corrected: bool) -> None:
+    def pin(self, output: Output, version: int) -> None:
+        """Name the version of the schema in a manifest: processes that start from now on have it."""
+        self.edits[output.name] = replace(self._edits_of(output.name), version=version)
+        self._write_manifest(output)
+
+    def _edits_of(self, name: str) -> Edits:
+        return self.edits.get(name, NO_EDITS)
+
+    def _write_manifest(self, output: Output) -> None:
         proxies = self.proxies
         addresses = Addresses(
             self.kafka.bootstrap,
@@ -207,7 +225,9 @@ class Stage:
             registry=f"{proxies['registry'].endpoint}{self.registry.path}" if "registry" in proxies else "",
             catalog=self._catalog_address(),
         )
-        document = output.manifest(addresses, session_seconds=self.settings.session_seconds, corrected=corrected)
+        document = output.manifest(
+            addresses, session_seconds=self.settings.session_seconds, edits=self._edits_of(output.name)
+        )
         new = self.manifests[output.name].with_suffix(".new")
         new.write_text(yaml.safe_dump(document, sort_keys=False))
         new.replace(self.manifests[output.name])

@@ -16,7 +16,7 @@ from pyiceberg.table import Table
 
 from tests.chaos.compaction import catalog_of
 from tests.chaos.contents import KAFKA, row_of
-from tests.chaos.sales import DEFAULTS
+from tests.chaos.sale_schemas import DEFAULTS
 from tests.chaos.tables import SUMMARY, LiveRow, Snapshots
 
 

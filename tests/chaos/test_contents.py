@@ -18,6 +18,7 @@ from tests.chaos.check import Seen
 from tests.chaos.choices import LATE
 from tests.chaos.contents import QUARANTINE, TOMBSTONE, folder, minute_folder, refused_digest, row_digest
 from tests.chaos.minutes import ByTypeAndMinute, OfType
+from tests.chaos.sale_schemas import DEFAULTS, MENDED, SCHEMAS
 
 NOW = 1_795_262_400_000
 
@@ -27,9 +28,13 @@ class Registry:
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
+        self.deleted: list[tuple[str, int]] = []
 
     def register(self, subject: str, schema: Any) -> int:
         return self._ids.setdefault(json.dumps([subject, schema]), len(self._ids) + 1)
+
+    def delete_version(self, subject: str, version: int) -> None:
+        self.deleted.append((subject, version))
 
 
 def evolved(versions: int) -> sales.Writers:
@@ -37,6 +42,10 @@ def evolved(versions: int) -> sales.Writers:
     for _ in range(1, versions):
         assert writers.evolve()
     return writers
+
+
+def encoded(version: sales.Version, row: dict[str, Any]) -> bytes:
+    return sales._encoded(version.schema, row, version.id)
 
 
 def record(value: bytes | None, headers: Any = ()) -> Any:
@@ -104,7 +113,7 @@ ROW: dict[str, Any] = {
 def test_a_row_is_the_same_by_every_version_of_the_file() -> None:
     """A value of the first version, in files of the first and of the last."""
     writers = evolved(6)
-    value = sales._encoded(sales._PARSED[0], ROW, writers.ids[0])
+    value = encoded(writers.versions[0], ROW)
     seen = sales.Judge(writers).seen(record(value))
     assert seen.place == "by_shop=K%C3%B6ln%2F7%20a"
     last = SCHEMA
@@ -124,7 +133,7 @@ def test_a_row_is_the_same_by_every_version_of_the_file() -> None:
 
 def test_a_row_of_an_older_file_has_nulls_in_the_table() -> None:
     writers = evolved(6)
-    seen = sales.Judge(writers).seen(record(sales._encoded(sales._PARSED[0], ROW, writers.ids[0])))
+    seen = sales.Judge(writers).seen(record(encoded(writers.versions[0], ROW)))
     kafka = {"kafka_partition": 0, "kafka_offset": 7, "kafka_timestamp": datetime.fromtimestamp(NOW / 1000, UTC)}
     folders = {"dt": "2026-11-21", "hr": "12", "min": "00"}
     columns = ROW | kafka | {"kafka_key": b"k"} | folders | {"rating": None, "tags": None, "geo": None, "coupon": None}
@@ -139,9 +148,50 @@ def test_a_row_of_an_older_file_has_nulls_in_the_table() -> None:
 )
 def test_a_changed_value_is_another_row(changed: dict[str, Any]) -> None:
     writers = evolved(1)
-    seen = sales.Judge(writers).seen(record(sales._encoded(sales._PARSED[0], ROW, writers.ids[0])))
+    seen = sales.Judge(writers).seen(record(encoded(writers.versions[0], ROW)))
     rows, _ = sales.rows_of(parquet(ROW | changed, SCHEMA), quarantined=False)
     assert rows[0].value != seen.content
+
+
+def test_a_version_that_can_read_none_before_it_is_never_that_of_columns() -> None:
+    """Where the one before is named, columns have no such field; where a further one reads all, it is a column."""
+    pinned, mended = evolved(3), evolved(3)
+    for writers in (pinned, mended):
+        assert writers.refuse() == 3
+        assert writers.evolve() is None, "nobody registers one before somebody has decided"
+    value = encoded(pinned.versions[-1], ROW | {"coupon": None, "rating": 5, "origin": "app"})
+    seen = sales.Judge(pinned).seen(record(value))
+    assert (seen.version, seen.content) == (3, row_digest(ROW | {"rating": 5}, DEFAULTS))
+
+    assert (mended.mend(), mended.evolve()) == (3, 4)
+    seen = sales.Judge(mended).seen(record(value))
+    assert (seen.version, seen.content) == (MENDED + 3, row_digest(ROW | {"rating": 5, "origin": "app"}, DEFAULTS))
+    assert [one.number for one in mended.versions] == [1, 2, 3, MENDED + 3, MENDED + 3, MENDED + 4]
+    assert all(writers.versions[0].schema["fields"] == SCHEMAS[0]["fields"] for writers in (pinned, mended))
+    mended._registry = Registry()
+    mended.register_again()
+
+
+def test_where_a_version_is_deleted_further_ones_do_not_have_its_field() -> None:
+    writers = evolved(3)
+    writers.refuse()
+    value = encoded(writers.versions[-1], ROW | {"coupon": None, "rating": 5, "origin": "app"})
+    writers.delete_refused()
+    assert writers.evolve() == 4
+    assert [one.number for one in writers.versions] == [1, 2, 3, 3, 4]
+    assert "origin" not in str(writers.versions[-1].schema)
+    seen = sales.Judge(writers).seen(record(value))
+    assert (seen.version, seen.content) == (3, row_digest(ROW | {"rating": 5}, DEFAULTS))
+    writers._registry = again = Registry()
+    writers.register_again()
+    assert again.deleted == [(sales.SUBJECT, 4)]
+
+
+def test_a_file_of_a_mended_version_has_the_rows_of_the_first() -> None:
+    columns = SCHEMA.append(pa.field("coupon", pa.string())).append(pa.field("origin", pa.string()))
+    rows, version = sales.rows_of(parquet(ROW | {"origin": "web"}, columns), quarantined=False)
+    assert version == MENDED + 2
+    assert rows[0].value == row_digest(ROW, DEFAULTS)
 
 
 def test_columns_of_no_version_are_told() -> None:
@@ -226,10 +276,7 @@ def test_conditions_leave_records_out() -> None:
         "shop": ROW | {"shop": "shop-4"},
         "null": ROW | {"shop": None},
     }
-    places = {
-        name: judge.seen(record(sales._encoded(sales._PARSED[0], row, writers.ids[0]))).place
-        for name, row in rows.items()
-    }
+    places = {name: judge.seen(record(encoded(writers.versions[0], row))).place for name, row in rows.items()}
     kept = "by_shop=K%C3%B6ln%2F7%20a"
     assert places == {"dear": None, "kept": kept, "shop": None, "null": "by_shop=__HIVE_DEFAULT_PARTITION__"}
     assert judge.seen(record(None)).place is not None, "conditions on fields hold for tombstones, if absent"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.choices import Choices
+from tests.chaos.choices import INCOMPATIBLE, Choices
 from tests.chaos.folders import Folders, Sighting
 from tests.chaos.goals import LONG_SECONDS, Happened, unmet_by, verdict
 from tests.chaos.report import Report, Verdict
@@ -12,6 +12,7 @@ from tests.chaos.settings import Settings, crews
 
 SHORT, LONG = LONG_SECONDS - 1, LONG_SECONDS
 VERY_LONG = 1200.0
+PINS = {"seconds": SHORT, "incompatible": "pin"}
 CONFLICT = "no commit to the table came behind another one (conflict)"
 ALL: dict[str, int] = {
     "snapshots": 1,
@@ -23,6 +24,12 @@ ALL: dict[str, int] = {
     "replays": 1,
     "replays_killed": 1,
     "left_out": 1,
+    "held_partitions": 3,
+    "never_held": 0,
+    "held_again": 1,
+    "stored_beside": 1,
+    "readings": 1,
+    "refused_readings": 1,
 }
 DISTURBANCES = {"kill-tree": 3, "replay-killed": 2, "s3-503": 1}
 FAULTS = {"s3-503 (any)": 0, "s3-lose-response (put)": 3, "catalog-500 (commit)": 1}
@@ -44,8 +51,9 @@ def unmet(
 
 @pytest.mark.parametrize("table", ["iceberg", "types", "hive"])
 @pytest.mark.parametrize("keeps", [False, True])
-def test_a_run_that_has_met_everything_lacks_nothing(table: str, keeps: bool) -> None:
-    assert unmet(ALL, table=table, keeps=keeps) == []
+@pytest.mark.parametrize("incompatible", INCOMPATIBLE)
+def test_a_run_that_has_met_everything_lacks_nothing(table: str, keeps: bool, incompatible: str) -> None:
+    assert unmet(ALL, table=table, keeps=keeps, incompatible=incompatible) == []
 
 
 @pytest.mark.parametrize(
@@ -61,6 +69,11 @@ def test_a_run_that_has_met_everything_lacks_nothing(table: str, keeps: bool) ->
         ("late_records", "no record came late", {"late": "quarantine"}),
         ("replays_killed", "no replay was killed after it had begun to change the bucket", {}),
         ("left_out", "conditions have left out no record", {"seconds": SHORT, "keeps": True}),
+        ("held_partitions", "no partition was held for an incompatible version of the schema", PINS),
+        ("held_again", "nobody has taken over what was held", PINS),
+        ("stored_beside", "nothing of other topics was stored beside", PINS),
+        ("readings", "no reading became a row", {"seconds": SHORT}),
+        ("refused_readings", "no reading was refused", {"seconds": SHORT}),
     ],
 )
 def test_what_has_never_happened_is_told(never: str, told: str, options: dict[str, Any]) -> None:
@@ -84,6 +97,12 @@ def test_what_has_never_happened_is_told(never: str, told: str, options: dict[st
         ("left_out", {}),
         ("left_out", {"keeps": True, "groups": ("text",)}),
         ("left_out", {"keeps": True, "groups": ("table",), "table": "types"}),
+        ("held_partitions", {}),
+        ("held_partitions", {"incompatible": "mend", "groups": ("text",)}),
+        ("held_partitions", {"incompatible": "mend", "groups": ("table",), "table": "types"}),
+        ("stored_beside", {"incompatible": "mend", "groups": ("table",)}),
+        ("readings", {"groups": ("table",)}),
+        ("refused_readings", {"groups": ("text", "table")}),
     ],
 )
 def test_what_nobody_asked_for_need_not_happen(never: str, options: dict[str, Any]) -> None:
@@ -103,6 +122,11 @@ def test_faults_must_be_met_in_a_long_run_by_requests_to_each_service() -> None:
     assert unmet(ALL, faults=faults, seconds=SHORT) == []
     assert unmet(ALL, faults={"s3-503 (any)": 0}, seconds=SHORT) == ["no request met a fault"]
     assert unmet(ALL, faults={}) == []
+
+
+def test_each_partition_must_be_held_for_an_incompatible_version() -> None:
+    told = "an incompatible version of the schema has not held all partitions"
+    assert unmet(ALL | {"never_held": 1}, incompatible="mend") == [told]
 
 
 def test_a_run_that_lacks_something_has_broken_nothing_and_proves_nothing() -> None:

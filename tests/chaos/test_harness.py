@@ -2,6 +2,7 @@
 
 import ast
 import json
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -9,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.chaos import compactor
+from tests.chaos.choices import Choices
 from tests.chaos.chronicle import Chronicle
 from tests.chaos.deck import deal
 from tests.chaos.disturbances import Kill
@@ -50,6 +52,21 @@ def test_every_kind_is_dealt_before_any_is_dealt_again_and_again(
     assert sorted(one.name for one in first) == sorted(one.name for one in second)
     assert sum(one.kills for one in first) == kills
     assert {one.how for one in first if isinstance(one, Kill)} == {"driver", "tree", "jvm"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(("seconds", "latest"), [(60.0, 8), (400.0, 20)])
+def test_an_incompatible_version_comes_once_and_early(seed: int, seconds: float, latest: int) -> None:
+    settings = Settings(seed, seconds=seconds, choices=Choices(incompatible="pin"))
+    names = [disturbance.name for _, disturbance in islice(deal(settings), 200)]
+    assert "schema-incompatible" in names[2 : latest + 1]
+    assert names.count("schema-incompatible") == 1
+    assert "schema-incompatible" not in dealt_names(Settings(seed))
+    assert "schema-incompatible" not in dealt_names(replace(settings, crews=crews(TEXT.name)))
+
+
+def dealt_names(settings: Settings) -> list[str]:
+    return [disturbance.name for _, disturbance in islice(deal(settings), 100)]
 
 
 def test_the_product_is_seen_from_outside() -> None:

@@ -59,7 +59,7 @@ def fingerprint(world: Small) -> int:
             _freeze(world.kafka.history),
             _freeze(world.kafka.topic_ids),
             _freeze(world.kafka.commits),
-            (_freeze(world.registry.versions), _freeze(world.finished.noted)),
+            (_freeze(world.registry.versions), frozenset(world.registry.incompatible), _freeze(world.finished.noted)),
             _freeze(list(world.kafka.past)) if Incident.FALL_BACK in world.scene.incidents else None,
             (_freeze(world.coordinator.former), world.coordinator.former_answers),
             (_freeze(world.coordinator.shared_out), _freeze(world.leader_sees)),

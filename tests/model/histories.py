@@ -169,6 +169,7 @@ class History(SimulatedWorld):
             actions |= {self.start_another: 1.0, self.retain_some: 0.0, self.forget: 0.0, self.reset_one: 0.0}
         if self.mood == "evolving":
             actions |= {self.evolve_one: 1.0, self.crash_one: 0.4, self.start_another: 1.0}
+            actions |= {self.break_one_schema: 0.3 * some((0, 1)), self.mend_schemas: 0.3}
         if self.mood == "parsing":  # objects for rows and for what is refused, by the schema of the range's intent
             actions |= {self.crash_one: 0.4, self.start_another: 1.0, self.forget: 0.25, self.replay_one: 2.0}
             actions |= {self.evolve_one: 0.5} if self.manifest.registry else {}
@@ -256,6 +257,9 @@ class History(SimulatedWorld):
     def evolve_one(self) -> None:
         """Old and new writers go on side by side."""
         self.evolve(self._some_partition())
+
+    def break_one_schema(self) -> None:
+        self.break_schema(self._some_partition())
 
     def replay_one(self) -> None:
         if replayable := self.replayable():

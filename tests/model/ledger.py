@@ -14,6 +14,8 @@
 9. The late records of a range are told apart by one horizon, whoever stores it, and each record stands where that says.
    No promise names a horizon above what is finished.
 10. The snapshot of a revision is in the bucket when a promise names it: whoever takes that over executes it by this.
+11. No range is made by a version of the schema that cannot read that of the range before it, in one generation, unless
+   a user has set the offset, as what is skipped has no schema.
 
 Records are told apart by topic id, partition and offset: a topic that is made again has other records.
 """
@@ -116,6 +118,8 @@ class Ledger:
         """Returns up to when the folders of a topic are finished."""
         self.has_snapshot: Callable[[str, str], bool] = lambda _prefix, _revision: True
         """Returns whether the snapshot of a revision is under a prefix."""
+        self.can_read: Callable[[str, int, int], bool] = lambda _topic, _version, _before: True
+        """Returns whether rows can be made by a version of a topic's schema of all that another one has written."""
         self._chronicle = chronicle
         self._logs = logs
         self._holders: dict[tuple[Identity, int, Offset], set[ObjectKey]] = defaultdict(set)
@@ -173,12 +177,30 @@ class Ledger:
         before = self._schemas.setdefault((range_, now.topic_id), now.schema)
         if before != now.schema:
             self._chronicle.violated(f"{key} has rows by schema {now.schema}, and before by {before} (7)")
+        self._check_before(range_, now)
         for topic_id, offset in now.records:
             of_record = self._logs[Identity(key.partition, topic_id)].schemas.get(offset, 1)
             if of_record > now.schema:
                 self._chronicle.violated(
                     f"{key.partition}@{offset} is written by schema {of_record}, and its row made by {now.schema} (7)"
                 )
+
+    def _check_before(self, range_: ObjectKey, now: StoredObject) -> None:
+        """Whether the schema can read that of the range before."""
+        identity = Identity(range_.partition, now.topic_id)
+        if identity in self._set_forward:
+            return
+        same = range_.partition, range_.generation, range_.prefix
+        others = [
+            (key.start, schema)
+            for (key, topic_id), schema in self._schemas.items()
+            if (key.partition, key.generation, key.prefix) == same and topic_id == now.topic_id
+        ]
+        _, before = max((one for one in others if one[0] < range_.start), default=(0, now.schema))
+        if not self.can_read(range_.partition.topic, now.schema, before):
+            self._chronicle.violated(
+                f"{range_} has rows by schema {now.schema}, which cannot read {before} before (11)"
+            )
 
     def _check_horizon(self, key: ObjectKey, now: StoredObject) -> None:
         range_ = key._replace(path="", clock=0.0)

@@ -181,6 +181,33 @@ def _ask_for_schemas_before_the_end_offsets() -> list[Any]:
     ]
 
 
+def _use_versions_that_read_nothing_before() -> list[Any]:
+    return [patch.object(OutputRevisions, "_judge", lambda *_: None)]
+
+
+def _remember_the_version_before() -> list[Any]:
+    """In memory, where a process that begins has none, in place of what the committed offset names."""
+    original = OutputRevisions._judge
+
+    def judge(self: OutputRevisions, partition: TopicPartition, now: OutputSchema, _: CommittedOffset | None) -> Any:
+        used = self.__dict__.setdefault("documents_used", {})
+        before = used.setdefault(partition, now)
+        with patch.object(OutputRevisions, "_used_before", lambda *_: before):
+            hold = original(self, partition, now, None)
+        if hold is None:
+            used[partition] = now
+        return hold
+
+    return [patch.object(OutputRevisions, "_judge", judge)]
+
+
+def _forget_the_version_before_with_the_offsets() -> list[Any]:
+    def settled(*arguments: Any, **more: Any) -> CommittedOffset:
+        return stored(*arguments, **more | {"revision": None})
+
+    return [patch.object(recovery, "stored", settled)]
+
+
 def _leave_schemas_out_of_intents() -> list[Any]:
     def of_schema(self: OutputRevisions, _topic: str, _schema: OutputSchema) -> Revision:
         return self._own
@@ -470,6 +497,24 @@ MUTANTS = [
         patches=_leave_schemas_out_of_intents,
         mood="evolving",
         scene="a schema evolves",
+    ),
+    Mutant(
+        "a version of the schema is used that can read none before it",
+        patches=_use_versions_that_read_nothing_before,
+        mood="evolving",
+        scene="a version can read none before it",
+    ),
+    Mutant(
+        "the version before is remembered, and not read from the register",
+        patches=_remember_the_version_before,
+        mood="evolving",
+        scene="a version can read none before it",
+    ),
+    Mutant(
+        "forgotten offsets: the version before is forgotten, too",
+        patches=_forget_the_version_before_with_the_offsets,
+        mood="evolving",
+        scene="a version can read none before it",
     ),
     Mutant("snapshots of revisions are stored after the promise", patches=_store_snapshots_after_promises),
     Mutant("pending intents are ignored", patches=_ignore_pending_intents),

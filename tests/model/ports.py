@@ -293,7 +293,8 @@ class SchemasPort:
         return OutputSchema(version, f'"version {version}"')
 
     def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
-        return None
+        reads = self._turn.saw(self._around.registry.can_read(topic, now.version, before.version))
+        return None if reads else f"version {now.version} has a field that version {before.version} lacks"
 
 
 class HorizonsPort:

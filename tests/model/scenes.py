@@ -44,6 +44,10 @@ class Incident(StrEnum):
     """More folders are finished, and a record comes."""
     EVOLUTION = "evolution"
     """A record comes that is written by a new version of the schema."""
+    BREACH = "breach"
+    """The same, by a version that can read none before it."""
+    MENDING = "mending"
+    """A version is registered that can read all, and members begin anew."""
     REPLAY = "replay"
     """What is in quarantine is accepted by a corrected manifest."""
     REFUSAL = "refusal"
@@ -189,6 +193,12 @@ SCENES = {
             bounds=(Bounds(faults=2, pauses=0), Bounds(faults=1, pauses=1)),
         ),
         Scene(
+            "a version can read none before it",
+            (_manifest(registry=True),),
+            frozenset({Incident.CRASH, Incident.FORGET, Incident.BREACH, Incident.MENDING}),
+            log=(True, True),
+        ),
+        Scene(
             "folders are finished",
             (_manifest(late=True), _manifest(late=True)),
             frozenset({Incident.CRASH, Incident.FINISH}),
@@ -265,7 +275,8 @@ SCENES = {
             "everything",  # of which the tests leave most to the other scenes
             (_manifest(), _manifest(folders=True)),
             frozenset(Incident)
-            - {Incident.REFUSAL, Incident.GROWTH, Incident.EVOLUTION, Incident.REPLAY, Incident.FINISH},
+            - {Incident.REFUSAL, Incident.GROWTH, Incident.EVOLUTION, Incident.REPLAY, Incident.FINISH}
+            - {Incident.BREACH, Incident.MENDING},
             frozenset(Fault),
             bounds=(Bounds(faults=1, pauses=0), Bounds(faults=0, pauses=1)),
         ),

@@ -238,6 +238,10 @@ class Small(SimulatedWorld):
         happens, log = self.scene.incidents, self.kafka.log(PARTITION)
         if Incident.EVOLUTION in happens and not self.registry.versions:
             yield self._incident("the schema evolves", self.evolve, PARTITION)
+        if Incident.BREACH in happens and not self.registry.versions:
+            yield self._incident("the schema evolves, and can read nothing before", self.break_schema, PARTITION)
+        if Incident.MENDING in happens and self.registry.to_mend():
+            yield self._incident("the schema is mended", self._mend)
         if Incident.FINISH in happens and self.finished.to(TOPIC) < MOST_FINISHED:
             yield self._incident("more folders are finished", self._finish)
         if Incident.RETENTION in happens:
@@ -299,6 +303,10 @@ class Small(SimulatedWorld):
         added = TopicPartition(TOPIC, 1)
         self.kafka.produce(added, [True])
         self.see_all()
+
+    def _mend(self) -> None:
+        self.mend_schemas()
+        self.paused = [what for what in self.paused if what[0] is Kind.JOB or what[1] in self.members]
 
     def _finish(self) -> None:
         """Another one comes to be late, and a record comes."""

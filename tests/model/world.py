@@ -41,6 +41,7 @@ class SimulatedWorld:
         self.registry = Registry(chronicle)
         self.finished = Finished(chronicle, decisions)
         self.kafka.ledger.finished_to = self.finished.to
+        self.kafka.ledger.can_read = self.registry.can_read
         self.spark = Spark(self.kafka, self.bucket, self.registry, chronicle, rules, decisions)
         self.around = Surroundings(
             self.kafka,
@@ -128,6 +129,20 @@ class SimulatedWorld:
     def evolve(self, partition: TopicPartition) -> None:
         """A producer registers another version of the schema, and writes a record by it."""
         self.kafka.produce(partition, [True], self.registry.register(partition.topic))
+
+    def break_schema(self, partition: TopicPartition) -> None:
+        """The same with a version that can read none before it."""
+        self.kafka.produce(partition, [True], self.registry.register(partition.topic, is_compatible=False))
+        self.may_be_held.add("schema-incompatible")
+
+    def mend_schemas(self) -> None:
+        """Versions are registered that can read all, and members begin anew, as the message of a hold says."""
+        for topic in self.registry.to_mend():
+            self.registry.register(topic)
+        self.may_be_held.discard("schema-incompatible")
+        for member in list(self.members.values()):
+            self.leave(member)
+            self.start()
 
     def replayable(self) -> list[ObjectKey]:
         """Return the objects of quarantine that a replay takes: those of ranges that the group has committed."""

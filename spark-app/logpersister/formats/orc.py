@@ -16,12 +16,13 @@ from logpersister.formats.cuts import payload_sizes
 from logpersister.formats.file_columns import Columns, columns_of
 from logpersister.formats.orc_footer import with_calendar
 from logpersister.formats.orc_instants import with_whole_seconds
+from logpersister.formats.orc_structs import with_whole_structs
 from logpersister.formats.row_groups import RowGroups
 from logpersister.formats.sink import Sink
 from logpersister.formats.tombstones import Tombstones
 from logpersister.records.columns import without_notation
 
-RULES: Final = 1
+RULES: Final = 2
 """Raise it when an object gets another extension, or records become other columns, values, rows or stripes."""
 
 GROUP_BYTES: Final = 1 << 20
@@ -125,5 +126,5 @@ class OrcEncoder:
 
     def _written(self, groups: Iterable[pa.Table]) -> Iterator[Bytes]:
         for group in groups:
-            self._writer.write(group)
+            self._writer.write(with_whole_structs(group))
             yield from self._sink.taken()

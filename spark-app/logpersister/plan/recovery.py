@@ -87,8 +87,15 @@ class PartitionContext:
         )
 
     def at(self, offset: Offset, since: Offset | None = None, seen: NewestEvent | None = None) -> CommittedOffset:
-        """Return the value that says that everything before an offset is settled."""
+        """Return the value that says that everything before an offset is settled, and nothing is stored before it."""
         return stored(offset, self.topic_id, self.generation, since=since, seen=seen)
+
+    def behind(self, last: StoredRange, offset: Offset, seen: NewestEvent | None = None) -> CommittedOffset:
+        """Return the value that says the same with a range of our generation before it.
+
+        It names that one's revision, as after any other range: the next one must be able to read its schema.
+        """
+        return stored(offset, self.topic_id, self.generation, revision=last.revision, seen=seen)
 
 
 def needs_bucket(committed: CommittedOffset | None, topic_id: str | None, generation: int) -> bool:
@@ -163,7 +170,7 @@ def from_bucket(  # noqa: PLR0911 - one for each row of the table in docs/design
     if committed.offset > tail.end and metadata is None:
         skipped = context.intent(tail.end, (committed.offset,), UnstoredPrefix(committed.offset, "skipped"))
         return promised(skipped)
-    return context.at(committed.offset, seen=seen)
+    return context.behind(ours[-1], committed.offset, seen=seen)
 
 
 def _conflict(context: PartitionContext, ours: Sequence[StoredRange]) -> Hold | None:
@@ -218,7 +225,7 @@ def _repair(context: PartitionContext, tail: StoredTail, beginning: Offset, log_
     while doubtful and doubtful[0].whole and end_before(doubtful[0]) >= doubtful[0].start:
         del doubtful[0]
     if not doubtful:
-        return stored(tail.end, context.topic_id, tail.generation)
+        return stored(tail.end, context.topic_id, tail.generation, revision=last.revision)
     start = end_before(doubtful[0])
     boundaries = {boundary for it in doubtful for boundary in (it.start, it.end) if boundary > start}
     again = replace(context, revision=last.revision, generation=tail.generation)

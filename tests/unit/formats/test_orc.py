@@ -18,6 +18,7 @@ from pyarrow import orc
 from logpersister.formats.orc import GROUP_BYTES
 from logpersister.formats.orc_footer import with_calendar
 from logpersister.formats.orc_instants import with_whole_seconds
+from logpersister.formats.orc_structs import with_whole_structs
 from logpersister.formats.registry import make_format
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.output import COMPRESSIONS, OutputSpec
@@ -34,6 +35,7 @@ from logpersister.verify.streams import ContentError
 from logpersister.verify.writing import Writing
 from tests.examples import examples
 from tests.readers.arrow import rows_of
+from tests.readers.others import plain
 from tests.readers.typed_rows import columns, documents
 from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
 from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode, many_records, with_headers
@@ -105,6 +107,55 @@ def test_rows_of_any_schema_are_read_by_verification(data: st.DataObject, schema
     assert [item for items in reader.stored([content]) for item in items] == list(reader.expectation()(good))
     with suppress(pa.ArrowInvalid):
         assert read(content).num_rows == good.num_rows
+
+
+GEO = "struct<at: struct<lat: float64, names: list<string>>, of: list<struct<n: int64>>>"
+GEOS: list[Any] = [
+    None,
+    {"at": None, "of": None},
+    {"at": {"lat": 1.5, "names": ["a", None]}, "of": [None, {"n": 7}]},
+    {"at": {"lat": None, "names": None}, "of": []},
+]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("type_", [GEO, f"list<{GEO}>", f"map<string, {GEO}>"])
+def test_structs_of_any_part_of_the_rows_are_those_of_their_records(type_: str, seed: int) -> None:
+    """Folders and groups are parts. What the writer took for nulls was of other rows, or of fields without a struct."""
+    chance = random.Random(seed)
+    some = GEOS if seed % 2 else GEOS[1:]  # where no outer struct is null, inner ones may be
+    shapes: dict[str, Any] = {"struct": lambda: chance.choice(some), "list": lambda: chance.choices(some, k=2)}
+    shape = shapes.get(type_.partition("<")[0], lambda: {"k": chance.choice(some)})
+    geos = [shape() for _ in range(40)]
+    documents = [json.dumps({"geo": geo}).encode() for geo in geos]
+    records = batch([Record(number, 5, None, value) for number, value in enumerate(documents)])
+    schema = SchemaSpec(fields=(FieldSpec(name="geo", type=type_),))
+    rows = dict(by_path(records, layout_of(output_of(), JSON, schema)))[""]
+    begin, middle, end = sorted(chance.sample(range(1, 40), 3))
+    parts = [rows.slice(begin, middle - begin), rows.slice(middle, end - middle)][: 1 if seed < 6 else 2]
+    content = encode(make_format(output_of(kafkaColumns=[]), schema=schema), parts)
+    wanted = geos[begin : begin + sum(part.num_rows for part in parts)]
+    assert [one["geo"] for one in rows_of(read(content))] == plain(wanted)
+    own = [one["geo"] for one in verified(content)]
+    assert [dict(one) if type_.startswith("map") else one for one in own] == wanted
+
+
+@pytest.mark.parametrize("begin", [0, 1, 3])
+def test_fields_are_null_where_their_struct_is(begin: int) -> None:
+    """Also where they had values of their own, and where no outermost struct is null."""
+    inner: Any = cast("Any", pa.StructArray.from_arrays)(
+        [pa.array(range(9)), pa.array(["a"] * 9)], names=["n", "text"], mask=pa.array([True, False, False] * 3)
+    )
+    outer: Any = pa.StructArray.from_arrays([inner, pa.array(range(9))], names=["inner", "n"])
+    lists: Any = pa.ListArray.from_arrays(pa.array([*range(9), 9], pa.int32()), outer)
+    maps: Any = cast("Any", pa.MapArray.from_arrays)(pa.array([*range(9), 9], pa.int32()), pa.array(["k"] * 9), outer)
+    table = pa.table({"struct": outer, "list": lists, "map": maps, "flat": pa.array(range(9))}).slice(begin)
+    whole = with_whole_structs(table)
+    assert whole.equals(table)
+    assert cast("Any", whole.column("flat").chunk(0)).offset == begin, "what has no struct is not copied"
+    sink = io.BytesIO()
+    orc.write_table(whole, sink)
+    assert read(sink.getvalue()).to_pylist() == table.to_pylist()
 
 
 def test_columns_and_rows() -> None:

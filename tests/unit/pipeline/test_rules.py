@@ -549,7 +549,7 @@ def test_every_rule_has_a_behaviour() -> None:
         (
             partial(row_behaviours.orc_file, (None, SCHEMA)),
             used(output={"format": "orc"})["format:orc"],
-            (1, "5c73bd6df0e4"),
+            (2, "5c73bd6df0e4"),
         ),
     ],
     ids=TRIED,

@@ -39,8 +39,8 @@ def tail(*ranges: StoredRange, generation: int = 1, before: StoredRange | None =
     return StoredTail(generation, ranges, before)
 
 
-def at(offset: int, since: int | None = None, generation: int = 1) -> CommittedOffset:
-    return stored_value(offset, "id-1", generation, since=since)
+def at(offset: int, since: int | None = None, generation: int = 1, revision: str | None = None) -> CommittedOffset:
+    return stored_value(offset, "id-1", generation, revision=revision, since=since)
 
 
 def intent(start: int, *ends: int, revision: str = "rev-1", generation: int = 1, horizon: int | None = None) -> Intent:
@@ -67,7 +67,7 @@ def test_a_lower_generation_goes_on_behind_a_higher_one_only_where_it_has_stored
         "what is pending comes first"
     )
     assert from_bucket(CONTEXT, theirs, NOTHING, 0, 0) == at(50, since=50)
-    assert from_bucket(CONTEXT, theirs, tail(stored(0, 40)), 0, 0) == at(50), "40 to 50 are theirs"
+    assert from_bucket(CONTEXT, theirs, tail(stored(0, 40, revision="rev-0")), 0, 0) == at(50, revision="rev-0")
     assert reason(from_bucket(CONTEXT, theirs, tail(stored(0, 90)), 0, 0)) is HoldReason.REPLAY_REQUESTED
 
 
@@ -86,7 +86,9 @@ def test_an_offset_set_by_a_user_before_the_first_start_is_honoured() -> None:
 
 
 def test_a_forgotten_offset_resumes_behind_what_is_stored() -> None:
-    assert from_bucket(CONTEXT, None, tail(stored(0, 10), stored(10, 20)), begin=0, log_start=0) == at(20)
+    assert from_bucket(CONTEXT, None, tail(stored(0, 10), stored(10, 20)), begin=0, log_start=0) == at(
+        20, revision="rev-1"
+    )
 
 
 ELSEWHERE = promised(Intent(CLICKS, "id-1", 50, (60, 70, 80), "rev-9", 1, "logs/other"), since=20)
@@ -177,13 +179,13 @@ def test_a_range_of_which_kafka_has_only_a_part_left_is_still_in_doubt() -> None
 
 def test_what_kafka_no_longer_has_counts_as_stored() -> None:
     ranges = tail(stored(0, 10, whole=False), stored(20, 30, whole=False))
-    assert from_bucket(CONTEXT, None, ranges, begin=0, log_start=35) == at(30)
+    assert from_bucket(CONTEXT, None, ranges, begin=0, log_start=35) == at(30, revision="rev-1")
     assert from_bucket(CONTEXT, None, ranges, begin=0, log_start=15) == promised(intent(15, 20, 30))
 
 
 def test_a_new_generation_goes_on_behind_the_one_before_when_the_group_is_forgotten() -> None:
     """What is in doubt of the one before is finished in its own generation."""
-    assert from_bucket(RAISED, None, tail(stored(0, 10)), begin=99, log_start=0) == at(10)
+    assert from_bucket(RAISED, None, tail(stored(0, 10)), begin=99, log_start=0) == at(10, revision="rev-1")
     doubtful = tail(stored(0, 10), stored(20, 30))
     assert from_bucket(RAISED, None, doubtful, begin=0, log_start=0) == promised(intent(10, 20, 30))
 
@@ -208,7 +210,7 @@ def test_a_hole_before_the_first_range_reaches_back_to_what_the_generation_befor
 def test_an_offset_set_forward_goes_on_there_after_what_it_left_out_is_recorded() -> None:
     skipped = Intent(CLICKS, "id-1", 10, (25,), "rev-1", 1, PLACE, UnstoredPrefix(25, "skipped"))
     assert from_bucket(CONTEXT, CommittedOffset(25, None), tail(stored(0, 10)), 0, 0) == promised(skipped)
-    assert from_bucket(CONTEXT, CommittedOffset(10, None), tail(stored(0, 10)), 0, 0) == at(10)
+    assert from_bucket(CONTEXT, CommittedOffset(10, None), tail(stored(0, 10)), 0, 0) == at(10, revision="rev-1")
 
 
 def test_an_offset_set_back_is_a_wish_to_replay_and_needs_a_higher_generation() -> None:
