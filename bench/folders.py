@@ -6,6 +6,7 @@ JSON events that fall into so many folders at random. Each case runs in a proces
 import argparse
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from rich.box import MARKDOWN
@@ -23,18 +24,16 @@ BATCH_ROWS = 2500
 WIDTH = 100
 
 
-def spec_of(folders: int, output: str) -> Spec:
+def spec_of(folders: int, output: str = "parquet", **storage: Any) -> dict[str, Any]:
     """Return a spec that stores events in so many folders."""
     levels = [{"bucket": {"field": "user", "count": folders}}] if folders > 1 else []
-    return Spec.model_validate(
-        {
-            "kafka": {"bootstrapServers": "none:9092", "topics": ["events"]},
-            "storage": {"bucket": "none"},
-            "parser": {"type": "json"},
-            "schema": dict(SCHEMA),
-            "output": {"format": output, "partitionBy": levels},
-        }
-    )
+    return {
+        "kafka": {"bootstrapServers": "none:9092", "topics": ["events"]},
+        "storage": {"bucket": "none", **storage},
+        "parser": {"type": "json"},
+        "schema": dict(SCHEMA),
+        "output": {"format": output, "partitionBy": levels},
+    }
 
 
 def batches(record_bytes: int, megabytes: int) -> Iterator[pa.RecordBatch]:
@@ -60,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--case", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.case is not None:
-        print_cost(write(spec_of(options.case, options.output), list(batches(options.record_bytes, options.megabytes))))
+        spec = Spec.model_validate(spec_of(options.case, options.output))
+        print_cost(write(spec, list(batches(options.record_bytes, options.megabytes))))
         return
     print(machine.describe(), flush=True)
     same = ["--output", options.output]

@@ -13,7 +13,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from bench.events import SCHEMA, event, nested_event
+from bench.events import event, nested_event
+from bench.folders import spec_of as folders_spec
 from logpersister.records.schema import RECORDS
 from tests.unit.pipeline.ranges_in_a_process import Taken
 
@@ -40,14 +41,7 @@ def budget(part_size: int) -> int:
 
 
 def spec_of(folders: int = 1, part_size: int = PART_SIZE) -> Mapping[str, Any]:
-    levels = [{"bucket": {"field": "user", "count": folders}}] if folders > 1 else []
-    return {
-        "kafka": {"bootstrapServers": "none:9092", "topics": ["events"]},
-        "storage": {"bucket": "none", "partSize": part_size},
-        "parser": {"type": "json"},
-        "schema": dict(SCHEMA),
-        "output": {"format": "parquet", "partitionBy": levels},
-    }
+    return folders_spec(folders, partSize=part_size)
 
 
 def most(taken: Iterable[Taken]) -> int:
