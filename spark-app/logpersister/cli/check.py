@@ -29,7 +29,7 @@ from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.hiding_key import check_keys
 from logpersister.manifest.keep import header_conditions
 from logpersister.manifest.parser import REGISTERED, Framing, Parser
-from logpersister.manifest.revision import revision_of
+from logpersister.manifest.revision import OutputSchema, revision_of
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
@@ -378,30 +378,27 @@ def _registry(resource: LogPersister, secrets: Secrets, _: float, *, compares: b
 def _columns(schemas: TopicSchemas, topic: str, *, compares: bool) -> Iterator[Finding]:
     """Say which columns a topic has; no schema yet is no reason not to start, as no topic yet is none."""
     try:
-        spec = schemas.resource_of(topic).spec
-        schema = spec.row_schema
-        assert schema is not None
-        assert schema.registry is not None
-        columns, version = plural(len(schema.columns), "column"), schema.registry.version
-        yield Finding("registry", "ok", f"{topic}: {columns} of version {version}")
+        now = schemas.current(topic)
+        spec = schemas.with_schema(topic, now).spec
+        assert spec.row_schema is not None
+        columns = plural(len(spec.row_schema.columns), "column")
+        yield Finding("registry", "ok", f"{topic}: {columns} of version {now.version}")
         if compares:
-            yield from _earlier(schemas, topic, spec)
+            yield from _earlier(schemas, topic, now, go="may go" if spec.parser.type == "json" else "go")
     except RegistryError as error:
         if error.kind != "unknown":
             raise
         yield Finding("registry", "warning", f"{topic}: {error}")
 
 
-def _earlier(schemas: TopicSchemas, topic: str, spec: Spec) -> Iterator[Finding]:
-    """Say which versions of a subject the one that declares the columns cannot read."""
-    now = schemas.current(topic)
+def _earlier(schemas: TopicSchemas, topic: str, now: OutputSchema, *, go: str) -> Iterator[Finding]:
+    """Say which versions of a subject the one that declares the columns cannot read, and whether records `go`."""
     by_reason: dict[str, list[str]] = {}
     for version, reason in schemas.unreadable_before(topic, now).items():
         by_reason.setdefault(reason, []).append(str(version))
     if not by_reason:
         return
     told = _few([f"{reason} (version {', '.join(versions)})" for reason, versions in by_reason.items()])
-    go = "may go" if spec.parser.type == "json" else "go"
     yield Finding(
         "registry",
         "warning",

@@ -55,7 +55,7 @@ class RegistrySchemas:
         found = self._connection.ask(ask)
         try:
             schema = OutputSchema(found.version, self._kind.self_contained(found.schema))
-            self._resource_with(topic, schema)
+            self.with_schema(topic, schema)
         except (*SchemaTextError, ManifestError) as error:
             why = f"version {found.version} of subject {subject!r} cannot declare the columns of topic {topic}"
             told = f"schema registry {self.url}: {why}: {_told(error)}; {_REMEDY}"
@@ -64,7 +64,14 @@ class RegistrySchemas:
 
     def resource_of(self, topic: str) -> LogPersister:
         """Return the manifest with the schema that rows of a topic have now. Raises RegistryError."""
-        return self._resource_with(topic, self.current(topic))
+        return self.with_schema(topic, self.current(topic))
+
+    def with_schema(self, topic: str, schema: OutputSchema) -> LogPersister:
+        """Return the manifest as it is for a topic, with a schema. Raises ManifestError."""
+        key = topic, schema
+        if key not in self._resources:
+            self._resources[key] = resource_with(self._resource.for_topic(topic), schema)
+        return self._resources[key]
 
     def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
         """Return why rows cannot be made by `now` of what was made rows by `before`, or between them; None: they can.
@@ -101,7 +108,7 @@ class RegistrySchemas:
 
     def _columns(self, topic: str, now: OutputSchema) -> SchemaSpec:
         """Return the columns that a schema declares, with the names that values have."""
-        schema = self._resource_with(topic, now).spec.row_schema
+        schema = self.with_schema(topic, now).spec.row_schema
         assert schema is not None
         return schema.as_written
 
@@ -115,13 +122,6 @@ class RegistrySchemas:
     def _text(self, subject: str, version: int) -> str:
         found = self._connection.ask(lambda client: client.version(subject, version))
         return self._kind.self_contained(found.schema)
-
-    def _resource_with(self, topic: str, schema: OutputSchema) -> LogPersister:
-        """Return the manifest as it is for a topic, with a schema. Raises ManifestError."""
-        key = topic, schema
-        if key not in self._resources:
-            self._resources[key] = resource_with(self._resource.for_topic(topic), schema)
-        return self._resources[key]
 
 
 def _told(error: Exception) -> str:

@@ -27,6 +27,10 @@ class TopicSchemas:
         """Return the schema by which rows of a topic are made, which a registry declares. Raises RegistryError."""
         return self._asked(topic).current(topic)
 
+    def with_schema(self, topic: str, schema: OutputSchema) -> LogPersister:
+        """Return the manifest as it is for a topic, with a schema that is `current`."""
+        return self._asked(topic).with_schema(topic, schema)
+
     def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
         """Return why rows cannot be made by `now` of what was made rows by `before`, or between them; None: they can.
 
