@@ -86,16 +86,20 @@ class PartitionContext:
             horizon,
         )
 
-    def at(self, offset: Offset, since: Offset | None = None, seen: NewestEvent | None = None) -> CommittedOffset:
-        """Return the value that says that everything before an offset is settled, and nothing is stored before it."""
-        return stored(offset, self.topic_id, self.generation, since=since, seen=seen)
+    def at(
+        self,
+        offset: Offset,
+        since: Offset | None = None,
+        seen: NewestEvent | None = None,
+        after: StoredRange | None = None,
+    ) -> CommittedOffset:
+        """Return the value that says that everything before an offset is settled.
 
-    def behind(self, last: StoredRange, offset: Offset, seen: NewestEvent | None = None) -> CommittedOffset:
-        """Return the value that says the same with a range of our generation before it.
-
-        It names that one's revision, as after any other range: the next one must be able to read its schema.
+        `after`: the range of our generation before it, if there is one. Its revision is named, as after any other
+        range: the next one must be able to read its schema.
         """
-        return stored(offset, self.topic_id, self.generation, revision=last.revision, seen=seen)
+        revision = None if after is None else after.revision
+        return stored(offset, self.topic_id, self.generation, since=since, revision=revision, seen=seen)
 
 
 def needs_bucket(committed: CommittedOffset | None, topic_id: str | None, generation: int) -> bool:
@@ -170,7 +174,7 @@ def from_bucket(  # noqa: PLR0911 - one for each row of the table in docs/design
     if committed.offset > tail.end and metadata is None:
         skipped = context.intent(tail.end, (committed.offset,), UnstoredPrefix(committed.offset, "skipped"))
         return promised(skipped)
-    return context.behind(ours[-1], committed.offset, seen=seen)
+    return context.at(committed.offset, seen=seen, after=ours[-1])
 
 
 def _conflict(context: PartitionContext, ours: Sequence[StoredRange]) -> Hold | None:
