@@ -9,8 +9,7 @@ from typing import Final
 from logpersister.manifest import avro_columns
 from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.manifest.json_schema import columns as json_columns
-from logpersister.manifest.json_schema.errors import JsonSchemaError
-from logpersister.manifest.json_text import read_json
+from logpersister.manifest.json_schema.errors import JsonSchemaError, NotJsonError
 from logpersister.manifest.notation import Notation
 from logpersister.manifest.problems import Finding, PathStep, RefusedError, refuse, show
 from logpersister.manifest.protobuf import columns as protobuf_columns
@@ -81,13 +80,10 @@ def columns_by_struct(idl: str, struct: str | None, unused: frozenset[str] = fro
 def columns_by_json_schema(text: str, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
     """Return the columns that a JSON Schema declares. Raises `RefusedError`."""
     try:
-        read_json(text, JsonSchemaError)
-    except JsonSchemaError as error:
-        raise refuse(f"{NO_AVRO}: {error}", CORRECT) from None
-    try:
         return _checked(json_columns.columns_of(text, as_reader=True), unused)
     except JsonSchemaError as error:
-        raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
+        remedy = CORRECT if isinstance(error, NotJsonError) else OTHER_COLUMNS
+        raise refuse(f"{NO_AVRO}: {error}", remedy) from None
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -164,16 +160,16 @@ def unfit_remedy(error: UnfitColumnError) -> str:
     return found if found.endswith("?") else f"remove it, or {found}"
 
 
-def findings_at(error: RefusedError, *at: PathStep, other_columns: str = OTHER_COLUMNS) -> list[Finding]:
+def findings_at(error: RefusedError, *at: PathStep, other_columns: str | None = None) -> list[Finding]:
     """Return what is wrong with a schema, told at its text unless a better place is known.
 
     Args:
         error: what was raised.
         at: the text.
-        other_columns: what to do where the columns can be declared otherwise.
+        other_columns: what to do where the columns can be declared otherwise; None: as it says.
     """
     found = (replace(one, at=one.at or at) for one in error.findings)
-    if other_columns == OTHER_COLUMNS:
+    if other_columns is None:
         return list(found)
     return [replace(one, remedy=other_columns) if one.remedy.startswith(OTHER_COLUMNS) else one for one in found]
 

@@ -1,20 +1,21 @@
 """``spec.output.text`` and its neighbours: the settings that each format has of its own."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
 from logpersister.manifest.constraint import Condition, Flag, Model, Size, Text, Unique, Whole
 from logpersister.manifest.partition_rule import FieldPath
-from logpersister.manifest.problems import Finding, show
+from logpersister.manifest.problems import Finding, PathStep, show
 from logpersister.manifest.quantity import parse_size
 from logpersister.manifest.rule import NotInCel, rule
 
 MOST_SORTED: Final = "256Mi"
 """Of a row group whose rows are sorted."""
 
+Place = tuple[PathStep, ...]
 KafkaColumn = Literal["topic", "partition", "offset", "timestamp", "key", "headers"]
 Delimiter = Annotated[
     str,
@@ -109,6 +110,15 @@ class FieldIdSpec(Model):
     """A number that no other column has or had."""
 
 
+def _repeated(values: Iterable[tuple[Place, str | int]]) -> Iterator[tuple[Place, str | int]]:
+    """Yield the values that are there before, with their places."""
+    seen: set[str | int] = set()
+    for at, value in values:
+        if value in seen:
+            yield at, value
+        seen.add(value)
+
+
 class ParquetSpec(Model):
     """Settings of format ``parquet``: columns of `spec.schema`, or each value as it is in the column `value`."""
 
@@ -154,12 +164,8 @@ class ParquetSpec(Model):
         "sortBy",
     )
     def _columns_sort_once(self) -> Sequence[Finding]:
-        fields = [one.field for one in self.sort_by]
-        return [
-            Finding("is there before", "remove one of them", ("sortBy", index, "field"), f'"{field}"')
-            for index, field in enumerate(fields)
-            if field in fields[:index]
-        ]
+        fields = ((("sortBy", place, "field"), one.field) for place, one in enumerate(self.sort_by))
+        return [Finding("is there before", "remove one of them", at, f'"{field}"') for at, field in _repeated(fields)]
 
     @rule(
         "!has(self.sortBy) || self.sortBy.size() == 0 || !has(self.rowGroupBytes)"
@@ -179,14 +185,9 @@ class ParquetSpec(Model):
         "bloomFilters",
     )
     def _columns_have_one_filter(self) -> Sequence[Finding]:
-        found: list[Finding] = []
-        seen: set[str] = set()
-        for place, one in enumerate(self.bloom_filters):
-            if one.field in seen:
-                at = ("bloomFilters", place, "field")
-                found.append(Finding("has a Bloom filter before", "remove one of them", at, f'"{one.field}"'))
-            seen.add(one.field)
-        return found
+        fields = ((("bloomFilters", place, "field"), one.field) for place, one in enumerate(self.bloom_filters))
+        told, remedy = "has a Bloom filter before", "remove one of them"
+        return [Finding(told, remedy, at, f'"{field}"') for at, field in _repeated(fields)]
 
     @rule(
         NotInCel("comparing so many numbers costs more than the API server allows"),
@@ -195,15 +196,13 @@ class ParquetSpec(Model):
         "fieldIds",
     )
     def _ids_are_of_one_column(self) -> Sequence[Finding]:
-        found: list[Finding] = []
-        seen: set[str | int] = set()
-        for place, one in enumerate(self.field_ids):
-            for name, value in (("field", one.field), ("id", one.id)):
-                if value in seen:
-                    at = ("fieldIds", place, name)
-                    found.append(Finding("is in fieldIds twice", "give each column one id of its own", at, show(value)))
-                seen.add(value)
-        return found
+        values = (
+            (("fieldIds", place, name), value)
+            for place, one in enumerate(self.field_ids)
+            for name, value in (("field", one.field), ("id", one.id))
+        )
+        told, remedy = "is in fieldIds twice", "give each column one id of its own"
+        return [Finding(told, remedy, at, show(value)) for at, value in _repeated(values)]
 
 
 class AvroSpec(Model):

@@ -108,10 +108,14 @@ class OutputSpec(Model):
     folder, so fine folders make small objects if timestamps are mixed."""
 
     @property
+    def settings(self) -> Any:
+        """What the format has of its own; None: nothing is set."""
+        return getattr(self, self.format)
+
+    @property
     def stores_tombstones(self) -> bool:
         """Whether records whose value is null are stored, too."""
-        settings = getattr(self, self.format)
-        return settings is not None and settings.tombstones != "skip"
+        return self.settings is not None and self.settings.tombstones != "skip"
 
     @property
     def keeps_records(self) -> bool:

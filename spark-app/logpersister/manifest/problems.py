@@ -112,6 +112,12 @@ def path_text(steps: Sequence[PathStep]) -> str:
     return text
 
 
+def some_of(names: Sequence[str], most: int = 10) -> str:
+    """Return the first names as a message lists them, and how many more there are."""
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return ", ".join([*names[:most], *more])
+
+
 def show(value: object, steps: Sequence[PathStep] = ()) -> str | None:
     """Return a value as a message may quote it: short, on one line; None when it may hold a secret.
 

@@ -1,7 +1,8 @@
 """Rules about the parser, the schema and the output of a spec: what contradicts what."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from logpersister.manifest.condition_values import NOT_COMPARED, condition_findings
@@ -9,10 +10,11 @@ from logpersister.manifest.culprits import ALSO_FOLDER, columns_like_folders, co
 from logpersister.manifest.folders import NO_FOLDERS, folder_findings
 from logpersister.manifest.format_limits import NO_COLUMN, NOT_IN_FORMAT, format_findings, parquet_findings
 from logpersister.manifest.framing_rules import FramingRules, Rows
-from logpersister.manifest.keep import named_columns
+from logpersister.manifest.keep import Condition, named_columns
 from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.pattern import groups_of
 from logpersister.manifest.problems import Finding, RefusedError
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, leaves
 from logpersister.manifest.unmet_conditions import UNMET, unmet_findings
@@ -28,6 +30,19 @@ HIDES_NOTHING = (
     " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
 )
 """In CEL: whether all fields are stored as they are."""
+
+
+def _of_conditions(rows: Rows, look: Callable[[Condition, SchemaSpec | None], Iterable[Finding]]) -> Sequence[Finding]:
+    """Return what is found in each condition. Raises RefusedError for a column of no type that one is about."""
+    schema = rows.row_schema
+    if schema is not None and schema.asks_registry:
+        return []  # told when the registry has said what the fields are
+    parsed = None if schema is None else schema.parsed_for(named_columns(rows.keep))
+    return [
+        replace(one, at=("keep", place, *one.at))
+        for place, condition in enumerate(rows.keep)
+        for one in look(condition, parsed)
+    ]
 
 
 class RowRules(FramingRules):
@@ -283,16 +298,8 @@ class RowRules(FramingRules):
         "keep",
     )
     def _conditions_are_of_fields(self: Rows) -> Sequence[Finding]:
-        schema = self.row_schema
-        if schema is not None and schema.asks_registry:
-            return []  # told when the registry has said what the fields are
-        parsed = None if schema is None else schema.parsed_for(named_columns(self.keep))
         try:
-            return [
-                replace(one, at=("keep", place, *one.at))
-                for place, condition in enumerate(self.keep)
-                for one in condition_findings(condition, parsed)
-            ]
+            return _of_conditions(self, condition_findings)
         except RefusedError as error:  # a column of no type, which is dropped, but needed here
             found = error.findings[0]
             return [Finding(f"{NOT_COMPARED}: {found.expectation}", "write conditions on other fields", ("keep",))]
@@ -304,16 +311,8 @@ class RowRules(FramingRules):
         "keep",
     )
     def _conditions_can_hold(self: Rows) -> Sequence[Finding]:
-        schema = self.row_schema
-        if schema is not None and schema.asks_registry:
-            return []  # told when the registry has said what the fields are
-        parsed = None if schema is None else schema.parsed_for(named_columns(self.keep))
         try:
-            return [
-                replace(one, at=("keep", place, *one.at))
-                for place, condition in enumerate(self.keep)
-                for one in unmet_findings(condition, parsed, stores_tombstones=self.output.stores_tombstones)
-            ]
+            return _of_conditions(self, partial(unmet_findings, stores_tombstones=self.output.stores_tombstones))
         except RefusedError:  # a column of no type, which the rule above tells
             return []
 
@@ -366,7 +365,7 @@ class RowRules(FramingRules):
         "output",
     )
     def _keys_show_nothing_hidden(self: Rows) -> Sequence[Finding]:
-        schema, settings = self.row_schema, getattr(self.output, self.output.format)
+        schema, settings = self.row_schema, self.output.settings
         kept = getattr(settings, "kafka_columns", None) or ()
         if schema is None or schema.key is None or "key" not in kept:
             return []

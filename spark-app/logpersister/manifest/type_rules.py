@@ -10,7 +10,7 @@ from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.keep import named_columns
 from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.parser import framed
-from logpersister.manifest.problems import Finding, PathStep, path_text
+from logpersister.manifest.problems import Finding, PathStep, path_text, some_of
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.parts import Plan
 from logpersister.manifest.protobuf.schema import read_schema
@@ -26,7 +26,6 @@ _ONE_TIME = (
     "(docs/finish.md#topics-of-many-types)"
 )
 _NOT_THERE = "is not in the message of spec.schema"
-_MOST_NAMED = 10
 _OTHER_PLACE = "write a field of type google.protobuf.Any, or a oneof, of spec.schema.message"
 
 
@@ -158,11 +157,10 @@ class TypeRules(RowRules):
 def _unknown_members(types: TypesSpec, plan: Plan) -> Iterator[Finding]:
     """Yield the names of entries that no field of a oneof has."""
     members = [one["name"] for one in plan["members"] if one["name"]]
-    few = members[:_MOST_NAMED] + ([f"{len(members) - _MOST_NAMED} more"] if len(members) > _MOST_NAMED else [])
     for place, entry in enumerate(types.entries):
         for number, name in enumerate(entry.names or ()):
             if name not in members:
-                remedy = f"name a field of the oneof ({', '.join(few)}), or remove it"
+                remedy = f"name a field of the oneof ({some_of(members)}), or remove it"
                 yield Finding(_NOT_THERE, remedy, ("types", "entries", place, "names", number), f'"{name}"')
 
 

@@ -6,13 +6,13 @@ from typing import Final
 
 from logpersister.manifest import avro_columns
 from logpersister.manifest.avro_columns import AvroTextError
+from logpersister.manifest.problems import some_of
 from logpersister.manifest.protobuf import columns as protobuf_columns
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.types import ListOf, MapOf, Member, Struct, Type
 
 NOT_WRITTEN: Final = "is in no schema by which values are written"
 NO_FIELD_OF_KEYS: Final = "has a field that is in no schema by which keys are written"
-_MOST_NAMED: Final = 10
 
 Written = Mapping[str, Type | None]
 """By field its type; None: it can be no column."""
@@ -74,6 +74,4 @@ def _inside(type_: Type | None) -> Type | None:
 
 
 def _few(writers: Sequence[Written]) -> str:
-    names = list(dict.fromkeys(name[:64] for one in writers for name in one))
-    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
-    return ", ".join([*names[:_MOST_NAMED], *more])
+    return some_of(list(dict.fromkeys(name[:64] for one in writers for name in one)))

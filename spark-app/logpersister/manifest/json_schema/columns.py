@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from logpersister.manifest.json_schema.documents import Documents, Placed
-from logpersister.manifest.json_schema.errors import JsonSchemaError
+from logpersister.manifest.json_schema.errors import JsonSchemaError, NotJsonError
 from logpersister.manifest.json_schema.shape import Shape, shape_of
 from logpersister.manifest.json_text import read_json
 from logpersister.manifest.types import (
@@ -45,7 +45,7 @@ def columns_of(text: str, *, as_reader: bool = False) -> list[WrittenColumn]:
         as_reader: whether what a schema requires is required. Otherwise nothing is, so that later writers may leave a
             property out.
     """
-    documents = Documents(read_json(text, JsonSchemaError))
+    documents = Documents(read_json(text, NotJsonError))
     try:
         shape = shape_of(documents.root, documents)
         if shape.types is not None and "object" not in shape.types:

@@ -3,3 +3,7 @@
 
 class JsonSchemaError(ValueError):
     """A text that is no JSON Schema of objects."""
+
+
+class NotJsonError(JsonSchemaError):
+    """A text that is no JSON."""
