@@ -1,22 +1,23 @@
 """The observed state of one resource at one moment: the input of every decision. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
-from pydantic import ValidationError
-
 from logpersister.group.answers import GroupDescription
-from logpersister.manifest.constraint import Model
+from logpersister.manifest import LogPersister
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import GenerationShare, LagSummary
-from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Kind, Reference, owners
+from logpersister_operator.cluster.kinds import Kind, Reference
+from logpersister_operator.crd.status import Status
 from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults
-from logpersister_operator.render.application import COMPONENT_LABEL, EXECUTOR, MEMBER, REVISION_LABEL, SHADOW
+from logpersister_operator.observed_objects import Child, ConfigMap, Pod, StatefulSet
+from logpersister_operator.render.application import COMPONENT_LABEL, MEMBER, REVISION_LABEL, SHADOW
 from logpersister_operator.render.rendering import RENDERING
+from logpersister_operator.rollout.record import RolloutRecord
 
-Section = TypeVar("Section", bound=Model)
+OfRevision = TypeVar("OfRevision", ConfigMap, StatefulSet)
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -48,6 +49,29 @@ class Claim:
     """Whether it is running, or all of its members were ready once: it may be paused."""
     revisions: frozenset[str] = frozenset()
     """Those that have members, or are getting some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A LogPersister as the API server has it: everything that some decision reads of it."""
+
+    key: ResourceKey
+    uid: str
+    generation: int
+    is_being_deleted: bool
+    annotations: Mapping[str, str]
+    manifest: LogPersister | None
+    """The spec; None when it is not valid."""
+    problems: str
+    """What is wrong with the spec, a line each; empty when it is valid by itself."""
+    claim: Claim | None
+    """The consumer group that it wants; None when it does not say where."""
+    status: Status
+    """As it was written last, without sections that are not understood; empty at first."""
+    record: RolloutRecord | None
+    """Of the status; None when there is none, or none that makes sense."""
+    stable: str | None
+    """The stable revision of that record, even if the rest of it makes no sense."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +194,10 @@ class ObservedState:
     """One resource, its children, and what is behind them."""
 
     now: datetime
-    resource: Document
-    """As the API server has it, with its status."""
+    resource: Resource
     image: str
     """Of members and executors."""
-    children: Mapping[Reference, Document] = field(default_factory=dict)
+    children: Mapping[Reference, Child] = field(default_factory=dict)
     """Every object with the resource's label, pods included."""
     secrets: SecretsSeen = SecretsSeen()
     lag: KnownLag | UnknownLag | None = None
@@ -202,70 +225,61 @@ class ObservedState:
 
     @property
     def key(self) -> ResourceKey:
-        metadata = self.resource["metadata"]
-        return ResourceKey(metadata["namespace"], metadata["name"])
+        return self.resource.key
 
     @property
     def is_being_deleted(self) -> bool:
-        return "deletionTimestamp" in self.resource["metadata"]
+        return self.resource.is_being_deleted
+
+    @property
+    def status(self) -> Status:
+        """The status as it was written last."""
+        return self.resource.status
 
     def annotation(self, name: str) -> str:
         """Return an annotation of the resource; empty when it has none of that name."""
-        return str((self.resource["metadata"].get("annotations") or {}).get(name, ""))
+        return self.resource.annotations.get(name, "")
 
-    @property
-    def status(self) -> Mapping[str, Any]:
-        """The status as it was written last; empty at first."""
-        status: Mapping[str, Any] = self.resource.get("status") or {}
-        return status
-
-    def previous_status(self, field: str, model: type[Section]) -> Section | None:
-        """Return a section of the previous status; None when it is missing or not understood."""
-        found = self.status.get(field)
-        try:
-            return None if found is None else model.model_validate(found)
-        except ValidationError:  # of another version, or changed by hand
-            return None
-
-    def of_kind(self, kind: Kind) -> list[Document]:
+    def of_kind(self, kind: Kind) -> list[Child]:
         """Return the children of a kind that are not on their way out, by name.
 
         What only has our label belongs to somebody else.
         """
-        uid = self.resource["metadata"]["uid"]
-        return [
-            child
-            for reference, child in sorted(self.children.items())
-            if reference.kind == kind.name and "deletionTimestamp" not in child["metadata"] and uid in owners(child)
-        ]
+        return [child for child in self._sorted() if child.kind == kind.name and self._is_ours(child)]
 
-    def stateful_sets(self) -> dict[str, Document]:
+    def stateful_sets(self) -> dict[str, StatefulSet]:
         """Return the StatefulSets of members by revision, those of shadows apart."""
-        return self._by_revision(STATEFUL_SET, of_shadows=False)
+        return self._by_revision(StatefulSet, of_shadows=False)
 
-    def config_maps(self) -> dict[str, Document]:
+    def config_maps(self) -> dict[str, ConfigMap]:
         """Return the ConfigMaps by revision, those of shadows apart."""
-        return self._by_revision(CONFIG_MAP, of_shadows=False)
+        return self._by_revision(ConfigMap, of_shadows=False)
 
-    def shadows(self) -> dict[str, Document]:
+    def shadows(self) -> dict[str, StatefulSet]:
         """Return the StatefulSets of shadows by revision."""
-        return self._by_revision(STATEFUL_SET, of_shadows=True)
+        return self._by_revision(StatefulSet, of_shadows=True)
 
-    def _by_revision(self, kind: Kind, *, of_shadows: bool) -> dict[str, Document]:
+    def pods(self, component: str = MEMBER) -> list[Pod]:
+        """Return the pods of members, executors or shadows, by name, those on their way out too."""
+        return pods_of(self._sorted(), component)
+
+    def _by_revision(self, view: type[OfRevision], *, of_shadows: bool) -> dict[str, OfRevision]:
         return {
-            labels[REVISION_LABEL]: child
-            for child in self.of_kind(kind)
-            if REVISION_LABEL in (labels := child["metadata"]["labels"])
-            and (labels.get(COMPONENT_LABEL) == SHADOW) is of_shadows
+            child.labels[REVISION_LABEL]: child
+            for child in self._sorted()
+            if isinstance(child, view)
+            and self._is_ours(child)
+            and REVISION_LABEL in child.labels
+            and (child.labels.get(COMPONENT_LABEL) == SHADOW) is of_shadows
         }
 
-    def pods(self, component: str = MEMBER) -> list[Document]:
-        """Return the pods of members, executors or shadows, by name, those on their way out too."""
-        return [
-            child
-            for reference, child in sorted(self.children.items())
-            if reference.kind == POD.name and child["metadata"]["labels"].get(COMPONENT_LABEL) == component
-        ]
+    def _sorted(self) -> list[Child]:
+        return [child for _, child in sorted(self.children.items())]
 
-    def executors(self) -> list[Document]:
-        return self.pods(EXECUTOR)
+    def _is_ours(self, child: Child) -> bool:
+        return not child.is_leaving and child.is_owned_by(self.resource.uid)
+
+
+def pods_of(children: Iterable[Child], component: str) -> list[Pod]:
+    """Return the pods of members, executors or shadows."""
+    return [one for one in children if isinstance(one, Pod) and one.labels.get(COMPONENT_LABEL) == component]

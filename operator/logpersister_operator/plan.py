@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.observed_objects import Child, Pod, StatefulSet
 from logpersister_operator.rollout.progress import Ended, RolloutProgress
 
 
@@ -17,6 +18,14 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Scale:
+    """A StatefulSet that shall have another number of members: nothing else of it changes."""
+
+    stateful_set: StatefulSet
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What is to be done, in this order."""
 
@@ -24,15 +33,13 @@ class Plan:
     """The whole status."""
     apply: Sequence[Document] = ()
     """Children, in the order in which they are needed."""
-    delete: Sequence[Document] = ()
+    delete: Sequence[Child] = ()
     """Children, as they were seen, that are no longer needed."""
     events: Sequence[Event] = ()
     leave: Sequence[str] = ()
     """Names of members that have a place in the group and will not come back."""
-    scale: Sequence[Document] = ()
-    """StatefulSets as they were seen, but with the number of members that they shall have: nothing else of them
-    changes."""
-    restart: Sequence[Document] = ()
+    scale: Sequence[Scale] = ()
+    restart: Sequence[Pod] = ()
     """Pods of stalled members, as observed: a deleted pod comes back. The status has counted the restarts already."""
     again_seconds: float | None = None
     """When to look again at the latest, though nothing changes."""

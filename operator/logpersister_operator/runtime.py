@@ -28,10 +28,11 @@ from logpersister_operator.observe.lag_pool import LagPool
 from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observe.namespaces import CanaryNamespaces
 from logpersister_operator.observe.polling_pool import PollingPool
+from logpersister_operator.observe.resource import resource_of
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
 from logpersister_operator.observe.watches import Watches
-from logpersister_operator.observed_state import Claim, MemberReport, ObservedState, ResourceKey
+from logpersister_operator.observed_state import Claim, MemberReport, ObservedState, ResourceKey, pods_of
 from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
 from logpersister_operator.settings import Settings
 
@@ -126,7 +127,7 @@ class Operator:
         began = time.monotonic()
         outcome = "failed"
         try:
-            done = self._reconciler.reconcile(observed, validity)
+            done = self._reconciler.reconcile(resource, observed, validity)
             outcome = "refused" if self._reconciler.refusals(observed.key) else "done"
         finally:
             self.metrics.reconciled(outcome, time.monotonic() - began)
@@ -144,7 +145,8 @@ class Operator:
         Raises NotListedError before all children are known, ClusterError when its Secrets, or other resources that
         want its group, cannot be read.
         """
-        observed = self._with_children(resource)
+        latest = self._reconciler.with_latest_status(resource)
+        observed = self._with_children(latest)
         key = observed.key
         managed = self._managed.get(key)
         answer = self._reports.answer(key)
@@ -155,7 +157,7 @@ class Operator:
             lag=self._lags.answer(key),
             reports=reports,
             shadow_reports={} if answer is None else answer.shadows,
-            stored=None if reports is None else managed.uploads.observe(reports, observed.status, observed.now),
+            stored=None if reports is None else managed.uploads.observe(reports, latest["status"], observed.now),
             refusals=self._reconciler.refusals(key),
             rivals=self._rivals(resource),
         )
@@ -179,7 +181,8 @@ class Operator:
             return read_secrets(self._cluster, namespace, tuple(secret_names(runs.spec))).secrets()
 
         def observe() -> ObservedState:
-            return replace(self._with_children(resource), rivals=self.groups.rivals(resource))
+            latest = self._reconciler.with_latest_status(resource)
+            return replace(self._with_children(latest), rivals=self.groups.rivals(resource))
 
         return Drain(self._cluster, observe, secrets)
 
@@ -190,10 +193,14 @@ class Operator:
     # questions
 
     def _with_children(self, resource: Document) -> ObservedState:
-        settings = self.settings
-        latest = self._reconciler.with_latest_status(resource)
-        observed = ObservedState(datetime.now(UTC), latest, settings.image, defaults=settings.member_defaults)
-        return replace(observed, children=self.children.of(observed.key))
+        settings, found = self.settings, resource_of(resource)
+        return ObservedState(
+            datetime.now(UTC),
+            found,
+            settings.image,
+            children=self.children.of(found.key),
+            defaults=settings.member_defaults,
+        )
 
     def _rivals(self, resource: Document) -> tuple[Claim, ...]:
         """Return what other resources want its group, as they are now: a watch may be behind, or miss that one goes."""
@@ -215,10 +222,8 @@ class Operator:
         self._lags.put(key, group, connection_key(resource.spec.kafka, secrets.values))
 
     def _ask_members(self, key: ResourceKey) -> _Reports:
-        observed = ObservedState(datetime.now(UTC), {"metadata": {}}, "", children=self.children.of(key))
-        members, shadows = (
-            {str(pod["metadata"]["name"]): pod for pod in observed.pods(one)} for one in (MEMBER, SHADOW)
-        )
+        children = self.children.of(key).values()
+        members, shadows = ({pod.name: pod for pod in pods_of(children, one)} for one in (MEMBER, SHADOW))
         reports = self._reader.ask(members | shadows)
         return _Reports({name: reports[name] for name in members}, {name: reports[name] for name in shadows})
 

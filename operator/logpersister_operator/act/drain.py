@@ -11,11 +11,12 @@ from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import remove_members
 from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.connection import ClusterError
-from logpersister_operator.cluster.kinds import STATEFUL_SET, Document, owners
-from logpersister_operator.decide.health.departed_members import member_names, reported_names
+from logpersister_operator.cluster.kinds import STATEFUL_SET
+from logpersister_operator.decide.health.departed_members import members_of, reported_names
 from logpersister_operator.decide.health.group_sharing import own_names
 from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.children import NotListedError
+from logpersister_operator.observed_objects import Pod, StatefulSet
 from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.application import COMPONENT_LABEL, SHADOW
 from logpersister_operator.render.instance_ids import instance_id
@@ -64,30 +65,29 @@ class Drain:
             return self._is_late(MARGIN_SECONDS)
         resource = check(observed).runs
         ours, pods = _members(observed)
-        members = [one for one in ours if one["metadata"]["labels"].get(COMPONENT_LABEL) != SHADOW]
-        self._names |= {pod["metadata"]["name"] for pod in pods} | member_names(members) | reported_names(observed)
+        members = [one for one in ours if one.labels.get(COMPONENT_LABEL) != SHADOW]
+        self._names |= {pod.name for pod in pods} | members_of(members) | reported_names(observed)
         for one in ours:
             self._delete(one)
         if not ours and not pods:
-            uid = observed.resource["metadata"]["uid"]
+            uid = observed.resource.uid
             ids = [*own_names(self._names, observed.rivals), *(instance_id(pod, uid) for pod in self._names)]
             self._leave(resource, ids)
             return True
         grace = 0.0 if resource is None else resource.spec.shutdown_grace.total_seconds()
         if self._is_late(grace + MARGIN_SECONDS):
-            log.warning("drain.given_up", resource=str(observed.key), pods=[pod["metadata"]["name"] for pod in pods])
+            log.warning("drain.given_up", resource=str(observed.key), pods=[pod.name for pod in pods])
             return True
         return False
 
     def _is_late(self, seconds: float) -> bool:
         return self._clock() - self._began > seconds
 
-    def _delete(self, stateful_set: Document) -> None:
-        metadata = stateful_set["metadata"]
+    def _delete(self, stateful_set: StatefulSet) -> None:
         try:
-            self._cluster.delete(STATEFUL_SET, metadata["namespace"], metadata["name"], uid=metadata["uid"])
+            self._cluster.delete(STATEFUL_SET, stateful_set.namespace, stateful_set.name, uid=stateful_set.uid)
         except ClusterError as error:
-            log.warning("drain.delete_failed", name=metadata["name"], error=str(error))
+            log.warning("drain.delete_failed", name=stateful_set.name, error=str(error))
 
     def _leave(self, resource: LogPersister | None, ids: Collection[str]) -> None:
         """Remove static members: otherwise their partitions would wait for the session to time out."""
@@ -99,14 +99,10 @@ class Drain:
             log.warning("drain.members_not_removed", group=resource.group_id, error=repr(error))
 
 
-def _members(observed: ObservedState) -> tuple[list[Document], list[Document]]:
+def _members(observed: ObservedState) -> tuple[list[StatefulSet], list[Pod]]:
     """Return StatefulSets and pods of the resource, but not those of another one of the same name that came after."""
-    uid = observed.resource["metadata"]["uid"]
-    ours: list[Document] = []
-    theirs: set[str] = set()
-    for one in observed.of_kind(STATEFUL_SET):
-        if uid in owners(one):
-            ours.append(one)
-        else:
-            theirs.add(one["metadata"]["uid"])
-    return ours, [pod for pod in observed.pods() if not theirs & owners(pod)]
+    uid = observed.resource.uid
+    sets = [one for one in observed.children.values() if isinstance(one, StatefulSet)]
+    theirs = [one.uid for one in sets if not one.is_owned_by(uid)]
+    ours = [one for one in sets if one.is_owned_by(uid) and not one.is_leaving]
+    return ours, [pod for pod in observed.pods() if not any(pod.is_owned_by(other) for other in theirs)]

@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Final
 
 from logpersister.report.human import instant
-from logpersister_operator.cluster.kinds import EVENT, Document
+from logpersister_operator.cluster.kinds import EVENT, LOGPERSISTER, Document
+from logpersister_operator.observed_state import Resource
 from logpersister_operator.plan import Event
 
 REPORTER: Final = "logpersister-operator"
@@ -13,24 +14,23 @@ LONGEST_MESSAGE: Final = 1024
 """The API server's limit for the message of an Event."""
 
 
-def event_document(resource: Document, event: Event, now: datetime) -> Document:
+def event_document(resource: Resource, event: Event, now: datetime) -> Document:
     """Return the Event to create; its name is made of its content, so that no Event is written twice."""
-    metadata = resource["metadata"]
     time = instant(now)
-    identity = f"{metadata['uid']} {event.reason} {event.message} {time}"
+    identity = f"{resource.uid} {event.reason} {event.message} {time}"
     return {
         "apiVersion": EVENT.api_version,
         "kind": EVENT.name,
         "metadata": {
-            "name": f"{metadata['name']}.{hashlib.sha256(identity.encode()).hexdigest()[:16]}",
-            "namespace": metadata["namespace"],
+            "name": f"{resource.key.name}.{hashlib.sha256(identity.encode()).hexdigest()[:16]}",
+            "namespace": resource.key.namespace,
         },
         "involvedObject": {
-            "apiVersion": resource["apiVersion"],
-            "kind": resource["kind"],
-            "name": metadata["name"],
-            "namespace": metadata["namespace"],
-            "uid": metadata["uid"],
+            "apiVersion": LOGPERSISTER.api_version,
+            "kind": LOGPERSISTER.name,
+            "name": resource.key.name,
+            "namespace": resource.key.namespace,
+            "uid": resource.uid,
         },
         "reason": event.reason,
         "message": event.message[:LONGEST_MESSAGE],

@@ -7,9 +7,9 @@ from typing import Final
 
 import structlog
 
+from logpersister_operator.act.apply_cache import ApplyCache
 from logpersister_operator.act.event_documents import event_document
 from logpersister_operator.act.status_writer import StatusOutdatedError, StatusRefusedError, StatusWriter
-from logpersister_operator.cluster.apply_cache import ApplyCache
 from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import (
@@ -20,14 +20,16 @@ from logpersister_operator.cluster.kinds import (
     Document,
     Reference,
     kind_of,
-    owners,
 )
 from logpersister_operator.decide.decision import decide
 from logpersister_operator.decide.validity import Validity
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
+from logpersister_operator.observe.objects import view
+from logpersister_operator.observe.resource import key_of, resource_of
+from logpersister_operator.observed_objects import Child, Pod
 from logpersister_operator.observed_state import ObservedState, Refusal, ResourceKey
-from logpersister_operator.plan import Event, Plan
+from logpersister_operator.plan import Event, Plan, Scale
 from logpersister_operator.rollout.progress import RolloutProgress
 
 log = structlog.get_logger(__name__)
@@ -91,20 +93,23 @@ class Reconciler:
         """Return what could not be made or changed in the last reconciliation."""
         return self._refusals.get(key, {})
 
-    def reconcile(self, observed: ObservedState, validity: Validity) -> Reconciliation:
-        """Reconcile once. Raises ClusterError when the API server does not answer, OutdatedError when it is too late.
+    def reconcile(self, document: Document, observed: ObservedState, validity: Validity) -> Reconciliation:
+        """Reconcile the resource of a document once.
+
+        Raises ClusterError when the API server does not answer, OutdatedError when it is too late.
 
         What the API server refuses becomes part of the status: the decision is made once more with the refusal.
         """
         plan = decide(observed, validity)
-        again = self._write(observed, plan)
+        again = self._write(document, observed, plan)
         self._metrics.rollouts_ended(plan.ended)
         self._post_events(observed, plan.events)
         refusals = self._refusals[observed.key] = self._act(observed, plan)
         if refusals != observed.refusals:
-            informed = replace(observed, resource={**observed.resource, "status": plan.status}, refusals=refusals)
+            resource = resource_of({**document, "status": plan.status})
+            informed = replace(observed, resource=resource, refusals=refusals)
             plan = decide(informed, validity)
-            again = self._write(observed, plan)
+            again = self._write(document, observed, plan)
             self._metrics.rollouts_ended(plan.ended)
             self._post_events(informed, plan.events)
         again = _soonest(again, plan.again_seconds)
@@ -112,19 +117,20 @@ class Reconciler:
 
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""
-        self._writer.forget(resource)
-        self._without_status.discard(resource["metadata"]["uid"])
-        key = ResourceKey(resource["metadata"]["namespace"], resource["metadata"]["name"])
+        uid = resource["metadata"]["uid"]
+        self._writer.forget(uid)
+        self._without_status.discard(uid)
+        key = key_of(resource)
         self._refusals.pop(key, None)
         self._restarted.pop(key, None)
 
-    def _write(self, observed: ObservedState, plan: Plan) -> float | None:
+    def _write(self, document: Document, observed: ObservedState, plan: Plan) -> float | None:
         """Write the status; a refused status cannot report that itself, so an Event does, once."""
-        uid = observed.resource["metadata"]["uid"]
+        uid = observed.resource.uid
         try:
-            again = self._writer.write(observed.resource, plan.status)
+            again = self._writer.write(document, plan.status)
         except StatusOutdatedError as error:
-            self._writer.forget(observed.resource)
+            self._writer.forget(observed.resource.uid)
             raise OutdatedError(f"{observed.key} has changed since its status was decided") from error
         except StatusRefusedError as error:
             if uid not in self._without_status:
@@ -142,7 +148,7 @@ class Reconciler:
         """
         refusals: dict[Reference, Refusal] = {}
         changed = [child for child in plan.apply if not self._applied.is_current(child, self._known(observed, child))]
-        restart = [pod for pod in plan.restart if pod["metadata"]["uid"] not in self._restarted.get(observed.key, ())]
+        restart = [pod for pod in plan.restart if pod.uid not in self._restarted.get(observed.key, ())]
         if changed or plan.delete or plan.scale or restart:
             self._look_again(observed, plan)
         for pod in restart:
@@ -159,26 +165,25 @@ class Reconciler:
                 refusals[reference] = Refusal(str(error), taken=isinstance(error, NameTakenError))
                 log.warning("child.refused", resource=str(observed.key), child=str(reference), error=str(error))
                 continue
-            self._applied.remember(child, made)
-            self._children.seen(made)
+            self._applied.remember(child, self._children.seen(made))
             self._metrics.applied(child["kind"])
             log.info("child.applied", resource=str(observed.key), child=str(reference))
-        for child in plan.scale:
-            self._children.seen(self._cluster.scale(child))
-            log.info(
-                "child.scaled",
-                resource=str(observed.key),
-                child=str(Reference.of(child)),
-                members=child["spec"]["replicas"],
-            )
-        for child in plan.delete:
-            metadata = child["metadata"]
-            self._cluster.delete(kind_of(child["kind"]), metadata["namespace"], metadata["name"], uid=metadata["uid"])
-            self._applied.forget(child)
-            self._children.gone(child)  # the watch will say so, too, unless it misses it
-            self._metrics.deleted(child["kind"])
-            log.info("child.deleted", resource=str(observed.key), child=str(Reference.of(child)))
+        for scale in plan.scale:
+            self._scale(observed, scale)
+        for gone in plan.delete:
+            self._cluster.delete(kind_of(gone.kind), gone.namespace, gone.name, uid=gone.uid)
+            self._applied.forget(gone)
+            self._children.lost(gone)  # the watch will say so, too, unless it misses it
+            self._metrics.deleted(gone.kind)
+            log.info("child.deleted", resource=str(observed.key), child=str(gone.reference))
         return refusals
+
+    def _scale(self, observed: ObservedState, scale: Scale) -> None:
+        one = scale.stateful_set
+        same = {"namespace": one.namespace, "name": one.name, "uid": one.uid}
+        wanted = {"kind": one.kind, "metadata": same, "spec": {"replicas": scale.members}}
+        self._children.seen(self._cluster.scale(wanted))
+        log.info("child.scaled", resource=str(observed.key), child=str(one.reference), members=scale.members)
 
     def _apply(self, observed: ObservedState, child: Document) -> Document:
         """Make a child, or change the one that is ours; raises NameTakenError and ClusterError."""
@@ -190,22 +195,23 @@ class Reconciler:
                 if error.status != _CONFLICT:
                     raise
                 metadata = child["metadata"]
-                live = self._cluster.find(kind_of(child["kind"]), metadata["namespace"], metadata["name"])
-                if live is None:
+                found = self._cluster.find(kind_of(child["kind"]), metadata["namespace"], metadata["name"])
+                if found is None:
                     raise
-        if observed.resource["metadata"]["uid"] in owners(live):
-            return self._cluster.apply(child, live["metadata"]["uid"])
+                live = view(found)
+        if live.is_owned_by(observed.resource.uid):
+            return self._cluster.apply(child, live.uid)
         reference = Reference.of(child)
-        if "deletionTimestamp" in live["metadata"] or _is_left_behind(live, observed.key):
+        if live.is_leaving or _is_left_behind(live, observed.key):
             raise ClusterError(f"{reference} of an earlier resource of this name is about to go", _CONFLICT)
         raise NameTakenError(
             f"{reference} exists and is not owned by this resource, so it is left as it is; "
             "give the resource another name, or delete that object if nobody needs it"
         )
 
-    def _restart(self, observed: ObservedState, pod: Document) -> None:
+    def _restart(self, observed: ObservedState, pod: Pod) -> None:
         """Delete the pod of a member, that very one; what goes wrong is tried again, and keeps nothing else from it."""
-        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        name, uid = pod.name, pod.uid
         try:
             self._cluster.delete(POD, observed.key.namespace, name, uid=uid)
         except ClusterError as error:
@@ -215,7 +221,7 @@ class Reconciler:
         self._metrics.member_restarted()
         log.warning("member.restarted", resource=str(observed.key), member=name)
 
-    def _known(self, observed: ObservedState, child: Document) -> Document | None:
+    def _known(self, observed: ObservedState, child: Document) -> Child | None:
         return observed.children.get(Reference.of(child))
 
     def _look_again(self, observed: ObservedState, plan: Plan) -> None:
@@ -224,15 +230,15 @@ class Reconciler:
         A watch may be behind: nothing is made for a resource that is being deleted, or for an older spec, nor by a
         record of its rollout that somebody else has taken further.
         """
-        key, metadata = observed.key, observed.resource["metadata"]
+        key, resource = observed.key, observed.resource
         now = self._cluster.get(LOGPERSISTER, key.namespace, key.name)
-        if now is None or now["metadata"]["uid"] != metadata["uid"] or "deletionTimestamp" in now["metadata"]:
+        if now is None or now["metadata"]["uid"] != resource.uid or "deletionTimestamp" in now["metadata"]:
             raise OutdatedError(f"{key} is gone or about to go")
-        if now["metadata"]["generation"] != metadata["generation"]:
+        if now["metadata"]["generation"] != resource.generation:
             raise OutdatedError(f"{key} has changed meanwhile")
         status = now.get("status") or {}
         if any(status.get(name) != plan.status.get(name) for name in ("rollout", "restarts")):
-            self._writer.forget(observed.resource)
+            self._writer.forget(observed.resource.uid)
             raise OutdatedError(f"the rollout of {key} has gone on meanwhile, or another member was restarted")
 
     def _post_events(self, observed: ObservedState, events: Iterable[Event]) -> None:
@@ -248,10 +254,9 @@ def _needed(refusals: Iterable[Reference]) -> bool:
     return any(reference.kind != POD_DISRUPTION_BUDGET.name for reference in refusals)
 
 
-def _is_left_behind(live: Document, key: ResourceKey) -> bool:
+def _is_left_behind(live: Child, key: ResourceKey) -> bool:
     """Whether an object is one of a resource of this name that was deleted: the garbage collector takes it."""
-    found = live["metadata"].get("ownerReferences") or []
-    return any((owner["kind"], owner["name"]) == (LOGPERSISTER.name, key.name) for owner in found)
+    return any((owner.kind, owner.name) == (LOGPERSISTER.name, key.name) for owner in live.owners)
 
 
 def _soonest(*seconds: float | None) -> float | None:

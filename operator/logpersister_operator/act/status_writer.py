@@ -106,10 +106,10 @@ class StatusWriter:
                 error.status,
             ) from error
 
-    def forget(self, resource: Document) -> None:
-        """Forget a resource that is gone."""
+    def forget(self, uid: str) -> None:
+        """Forget what was written for a resource, which is gone or has changed."""
         with self._lock:
-            self._written.pop(resource["metadata"]["uid"], None)
+            self._written.pop(uid, None)
 
 
 def _version(resource: Document) -> int:

@@ -1,6 +1,6 @@
 """Conditions by the rules of Kubernetes (API conventions; kstatus of kubernetes-sigs/cli-utils)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -73,10 +73,10 @@ def unknown(aspect: Aspect, reason: str, message: str) -> Verdict:
 
 
 def conditions(
-    before: Sequence[Mapping[str, Any]], verdicts: Iterable[Verdict], generation: int, now: datetime
+    before: Iterable[Condition], verdicts: Iterable[Verdict], generation: int, now: datetime
 ) -> tuple[Condition, ...]:
     """Return the conditions; the time of transition stays as long as the status does, whatever the message says."""
-    known = {condition["type"]: condition for condition in before}
+    known = {condition.type: condition for condition in before}
     return tuple(
         Condition(
             type=verdict.aspect,
@@ -90,11 +90,11 @@ def conditions(
     )
 
 
-def previous_verdict(before: Sequence[Mapping[str, Any]], aspect: Aspect) -> Verdict | None:
+def previous_verdict(before: Iterable[Condition], aspect: Aspect) -> Verdict | None:
     """Return the verdict on an aspect that the previous status has; None when it has none."""
     for condition in before:
-        if condition["type"] == aspect:
-            return Verdict(aspect, condition["status"], condition["reason"], condition["message"])
+        if condition.type == aspect:
+            return Verdict(aspect, condition.status, condition.reason, condition.message)
     return None
 
 
@@ -109,7 +109,7 @@ def shortened(message: str) -> str:
     return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"
 
 
-def _since(old: Mapping[str, Any] | None, verdict: Verdict, now: datetime) -> datetime:
-    if old is not None and old["status"] == verdict.status:
-        return datetime.fromisoformat(old["lastTransitionTime"])
+def _since(old: Condition | None, verdict: Verdict, now: datetime) -> datetime:
+    if old is not None and old.status == verdict.status:
+        return old.last_transition_time
     return now.replace(microsecond=0)  # whole seconds, as the API server writes times

@@ -1,10 +1,9 @@
 """The decision about one resource: from everything that is observed to everything that is to be done."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from logpersister.manifest import LogPersister
-from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import DataLoss, Quarantine, Rebalance, Status
 from logpersister_operator.decide import wanted_children
 from logpersister_operator.decide.conditions import Verdict, conditions
@@ -43,8 +42,9 @@ def decide(observed: ObservedState, validity: Validity) -> Plan:
     rebalance = fields.rebalance(observed, readiness.wanted)
     refused, lost = quarantined_records.state(observed), data_losses.state(observed)
     found = _verdicts(observed, validity, shared, rollout, readiness, rebalance, refused, lost, repair)
-    status = _status(observed, rollout, readiness, rebalance, refused, lost, found, repair)
-    events = transitions(observed.status, status)
+    told = _status(observed, rollout, readiness, rebalance, refused, lost, found, repair)
+    events = transitions(observed.status.conditions, told.conditions)
+    status = told.model_dump(mode="json", by_alias=True, exclude_none=True)
     if rollout is not None:
         events += [*rollout.events(), *repair.events]
     target_seconds = None if validity.runs is None else longest_target_seconds(validity.runs.spec)
@@ -63,7 +63,7 @@ def decide(observed: ObservedState, validity: Validity) -> Plan:
         apply,
         wanted_children.surplus(observed, rollout, apply),
         events,
-        own_names(departed(observed, [*apply, *scale]), observed.rivals),
+        own_names(departed(observed, wanted_children.coming(apply, scale)), observed.rivals),
         scale=scale,
         restart=repair.pods(observed),
         again_seconds=rollout.again_seconds,
@@ -82,7 +82,7 @@ def application_of(observed: ObservedState, resource: LogPersister) -> Applicati
     return Application.of(
         resource,
         namespace=observed.key.namespace,
-        uid=observed.resource["metadata"]["uid"],
+        uid=observed.resource.uid,
         image=resource.spec.image or observed.image,
         secrets_digest=observed.secrets.digest,
         defaults=observed.defaults,
@@ -154,15 +154,14 @@ def _status(
     lost: DataLoss | None,
     found: Sequence[Verdict],
     repair: RepairDecision,
-) -> Document:
-    generation = int(observed.resource["metadata"]["generation"])
-    before: Sequence[Mapping[str, Any]] = observed.status.get("conditions", [])
+) -> Status:
+    generation = observed.resource.generation
     lag, stored = fields.lag(observed), fields.uploads(observed)
     lead = None if rollout is None else rollout.lead
     of_types = types(observed, None if lead is None else lead.resource.spec)
     return Status(
         observed_generation=generation,
-        conditions=conditions(before, found, generation, observed.now),
+        conditions=conditions(observed.status.conditions, found, generation, observed.now),
         generation=None if rollout is None else rollout.generation,
         revision=readiness.revision,
         group_id=None if lead is None else lead.resource.group_id,
@@ -186,4 +185,4 @@ def _status(
             "" if rollout is None else rollout.step.words,
             stalest_type(of_types, observed.now),
         ),
-    ).model_dump(mode="json", by_alias=True, exclude_none=True)
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from logpersister.manifest import LogPersister, ManifestError, parse
-from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.observed_objects import ConfigMap
 from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.pod import MANIFEST_KEY
 from logpersister_operator.render.workload import SPEC_IMAGE_ANNOTATION
@@ -25,11 +25,11 @@ class Validity:
         return not self.problems
 
 
-def manifest_of(config_map: Document) -> LogPersister | None:
+def manifest_of(config_map: ConfigMap) -> LogPersister | None:
     """Return the manifest that members of a revision read; None when it cannot be understood."""
-    text = (config_map.get("data") or {}).get(MANIFEST_KEY)
+    text = config_map.data.get(MANIFEST_KEY)
     manifest = None if text is None else _parsed(text)
-    image = (config_map["metadata"].get("annotations") or {}).get(SPEC_IMAGE_ANNOTATION)
+    image = config_map.annotations.get(SPEC_IMAGE_ANNOTATION)
     if manifest is None or image is None:
         return manifest
     return manifest.model_copy(update={"spec": manifest.spec.model_copy(update={"image": image})})
@@ -53,23 +53,17 @@ def _parsed(text: str) -> LogPersister | None:
 def check(observed: ObservedState) -> Validity:
     """Check the spec as the CRD does, and more: what CEL cannot say."""
     last = _last_valid(observed)
-    try:
-        resource = parse(_manifest(observed))
-    except ManifestError as error:
-        return Validity(last, "; ".join(str(problem) for problem in error.problems))
+    resource = observed.resource.manifest
+    if resource is None:
+        return Validity(last, observed.resource.problems)
     changes = [] if last is None else resource.problems_of_change(last)
     if changes:
         return Validity(last, "; ".join(str(problem) for problem in changes))
     return Validity(resource)
 
 
-def _manifest(observed: ObservedState) -> dict[str, object]:
-    resource = observed.resource
-    return {name: resource[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in resource}
-
-
 def _last_valid(observed: ObservedState) -> LogPersister | None:
     """Return the manifest that members of the running revision read, else of the one that runs beside it."""
-    revisions = [observed.status.get("revision"), (observed.status.get("rollout") or {}).get("stable")]
+    revisions = (observed.status.revision, observed.resource.stable)
     found = (manifest_of_revision(observed, one) for one in revisions)
     return next((manifest for manifest in found if manifest is not None), None)

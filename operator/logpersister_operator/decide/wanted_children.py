@@ -12,9 +12,12 @@ from logpersister_operator.cluster.kinds import (
     Document,
     Reference,
 )
+from logpersister_operator.decide.health.departed_members import member_names
 from logpersister_operator.decide.revisions import observed_shadow
 from logpersister_operator.decide.revisions.rollout_plan import RolloutPlan, stored
+from logpersister_operator.observed_objects import Child
 from logpersister_operator.observed_state import ObservedState
+from logpersister_operator.plan import Scale
 from logpersister_operator.render.accounts import driver_role, service_accounts
 from logpersister_operator.render.application import SHADOW, Application
 from logpersister_operator.render.network import headless_service, network_policy
@@ -43,7 +46,7 @@ def wanted(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
     ]
 
 
-def scaled(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
+def scaled(observed: ObservedState, rollout: RolloutPlan) -> list[Scale]:
     """Return the StatefulSets whose number of members changes, of revisions of which nothing else does.
 
     These are all but the leading one, and that one as well if it has pods as another operator makes them: the template
@@ -53,12 +56,19 @@ def scaled(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
     made = None if _has_other_pods(observed, rollout.lead) else rollout.lead.revision
     for revision, one in observed.stateful_sets().items():
         number = rollout.step.members.get(revision)
-        if revision != made and number is not None and number != one["spec"]["replicas"]:
-            found.append({**one, "spec": one["spec"] | {"replicas": number}})
+        if revision != made and number is not None and number != one.replicas:
+            found.append(Scale(one, number))
     return found
 
 
-def surplus(observed: ObservedState, rollout: RolloutPlan, needed: Sequence[Document]) -> list[Document]:
+def coming(apply: Sequence[Document], scale: Sequence[Scale]) -> set[str]:
+    """Return the members that there shall be, by name."""
+    made = {one["metadata"]["name"]: one["spec"]["replicas"] for one in apply if one["kind"] == STATEFUL_SET.name}
+    changed = {one.stateful_set.name: one.members for one in scale}
+    return {name for stateful_set, members in (made | changed).items() for name in member_names(stateful_set, members)}
+
+
+def surplus(observed: ObservedState, rollout: RolloutPlan, needed: Sequence[Document]) -> list[Child]:
     """Return our children that nothing needs any more: those of a revision go with its last pod."""
     keep = {Reference.of(child) for child in needed}
     fleets, members = rollout.inputs.fleets, rollout.step.members
@@ -71,7 +81,7 @@ def surplus(observed: ObservedState, rollout: RolloutPlan, needed: Sequence[Docu
     alone = there <= {rollout.lead.revision} and not observed.pods(SHADOW)
     kinds = [kind for kind in reversed(CHILDREN) if alone or kind not in _OF_MEMBERS]
     ours = (child for kind in kinds for child in observed.of_kind(kind))
-    return [child for child in ours if Reference.of(child) not in keep]
+    return [child for child in ours if child.reference not in keep]
 
 
 def _has_other_pods(observed: ObservedState, app: Application) -> bool:

@@ -4,7 +4,8 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 
 from logpersister_operator.cluster.kinds import Document, Kind, Reference
-from logpersister_operator.observe.kept import kept
+from logpersister_operator.observe.objects import view
+from logpersister_operator.observed_objects import Child
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.render.application import RESOURCE_LABEL
 
@@ -18,7 +19,7 @@ class Children:
 
     def __init__(self, on_change: Callable[[ResourceKey], None]) -> None:
         self._on_change = on_change
-        self._known: dict[ResourceKey, dict[Reference, Document]] = {}
+        self._known: dict[ResourceKey, dict[Reference, Child]] = {}
         self._lock = threading.Lock()
         self._listed = False
 
@@ -31,30 +32,36 @@ class Children:
         """Take in that the first lists are complete."""
         self._listed = True
 
-    def of(self, key: ResourceKey) -> Mapping[Reference, Document]:
+    def of(self, key: ResourceKey) -> Mapping[Reference, Child]:
         """Return the children of a resource as they are known now; raises NotListedError before all were listed."""
         if not self._listed:
             raise NotListedError(f"{key}: not all objects are listed yet")
         with self._lock:
             return dict(self._known.get(key, {}))
 
-    def seen(self, child: Document) -> None:
-        """Take in a child as it is now; what is older than what is known counts for nothing."""
-        key, reference = _key_of(child), Reference.of(child)
+    def seen(self, document: Document) -> Child:
+        """Take in a child as it is now, and return it; what is older than what is known counts for nothing."""
+        child = view(document)
+        key, reference = _key_of(child), child.reference
         with self._lock:
             ours = self._known.setdefault(key, {})
             known = ours.get(reference)
-            if known is not None and _version(known) >= _version(child):
-                return
-            ours[reference] = kept(child)
+            if known is not None and known.version >= child.version:
+                return child
+            ours[reference] = child
         self._on_change(key)
+        return child
 
-    def gone(self, child: Document) -> None:
+    def gone(self, document: Document) -> None:
         """Take in that a child does not exist any more."""
-        key, reference = _key_of(child), Reference.of(child)
+        self.lost(view(document))
+
+    def lost(self, child: Child) -> None:
+        """Take in that a child that was known does not exist any more."""
+        key, reference = _key_of(child), child.reference
         with self._lock:
             known = self._known.get(key, {}).get(reference)
-            if known is None or known["metadata"]["uid"] != child["metadata"]["uid"]:
+            if known is None or known.uid != child.uid:
                 return
             del self._known[key][reference]
             if not self._known[key]:
@@ -72,17 +79,11 @@ class Children:
                 for key, children in self._known.items()
                 if namespace in (None, key.namespace)
                 for reference, child in children.items()
-                if reference.kind == kind.name and child["metadata"]["uid"] not in uids and _version(child) <= version
+                if reference.kind == kind.name and child.uid not in uids and child.version <= version
             ]
         for child in lost:
-            self.gone(child)
+            self.lost(child)
 
 
-def _key_of(child: Document) -> ResourceKey:
-    metadata = child["metadata"]
-    return ResourceKey(metadata["namespace"], metadata["labels"][RESOURCE_LABEL])
-
-
-def _version(child: Document) -> int:
-    """Return the resource version as a number: the API server lets one compare those of one kind since 1.35."""
-    return int(child["metadata"]["resourceVersion"])
+def _key_of(child: Child) -> ResourceKey:
+    return ResourceKey(child.namespace, child.labels[RESOURCE_LABEL])

@@ -4,7 +4,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from logpersister_operator.decide.health.group_sharing import claim_of, share
+from logpersister_operator.decide.health.group_sharing import share
+from logpersister_operator.observe.resource import claim_of, key_of
 from logpersister_operator.observed_state import Claim, ResourceKey
 
 
@@ -25,8 +26,7 @@ class Groups:
 
     def gone(self, resource: Mapping[str, Any]) -> None:
         """Take in that a resource does not exist any more."""
-        metadata = resource["metadata"]
-        self.lost(ResourceKey(metadata["namespace"], metadata["name"]), metadata["uid"])
+        self.lost(key_of(resource), resource["metadata"]["uid"])
 
     def lost(self, key: ResourceKey, uid: str) -> None:
         """Take in that there is no resource with this uid any more."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import urllib3
 
-from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import MemberReport
 from logpersister_operator.render.network import HTTP_PORT
 
@@ -31,7 +31,7 @@ class MemberReader:
             num_pools=THREADS, retries=False, timeout=urllib3.Timeout(connect=SECONDS, read=SECONDS)
         )
 
-    def ask(self, pods: Mapping[str, Document]) -> dict[str, MemberReport]:
+    def ask(self, pods: Mapping[str, Pod]) -> dict[str, MemberReport]:
         """Ask all pods at once; return their reports by name."""
         asked = {name: self._threads.submit(self._ask, pod) for name, pod in pods.items()}
         wait(asked.values(), timeout=ALL_SECONDS)
@@ -44,8 +44,8 @@ class MemberReader:
         """Ask nobody any more, without waiting for answers."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _ask(self, pod: Document) -> MemberReport:
-        address = (pod.get("status") or {}).get("podIP")
+    def _ask(self, pod: Pod) -> MemberReport:
+        address = pod.address
         if not address:
             return MemberReport(None, "the pod has no address yet")
         host = f"[{address}]" if ":" in address else address

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from logpersister_operator.crd.status_rollout import record_of
 from logpersister_operator.decide.revisions.rollout_turns import (
     RolloutLimits,
     RolloutStanding,
@@ -12,6 +13,7 @@ from logpersister_operator.decide.revisions.rollout_turns import (
     standing,
     turn,
 )
+from logpersister_operator.observe.resource import key_of
 from logpersister_operator.observed_state import ObservedState, ResourceKey
 from logpersister_operator.render.application import Application
 
@@ -38,12 +40,12 @@ class RolloutPlaces:
     def seen(self, resource: Mapping[str, Any]) -> None:
         """Take in that a resource is there; before any is reconciled, all that are there have been seen."""
         with self._lock:
-            self._standings.setdefault(_key(resource), first_standing(resource.get("status") or {}))
+            self._standings.setdefault(key_of(resource), first_standing(record_of(resource.get("status") or {})))
 
     def gone(self, resource: Mapping[str, Any]) -> None:
         """Take in that a resource is there no more."""
         with self._lock:
-            self._standings.pop(_key(resource), None)
+            self._standings.pop(key_of(resource), None)
             waiting = self._waiting()
         for other in waiting:
             self._wake(other)
@@ -74,8 +76,3 @@ class RolloutPlaces:
 
     def _waiting(self) -> list[ResourceKey]:
         return [key for key, one in self._standings.items() if one.wants and not one.holds]
-
-
-def _key(resource: Mapping[str, Any]) -> ResourceKey:
-    metadata = resource["metadata"]
-    return ResourceKey(metadata["namespace"], metadata["name"])

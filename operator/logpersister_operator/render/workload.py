@@ -7,6 +7,7 @@ from typing import Final
 from logpersister.manifest.sparse import sparse
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD_DISRUPTION_BUDGET, STATEFUL_SET, Document
 from logpersister_operator.member_defaults import DefaultsError, MemberDefaults, parse_defaults
+from logpersister_operator.observed_objects import ConfigMap
 from logpersister_operator.render import rendering
 from logpersister_operator.render.application import COMPONENT_LABEL, MEMBER, REVISION_LABEL, Application
 from logpersister_operator.render.pod import EXECUTOR_KEY, MANIFEST_KEY, executor_pod, member_template
@@ -32,9 +33,9 @@ class WrittenSettings:
     rendering: int
 
 
-def settings_of(config_map: Document) -> WrittenSettings | None:
+def settings_of(config_map: ConfigMap) -> WrittenSettings | None:
     """Return what the ConfigMap of a revision says; None when another version wrote it, or somebody changed it."""
-    annotations = config_map["metadata"].get("annotations") or {}
+    annotations = config_map.annotations
     version = rendering.read(annotations.get(RENDERING_ANNOTATION, ""))
     try:
         defaults = parse_defaults(annotations.get(DEFAULTS_ANNOTATION, ""))

@@ -14,10 +14,10 @@ from logpersister_operator.act.departures import Departures
 from logpersister_operator.decide.health.departed_members import departed
 from logpersister_operator.observe.lag import GroupLag
 from logpersister_operator.observe.lag_connection import LagConnection
-from logpersister_operator.observed_state import KnownLag, ObservedState, UnknownLag
+from logpersister_operator.observed_state import KnownLag, UnknownLag
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker
-from tests.unit.kubernetes.samples import NOW, by_reference, pod
+from tests.unit.kubernetes.samples import by_reference, observed, pod
 
 NAME = "clicks-backup"
 REVISION = "0a1b2c3d4e5f"
@@ -31,7 +31,7 @@ def resource(kafka: KafkaBroker, topic: Callable[..., str], unique: str) -> dict
     return {
         "apiVersion": "logpersister.dev/v1alpha1",
         "kind": "LogPersister",
-        "metadata": {"name": NAME, "namespace": "logs", "uid": "1"},
+        "metadata": {"name": NAME, "namespace": "logs", "uid": "1", "generation": 1},
         "spec": {
             "kafka": {"bootstrapServers": kafka.bootstrap, "topics": [topic(6)], "groupId": unique},
             "storage": {"bucket": "logs"},
@@ -70,7 +70,7 @@ def test_partitions_of_a_member_that_left_for_good_move_at_once(resource: dict[s
     one_member = {"spec": {"replicas": 1}, "kind": "StatefulSet", "metadata": {
         "name": f"{NAME}-{REVISION}", "labels": {"logpersister.dev/revision": REVISION}}}  # fmt: skip
     children = by_reference([one_member, pod(ONE_STAYS)])
-    seen = ObservedState(NOW, resource, "image", children, names=frozenset({ONE_STAYS, GOES}))
+    seen = observed(resource, children=children, names=frozenset({ONE_STAYS, GOES}))
 
     gone = departed(replace(seen, lag=ask()))
     departures = Departures(1)

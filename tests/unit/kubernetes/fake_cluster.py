@@ -90,7 +90,7 @@ class FakeCluster:
         for key in {_key(one) for one in self._ours()}:
             for reference, child in self.children.of(key).items():
                 if reference in known:
-                    self.children.gone(child)
+                    self.children.lost(child)
 
     def flush(self) -> None:
         """Let the watch catch up."""

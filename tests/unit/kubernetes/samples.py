@@ -11,7 +11,10 @@ from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide import decision
 from logpersister_operator.decide.validity import check
+from logpersister_operator.observe.objects import view
+from logpersister_operator.observe.resource import resource_of
 from logpersister_operator.observe.uploads import UploadTally
+from logpersister_operator.observed_objects import Child, Pod
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, SecretsSeen
 from logpersister_operator.plan import Plan
 
@@ -45,14 +48,30 @@ def resource(*, generation: int = 1, annotations: Mapping[str, str] | None = Non
 
 
 def observed(document: Document | None = None, **known: Any) -> ObservedState:
-    """Return what is known of a resource at first, its Secret included; ``known`` replaces the rest."""
+    """Return what is known of a resource at first, its Secret included; ``known`` replaces the rest.
+
+    Objects go through the views that observers make of them, so a decision reads nothing that is not kept.
+    """
+    document = document or resource()
     found = replace(
-        ObservedState(NOW, document or resource(), IMAGE),
-        **{"secrets": SecretsSeen(digest="0123456789abcdef"), **known},
+        ObservedState(NOW, resource_of(document), IMAGE),
+        **{"secrets": SecretsSeen(digest="0123456789abcdef"), **known, "children": views(known.get("children", {}))},
     )
     if found.reports is None or found.stored is not None:
         return found
-    return replace(found, stored=UploadTally().observe(found.reports, found.status, NOW))
+    return replace(found, stored=UploadTally().observe(found.reports, document.get("status", {}), NOW))
+
+
+def views(children: Mapping[Reference, Document]) -> dict[Reference, Child]:
+    """Return what observers keep of children."""
+    return {reference: view(child) for reference, child in children.items()}
+
+
+def pod_view(document: Document) -> Pod:
+    """Return what observers keep of a pod."""
+    found = view(document)
+    assert isinstance(found, Pod)
+    return found
 
 
 def decide(known: ObservedState) -> Plan:
@@ -92,10 +111,11 @@ class Life:
         self.resource = self.resource | {"status": plan.status}
         for child in plan.apply:
             self._apply(child)
-        for child in plan.scale:
-            self._apply(child)
-        for child in plan.delete:
-            del self.children[Reference.of(child)]
+        for scale in plan.scale:
+            known = self.children[scale.stateful_set.reference]
+            self._apply({**known, "spec": known["spec"] | {"replicas": scale.members}})
+        for gone in plan.delete:
+            del self.children[gone.reference]
         return plan
 
     def get_ready(self, revision: str | None = None) -> None:
@@ -134,6 +154,17 @@ class Life:
             metadata = metadata | {"generation": metadata["generation"] + 1}
         status = {} if known is None else {"status": known.get("status", {})}
         self.children[Reference.of(child)] = {**child, **status, "metadata": {**metadata, **child["metadata"]}}
+
+
+def written(aspect: str, status: str, reason: str = "x", message: str = "") -> Document:
+    """Return a condition as it was written before."""
+    return {
+        "type": aspect,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": "2026-11-21T11:00:00Z",
+    }
 
 
 def condition(plan: Plan, aspect: str) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""What is known of children: what is kept of them, and how lists and watches keep that true."""
+"""What is known of children, and how lists and watches keep that true."""
 
 import json
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,10 +10,9 @@ import pytest
 
 from logpersister.backoff import Backoff
 from logpersister_operator.cluster.connection import ClusterError
-from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, SERVICE, STATEFUL_SET, Document, Kind, Reference
+from logpersister_operator.cluster.kinds import CONFIG_MAP, SERVICE, Document, Kind, Reference
 from logpersister_operator.observe import watches
 from logpersister_operator.observe.children import Children
-from logpersister_operator.observe.kept import kept
 from logpersister_operator.observe.watches import Watches
 from logpersister_operator.observed_state import ResourceKey
 
@@ -42,37 +40,6 @@ def children() -> Children:
 
 def names(children: Children, key: ResourceKey = KEY) -> set[str]:
     return {reference.name for reference in children.of(key)}
-
-
-def test_only_what_decisions_read_is_kept() -> None:
-    template = {"metadata": {"annotations": {"secrets": "1"}}, "spec": {"containers": [{"name": "member"}]}}
-    found = child("members", kind=STATEFUL_SET)
-    found |= {
-        "spec": {"replicas": 3, "serviceName": "members", "template": template},
-        "status": {"readyReplicas": 2, "conditions": []},
-    }
-    ours = kept(found)
-    assert ours["spec"] == {"replicas": 3, "template": {"metadata": template["metadata"]}}
-    assert ours["status"] == {"readyReplicas": 2}
-    assert "managedFields" not in ours["metadata"]
-    assert "data" not in ours
-    assert kept(ours) == ours
-
-
-def test_of_pods_the_state_of_containers_is_kept_and_of_config_maps_the_data() -> None:
-    container = {"name": "member", "image": "x", "restartCount": 2, "lastState": {"terminated": {"exitCode": 137}}}
-    found = child("member-0", kind=POD) | {"spec": {"nodeName": "n"}, "status": {"containerStatuses": [container]}}
-    ours = kept(found)
-    assert ours["status"]["containerStatuses"] == [
-        {"name": "member", "restartCount": 2, "lastState": {"terminated": {"exitCode": 137}}}
-    ]
-    assert "spec" not in ours
-    assert kept(child("manifest"))["data"] == {"a": "b"}
-
-
-def test_equal_names_are_one_string() -> None:
-    one, other = (kept(json.loads(json.dumps(child("a")))) for _ in range(2))
-    assert one["metadata"]["uid"] is other["metadata"]["uid"] is sys.intern("a-uid")
 
 
 def test_a_list_takes_away_what_it_lacks_but_nothing_newer_nor_anything_else(children: Children) -> None:
@@ -171,5 +138,5 @@ def test_an_api_server_that_is_away_is_asked_again_and_nothing_is_taken_for_gone
     server.events = [ClusterError("away"), [event("MODIFIED", child("a", 14))], ClusterError("refused", 403)]
     children = follow(server)
     assert names(children) == {"a"}
-    assert children.of(KEY)[Reference("ConfigMap", "a")]["metadata"]["resourceVersion"] == "14"
+    assert children.of(KEY)[Reference("ConfigMap", "a")].version == 14
     assert server.followed_from == ["10", "10", "14", "14"]

@@ -93,7 +93,7 @@ def test_a_new_revision_takes_over_when_it_is_ready() -> None:
     deleted = []
     for _ in range(8):
         life.get_ready()
-        deleted += kinds(life.step().delete)
+        deleted += [one.kind for one in life.step().delete]
     assert life.revisions() == {plan.status["revision"]: 2}
     assert deleted == ["StatefulSet", "ConfigMap"]
     assert verdict(life.step(), "Ready")[0] == "True"

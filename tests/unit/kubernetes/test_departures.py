@@ -11,8 +11,8 @@ from logpersister.manifest import LogPersister, parse
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import RETRY_SECONDS, Departures
 from logpersister_operator.decide.health.departed_members import departed, known_names
-from logpersister_operator.observed_state import ObservedState, ResourceKey
-from tests.unit.kubernetes.samples import NOW, Life, by_reference, lag, pod, resource
+from logpersister_operator.observed_state import ResourceKey
+from tests.unit.kubernetes.samples import Life, by_reference, lag, observed, pod, resource
 
 OLD = "clicks-backup-0a1b2c3d4e5f"
 UID = "11111111"
@@ -35,7 +35,7 @@ def life_of(members: int) -> tuple[Life, str]:
 def names(life: Life, *pods: str) -> frozenset[str]:
     """Return the names that are known after a look at these pods."""
     children = life.children | by_reference([pod(name) for name in pods])
-    return known_names((), ObservedState(NOW, life.resource, "image", children))
+    return known_names((), observed(life.resource, children=children))
 
 
 def test_only_who_has_no_pod_and_gets_none_has_departed() -> None:

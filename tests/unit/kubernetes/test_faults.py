@@ -13,6 +13,7 @@ from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide.validity import check
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, NotListedError
+from logpersister_operator.observe.resource import resource_of
 from logpersister_operator.observed_state import ObservedState, ResourceKey, SecretsSeen
 from tests.unit.kubernetes.fake_cluster import Crash, FakeCluster, Faults, copied
 from tests.unit.kubernetes.samples import IMAGE, NOW, lag, resource
@@ -92,8 +93,9 @@ class Play:
             self._list_one_more(self.cluster.children)
         writes, listed = self.cluster.writes, self.cluster.children.listed
         try:
-            observed = self._observed(self.cluster.children)
-            self.reconciler.reconcile(observed, check(observed))
+            document = copied(self.cluster.objects[RESOURCE])
+            observed = self._observed(document, self.cluster.children)
+            self.reconciler.reconcile(document, observed, check(observed))
         except Crash:
             self._start()
         except (OutdatedError, NotListedError):
@@ -108,11 +110,10 @@ class Play:
         else:
             children.complete()
 
-    def _observed(self, children: Children) -> ObservedState:
-        document = self.cluster.objects[RESOURCE]
+    def _observed(self, document: Document, children: Children) -> ObservedState:
         return ObservedState(
             NOW,
-            self.reconciler.with_latest_status(copied(document)),
+            resource_of(self.reconciler.with_latest_status(document)),
             IMAGE,
             children=children.of(KEY),
             secrets=SecretsSeen("0123"),
@@ -275,7 +276,7 @@ def test_nothing_is_made_for_a_resource_that_is_about_to_go() -> None:
     play.cluster.put_resource(copy.deepcopy(play.document))
     stale = copy.deepcopy(play.cluster.objects[RESOURCE])
     play.cluster.objects[RESOURCE]["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z"
-    observed = ObservedState(NOW, stale, IMAGE, secrets=SecretsSeen("0123"))
+    observed = ObservedState(NOW, resource_of(stale), IMAGE, secrets=SecretsSeen("0123"))
     with pytest.raises(OutdatedError):
-        play.reconciler.reconcile(observed, check(observed))
+        play.reconciler.reconcile(stale, observed, check(observed))
     assert {reference.kind for reference in play.cluster.objects} == {"LogPersister"}

@@ -10,8 +10,9 @@ from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act import drain
 from logpersister_operator.act.drain import Drain
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.decide.health.group_sharing import claim_of, own_names, share
+from logpersister_operator.decide.health.group_sharing import own_names, share
 from logpersister_operator.observe.groups import Groups
+from logpersister_operator.observe.resource import claim_of
 from logpersister_operator.observed_state import Claim, KnownLag, ResourceKey, UnknownLag
 from tests.unit.kubernetes.fake_cluster import FakeCluster
 from tests.unit.kubernetes.samples import Life, condition, decide, lag, observed, resource, verdict
@@ -213,7 +214,7 @@ def test_nor_are_they_when_the_resource_is_deleted(monkeypatch: pytest.MonkeyPat
     deleted = made(
         "logs",
         uid="1f3a9c2e-0000-4000-8000-000000000000",
-        status={"members": {"list": [{"name": name} for name in names]}},
+        status={"members": {"desired": 2, "ready": 0, "list": [{"name": name, "ready": False} for name in names]}},
     )
     other = claim("web", at=EARLIER, status=running("ffffffffffff"))
     draining = Drain(FakeCluster(), lambda: observed(deleted, rivals=[other]), lambda _: Secrets())

@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.observe import members
 from logpersister_operator.observe.members import MemberReader
+from logpersister_operator.observed_objects import Pod
 from tests.stack.ports import LOOPBACK
 
 HANGS = "127.0.0.2"
@@ -38,14 +38,14 @@ def port() -> Iterator[int]:
     server.server_close()
 
 
-def at(address: str | None) -> Document:
-    return {"status": {"podIP": address} if address else {}}
+def at(address: str) -> Pod:
+    return Pod(kind="Pod", namespace="logs", name="member-0", address=address)
 
 
 def test_those_that_hang_hide_no_answer_of_others(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "ALL_SECONDS", 0.5)
     reader = MemberReader(port)
-    pods = {f"hangs-{number}": at(HANGS) for number in range(2)} | {"new": at(None), "well": at(LOOPBACK)}
+    pods = {f"hangs-{number}": at(HANGS) for number in range(2)} | {"new": at(""), "well": at(LOOPBACK)}
     reports = reader.ask(pods)
     reader.close()
     assert reports["well"].document == {"state": "running"}

@@ -8,7 +8,7 @@ from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import Rebalance
 from logpersister_operator.decide.conditions import Verdict
 from logpersister_operator.decide.health.rebalance_storms import EACH, MOST, WINDOW, counted, group_stable
-from tests.unit.kubernetes.samples import NOW, by_reference, decide, lag, observed, pod, report, resource
+from tests.unit.kubernetes.samples import NOW, by_reference, decide, lag, observed, pod, report, resource, written
 
 MANY = MOST + EACH + 1
 """Of one member."""
@@ -24,7 +24,7 @@ def judged(
 ) -> Verdict:
     document = resource()
     if before:
-        document["status"] = {"conditions": [{"type": "GroupStable", "status": before, "reason": "x", "message": ""}]}
+        document["status"] = {"conditions": [written("GroupStable", before)]}
     return group_stable(observed(document, **known), told, wanted, changing=changing)
 
 

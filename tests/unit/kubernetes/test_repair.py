@@ -45,6 +45,7 @@ from tests.unit.kubernetes.samples import (
     report,
     resource,
     verdict,
+    written,
 )
 
 A, B, C = "lp-0", "lp-1", "lp-2"
@@ -156,7 +157,7 @@ def test_kafka_has_to_agree_and_to_answer() -> None:
     assert (cared(away).verdict.status, cared(away).verdict.reason) == ("Unknown", "LagUnknown")
     moving = seen({}, {A: STANDS}, lag=kafka({A: LONG}, state="PreparingRebalance"))
     assert cared(moving).verdict.reason == "NoMemberAnswers"
-    told = [{"type": "MembersProgressing", "status": "False", "reason": "MemberHangs", "message": "as before"}]
+    told = [written("MembersProgressing", "False", "MemberHangs", "as before")]
     moving = seen({}, {A: STANDS}, lag=kafka({A: LONG}, state="PreparingRebalance"), status={"conditions": told})
     assert cared(moving).verdict.message == "as before"
     new = seen({}, lag=replace(kafka({}), watched=False), status={"conditions": told})
@@ -195,7 +196,7 @@ def test_it_is_restarted_when_it_has_hung_for_long_and_that_is_counted_and_told(
     found = seen({A: 10 * MINUTE}, {A: STANDS})
     done = cared(found)
     assert [(one.member, one.pod, one.time, one.count) for one in done.restarts] == [(A, f"{A}-0", NOW, 1)]
-    assert [one["metadata"]["uid"] for one in done.pods(found)] == [f"{A}-0"]
+    assert [one.uid for one in done.pods(found)] == [f"{A}-0"]
     (event,) = done.events
     assert (event.reason, event.warning) == ("MemberRestarted", True)
     assert "clicks-0" in event.message
@@ -203,7 +204,7 @@ def test_it_is_restarted_when_it_has_hung_for_long_and_that_is_counted_and_told(
     status = {"restarts": [one.model_dump(mode="json", by_alias=True) for one in done.restarts]}
     killed = seen({A: 10 * MINUTE}, {A: STANDS}, status=status)
     assert cared(killed).restarts == done.restarts, "an operator that comes after it spends no more"
-    assert [one["metadata"]["uid"] for one in cared(killed).pods(killed)] == [f"{A}-0"], "and does what was decided"
+    assert [one.uid for one in cared(killed).pods(killed)] == [f"{A}-0"], "and does what was decided"
     back = seen({}, status=status, children=children(pods(generation=1)))
     assert not cared(back).pods(back)
 
@@ -262,7 +263,7 @@ def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced
     known: dict[str, Any] = {"lag": kafka({name: LONG}, owned={name: OWNED[A]}), "reports": {name: STANDS}}
     plan = life.step(**known)
     assert verdict(plan, "MembersProgressing") == ("False", "MemberHangs")
-    assert [one["metadata"]["name"] for one in plan.restart] == [name]
+    assert [one.name for one in plan.restart] == [name]
     assert [one["pod"] for one in plan.status["restarts"]] == [f"{name}-0"]
     assert [event.reason for event in plan.events].count("MemberRestarted") == 1
 
@@ -290,7 +291,7 @@ def test_a_member_of_the_old_revision_waits_as_long_as_that_says() -> None:
     assert verdict(plan, "MembersProgressing") == ("True", "MembersProgress")
     assert not plan.restart
     plan = life.step(lag=kafka({name: 90 * MINUTE}, owned={name: OWNED[A]}), reports=reports)
-    assert [one["metadata"]["name"] for one in plan.restart] == [name], "it hangs by what it runs, too"
+    assert [one.name for one in plan.restart] == [name], "it hangs by what it runs, too"
 
 
 class Hospital:
@@ -318,17 +319,17 @@ class Hospital:
             children=children(there),
         )
         done = cared(found, **self.policy)
-        condition = {"type": "MembersProgressing", "status": done.verdict.status, "reason": done.verdict.reason}
         self.status = {
             "restarts": [one.model_dump(mode="json", by_alias=True) for one in done.restarts],
-            "conditions": [condition | {"message": done.verdict.message}],
+            "conditions": [
+                written("MembersProgressing", done.verdict.status, done.verdict.reason, done.verdict.message)
+            ],
         }
         self.told += [event.reason for event in done.events]
         for one in [] if killed else done.pods(found):
-            name = one["metadata"]["name"]
-            self.generations[name] += 1
-            self.began.pop(name, None)
-            self.deleted.append((name, self.now))
+            self.generations[one.name] += 1
+            self.began.pop(one.name, None)
+            self.deleted.append((one.name, self.now))
 
 
 _WHO = st.sets(st.sampled_from(sorted(OWNED)), max_size=1)

@@ -8,6 +8,7 @@ from logpersister_operator.crd.status_rollout import record_of
 from logpersister_operator.plan import Plan
 from logpersister_operator.rollout.transitions import Phase
 from tests.unit.kubernetes.samples import (
+    IMAGE,
     NOW,
     Life,
     by_reference,
@@ -23,6 +24,7 @@ from tests.unit.kubernetes.samples import (
 
 CHANGED: dict[str, Any] = {"output": {"compression": "zstd"}}
 CRASHING = [waiting("CrashLoopBackOff", restarts=4)]
+PULLING = [waiting("ErrImagePull", "no such tag")]
 
 
 class Rollout:
@@ -91,6 +93,41 @@ def test_a_canary_that_crashes_is_withdrawn_and_not_tried_again() -> None:
     rollout.life.change(rollout={"attempt": 1})
     rollout.settle(2)
     assert rollout.life.revisions() == {rollout.old: 3, rollout.new: 1}
+
+
+def test_an_image_that_cannot_be_pulled_is_named_and_withdrawn_and_forgotten_with_the_revert() -> None:
+    rollout = Rollout()
+    rollout.pods(rollout.new, 1, containerStatuses=PULLING)
+    rollout.step(1)
+    plan = rollout.step(2)
+    assert verdict(plan, "Reconciling") == ("True", "RollingBack")
+    del rollout.life.children[Reference("Pod", f"clicks-backup-{rollout.new}-0")]
+    assert rollout.settle() == {rollout.old: 3}
+    plan = rollout.step()
+    assert verdict(plan, "Stalled") == ("True", "RolloutFailed")
+    assert f"cannot pull its image {IMAGE}: ErrImagePull no such tag" in condition(plan, "Stalled")["message"]
+    rollout.life.change(output={})
+    assert rollout.settle() == {rollout.old: 3}
+    plan = rollout.step()
+    assert (verdict(plan, "Ready"), verdict(plan, "Stalled")[0]) == (("True", "MembersReady"), "False")
+
+
+def test_a_new_resource_whose_image_cannot_be_pulled_starts_with_another_image() -> None:
+    life = Life()
+    life.step()
+    (wrong,) = life.revisions()
+    member = pod(f"clicks-backup-{wrong}-0", revision=wrong, containerStatuses=PULLING)
+    life.children |= by_reference([member])
+    plan = life.step()
+    assert verdict(plan, "Stalled") == ("True", "ImageUnavailable")
+    life.change(image="registry.example/logpersister:right")
+    life.step()
+    assert life.revisions()[wrong] == 0
+    del life.children[Reference.of(member)]
+    life.step()
+    life.get_ready()
+    plan = life.step()
+    assert (wrong not in life.revisions(), verdict(plan, "Ready")) == (True, ("True", "MembersReady"))
 
 
 def restarted(began: datetime) -> list[Document]:

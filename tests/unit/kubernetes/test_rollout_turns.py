@@ -74,7 +74,7 @@ class Fleet:
         life = self.lives[name]
         known = {"image": self.image, **self.known, **known}
         observed = life.observed(**known)
-        self.places.seen(observed.resource)
+        self.places.seen(life.resource)
         runs = check(observed).runs
         assert runs is not None
         reason = self.places.ask(observed, application_of(observed, runs), paused=is_paused(observed))

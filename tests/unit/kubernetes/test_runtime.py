@@ -13,7 +13,7 @@ from logpersister_operator import managed_resources, runtime
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.connection import Connection
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
-from logpersister_operator.decide import validity
+from logpersister_operator.observe import resource as observe_resource
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observe.lag_connection import LagConnection
 from logpersister_operator.observe.secrets import MISSING_SECONDS
@@ -156,7 +156,7 @@ def test_a_spec_is_parsed_once_for_each_reconciliation(operator: Operator, monke
         parsed.append(document["metadata"]["name"])
         return manifest.parse(document)
 
-    monkeypatch.setattr(validity, "parse", parse)
+    monkeypatch.setattr(observe_resource, "parse", parse)
     cluster: Any = operator._cluster
     cluster.children = operator.children
     cluster.put_resource(resource(storage={"bucket": "logs"}))

@@ -26,7 +26,7 @@ def state(observed: ObservedState) -> crd.DataLoss | None:
     The status lists a limited number of gaps. A gap that finds no place is not counted, since its next report would
     count it again.
     """
-    before = observed.previous_status("dataLoss", crd.DataLoss)
+    before = observed.status.data_loss
     latest = {_key(one): one for one in (() if before is None else before.latest)}
     records, ranges = (0, 0) if before is None else (before.records, before.ranges)
     for report in documents(observed.reports):

@@ -7,7 +7,7 @@ moves nothing. Of a member that will not come back the partitions would wait for
 import re
 from collections.abc import Iterable
 
-from logpersister_operator.cluster.kinds import STATEFUL_SET, Document
+from logpersister_operator.observed_objects import StatefulSet
 from logpersister_operator.observed_state import KnownLag, ObservedState
 from logpersister_operator.render import instance_ids
 
@@ -17,26 +17,26 @@ def known_names(before: Iterable[str], observed: ObservedState) -> frozenset[str
 
     A member that is called after its pod only may be that of a resource of the same name in another namespace.
     """
-    present = {str(pod["metadata"]["name"]) for pod in observed.pods()}
+    present = {pod.name for pod in observed.pods()}
     in_group = _in_group(observed)
-    uid = observed.resource["metadata"]["uid"]
+    uid = observed.resource.uid
     kept = set(before) if in_group is None else {instance_ids.pod_of(one, uid) for one in in_group}.intersection(before)
     return frozenset(kept | present | reported_names(observed))
 
 
-def departed(observed: ObservedState, wanted: Iterable[Document] = ()) -> tuple[str, ...]:
+def departed(observed: ObservedState, coming: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the names in the group of those members that neither have a pod nor will have one.
 
     Args:
         observed: with the pods that are known to be ours, for members that are called after their pod only.
-        wanted: children that shall be: a StatefulSet that grows brings members back.
+        coming: members that shall be there: a StatefulSet that grows brings some back.
     """
     in_group = _in_group(observed)
     if not in_group:
         return ()
-    pods = {str(pod["metadata"]["name"]) for pod in observed.pods()}  # those that are on their way out still commit
-    sets = [*observed.stateful_sets().values(), *(child for child in wanted if child["kind"] == STATEFUL_SET.name)]
-    staying, uid = pods | member_names(sets), observed.resource["metadata"]["uid"]
+    pods = {pod.name for pod in observed.pods()}  # those that are on their way out still commit
+    staying = {*pods, *members_of(observed.stateful_sets().values()), *coming}
+    uid = observed.resource.uid
     pattern = re.compile(rf"{re.escape(observed.key.name)}-[0-9a-f]{{12}}-[0-9]+")
 
     def is_gone(name: str) -> bool:
@@ -55,9 +55,15 @@ def _in_group(observed: ObservedState) -> set[str] | None:
 
 def reported_names(observed: ObservedState) -> set[str]:
     """Return the members of the last status: their pods may be gone since no operator looked."""
-    return {str(member["name"]) for member in (observed.status.get("members") or {}).get("list", [])}
+    members = observed.status.members
+    return set() if members is None else {member.name for member in members.list}
 
 
-def member_names(stateful_sets: Iterable[Document]) -> set[str]:
+def members_of(stateful_sets: Iterable[StatefulSet]) -> set[str]:
     """Return the names of the members that StatefulSets shall have, whether or not their pods are seen."""
-    return {f"{one['metadata']['name']}-{number}" for one in stateful_sets for number in range(one["spec"]["replicas"])}
+    return {name for one in stateful_sets for name in member_names(one.name, one.replicas)}
+
+
+def member_names(stateful_set: str, replicas: int) -> list[str]:
+    """Return the names of the pods that a StatefulSet makes."""
+    return [f"{stateful_set}-{number}" for number in range(replicas)]

@@ -47,7 +47,7 @@ class _Failing:
 def duties_succeeding(observed: ObservedState, *, is_paused: bool) -> list[Verdict]:
     """Judge by what members say; nothing where no member has a duty."""
     aspect, found = Aspect.DUTIES_SUCCEEDING, documents(observed.reports)
-    before = previous_verdict(observed.status.get("conditions", []), aspect)
+    before = previous_verdict(observed.status.conditions, aspect)
     if not found:
         return [] if before is None else [_unanswered(observed, before, is_paused=is_paused)]
     duties = [duty for document in found for duty in document.get("duties") or ()]

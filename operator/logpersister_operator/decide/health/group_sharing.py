@@ -5,43 +5,17 @@ stopped by a newcomer, nor by an operator that knows of sharing when the one bef
 this operator does not see are known by their names (docs/design/groups.md).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
-from typing import Any, Final
+from typing import Final
 
-from logpersister.manifest.kafka import Address, parse_addresses
-from logpersister.manifest.problems import RefusedError
 from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, previous_verdict, unknown, yes
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import Claim, KnownLag, ObservedState, ResourceKey
+from logpersister_operator.observed_state import Claim, KnownLag, ObservedState
 from logpersister_operator.render.instance_ids import is_of, resource_of
 
 MOST_NAMED: Final = 5
 """Other resources, or their members, that a message names."""
-
-
-def claim_of(resource: Mapping[str, Any]) -> Claim | None:
-    """Return what group a resource wants, whatever else is wrong with its spec; None when it does not say where."""
-    metadata, kafka = resource["metadata"], (resource.get("spec") or {}).get("kafka") or {}
-    try:
-        addresses = parse_addresses(str(kafka.get("bootstrapServers", "")))
-    except RefusedError:
-        return None
-    status = resource.get("status") or {}
-    rollout = status.get("rollout") or {}
-    revisions = (status.get("revision"), rollout.get("stable"), rollout.get("candidate"))
-    running = ((status.get("members") or {}).get("desired") or 0) > 0
-    return Claim(
-        ResourceKey(metadata["namespace"], metadata["name"]),
-        metadata["uid"],
-        metadata.get("creationTimestamp", ""),
-        kafka.get("groupId") or metadata["name"],
-        frozenset(_spelt_out(address, metadata["namespace"]) for address in addresses),
-        running=running,
-        has_run=running or rollout.get("stable") is not None,
-        revisions=frozenset(one for one in revisions if one is not None),
-    )
 
 
 def share(one: Claim, other: Claim) -> bool:
@@ -116,11 +90,11 @@ class Sharing:
 
 def sharing(observed: ObservedState) -> Sharing:
     """Find who has the group."""
-    mine = claim_of(observed.resource)
+    mine = observed.resource.claim
     if mine is None:
         return Sharing("")
     sets = observed.stateful_sets()
-    runs = mine.running or any(one["spec"]["replicas"] for one in sets.values())
+    runs = mine.running or any(one.replicas for one in sets.values())
     mine = replace(mine, running=runs, has_run=mine.has_run or runs)
     rivals = sorted(observed.rivals, key=_precedence)
     before = [one for one in rivals if _precedence(one) < _precedence(mine)]
@@ -144,13 +118,13 @@ def foreign_members(observed: ObservedState) -> tuple[str, ...] | None:
     group = observed.lag.group if isinstance(observed.lag, KnownLag) else None
     if group is None:
         return None
-    seen = (observed.resource["metadata"]["uid"], *(one.uid for one in observed.rivals))
+    seen = (observed.resource.uid, *(one.uid for one in observed.rivals))
     names = (one.name for one in group.members if one.is_static and resource_of(one.name))
     return tuple(name for name in names if not any(is_of(name, uid) for uid in seen))
 
 
 def _before(observed: ObservedState) -> Verdict | None:
-    found = previous_verdict(observed.status.get("conditions", []), Aspect.GROUP_SHARED)
+    found = previous_verdict(observed.status.conditions, Aspect.GROUP_SHARED)
     return found if found is not None and found.reason == Reason.FOREIGN_MEMBERS else None
 
 
@@ -161,13 +135,3 @@ def _precedence(claim: Claim) -> tuple[bool, str, str]:
 def _shortlist(names: Collection[object]) -> str:
     named = ", ".join(str(one) for one in list(names)[:MOST_NAMED])
     return named if len(names) <= MOST_NAMED else f"{named} and {len(names) - MOST_NAMED} more"
-
-
-def _spelt_out(address: Address, namespace: str) -> str:
-    """Return an address as it is spelt in any namespace: the name of a Service alone is one of the own namespace."""
-    try:
-        host = ip_address(address.host).compressed
-    except ValueError:
-        host = address.host.lower().rstrip(".")
-        host = host.removesuffix(".cluster.local").removesuffix(".svc") if "." in host else f"{host}.{namespace}"
-    return str(Address(host, address.port))

@@ -43,7 +43,7 @@ def refuse_alike(one: Application, other: Application) -> bool:
 
 def state(observed: ObservedState) -> crd.Quarantine | None:
     """Return what members have put into quarantine, those that have ended included; None when that is nothing."""
-    before, stored = observed.previous_status("quarantine", crd.Quarantine), observed.stored
+    before, stored = observed.status.quarantine, observed.stored
     if stored is None:
         return before
     if stored.quarantined == 0:
@@ -68,7 +68,7 @@ def records_parsing(observed: ObservedState, known: crd.Quarantine | None, *, is
         return no(aspect, Reason.RECORDS_QUARANTINED, f"{count}{newest}")
     if observed.reports is None:
         otherwise = unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member was asked yet")
-        return previous_verdict(observed.status.get("conditions", []), aspect) or otherwise
+        return previous_verdict(observed.status.conditions, aspect) or otherwise
     if not documents(observed.reports):
         if is_paused:
             return unknown(aspect, Reason.PAUSED, "paused: nothing is parsed")

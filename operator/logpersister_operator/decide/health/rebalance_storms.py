@@ -4,15 +4,14 @@ Each time somebody joins or leaves, Kafka shares the partitions out anew, in one
 While it does, members commit and promise nothing for what moves.
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from logpersister.report.human import duration, plural
-from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import Rebalance
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, unknown, yes
 from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import ObservedState
 
 WINDOW: Final = timedelta(minutes=10)
@@ -47,7 +46,7 @@ def group_stable(observed: ObservedState, rebalance: Rebalance | None, wanted: i
         changing: whether members of revisions come and go because the spec wants it.
     """
     aspect = Aspect.GROUP_STABLE
-    before = previous_verdict(observed.status.get("conditions", []), aspect)
+    before = previous_verdict(observed.status.conditions, aspect)
     known = _counted_from(rebalance)
     if rebalance is None or known is None or rebalance.group_generation is None:
         return unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member reports the generation of the group")
@@ -72,8 +71,7 @@ def _cause(observed: ObservedState) -> tuple[Reason, str]:
     for pod in observed.pods():
         ended = _last_end(pod)
         if ended is not None and observed.now - ended[0] <= WINDOW:
-            name = pod["metadata"]["name"]
-            return Reason.MEMBER_RESTARTING, f"member {name} restarts ({ended[1]}); its log says why"
+            return Reason.MEMBER_RESTARTING, f"member {pod.name} restarts ({ended[1]}); its log says why"
     for name, report in sorted((observed.reports or {}).items()):
         lost = ((report.document or {}).get("rebalance") or {}).get("lostPartitions", 0)
         if lost:
@@ -82,12 +80,12 @@ def _cause(observed: ObservedState) -> tuple[Reason, str]:
     return Reason.MANY_REBALANCES, "members come and go; does another program use this consumer group?"
 
 
-def _last_end(pod: Document) -> tuple[datetime, str] | None:
+def _last_end(pod: Pod) -> tuple[datetime, str] | None:
     """Return when and how a container of a pod ended last."""
     found: list[tuple[datetime, str]] = []
-    for container in (pod.get("status") or {}).get("containerStatuses") or []:
-        ended: Mapping[str, Any] = (container.get("lastState") or {}).get("terminated") or {}
-        if "finishedAt" in ended:
-            how = f"{plural(container.get('restartCount', 1), 'time')}, exit code {ended.get('exitCode', '?')}"
-            found.append((datetime.fromisoformat(ended["finishedAt"]), how))
+    for container in pod.containers:
+        ended = container.ended_before
+        if ended is not None and ended.finished is not None:
+            code = "?" if ended.exit_code is None else ended.exit_code
+            found.append((ended.finished, f"{plural(container.restarts, 'time')}, exit code {code}"))
     return max(found, default=None)

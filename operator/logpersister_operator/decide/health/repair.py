@@ -7,17 +7,13 @@ of the budget, and there are never more restarts than the budget allows.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
-
-from pydantic import ValidationError
+from typing import Final
 
 from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration, instant, plural
-from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import MOST_RESTARTS, Restart
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, shortened, unknown, yes
-from logpersister_operator.decide.health.pod_failures import is_ready
 from logpersister_operator.decide.health.stalled_members import (
     Cause,
     StalledMember,
@@ -27,6 +23,7 @@ from logpersister_operator.decide.health.stalled_members import (
     stores,
 )
 from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import KnownLag, ObservedState, UnknownLag
 from logpersister_operator.plan import Event
 
@@ -52,14 +49,10 @@ class RepairDecision:
     """The record, from now on."""
     events: Sequence[Event] = ()
 
-    def pods(self, observed: ObservedState) -> list[Document]:
+    def pods(self, observed: ObservedState) -> list[Pod]:
         """Return what is to be deleted: pods whose restart was decided, by whomever, and that are still there."""
         decided = {one.pod for one in self.restarts if observed.now - one.time < SETTLING}
-        return [
-            pod
-            for pod in observed.pods()
-            if pod["metadata"].get("uid") in decided and "deletionTimestamp" not in pod["metadata"]
-        ]
+        return [pod for pod in observed.pods() if pod.uid in decided and not pod.is_leaving]
 
 
 def decide_repair(observed: ObservedState, spec: Spec | None, *, paused: bool, hands_off: str) -> RepairDecision:
@@ -71,7 +64,7 @@ def decide_repair(observed: ObservedState, spec: Spec | None, *, paused: bool, h
         paused: whether no member shall run.
         hands_off: why no member may be restarted now; empty when restarts are allowed.
     """
-    restarts = _before(observed)
+    restarts = observed.status.restarts
     if spec is None or paused:
         nobody = "paused: no member runs" if paused else "no member runs"
         return RepairDecision(unknown(_ASPECT, Reason.PAUSED if paused else Reason.NO_MEMBER_ANSWERS, nobody), restarts)
@@ -118,9 +111,10 @@ class Budget:
 
     def spend(self, stalled: StalledMember) -> tuple[Restart, ...]:
         """Return the record with one more restart; of old ones only so many are kept as are needed."""
-        uid = str(stalled.pod["metadata"]["uid"])
         time, count = self.now.replace(microsecond=0), self.in_a_row(stalled.member) + 1
-        new = Restart(member=stalled.member, pod=uid, time=time, count=count, cause=shortened(stalled.cause))
+        new = Restart(
+            member=stalled.member, pod=stalled.pod.uid, time=time, count=count, cause=shortened(stalled.cause)
+        )
         kept = [one for one in self.restarts if one.member != stalled.member or self.now - one.time < HOUR]
         return (*kept, new)[-MOST_RESTARTS:]
 
@@ -175,8 +169,8 @@ def _restart(stalled: StalledMember, budget: Budget) -> RepairDecision:
 def _restarting(observed: ObservedState, restarts: Sequence[Restart]) -> str:
     """Return the member that was restarted and is not ready again yet; empty when there is none."""
     for one in restarts:
-        pod = next((pod for pod in observed.pods() if pod["metadata"]["name"] == one.member), None)
-        is_back = pod is not None and pod["metadata"].get("uid") != one.pod and is_ready(pod)
+        pod = next((pod for pod in observed.pods() if pod.name == one.member), None)
+        is_back = pod is not None and pod.uid != one.pod and pod.is_ready
         if not is_back and observed.now - one.time < SETTLING:
             return one.member
     return ""
@@ -184,7 +178,7 @@ def _restarting(observed: ObservedState, restarts: Sequence[Restart]) -> str:
 
 def _with_event(observed: ObservedState, decided: RepairDecision) -> RepairDecision:
     """Add an event when it is news why nothing is done; that the condition turns false is an event anyway."""
-    before = previous_verdict(observed.status.get("conditions", []), _ASPECT)
+    before = previous_verdict(observed.status.conditions, _ASPECT)
     verdict = decided.verdict
     news = before is not None and before.status == "False" and before.reason != verdict.reason
     if not news or verdict.reason == Reason.MEMBER_HANGS:
@@ -194,7 +188,7 @@ def _with_event(observed: ObservedState, decided: RepairDecision) -> RepairDecis
 
 def _is_new(observed: ObservedState) -> bool:
     """Whether this process has not watched for long enough to take back the previous verdict."""
-    before = previous_verdict(observed.status.get("conditions", []), _ASPECT)
+    before = previous_verdict(observed.status.conditions, _ASPECT)
     is_watched = isinstance(observed.lag, KnownLag) and observed.lag.watched
     return before is not None and before.status == "False" and not is_watched
 
@@ -204,12 +198,4 @@ def _not_judged(observed: ObservedState) -> Verdict:
     if isinstance(observed.lag, UnknownLag):
         return unknown(_ASPECT, Reason.LAG_UNKNOWN, "Kafka does not say which member owns which partitions")
     waits = unknown(_ASPECT, Reason.NO_MEMBER_ANSWERS, "the group rebalances, or was not asked yet")
-    return previous_verdict(observed.status.get("conditions", []), _ASPECT) or waits
-
-
-def _before(observed: ObservedState) -> tuple[Restart, ...]:
-    recorded: list[dict[str, Any]] = observed.status.get("restarts") or []
-    try:
-        return tuple(Restart.model_validate(one) for one in recorded)
-    except ValidationError:  # of another version
-        return ()
+    return previous_verdict(observed.status.conditions, _ASPECT) or waits

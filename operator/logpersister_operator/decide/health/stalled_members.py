@@ -15,11 +15,10 @@ from typing import Any, Final
 from logpersister.manifest.spec import Spec
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import instant, plural
-from logpersister_operator.cluster.kinds import Document, owners
-from logpersister_operator.decide.health.departed_members import member_names
-from logpersister_operator.decide.health.pod_failures import is_ready
+from logpersister_operator.decide.health.departed_members import members_of
 from logpersister_operator.decide.lag_targets import due_seconds
 from logpersister_operator.decide.validity import manifest_of_revision
+from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import KnownLag, ObservedState
 from logpersister_operator.render import instance_ids
 from logpersister_operator.render.application import REVISION_LABEL
@@ -55,7 +54,7 @@ class Cause(StrEnum):
 class StalledMember:
     """A member that makes no progress with its partitions."""
 
-    pod: Document
+    pod: Pod
     since: datetime
     cause: Cause
     partitions: tuple[TopicPartition, ...]
@@ -63,7 +62,7 @@ class StalledMember:
 
     @property
     def member(self) -> str:
-        return str(self.pod["metadata"]["name"])
+        return self.pod.name
 
     def __str__(self) -> str:
         names = ", ".join(map(str, self.partitions[:NAMED]))
@@ -96,9 +95,9 @@ def find_stalled_members(observed: ObservedState, spec: Spec) -> StalledMembers 
     lag = observed.lag
     if not isinstance(lag, KnownLag) or lag.group is None or lag.group.state in _SHARING_OUT:
         return None
-    uid = observed.resource["metadata"]["uid"]
-    ours = member_names(one for one in observed.stateful_sets().values() if uid in owners(one))
-    pods = {name: pod for pod in observed.pods() if is_ready(pod) and (name := str(pod["metadata"]["name"])) in ours}
+    uid = observed.resource.uid
+    ours = members_of(observed.stateful_sets().values())
+    pods = {pod.name: pod for pod in observed.pods() if pod.is_ready and pod.name in ours}
     holders = {instance_ids.pod_of(one.name, uid): one.assignment for one in lag.group.members if one.assignment}
     found: list[StalledMember] = []
     for name in sorted(holders.keys() & pods.keys() & (observed.reports or {}).keys()):
@@ -125,9 +124,9 @@ def stores(observed: ObservedState, since: datetime, without: Iterable[str]) -> 
     return any(time is not None and datetime.fromisoformat(time) > since for time in last)
 
 
-def _own_spec(observed: ObservedState, spec: Spec, pod: Document) -> Spec:
+def _own_spec(observed: ObservedState, spec: Spec, pod: Pod) -> Spec:
     """Return what a member runs: that may be an older revision, which is in no hurry."""
-    manifest = manifest_of_revision(observed, pod["metadata"]["labels"].get(REVISION_LABEL))
+    manifest = manifest_of_revision(observed, pod.labels.get(REVISION_LABEL))
     return spec if manifest is None else manifest.spec
 
 
@@ -138,19 +137,18 @@ def _overdue(lag: KnownLag, partition: TopicPartition, spec: Spec, own: Spec) ->
 
 
 def _judged(
-    observed: ObservedState, spec: Spec, pod: Document, overdue: Mapping[TopicPartition, datetime]
+    observed: ObservedState, spec: Spec, pod: Pod, overdue: Mapping[TopicPartition, datetime]
 ) -> StalledMember | None:
-    name = pod["metadata"]["name"]
-    document = (observed.reports or {})[name].document
+    document = (observed.reports or {})[pod.name].document
     waiting = {one: since for one, since in overdue.items() if not _is_held(document, one)}
     if not waiting:
         return None
-    since = max(min(waiting.values()), _ready_since(pod))
+    since = max(min(waiting.values()), pod.conditions["Ready"].since or observed.now)
     found: tuple[Cause, datetime] | None
     if document is None:
         if not any(other.document for other in (observed.reports or {}).values()):
             return None  # the way to all of them may be closed, and the kubelet looks from where they are
-        found = Cause.SILENT, observed.silent.get(name, observed.now)
+        found = Cause.SILENT, observed.silent.get(pod.name, observed.now)
     else:
         found = _own_account(document, observed.now, spec, waiting)
     if found is None:
@@ -226,11 +224,6 @@ def _patience(size: int) -> timedelta:
 def _coarse(time: datetime) -> datetime:
     """Return a time that stays the same though it is measured anew: what nobody needs to know exactly is no news."""
     return time.replace(second=time.second // 10 * 10, microsecond=0)
-
-
-def _ready_since(pod: Document) -> datetime:
-    conditions = pod["status"]["conditions"]
-    return _time(next(one["lastTransitionTime"] for one in conditions if one["type"] == "Ready"))
 
 
 def _time(text: str) -> datetime:

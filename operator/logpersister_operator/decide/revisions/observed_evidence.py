@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from logpersister.manifest.spec import Spec
-from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.health import quarantined_records
 from logpersister_operator.decide.health.observed_fleets import pods_by_revision
 from logpersister_operator.decide.lag_targets import target_lag_seconds
+from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState
 from logpersister_operator.rollout.evidence import Evidence, GroupLag, ReportedCounters
 
@@ -23,10 +23,9 @@ def evidence(observed: ObservedState, spec: Spec) -> dict[str, Evidence]:
     }
 
 
-def reports_of(pods: Iterable[Document], reports: Mapping[str, MemberReport]) -> dict[str, Report]:
+def reports_of(pods: Iterable[Pod], reports: Mapping[str, MemberReport]) -> dict[str, Report]:
     """Return the reports of the members in some pods, by name, without members that do not answer."""
-    names = [str(pod["metadata"]["name"]) for pod in pods]
-    found = {name: reports[name].document for name in names if name in reports}
+    found = {pod.name: reports[pod.name].document for pod in pods if pod.name in reports}
     return {name: document for name, document in found.items() if document is not None}
 
 

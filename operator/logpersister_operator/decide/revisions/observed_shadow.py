@@ -23,8 +23,9 @@ def shadow_deployment(
     """Return the shadow deployment of a rollout; None when no shadow of this application is wanted."""
     if record is None or record.phase is not Phase.SHADOWING or record.candidate != app.revision:
         return None
-    section = (observed.status.get("rollout") or {}).get("shadow") or {}
-    return ShadowDeployment.of(app, record.since, (section.get("groupId", ""), section.get("prefix", "")))
+    rollout = observed.status.rollout
+    begun = None if rollout is None else rollout.shadow
+    return ShadowDeployment.of(app, record.since, ("", "") if begun is None else (begun.group_id, begun.prefix))
 
 
 def shadow(observed: ObservedState, app: Application, record: RolloutRecord | None) -> Shadow:
@@ -32,9 +33,9 @@ def shadow(observed: ObservedState, app: Application, record: RolloutRecord | No
     present = shadow_deployment(observed, app, record)
     if present is None:
         return UNSEEN
-    pods = [pod for pod in observed.pods(SHADOW) if _group(pod) == present.group_id]
+    pods = [pod for pod in observed.pods(SHADOW) if pod.annotations.get(GROUP_ANNOTATION) == present.group_id]
     found = observed.shadows().get(app.revision)
-    if found is not None and _group(found["spec"]["template"]) != present.group_id:
+    if found is not None and found.template_annotations.get(GROUP_ANNOTATION) != present.group_id:
         found = None
     reports = reports_of(pods, observed.shadow_reports)
     reports = {name: one for name, one in reports.items() if one["group"] == present.group_id}
@@ -63,10 +64,6 @@ def generation(observed: ObservedState, lead: Application, record: RolloutRecord
     """Return the generation that members write: that of a revision in the shadow is not written yet."""
     manifest = manifest_of_revision(observed, record.stable) if record.phase is Phase.SHADOWING else None
     return (lead.resource if manifest is None else manifest).spec.generation
-
-
-def _group(pod: Mapping[str, Any]) -> str:
-    return str((pod["metadata"].get("annotations") or {}).get(GROUP_ANNOTATION, ""))
 
 
 def _comparison(reports: Sequence[Mapping[str, Any]]) -> Comparison:

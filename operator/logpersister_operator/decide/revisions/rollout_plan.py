@@ -10,7 +10,6 @@ from logpersister.manifest.rollout import PROMOTE
 from logpersister_operator.crd.status_rollout import (
     Rollout,
     ShadowState,
-    record_of,
     rollout_of,
 )
 from logpersister_operator.decide.conditions import Obstacle, Verdict
@@ -140,7 +139,7 @@ class RolloutPlan:
 
 def plan_rollout(observed: ObservedState, app: Application, *, paused: bool) -> RolloutPlan:
     """Take the next step towards what the spec describes."""
-    record, there = record_of(observed.status), fleets(observed)
+    record, there = observed.resource.record, fleets(observed)
     scaled = member_count.decide(observed, app.resource.spec, app.revision, record, there, paused=paused)
     members = app.resource.spec.members if scaled is None else scaled.members
     inputs = _inputs(observed, app, record, there, members, paused=paused)
@@ -149,7 +148,7 @@ def plan_rollout(observed: ObservedState, app: Application, *, paused: bool) -> 
     lead = app if leads in (None, app.revision) else stored(observed, app, leads)
     lead = lead or app
     others = observed.stateful_sets().keys() - {lead.revision}
-    pods = [pod for pod in observed.pods() if pod["metadata"]["labels"].get(REVISION_LABEL) not in others]
+    pods = [pod for pod in observed.pods() if pod.labels.get(REVISION_LABEL) not in others]
     failure, shadow = pod_failure(pods, observed.now), observed_shadow.state(observed, app, step.record)
     generation = observed_shadow.generation(observed, lead, step.record)
     return RolloutPlan(step, inputs, app, lead, failure, scaled, shadow, generation)
@@ -228,7 +227,4 @@ def _refuse_alike(observed: ObservedState, app: Application, record: RolloutReco
 
 def _secrets_digest(observed: ObservedState, revision: str) -> str:
     stateful_set = observed.stateful_sets().get(revision)
-    if stateful_set is None:
-        return ""
-    metadata = stateful_set["spec"]["template"]["metadata"]
-    return str((metadata.get("annotations") or {}).get(SECRETS_ANNOTATION, ""))
+    return "" if stateful_set is None else stateful_set.template_annotations.get(SECRETS_ANNOTATION, "")

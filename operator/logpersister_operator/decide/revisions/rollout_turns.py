@@ -10,10 +10,10 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from logpersister.report.human import plural
-from logpersister_operator.crd.status_rollout import record_of
 from logpersister_operator.observed_state import ObservedState, ResourceKey
 from logpersister_operator.render.application import Application
 from logpersister_operator.render.workload import settings_of
+from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 
 MOST_NAMED: Final = 3
@@ -58,7 +58,7 @@ def as_before(observed: ObservedState, app: Application) -> Application | None:
 
     None when the user has changed what makes a revision, and when nothing has proven itself yet.
     """
-    record = record_of(observed.status)
+    record = observed.resource.record
     config_map = None if record is None else observed.config_maps().get(record.stable or "")
     if record is None or config_map is None or app.revision == record.stable:
         return None
@@ -83,7 +83,7 @@ def standing(observed: ObservedState, app: Application, *, paused: bool, held: b
     Args:
         held: whether it had a place. It keeps that to the end of its rollout, before which the stable revision may go.
     """
-    record = record_of(observed.status)
+    record = observed.resource.record
     stands_still = paused or bool(observed.secrets.missing) or observed.is_being_deleted
     if record is None or stands_still:
         return RolloutStanding()
@@ -95,9 +95,8 @@ def standing(observed: ObservedState, app: Application, *, paused: bool, held: b
     return RolloutStanding(wants=not begun, holds=begun)
 
 
-def first_standing(status: Mapping[str, object]) -> RolloutStanding:
-    """Return what a status tells of a resource that this process has not reconciled."""
-    record = record_of(status)
+def first_standing(record: RolloutRecord | None) -> RolloutStanding:
+    """Return what the record of its rollout tells of a resource that this process has not reconciled."""
     return RolloutStanding(holds=record is not None and record.phase in ONGOING, known=False)
 
 

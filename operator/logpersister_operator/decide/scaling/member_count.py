@@ -8,11 +8,9 @@ from typing import Final
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration, instant, plural
-from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status_autoscale import Autoscale
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, yes
 from logpersister_operator.decide.health.observed_fleets import ordinal, pods_by_revision
-from logpersister_operator.decide.health.pod_failures import time_of, without_node
 from logpersister_operator.decide.lag_targets import target_lag_seconds
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.scaling.autoscaler import (
@@ -25,6 +23,7 @@ from logpersister_operator.decide.scaling.autoscaler import (
     hold,
 )
 from logpersister_operator.decide.validity import manifest_of_revision
+from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import KnownLag, ObservedState, UnknownLag
 from logpersister_operator.plan import Event
 from logpersister_operator.rollout.fleet import NONE, Fleet
@@ -52,7 +51,7 @@ def decide(
     """Decide how many members there shall be; None when that is ``spec.members``."""
     if spec.autoscale is None:
         return None
-    state = observed.previous_status("autoscale", Autoscale) or begin(spec.autoscale, _first(spec, record, fleets))
+    state = observed.status.autoscale or begin(spec.autoscale, _first(spec, record, fleets))
     runs = _runs_alone(spec, revision, record, fleets)
     held = _hindrance(observed, state, record, None if runs is None else fleets.get(runs, NONE).ready, paused=paused)
     if runs is None or held is not None:
@@ -96,7 +95,7 @@ def verdicts(observed: ObservedState, spec: Spec, scaling: AutoscaleDecision | N
 def _verdict(observed: ObservedState, bounds: AutoscaleSpec, scaling: AutoscaleDecision) -> Verdict:
     state = scaling.state
     if observed.lag is None and scaling.reason is Reason.LAG_UNKNOWN:
-        before = previous_verdict(observed.status.get("conditions", []), Aspect.AUTOSCALING)
+        before = previous_verdict(observed.status.conditions, Aspect.AUTOSCALING)
         if before is not None:  # a new process is no news
             return before
     message = f"{state.members} members, of {bounds.min_members} to {bounds.max_members}: {scaling.words}"
@@ -181,12 +180,12 @@ def _without_room(observed: ObservedState, spec: Spec, state: Autoscale, runs: s
     )
 
 
-def schedulable_members(pods: Sequence[Document], members: int, since: datetime) -> int:
+def schedulable_members(pods: Sequence[Pod], members: int, since: datetime) -> int:
     """Return how many members remain without those at the end that have waited for a node since then or longer.
 
     A StatefulSet takes its members at the end away first.
     """
-    waiting = {ordinal(pod) for pod in pods if (found := without_node(pod)) is not None and time_of(found) <= since}
+    waiting = {ordinal(pod) for pod in pods if (found := pod.without_node) and found.since and found.since <= since}
     while members and members - 1 in waiting:
         members -= 1
     return members

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from logpersister.report.human import duration, number, size
-from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd import status as crd
 from logpersister_operator.decide.conditions import Verdict
 from logpersister_operator.decide.health import rebalance_storms
-from logpersister_operator.decide.health.pod_failures import is_ready
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.status import upload_failures
+from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, UnknownLag, documents
 from logpersister_operator.render.application import REVISION_LABEL
 
@@ -21,7 +20,7 @@ def lag(observed: ObservedState) -> crd.Lag | None:
     """Return the lag of the group; None while it is not known: it is never shown as 0."""
     found = observed.lag
     if found is None:
-        return observed.previous_status("lag", crd.Lag)
+        return observed.status.lag
     if isinstance(found, UnknownLag):
         return None
     summary = found.summary
@@ -46,7 +45,7 @@ def lag(observed: ObservedState) -> crd.Lag | None:
 
 def uploads(observed: ObservedState) -> crd.Uploads | None:
     """Return what members have stored; None when none of them has ever answered."""
-    before = observed.previous_status("uploads", crd.Uploads)
+    before = observed.status.uploads
     stored = observed.stored
     if stored is None:
         return before
@@ -71,9 +70,9 @@ def uploads(observed: ObservedState) -> crd.Uploads | None:
 
 def members(observed: ObservedState, wanted: int, ready: int) -> crd.Members:
     """Return the members; of many, first those that are not ready."""
-    listed = sorted(observed.pods(), key=lambda pod: (is_ready(pod), pod["metadata"]["name"]))[: crd.MOST_MEMBERS]
-    listed.sort(key=lambda pod: str(pod["metadata"]["name"]))
-    section = observed.previous_status("members", crd.Members) if observed.reports is None else None
+    listed = sorted(observed.pods(), key=lambda pod: (pod.is_ready, pod.name))[: crd.MOST_MEMBERS]
+    listed.sort(key=lambda pod: pod.name)
+    section = observed.status.members if observed.reports is None else None
     before = {member.name: member for member in section.list} if section is not None else {}
     shown = tuple(_member(pod, observed.reports or {}, before) for pod in listed)
     return crd.Members(desired=wanted, ready=ready, list=shown)
@@ -81,7 +80,7 @@ def members(observed: ObservedState, wanted: int, ready: int) -> crd.Members:
 
 def rebalance(observed: ObservedState, wanted: int) -> crd.Rebalance | None:
     """Return how partitions move, as members see it; None when none of them answers."""
-    before = observed.previous_status("rebalance", crd.Rebalance)
+    before = observed.status.rebalance
     if observed.reports is None:
         return before
     group = observed.lag.group if isinstance(observed.lag, KnownLag) else None
@@ -136,21 +135,20 @@ def _state(states: Mapping[str, Verdict], words: str) -> str:
     return states["Ready"].reason
 
 
-def _member(pod: Document, reports: Mapping[str, MemberReport], before: Mapping[str, crd.Member]) -> crd.Member:
-    name = pod["metadata"]["name"]
-    report = reports.get(name)
+def _member(pod: Pod, reports: Mapping[str, MemberReport], before: Mapping[str, crd.Member]) -> crd.Member:
+    report = reports.get(pod.name)
     document = report.document if report is not None else None
-    previous = before.get(name)
+    previous = before.get(pod.name)
     if document is not None:
         partitions, executors = document["assignment"]["count"], document["executors"]
     else:
         partitions, executors = (None, None) if previous is None else (previous.partitions, previous.executors)
     return crd.Member(
-        name=name,
-        ready=is_ready(pod),
+        name=pod.name,
+        ready=pod.is_ready,
         partitions=partitions,
         executors=executors,
-        revision=pod["metadata"]["labels"].get(REVISION_LABEL),
+        revision=pod.labels.get(REVISION_LABEL),
     )
 
 

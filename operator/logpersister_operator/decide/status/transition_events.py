@@ -1,8 +1,9 @@
 """Events: one for each condition that changes, none for what only goes on."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
+from logpersister_operator.crd.status import Condition
 from logpersister_operator.decide.conditions import Aspect
 from logpersister_operator.plan import Event
 
@@ -26,19 +27,19 @@ _SILENT: Final = frozenset({Aspect.RECONCILING, Aspect.AUTOSCALING})
 """Conditions that come and go with every change; what matters of them has events of its own."""
 
 
-def transitions(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Event]:
+def transitions(before: Iterable[Condition], after: Iterable[Condition]) -> list[Event]:
     """Return an event for each condition whose status has changed; for a new resource only of what is wrong."""
-    old = {condition["type"]: condition["status"] for condition in before.get("conditions", [])}
+    old = {condition.type: condition.status for condition in before}
     events = []
-    for condition in after["conditions"]:
-        aspect, status = Aspect(condition["type"]), condition["status"]
+    for condition in after:
+        aspect, status = Aspect(condition.type), condition.status
         if status == old.get(aspect) or status == "Unknown":
             continue
         good = _GOOD.get(aspect)
         bad = good is not None and status != good
         if (old.get(aspect) is None and not _is_news(aspect, status, bad=bad)) or aspect in _SILENT:
             continue
-        events.append(Event(condition["reason"], condition["message"], warning=bad))
+        events.append(Event(condition.reason, condition.message, warning=bad))
     return events
 
 

@@ -27,7 +27,7 @@ def types(observed: ObservedState, spec: Spec | None) -> crd.Types | None:
     """Return the totals and the worst types; None without ``spec.types``, or as long as nothing is known."""
     if spec is None or spec.types is None:
         return None
-    before = observed.previous_status("types", crd.Types)
+    before = observed.status.types
     if observed.reports is None:
         return before
     sections = [section for one in documents(observed.reports) if (section := one.get("types")) is not None]

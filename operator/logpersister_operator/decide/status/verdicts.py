@@ -178,4 +178,4 @@ def _owner(partition: TopicPartition, reports: Mapping[str, MemberReport]) -> st
 
 def _as_before(observed: ObservedState, otherwise: Verdict) -> Verdict:
     """Return the previous verdict while this process has not asked yet, so that a restart changes no condition."""
-    return previous_verdict(observed.status.get("conditions", []), otherwise.aspect) or otherwise
+    return previous_verdict(observed.status.conditions, otherwise.aspect) or otherwise

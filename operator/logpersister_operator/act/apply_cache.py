@@ -2,20 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
 
 from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.observed_objects import Child
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
     wanted: str
     """Hash of the document that was sent."""
-    found: str
-    """Fingerprint of the object that it made."""
+    found: object
+    """What tells a change of the object that it made."""
 
 
 class ApplyCache:
@@ -31,29 +30,27 @@ class ApplyCache:
         self._by_uid: dict[str, _Entry] = {}
         self._lock = Lock()
 
-    def is_current(self, wanted: Document, live: Mapping[str, Any] | None) -> bool:
+    def is_current(self, wanted: Document, live: Child | None) -> bool:
         """Whether ``live`` is still what applying ``wanted`` made of it."""
-        if live is None or live["metadata"].get("deletionTimestamp"):
+        if live is None or live.is_leaving:
             return False
         with self._lock:
-            known = self._by_uid.get(live["metadata"]["uid"])
+            known = self._by_uid.get(live.uid)
         return known == _Entry(_digest(wanted), _fingerprint(live))
 
-    def remember(self, wanted: Document, made: Mapping[str, Any]) -> None:
+    def remember(self, wanted: Document, made: Child) -> None:
         """Take in what the API server answered to an apply."""
         with self._lock:
-            self._by_uid[made["metadata"]["uid"]] = _Entry(_digest(wanted), _fingerprint(made))
+            self._by_uid[made.uid] = _Entry(_digest(wanted), _fingerprint(made))
 
-    def forget(self, live: Mapping[str, Any]) -> None:
+    def forget(self, live: Child) -> None:
         """Forget an object that is gone."""
         with self._lock:
-            self._by_uid.pop(live["metadata"]["uid"], None)
+            self._by_uid.pop(live.uid, None)
 
 
-def _fingerprint(live: Mapping[str, Any]) -> str:
-    metadata = live["metadata"]
-    version = metadata.get("generation") or metadata["resourceVersion"]
-    return _digest([version, *(metadata.get(name) for name in ("labels", "annotations", "ownerReferences"))])
+def _fingerprint(live: Child) -> object:
+    return live.generation or live.version, live.labels, live.annotations, live.owners
 
 
 def _digest(value: object) -> str:

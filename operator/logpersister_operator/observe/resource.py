@@ -1,0 +1,101 @@
+"""From a LogPersister as the API server gives it to what is kept of it. Pure."""
+
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Any
+
+from pydantic import ValidationError
+
+from logpersister.manifest import LogPersister, ManifestError, parse
+from logpersister.manifest.kafka import Address, parse_addresses
+from logpersister.manifest.problems import RefusedError
+from logpersister_operator.crd.status import Condition, Status
+from logpersister_operator.crd.status_rollout import record_of
+from logpersister_operator.observed_state import Claim, Resource, ResourceKey
+
+_Fields = Mapping[str, Any]
+
+
+def resource_of(document: _Fields) -> Resource:
+    """Return what is kept of a resource: its spec as a manifest, and its status as far as it is understood."""
+    metadata, status = document["metadata"], document.get("status") or {}
+    manifest, problems = _manifest(document)
+    return Resource(
+        key=key_of(document),
+        uid=metadata["uid"],
+        generation=int(metadata["generation"]),
+        is_being_deleted="deletionTimestamp" in metadata,
+        annotations=metadata.get("annotations") or {},
+        manifest=manifest,
+        problems=problems,
+        claim=claim_of(document),
+        status=_understood(status),
+        record=record_of(status),
+        stable=(status.get("rollout") or {}).get("stable"),
+    )
+
+
+def key_of(document: _Fields) -> ResourceKey:
+    metadata = document["metadata"]
+    return ResourceKey(metadata["namespace"], metadata["name"])
+
+
+def claim_of(document: _Fields) -> Claim | None:
+    """Return what group a resource wants, whatever else is wrong with its spec; None when it does not say where."""
+    metadata, kafka = document["metadata"], (document.get("spec") or {}).get("kafka") or {}
+    try:
+        addresses = parse_addresses(str(kafka.get("bootstrapServers", "")))
+    except RefusedError:
+        return None
+    status = document.get("status") or {}
+    rollout = status.get("rollout") or {}
+    revisions = (status.get("revision"), rollout.get("stable"), rollout.get("candidate"))
+    running = ((status.get("members") or {}).get("desired") or 0) > 0
+    return Claim(
+        key_of(document),
+        metadata["uid"],
+        metadata.get("creationTimestamp", ""),
+        kafka.get("groupId") or metadata["name"],
+        frozenset(_spelt_out(address, metadata["namespace"]) for address in addresses),
+        running=running,
+        has_run=running or rollout.get("stable") is not None,
+        revisions=frozenset(one for one in revisions if one is not None),
+    )
+
+
+def _spelt_out(address: Address, namespace: str) -> str:
+    """Return an address as it is spelt in any namespace: the name of a Service alone is one of the own namespace."""
+    try:
+        host = ip_address(address.host).compressed
+    except ValueError:
+        host = address.host.lower().rstrip(".")
+        host = host.removesuffix(".cluster.local").removesuffix(".svc") if "." in host else f"{host}.{namespace}"
+    return str(Address(host, address.port))
+
+
+def _manifest(document: _Fields) -> tuple[LogPersister | None, str]:
+    """Return the spec as a manifest, or what is wrong with it: it is checked as the CRD does, and for more."""
+    whole = {name: document[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in document}
+    try:
+        return parse(whole), ""
+    except ManifestError as error:
+        return None, "; ".join(str(problem) for problem in error.problems)
+
+
+def _understood(status: _Fields) -> Status:
+    """Return a status without the parts that another version wrote differently, or somebody changed by hand."""
+    conditions = [one for one in status.get("conditions") or () if _is_condition(one)]
+    found = {**status, "conditions": conditions}
+    try:
+        return Status.model_validate(found)
+    except ValidationError as error:
+        strange = {one["loc"][0] for one in error.errors()}
+        return Status.model_validate({name: part for name, part in found.items() if name not in strange})
+
+
+def _is_condition(one: _Fields) -> bool:
+    try:
+        Condition.model_validate(one)
+    except ValidationError:
+        return False
+    return True

@@ -1,0 +1,149 @@
+"""What observers keep of objects is all that decisions can read, and it is there whatever Kubernetes leaves out."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.decide.health import pod_failures
+from logpersister_operator.observe.objects import view
+from logpersister_operator.observe.resource import resource_of
+from logpersister_operator.observed_objects import Child, ConfigMap, StatefulSet
+from logpersister_operator.observed_state import MemberReport, ObservedState
+from tests.unit.kubernetes.samples import by_reference, decide, observed, pod, resource
+
+TIMES = st.sampled_from([None, "2026-11-21T11:00:00Z", "2026-11-21T11:59:30Z"])
+WORDS = st.sampled_from([None, "", "some words", "failed   kafka     no broker\n"])
+WAITING = st.sampled_from(
+    sorted({*pod_failures.IMAGE_REASONS, *pod_failures.CONFIG_REASONS, "CrashLoopBackOff", "ContainerCreating", "New"})
+)
+
+
+def partly(**known: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Return objects that may lack any field: Kubernetes leaves out what is empty."""
+    return st.fixed_dictionaries({}, optional=known)
+
+
+ENDED = partly(exitCode=st.integers(0, 255), reason=WORDS, message=WORDS, startedAt=TIMES, finishedAt=TIMES)
+STATE = st.one_of(
+    st.none(),
+    partly(waiting=st.one_of(st.none(), partly(reason=WAITING, message=WORDS))),
+    partly(terminated=st.one_of(st.none(), ENDED)),
+    partly(running=partly(startedAt=TIMES)),
+)
+CONTAINER = st.fixed_dictionaries(
+    {"name": st.just("member")},
+    optional={"image": WORDS, "restartCount": st.integers(0, 9), "state": STATE, "lastState": STATE},
+)
+CONDITION = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["Ready", "PodScheduled", "ContainersReady", "DisruptionTarget"]),
+        "status": st.sampled_from(["True", "False", "Unknown"]),
+    },
+    optional={"lastTransitionTime": TIMES, "reason": WORDS, "message": WORDS},
+)
+STATUS = partly(
+    conditions=st.one_of(st.none(), st.lists(CONDITION, max_size=3)),
+    containerStatuses=st.one_of(st.none(), st.lists(CONTAINER, max_size=2)),
+    initContainerStatuses=st.one_of(st.none(), st.lists(CONTAINER, max_size=1)),
+    podIP=WORDS,
+)
+
+
+@given(status=st.one_of(st.none(), STATUS), deleted=TIMES)
+def test_a_decision_is_made_whatever_kubernetes_says_of_a_pod(status: Document | None, deleted: str | None) -> None:
+    document = pod("clicks-backup-0a1b2c3d4e5f-0") | {"status": status}
+    document["metadata"] |= {"deletionTimestamp": deleted} if deleted else {}
+    plan = decide(observed(children=by_reference([document])))
+    (member,) = plan.status["members"]["list"]
+    ready = [one for one in (status or {}).get("conditions") or () if one["type"] == "Ready"][-1:]
+    assert member["ready"] is (not deleted and bool(ready) and ready[0]["status"] == "True")
+
+
+@given(status=STATUS)
+def test_nothing_else_of_an_object_is_kept(status: Document) -> None:
+    document = pod("clicks-backup-0a1b2c3d4e5f-0") | {"status": status}
+    more = {
+        **document,
+        "metadata": document["metadata"] | {"managedFields": [{"manager": "someone"}]},
+        "spec": {"containers": [{"name": "member", "image": "x"}], "volumes": []},
+        "status": status | {"qosClass": "Burstable", "hostIP": "10.0.0.1"},
+    }
+    assert view(more) == view(document)
+
+
+def test_decisions_get_no_raw_object() -> None:
+    """A type that is not closed could hold what observers do not keep."""
+    found = set(_open_types(ObservedState, set()))
+    assert found == {(MemberReport, "document")}, "what members say of themselves is no object of the API server"
+
+
+def _open_types(kind: Any, done: set[Any]) -> list[tuple[Any, str]]:
+    """Return the fields within a type, as far as it is a dataclass, that hold anything."""
+    found: list[tuple[Any, str]] = []
+    if kind in done or not is_dataclass(kind):
+        return found
+    done.add(kind)
+    hints = get_type_hints(kind, include_extras=False)
+    for one in fields(kind):
+        parts = list(_parts(hints[one.name]))
+        found += [(kind, one.name)] if Any in parts or object in parts else []
+        for part in parts:
+            for view_of in (part, *(part.__subclasses__() if part is Child else ())):
+                found += _open_types(view_of, done)
+    return found
+
+
+def _parts(hint: Any) -> list[Any]:
+    if get_origin(hint) is None:
+        return [Any] if hint in (dict, list, Mapping) else [hint]
+    return [part for argument in get_args(hint) for part in _parts(argument)]
+
+
+def test_of_a_stateful_set_the_numbers_and_what_tells_revisions_apart() -> None:
+    document: Document = {
+        "kind": "StatefulSet",
+        "metadata": {
+            "name": "clicks-0a1b2c3d4e5f",
+            "namespace": "logs",
+            "uid": "1",
+            "resourceVersion": "12",
+            "generation": 3,
+            "ownerReferences": [{"kind": "LogPersister", "name": "clicks", "uid": "2", "controller": True}],
+        },
+        "spec": {"replicas": 0, "template": {"metadata": {"annotations": {"secrets": "1"}}}},
+        "status": {"readyReplicas": 2, "updatedReplicas": 1, "currentRevision": "a", "updateRevision": "b"},
+    }
+    found = view(document)
+    assert isinstance(found, StatefulSet)
+    assert (found.version, found.generation, found.is_owned_by("2"), found.is_leaving) == (12, 3, True, False)
+    assert (found.replicas, found.ready_replicas, found.updated_replicas) == (0, 2, 1)
+    assert (found.current_revision, found.update_revision) == ("a", "b")
+    assert found.template_annotations == {"secrets": "1"}
+
+
+def test_equal_names_are_one_string() -> None:
+    document = {"kind": "ConfigMap", "metadata": {"name": "a", "namespace": "logs", "uid": "a-uid"}, "data": {"a": "b"}}
+    one, other = (view(json.loads(json.dumps(document))) for _ in range(2))
+    assert isinstance(one, ConfigMap)
+    assert one.data == {"a": "b"}
+    assert one.uid is other.uid is sys.intern("a-uid")
+
+
+@pytest.mark.parametrize("status", [{"lag": {"records": "many"}}, {"rollout": {"phase": "Dancing"}}, {"new": {"a": 1}}])
+def test_a_status_of_another_version_is_read_as_far_as_it_is_understood(status: Document) -> None:
+    told = {"type": "Ready", "status": "True", "reason": "MembersReady", "message": "", "newField": 1}
+    paused = {name: value for name, value in told.items() if name != "newField"} | {"type": "Paused"}
+    paused["lastTransitionTime"] = "2026-11-21T11:00:00Z"
+    document = resource() | {"status": {**status, "revision": "0a1b2c3d4e5f", "conditions": [told, paused]}}
+    found = resource_of(document)
+    assert found.status.revision == "0a1b2c3d4e5f"
+    assert [one.type for one in found.status.conditions] == ["Paused"]
+    assert found.record is None
+    assert decide(observed(document)).status["conditions"]
