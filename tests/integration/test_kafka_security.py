@@ -96,7 +96,7 @@ def secrets(secrets_dir: Path, broker: KafkaBroker) -> Secrets:
     for name, password in (("login", PASSWORD), ("wrong", "wrong-horse")):
         folder = secrets_dir / name
         folder.mkdir()
-        (folder / "ca.crt").write_bytes(broker.certificates.authority.read_bytes())
+        (folder / "ca.crt").write_bytes("# Főtanúsítvány\n".encode() + broker.certificates.authority.read_bytes())
         (folder / "username").write_text(USER)
         (folder / "password").write_text(password)
     strimzi.write(secrets_dir, "strimzi-tls", strimzi.tls_user(broker.certificates))
@@ -159,6 +159,7 @@ def test_ways_in(broker: KafkaBroker, secrets: Secrets, how: str) -> None:
 
 def test_a_stored_token(broker: KafkaBroker, secrets: Secrets, secrets_dir: Path) -> None:
     (secrets_dir / "login" / "token").write_text(unsigned_token())
+    (secrets_dir / "login" / "extensions").write_text("logicalCluster=lkc-1,identityPoolId=pool-2")
     kafka = spec(broker, "SASL_SSL OAUTHBEARER login")
     assert check_broker(kafka, secrets, "readers").topics == {TOPIC: 1}
     assert values(kafka, secrets) == [b"one", b"two"]
@@ -167,6 +168,7 @@ def test_a_stored_token(broker: KafkaBroker, secrets: Secrets, secrets_dir: Path
 def test_fetched_tokens_are_renewed_while_connected(broker: KafkaBroker, secrets: Secrets, secrets_dir: Path) -> None:
     with identity_provider() as provider:
         provider.answer, provider.token = {"expires_in": 2}, partial(unsigned_token, seconds=60)
+        provider.basic_only = "logs:s"
         for key, value in (("token-url", provider.url), ("client-id", "logs"), ("client-secret", "s")):
             (secrets_dir / "login" / key).write_text(value)
         kafka = spec(broker, "SASL_PLAINTEXT OAUTHBEARER login")
@@ -234,6 +236,16 @@ def test_an_identity_provider_that_is_away(broker: KafkaBroker, secrets: Secrets
         (secrets_dir / "login" / key).write_text(value)
     with pytest.raises(KafkaCheckError, match=r"the identity provider 127\.0\.0\.1 cannot be reached"):
         check_broker(spec(broker, "SASL_SSL OAUTHBEARER login"), secrets, "readers")
+
+
+def test_a_client_secret_that_is_refused(broker: KafkaBroker, secrets: Secrets, secrets_dir: Path) -> None:
+    with identity_provider() as provider:
+        provider.basic_only = "logs:other"
+        for key, value in (("token-url", provider.url), ("client-id", "logs"), ("client-secret", "s")):
+            (secrets_dir / "login" / key).write_text(value)
+        with pytest.raises(KafkaCheckError, match="answered 401 invalid_client") as caught:
+            check_broker(spec(broker, "SASL_SSL OAUTHBEARER login"), secrets, "readers")
+    assert caught.value.wrong_secret
 
 
 def test_rights_that_are_missing(broker: KafkaBroker, secrets: Secrets) -> None:

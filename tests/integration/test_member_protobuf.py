@@ -19,8 +19,10 @@ pytestmark = pytest.mark.timeout(900)
 
 GEO = 'syntax = "proto3"; package acme.geo; message Place { string country = 1; }'
 CLICK = """syntax = "proto3"; package acme;
-import "google/protobuf/timestamp.proto"; import "geo.proto";
-message Click { int64 id = 1; google.protobuf.Timestamp at = 2; acme.geo.Place place = 3; %s }
+import "google/protobuf/timestamp.proto"; import "geo.proto"; import "google/type/money.proto";
+message Click {
+  int64 id = 1; google.protobuf.Timestamp at = 2; acme.geo.Place place = 3; google.type.Money price = 6; %s
+}
 message View { int64 id = 1; string page = 9; }
 """
 NOON = 1_795_262_400
@@ -36,7 +38,9 @@ def varint(number: int) -> bytes:
 
 def click(number: int, more: bytes = b"") -> bytes:
     """Return a click at noon; places come in two pieces, which are one."""
-    return b"\x08" + varint(number) + b"\x12\x06\x08" + varint(NOON) + b"\x1a\x00\x1a\x04\x0a\x02DE" + more
+    return (
+        b"\x08" + varint(number) + b"\x12\x06\x08" + varint(NOON) + b"\x1a\x00\x1a\x04\x0a\x02DE\x32\x02\x10\x07" + more
+    )
 
 
 def test_columns_follow_the_registry(
@@ -68,7 +72,7 @@ def test_columns_follow_the_registry(
     bad = [b"", header(first) + b"\x08", header(first, b"\x02\x02") + b"\x08\x07", header(9999) + b"\x08\x07"]
     write(scene, name, [*values(0, 50), *bad])
     assert main(["check", "-f", str(manifest())]) == Exit.OK
-    assert f"{name}: 3 columns of version 1" in capsys.readouterr().out
+    assert f"{name}: 4 columns of version 1" in capsys.readouterr().out
     infer = ["schema", "infer", "-f", str(manifest()), "--registry", registry.url, "--parser", "protobuf"]
     assert main(infer) == Exit.OK
     spec = yaml.safe_load(capsys.readouterr().out)["spec"]
@@ -76,6 +80,7 @@ def test_columns_follow_the_registry(
         "id": "int64",
         "at": "timestamp[us]",
         "place": "struct<country: string>",
+        "price": "struct<currency_code: string, units: int64, nanos: int32>",
     }
     scene.run_until_current(manifest())
 
@@ -96,6 +101,7 @@ def test_columns_follow_the_registry(
     assert [row["id"] for row in of_one] == [*range(50), 7, *range(50, 100)]
     assert reasons == {"no_header": 2, "not_protobuf": 2, "unknown_schema": 2}
     assert (of_one[0]["at"].timestamp(), of_one[0]["place"]) == (NOON, {"country": "DE"})
+    assert of_one[0]["price"] == {"currency_code": "", "units": 7, "nanos": 0}
     assert [(row["kind"], row["source"]) for row in of_one[-2:]] == [("NONE", ""), ("WEB", "app")]
 
     plain = scene.manifest(

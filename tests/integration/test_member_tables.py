@@ -84,7 +84,9 @@ def rest(iceberg: IcebergCatalog) -> Settings:
 
 @pytest.fixture
 def sqlite(tmp_path: Path, bucket: str) -> Settings:
-    return {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"s3://{bucket}/warehouse"}
+    """A catalog that other engines know as ``prod``."""
+    uri = f"sqlite:///{tmp_path}/catalog.db"
+    return {"type": "sql", "name": "prod", "uri": uri, "warehouse": f"s3://{bucket}/warehouse"}
 
 
 @pytest.fixture
@@ -123,7 +125,7 @@ class Tables:
             "s3.secret-access-key": minio.secret_key,
             "s3.region": "us-east-1",
         }
-        self.catalog: Catalog = load_catalog("logpersister", **catalog, **files)
+        self.catalog: Catalog = load_catalog(**{"name": "other"} | catalog | files)
 
     def of(self, topic: str, type_: str = "") -> Table:
         name = f"{topic}_{type_}" if type_ else topic

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,18 +23,22 @@ class IdentityProvider:
     """JSON; ``{n}`` in it becomes the number of the request, from 1 on."""
     token: Callable[[], str] | None = None
     """Makes the access token of each answer, in place of the one in `answer`."""
+    basic_only: str | None = None
+    """Login ``id:secret``, form-encoded, that it takes as HTTP Basic and in no other way; None: it takes any form."""
     asked: list[dict[str, list[str]]] = field(default_factory=list)
     """The forms that were sent."""
     times: list[float] = field(default_factory=list)
     """When, by `time.monotonic`."""
 
-    def _respond(self, form: str) -> bytes:
+    def _respond(self, form: str, authorization: str) -> tuple[int, bytes]:
         self.times.append(time.monotonic())
         self.asked.append(parse_qs(form))
+        if self.basic_only is not None and authorization != f"Basic {b64encode(self.basic_only.encode()).decode()}":
+            return 401, b'{"error": "invalid_client"}'
         answer = self.answer
         if self.token is not None and isinstance(answer, dict):
             answer = {**answer, "access_token": self.token()}
-        return json.dumps(answer).replace("{n}", str(len(self.asked))).encode()
+        return self.status, json.dumps(answer).replace("{n}", str(len(self.asked))).encode()
 
 
 @contextmanager
@@ -43,8 +48,9 @@ def identity_provider() -> Iterator[IdentityProvider]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = provider._respond(self.rfile.read(int(self.headers["Content-Length"])).decode())
-            self.send_response(provider.status)
+            form = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            status, body = provider._respond(form, self.headers.get("Authorization", ""))
+            self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -19,9 +19,9 @@ import urllib3
 from logpersister import __version__
 from logpersister.finish.telling import Message, NotTakenError, RefusedError, Send
 from logpersister.manifest.problems import ManifestError, Problem
-from logpersister.manifest.secrets import Secrets, SecretValue
+from logpersister.manifest.secrets import AUTHORITY, Secrets, SecretValue
 from logpersister.manifest.telling import WebhookSpec
-from logpersister.registry.access import AUTHORITY, TOKEN, authority_of
+from logpersister.registry.access import TOKEN
 from logpersister.registry.errors import of_connection
 
 HMAC_KEY: Final = "hmacKey"
@@ -83,7 +83,7 @@ class Webhook:
         if name is None:
             return None, None, None
         token, key = self.secrets.get(name, TOKEN), self.secrets.get(name, HMAC_KEY)
-        authority = authority_of(self.secrets.get(name, AUTHORITY), _SECRET_NAME)
+        authority = self.secrets.authority(name, _SECRET_NAME)
         if token is None and key is None and authority is None:
             expectation = f"names the Secret {name}, which has none of {TOKEN}, {HMAC_KEY} and {AUTHORITY}"
             raise ManifestError([Problem(_SECRET_NAME, expectation, "put what the server asks for there")])

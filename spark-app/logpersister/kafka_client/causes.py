@@ -75,7 +75,8 @@ def explain_inquiry(error: Exception, security: SecuritySpec) -> Failure:
         case errors.IllegalSaslStateError():
             failure = Failure("the listener offers no login", _CHECK_PROTOCOL)
         case TokenError():
-            failure = Failure(_message(error), "correct the Secret that spec.kafka.security.secretName names")
+            remedy = "correct the Secret that spec.kafka.security.secretName names"
+            failure = Failure(_message(error), remedy, may_pass=error.may_pass, wrong_secret=error.refused)
         case errors.IncompatibleBrokerVersion() | errors.UnsupportedVersionError():
             failure = Failure(
                 "it does not speak Kafka's client protocol", "name the listener of a broker, not of a controller"

@@ -1,19 +1,20 @@
 """Tokens for OAUTHBEARER (KIP-255): from the Secret itself, or fetched with client credentials (RFC 6749, 4.4)."""
 
+import base64
 import json
+import re
 import ssl
 import threading
 import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote_plus, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from kafka.errors import KafkaConnectionError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from logpersister.kafka_client.secret_keys import AUTHORITY
 from logpersister.kafka_client.secret_keys import PATH as _PATH
 from logpersister.manifest.problems import ManifestError, Problem
 from logpersister.manifest.secrets import Secrets
@@ -24,10 +25,18 @@ _LIFETIME_UNSAID = 60.0
 """Seconds that a token is kept when the provider does not say how long it is valid."""
 _KEPT = 0.8
 """Part of its lifetime after which a token is fetched anew."""
+_EXTENSIONS = re.compile(r"[A-Za-z]+=[ -+\--~\t]*(,[A-Za-z]+=[ -+\--~\t]*)*", re.ASCII)
+"""Names and values as RFC 7628 (section 3.1) allows them, written as librdkafka's ``sasl.oauthbearer.extensions``."""
 
 
 class TokenError(KafkaConnectionError):  # type: ignore[misc]
     """No token could be had now; kafka-python tries the connection again later."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        """Keep the status of HTTP; None: the provider could not be asked."""
+        super().__init__(message)
+        self.refused = status in (400, 401, 403)
+        self.may_pass = status is None or status in (408, 429) or status >= 500
 
 
 def token_provider(name: str, secrets: Secrets, ca_name: str | None = None) -> AbstractTokenProvider:
@@ -35,6 +44,7 @@ def token_provider(name: str, secrets: Secrets, ca_name: str | None = None) -> A
 
     The authority of the identity provider may be in that Secret, or in ``ca_name``.
     """
+    _extensions(name, secrets)
     if secrets.get(name, "token") is not None:
         secrets.require(name, "token", _PATH)  # not empty
         return StoredToken(name, secrets)
@@ -58,32 +68,51 @@ def _check_url(url: str) -> None:
         raise ManifestError([Problem(_PATH, "names a Secret whose token-url is not an http or https URL", remedy)])
 
 
-class StoredToken(AbstractTokenProvider):  # type: ignore[misc]
-    """The key ``token``, read at each login: whoever rotates the Secret keeps it valid."""
+def _extensions(name: str, secrets: Secrets) -> dict[str, str]:
+    """Return the SASL extensions of a Secret (KIP-342). Raises `ManifestError`."""
+    found = secrets.get(name, "extensions")
+    if found is None:
+        return {}
+    if not _EXTENSIONS.fullmatch(found.reveal()):
+        remedy = "write for example logicalCluster=lkc-1,identityPoolId=pool-2"
+        raise ManifestError(
+            [Problem(_PATH, f"names the Secret {name}, whose key extensions is not NAME=VALUE", remedy)]
+        )
+    return {key: value for key, _, value in (one.partition("=") for one in found.reveal().split(","))}
+
+
+class _Provider(AbstractTokenProvider):  # type: ignore[misc]
+    """Reads its Secret at each login, so that a rotated one is used."""
 
     def __init__(self, name: str, secrets: Secrets) -> None:
         super().__init__()
         self._name = name
         self._secrets = secrets
 
-    def token(self) -> str:
-        return self._secrets.require(self._name, "token", _PATH).reveal()
+    def extensions(self) -> dict[str, str]:
+        return _extensions(self._name, self._secrets)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a token provider must not be pickled: make it in the process that needs it")
 
 
-class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
+class StoredToken(_Provider):
+    """The key ``token``: whoever rotates the Secret keeps it valid."""
+
+    def token(self) -> str:
+        return self._secrets.require(self._name, "token", _PATH).reveal()
+
+
+class ClientCredentials(_Provider):
     """Asks the identity provider for a token, and again when most of its lifetime is over."""
 
     def __init__(
         self, name: str, secrets: Secrets, ca_name: str | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        super().__init__()
-        self._name = name
+        super().__init__(name, secrets)
         self._authorities = (name,) if ca_name is None else (name, ca_name)
-        self._secrets = secrets
         self._clock = clock
+        self._basic = False
         self._lock = threading.Lock()
         self._token: str | None = None
         self._fetch_at = 0.0
@@ -95,17 +124,14 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 self._fetch_at = self._clock() + lifetime * _KEPT
             return self._token
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a token provider must not be pickled: make it in the process that needs it")
-
     def _fetch(self) -> tuple[str, float]:
         """Return a token and its lifetime in seconds; raise `TokenError` naming the address, and no secret."""
         url = self._secret("token-url")
-        where = urlsplit(url).hostname
+        where, status = urlsplit(url).hostname, None
         try:
-            answer = self._post(url)
+            answer = self._ask(url)
         except HTTPError as error:
-            reason = f"answered {error.code} {_error_code(error)}".rstrip()
+            status, reason = error.code, f"answered {error.code} {_error_code(error)}".rstrip()
         except URLError as error:
             reason = f"cannot be reached: {error.reason}"
         except (OSError, ValueError) as error:
@@ -114,19 +140,39 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
             token = answer.get("access_token")
             if isinstance(token, str) and token:
                 return token, _lifetime(answer.get("expires_in"))
-            reason = "gave no access_token"
-        raise TokenError(f"the identity provider {where} {reason}; check token-url, client-id, client-secret and scope")
+            status, reason = 200, "gave no access_token"
+        told = f"the identity provider {where} {reason}; check token-url, client-id, client-secret and scope"
+        raise TokenError(told, status)
 
-    def _post(self, url: str) -> dict[str, Any]:
-        form = {
-            "grant_type": "client_credentials",
-            "client_id": self._secret("client-id"),
-            "client_secret": self._secret("client-secret"),
-        }
+    def _ask(self, url: str) -> dict[str, Any]:
+        """Show the secret in the form or as HTTP Basic; where one is refused, the other (RFC 6749, 2.3.1)."""
+        try:
+            return self._post(url, basic=self._basic)
+        except HTTPError as error:
+            if error.code not in (400, 401):
+                raise
+            refused = error
+        try:
+            answer = self._post(url, basic=not self._basic)
+        except HTTPError as error:
+            error.close()
+            raise refused from None
+        refused.close()
+        self._basic = not self._basic
+        return answer
+
+    def _post(self, url: str, *, basic: bool) -> dict[str, Any]:
+        form, headers = {"grant_type": "client_credentials"}, {"Accept": "application/json"}
+        client, secret = self._secret("client-id"), self._secret("client-secret")
+        if basic:
+            login = base64.b64encode(f"{quote_plus(client)}:{quote_plus(secret)}".encode()).decode()
+            headers["Authorization"] = f"Basic {login}"
+        else:
+            form |= {"client_id": client, "client_secret": secret}
         scope = self._secrets.get(self._name, "scope")
         if scope is not None:
             form["scope"] = scope.reveal()
-        request = Request(url, urlencode(form).encode(), {"Accept": "application/json"})  # noqa: S310  (checked)
+        request = Request(url, urlencode(form).encode(), headers)  # noqa: S310  (checked)
         with urlopen(request, timeout=_TIMEOUT_SECONDS, context=self._tls()) as response:  # noqa: S310
             answer = json.loads(response.read(_LARGEST_ANSWER))
         return answer if isinstance(answer, dict) else {}
@@ -135,9 +181,9 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         """Public authorities, and those of the Secrets that have one: a company's provider often has the same."""
         context = ssl.create_default_context()
         for name in self._authorities:
-            authority = self._secrets.get(name, AUTHORITY)
+            authority = self._secrets.authority(name, _PATH)
             if authority is not None:
-                context.load_verify_locations(cadata=authority.reveal())
+                context.load_verify_locations(cadata=authority)
         return context
 
     def _secret(self, key: str) -> str:

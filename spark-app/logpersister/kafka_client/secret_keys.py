@@ -11,11 +11,10 @@ from typing import Final
 
 from logpersister.manifest.kafka import SecuritySpec
 from logpersister.manifest.problems import ManifestError, Problem
-from logpersister.manifest.secrets import Secrets, SecretValue
+from logpersister.manifest.secrets import AUTHORITY, Secrets, SecretValue
 
 PATH: Final = "spec.kafka.security.secretName"
 CA_PATH: Final = "spec.kafka.security.caSecretName"
-AUTHORITY: Final = "ca.crt"
 _JAAS: Final = "sasl.jaas.config"
 _OWN, _STRIMZI = ("tls.crt", "tls.key"), ("user.crt", "user.key")
 _OPTION: Final = re.compile(r'\b(?P<name>username|password)\s*=\s*"(?P<value>(?:[^"\\]|\\.)*)"')
@@ -56,15 +55,15 @@ def identity(security: SecuritySpec, secrets: Secrets) -> Identity | None:
     return None
 
 
-def authority(security: SecuritySpec, secrets: Secrets) -> tuple[SecretValue, str] | None:
-    """Return the PEM of the brokers' authority and the field that names its Secret; None: the public ones."""
+def authority(security: SecuritySpec, secrets: Secrets) -> str | None:
+    """Return the brokers' authority as PEM; None: the public ones. Raises `ManifestError`."""
     if security.ca_secret_name is not None:
-        return secrets.require(security.ca_secret_name, AUTHORITY, CA_PATH), CA_PATH
+        secrets.require(security.ca_secret_name, AUTHORITY, CA_PATH)
+        return secrets.authority(security.ca_secret_name, CA_PATH)
     name = security.secret_name
     if name is None or any(secrets.get(name, key) is not None for key in _STRIMZI):
         return None  # what a KafkaUser has is the authority of clients
-    found = secrets.get(name, AUTHORITY)
-    return None if found is None else (found, PATH)
+    return secrets.authority(name, PATH)
 
 
 def login(name: str, secrets: Secrets) -> Login:

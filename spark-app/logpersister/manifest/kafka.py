@@ -170,9 +170,9 @@ class SecuritySpec(Model):
 
     secret_name: SecretName | None = None
     """Secret with the keys `username` and `password` (PLAIN, SCRAM); `token`, or `token-url`, `client-id`,
-    `client-secret` and optionally `scope` (OAUTHBEARER); `ca.crt` (PEM of a private CA of the brokers' certificates);
-    `tls.crt` and `tls.key` (PEM of a client certificate). The Secret of a Strimzi `KafkaUser` can be named as it is.
-    Required with SASL."""
+    `client-secret` and optionally `scope` (OAUTHBEARER), and optionally `extensions`; `ca.crt` (PEM of a private CA of
+    the brokers' certificates); `tls.crt` and `tls.key` (PEM of a client certificate). The Secret of a Strimzi
+    `KafkaUser` can be named as it is. Required with SASL."""
 
     ca_secret_name: SecretName | None = None
     """Secret with the key `ca.crt`: PEM of a private CA of the brokers' certificates, such as Strimzi's

@@ -27,10 +27,12 @@ GLUE_REGISTRY: Final = "default-registry"
 """Glue's own default."""
 _GLUE: Final = re.compile(r"glue://(?P<region>[a-z0-9-]+)(?:/(?P<registry>.+))?")
 
+_HTTP: Final = rf"https?://{HOST}(:{PORT})?(/[A-Za-z0-9._~%/-]*)?"
+
 RegistryUrl = Annotated[
     str,
     Text(
-        rf"^(https?://{HOST}(:{PORT})?(/[A-Za-z0-9._~%/-]*)?|glue://[a-z]{{2}}(-[a-z]+)+-[0-9]+(/[A-Za-z0-9_\$#.-]+)?)$",
+        rf"^({_HTTP}(,{_HTTP})*|glue://[a-z]{{2}}(-[a-z]+)+-[0-9]+(/[A-Za-z0-9_\$#.-]+)?)$",
         "is not an http or https URL of a schema registry, and no glue://REGION/REGISTRY of AWS Glue",
         "write what producers have as schema.registry.url, for example https://registry.example.com",
         2000,
@@ -91,8 +93,9 @@ class RegistrySpec(Model):
     """A schema registry that speaks Confluent's API, as also Apicurio and Karapace do, or AWS Glue's."""
 
     url: RegistryUrl
-    """Address, as producers have it in `schema.registry.url`. For Apicurio: `http://HOST:8080/apis/ccompat/v7`. For AWS
-    Glue: `glue://REGION/REGISTRY`, for example `glue://eu-central-1/orders`; without a registry Glue's default one."""
+    """Address, as producers have it in `schema.registry.url`: several of one registry with commas, of which the next is
+    asked when one does not answer. For Apicurio: `http://HOST:8080/apis/ccompat/v7`. For AWS Glue:
+    `glue://REGION/REGISTRY`, for example `glue://eu-central-1/orders`; without a registry Glue's default one."""
 
     secret_name: SecretName | None = None
     """Secret with `username` and `password`, or with `token`; and `ca.crt` if the certificate is not signed by a public

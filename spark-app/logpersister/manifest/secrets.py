@@ -11,6 +11,8 @@ own process: nothing here can be pickled, so that no secret travels in a Spark c
 
 import hmac
 import os
+import re
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,9 @@ HIDDEN = "[hidden]"
 """What messages and logs have instead of a secret."""
 LARGEST_SECRET = 1_000_000
 """Bytes; Kubernetes limits a Secret to 1 MiB."""
+AUTHORITY = "ca.crt"
+"""Key of a Secret that has the certificates of an authority, as PEM."""
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 
 class SecretValue:
@@ -99,6 +104,25 @@ class Secrets:
             raise _error(path, f"names the Secret {name}, whose key {key} is empty", self._where_to_put(name, key))
         return value
 
+    def authority(self, name: str, path: str) -> str | None:
+        """Return the certificates in ``ca.crt`` of a Secret as PEM; None when the Secret has no such key.
+
+        Text around the certificates is left out, as RFC 7468 (section 2) allows it there and Python's ssl does not.
+        Raises `ManifestError` when there is no certificate; ``path`` is the field that names the Secret.
+        """
+        value = self.get(name, AUTHORITY)
+        if value is None:
+            return None
+        found = "\n".join(_CERTIFICATE.findall(value.reveal()))
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=found)
+        except (ssl.SSLError, ValueError):
+            pass
+        else:
+            return found
+        remedy = "put the authority's certificate there, beginning with -----BEGIN CERTIFICATE-----"
+        raise _error(path, f"names the Secret {name}, whose {AUTHORITY} is not a certificate in PEM", remedy)
+
     def _from_file(self, name: str, key: str) -> str | None:
         if self._directory is None:
             return None
@@ -117,7 +141,8 @@ class Secrets:
                 "", f"the secret file {file} is larger than {LARGEST_SECRET} bytes", "put only the value in it"
             )
         try:
-            text = value.decode()
+            # Comments around PEM may be of any encoding; what counts in it is ASCII.
+            text = value.decode(errors="replace" if b"-----BEGIN " in value else "strict")
         except UnicodeDecodeError:
             text = None
         if text is None:  # outside the except block, whose exception holds the bytes
@@ -187,4 +212,6 @@ def storage_authority(storage: StorageSpec, secrets: Secrets) -> str | None:
     """Return the PEM of the authority that ``spec.storage.caSecretName`` names; None: the public ones."""
     if storage.ca_secret_name is None:
         return None
-    return secrets.require(storage.ca_secret_name, "ca.crt", "spec.storage.caSecretName").reveal()
+    path = "spec.storage.caSecretName"
+    secrets.require(storage.ca_secret_name, AUTHORITY, path)
+    return secrets.authority(storage.ca_secret_name, path)

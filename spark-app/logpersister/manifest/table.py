@@ -45,7 +45,9 @@ CatalogUri = Annotated[
     ),
 ]
 
-
+CatalogName = Annotated[
+    str, Text(r"^[A-Za-z0-9_.-]+$", "is not the name of a catalog", "write it as engines have it, such as prod", 255)
+]
 Warehouse = Annotated[
     str,
     Text(r"^[^\s]+$", "is not the name of a warehouse", "write it as the catalog has it, without spaces", 1000),
@@ -60,6 +62,10 @@ class CatalogSpec(Model):
     type: Literal["rest", "sql", "glue", "hive"]
     """`rest`: Iceberg's REST protocol, as Polaris, Nessie, Lakekeeper, Unity and others speak it. `sql`: a PostgreSQL
     database, in the layout of pyiceberg's `SqlCatalog`. `glue`: AWS Glue. `hive`: a Hive metastore."""
+
+    name: CatalogName = "logpersister"
+    """Name by which engines know the catalog. With `sql` it stands in the rows of the database, and an engine finds
+    only tables of its own catalog's name: write the name that Spark, Trino or pyiceberg have for it."""
 
     uri: CatalogUri | None = None
     """Address: an `http` or `https` URL for `rest`, `postgresql+psycopg2://HOST:PORT/DATABASE` for `sql`

@@ -1,14 +1,12 @@
 """Where a schema registry is, and what this process shows to be let in."""
 
 import base64
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from logpersister.manifest.problems import ManifestError, Problem
-from logpersister.manifest.secrets import Secrets, SecretValue
+from logpersister.manifest.secrets import Secrets
 
-AUTHORITY, TOKEN, USERNAME, PASSWORD = "ca.crt", "token", "username", "password"
+TOKEN, USERNAME, PASSWORD = "token", "username", "password"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +14,15 @@ class RegistryAccess:
     """An address with credentials. Not for closures of Spark: it holds secrets."""
 
     url: str
-    """Without a slash at its end."""
+    """As the manifest has it: one address, or several with commas."""
     headers: Mapping[str, str] = field(repr=False, default_factory=dict)
     authority: str | None = None
     """PEM of who signed the registry's certificate; None: the public authorities."""
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Each address, without a slash at its end."""
+        return tuple(one.rstrip("/") for one in self.url.split(","))
 
 
 def access(url: str, secret_name: str | None, secrets: Secrets, path: str) -> RegistryAccess:
@@ -32,28 +35,12 @@ def access(url: str, secret_name: str | None, secrets: Secrets, path: str) -> Re
         path: the field of the manifest that names the Secret, for the message of the `ManifestError`.
     """
     if secret_name is None:
-        return RegistryAccess(url.rstrip("/"))
-    token, authority = secrets.get(secret_name, TOKEN), secrets.get(secret_name, AUTHORITY)
+        return RegistryAccess(url)
+    token, authority = secrets.get(secret_name, TOKEN), secrets.authority(secret_name, path)
     if token is not None:
-        return RegistryAccess(
-            url.rstrip("/"), {"Authorization": f"Bearer {token.reveal()}"}, authority_of(authority, path)
-        )
+        return RegistryAccess(url, {"Authorization": f"Bearer {token.reveal()}"}, authority)
     if authority is not None and secrets.get(secret_name, USERNAME) is None:
-        return RegistryAccess(url.rstrip("/"), {}, authority_of(authority, path))
+        return RegistryAccess(url, {}, authority)
     username, password = (secrets.require(secret_name, key, path).reveal() for key in (USERNAME, PASSWORD))
     login = base64.b64encode(f"{username}:{password}".encode()).decode()
-    return RegistryAccess(url.rstrip("/"), {"Authorization": f"Basic {login}"}, authority_of(authority, path))
-
-
-def authority_of(authority: SecretValue | None, path: str) -> str | None:
-    """Return the PEM of an authority, if there is one; `path` names the Secret. Raises ManifestError."""
-    if authority is None:
-        return None
-    try:
-        ssl.create_default_context(cadata=authority.reveal())
-    except (ssl.SSLError, ValueError):
-        problem = "names a Secret whose ca.crt is not a certificate in PEM"
-    else:
-        return authority.reveal()
-    remedy = "put the authority's certificate there, beginning with -----BEGIN CERTIFICATE-----"
-    raise ManifestError([Problem(path, problem, remedy)])
+    return RegistryAccess(url, {"Authorization": f"Basic {login}"}, authority)

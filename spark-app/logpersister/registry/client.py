@@ -44,6 +44,7 @@ class RegistryClient:
             sleep: waits so many seconds.
         """
         self._access = access
+        self._first = 0
         self._attempts = attempts
         self._sleep = sleep
         self._pool = urllib3.PoolManager(
@@ -148,19 +149,33 @@ class RegistryClient:
         return patiently(lambda: self._ask(path, doing), self._attempts, self._sleep)
 
     def _ask(self, path: str, doing: str) -> Any:
+        """Ask the address that answered last; where it fails in a way that may pass, the others in turn."""
+        urls, first = self._access.urls, self._first
+        for tried in range(len(urls)):
+            try:
+                answer = self._ask_one(urls[(first + tried) % len(urls)], path, doing)
+            except RegistryError as error:
+                if not error.retriable or tried == len(urls) - 1:
+                    raise
+            else:
+                self._first = (first + tried) % len(urls)
+                return answer
+        raise AssertionError  # the last address returns or raises
+
+    def _ask_one(self, url: str, path: str, doing: str) -> Any:
         try:
-            answer = self._pool.request("GET", self.url + path, redirect=False, preload_content=False)
+            answer = self._pool.request("GET", url + path, redirect=False, preload_content=False)
             try:
                 body = answer.read(LARGEST + 1)
             finally:
                 answer.release_conn()
         except urllib3.exceptions.HTTPError as error:
             kind, reason = of_connection(error)
-            raise failure(self.url, kind, reason, doing) from None
+            raise failure(url, kind, reason, doing) from None
         document = _json(body)
         if answer.status != 200:
             kind, reason = of_answer(answer.status, _code(document), _message(document, answer.headers))
-            raise failure(self.url, kind, reason, doing)
+            raise failure(url, kind, reason, doing)
         if len(body) > LARGEST or document is None:
             raise self._no_registry("no JSON" if len(body) <= LARGEST else f"more than {LARGEST >> 20} MiB", doing)
         return document

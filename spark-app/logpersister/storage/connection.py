@@ -1,7 +1,6 @@
 """The boto3 client of one bucket: made on first use in each process, renewed when its credentials are refused."""
 
 import os
-import ssl
 import tempfile
 import threading
 import weakref
@@ -194,7 +193,6 @@ class Connection:
 
 def _authority_file(owner: object, pem: str) -> str:
     """Return a file with the certificates `pem`, which botocore wants by name; it goes when `owner` goes."""
-    ssl.create_default_context(cadata=pem)  # a clear error now rather than at the first request
     descriptor, name = tempfile.mkstemp(prefix="logpersister-ca-", suffix=".pem")
     with os.fdopen(descriptor, "w") as file:
         file.write(pem)

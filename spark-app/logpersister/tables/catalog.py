@@ -248,12 +248,12 @@ def open_catalog(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> C
     with _told(spec.address):
         known = {**_connection(spec, storage, secrets), **_files(storage, secrets), **spec.properties}
         if spec.type == "rest":
-            return _RestCatalog("logpersister", **known)
+            return _RestCatalog(spec.name, **known)
         if spec.type == "hive":
             from logpersister.tables.metastore_catalogs import PatientHiveCatalog  # noqa: PLC0415 - only with this type
 
-            return PatientHiveCatalog("logpersister", **known)
-        return load_catalog("logpersister", **known)
+            return PatientHiveCatalog(spec.name, **known)
+        return load_catalog(spec.name, **known)
 
 
 class _RestCatalog(RestCatalog):

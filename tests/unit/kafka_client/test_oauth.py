@@ -55,6 +55,27 @@ def test_client_credentials(provider: IdentityProvider) -> None:
     ]
 
 
+def test_a_provider_that_takes_the_secret_as_http_basic_only(provider: IdentityProvider) -> None:
+    provider.basic_only = "a%3Ab:p%25%2B"
+    now = [0.0]
+    found = ClientCredentials(
+        "k", secrets(token_url=provider.url, client_id="a:b", client_secret="p%+"), clock=lambda: now[0]
+    )
+    assert found.token() == "token-2"
+    now[0] += 100
+    assert found.token() == "token-3"  # without the form, which it refused
+    assert provider.asked[1:] == [{"grant_type": ["client_credentials"]}] * 2
+
+
+@pytest.mark.parametrize("kind", [{"token": "t"}, {"token_url": "https://a", "client_id": "b", "client_secret": "c"}])
+def test_extensions_are_sent_at_the_login(kind: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClientCredentials, "token", lambda _: "t")
+    found = token_provider("k", secrets(**kind, extensions="logicalCluster=lkc-1,identityPoolId=pool-2"))
+    mechanism = get_sasl_mechanism("OAUTHBEARER")(host="a", sasl_oauth_token_provider=found)
+    expected = b"n,,\x01auth=Bearer t\x01logicalCluster=lkc-1\x01identityPoolId=pool-2\x01\x01"
+    assert mechanism.auth_bytes() == expected
+
+
 def test_a_token_is_kept_for_most_of_its_life(provider: IdentityProvider) -> None:
     now = [1000.0]
     found = ClientCredentials("k", credentials(provider.url), clock=lambda: now[0])
@@ -119,6 +140,7 @@ def test_a_failure_is_not_kept(provider: IdentityProvider) -> None:
     [
         ({}, "has neither token nor token-url; add the key token, or token-url, client-id and client-secret"),
         ({"token": ""}, "whose key token is empty"),
+        ({"token": "t", "extensions": "lkc-1"}, "whose key extensions is not NAME=VALUE; write for example logical"),
         ({"token_url": "https://a/token", "client_id": "a"}, "whose key client-secret was not found"),
         ({"token_url": "https://a/token", "client_secret": "a"}, "whose key client-id was not found"),
         ({"token_url": "file:///etc/passwd", "client_id": "a", "client_secret": "b"}, "is not an http or https URL"),

@@ -87,7 +87,10 @@ def test_half_a_pair_is_named(tmp_path: Path, certificates: Certificates) -> Non
 
 def test_an_authority_that_is_not_there_is_named(tmp_path: Path, certificates: Certificates) -> None:
     found = mounted(tmp_path, k=strimzi.tls_user(certificates), ca={"ca.crt": b"nothing"})
-    for name, expected in (("ca", "names a Secret whose ca.crt is not"), ("no", "names the Secret no, whose key ca")):
+    for name, expected in (
+        ("ca", "names the Secret ca, whose ca.crt is not"),
+        ("no", "names the Secret no, whose key ca"),
+    ):
         with pytest.raises(ManifestError) as caught:
             ssl_context(SecuritySpec(protocol="SSL", secret_name="k", ca_secret_name=name), found)
-        assert str(caught.value).startswith(f"spec.kafka.security.caSecretName: {expected}")
+        assert str(caught.value).startswith(f"spec.kafka.security.caSecretName: names the Secret {expected}")

@@ -62,7 +62,7 @@ ACCEPTED: list[dict[str, Any]] = [
     values("json", "confluent", fields=FIELDS),
     values("json", "apicurio", jsonSchema=JSON_SCHEMA),
     values("json", "glue", **registered(GLUE)),
-    values("json", "confluent", **registered(version="latest", subject="a")),
+    values("json", "confluent", **registered(f"{URL},https://other.example.com/api", version="latest", subject="a")),
     values("json", jsonSchema=JSON_SCHEMA),
     values("json", **registered(GLUE)),
     values("json", jsonSchema=JSON_SCHEMA, **registered(version=3)),

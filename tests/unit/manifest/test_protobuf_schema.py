@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.type import money_pb2
 from grpc_tools import protoc
 
 from logpersister.manifest.protobuf.columns import columns_of
@@ -90,8 +91,8 @@ def by_protoc(tmp_path: Path, text: str) -> Schema:
     """Return the schema as protoc has it."""
     (tmp_path / "t.proto").write_text(text)
     out = tmp_path / "set"
-    include = Path(protoc.__file__).parent / "_proto"
-    options = [f"-I{tmp_path}", f"-I{include}", "--include_imports", f"--descriptor_set_out={out}"]
+    ours, types = Path(protoc.__file__).parent / "_proto", Path(money_pb2.__file__).parents[2]
+    options = [f"-I{tmp_path}", f"-I{ours}", f"-I{types}", "--include_imports", f"--descriptor_set_out={out}"]
     assert protoc.main(["protoc", *options, str(tmp_path / "t.proto")]) == 0
     return resolve(read_set(out.read_bytes()))
 
@@ -130,12 +131,22 @@ def test_what_protoc_would_have_to_be_given_more_files_for_is_skipped() -> None:
     assert (schema.at([0, 2]), schema.at([0, 3])) == ("acme.shop.Order.Much", None)
 
 
-@pytest.mark.parametrize("name", WELL_KNOWN)
-def test_well_known_files_are_those_of_protobuf(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in WELL_KNOWN if name.startswith("google/")])
+def test_well_known_files_are_those_of_google(tmp_path: Path, name: str) -> None:
     theirs = by_protoc(tmp_path, f'syntax = "proto3"; import "{name}"; message M {{}}')
     ours = resolve([read_text(WELL_KNOWN[name], name)])
     assert {name: one for name, one in theirs.messages.items() if name != "M"} == ours.messages
     assert theirs.enums == ours.enums
+
+
+def test_files_that_registries_have_built_in_need_not_be_registered() -> None:
+    imports = 'import "google/type/color.proto"; import "confluent/type/decimal.proto"; import "confluent/meta.proto";'
+    fields = "google.type.Color c = 1; confluent.type.Decimal d = 2;"
+    columns = columns_of(f'syntax = "proto3"; {imports} message M {{ {fields} }}', "M")
+    assert [str(one.type) for one in columns] == [
+        "struct<red: float32, green: float32, blue: float32, alpha: float32>",
+        "struct<value: binary[base64], precision: int64, scale: int32>",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from logpersister.manifest.secrets import (
     storage_credentials,
     variable_name,
 )
+from tests.stack.authority import Authority
 from tests.unit.manifest.documents import accepted, changed
 
 SECRET = "hunter2-very-secret"
@@ -107,9 +108,20 @@ def test_credentials_of_the_sdk(tmp_path: Path) -> None:
     assert storage_credentials(storage, Secrets({})) is None
     assert storage_authority(storage, Secrets({})) is None
     storage = accepted({"spec.storage.caSecretName": "ca", "spec.storage.secretName": "s3"}).spec.storage
-    assert storage_authority(storage, Secrets({"LOGPERSISTER_SECRET_CA_CA_CRT": "PEM"})) == "PEM"
     with pytest.raises(ManifestError, match=r"spec\.storage\.secretName: names the Secret s3, whose key AWS_ACCESS"):
         storage_credentials(storage, Secrets({}))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_comments_around_certificates_may_be_in_any_letters(tmp_path: Path, encoding: str) -> None:
+    storage = accepted({"spec.storage.caSecretName": "ca"}).spec.storage
+    pem = Authority("Test").certificate
+    write(tmp_path, "ca", "ca.crt", "# Tanúsítvány\n".encode(encoding) + pem + "# köszönöm\n".encode(encoding))
+    secrets = Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)})
+    assert storage_authority(storage, secrets) == pem.decode().strip()
+    write(tmp_path, "ca", "ca.crt", b"PEM")
+    with pytest.raises(ManifestError, match=r"caSecretName: names the Secret ca, whose ca.crt is not a certificate"):
+        storage_authority(storage, secrets)
 
 
 def test_a_value_is_shown_by_nothing(caplog: pytest.LogCaptureFixture) -> None:

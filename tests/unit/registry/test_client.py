@@ -96,6 +96,19 @@ def test_what_may_pass_is_asked_again(fake: FakeRegistry, client: Callable[..., 
     assert 0.25 <= pauses[0] <= 0.5 <= pauses[1] <= 1
 
 
+def test_the_next_address_is_asked_where_one_does_not_answer(
+    fake: FakeRegistry, client: Callable[..., RegistryClient]
+) -> None:
+    fake.answers = [(200, GOOD)]
+    pauses: list[float] = []
+    registry = client(f"http://127.0.0.1:{free_port()},{fake.url}/", pauses)
+    assert registry.latest("a").version == 3
+    assert (registry.latest("a").version, len(fake.asked), pauses) == (3, 2, [])
+    fake.answers = [(404, {"error_code": 40401, "message": "none"})]
+    with pytest.raises(RegistryError, match=f"schema registry {fake.url}: .*none"):
+        registry.latest("b")
+
+
 @pytest.mark.parametrize(
     ("answer", "kind", "told", "asked"),
     [

@@ -175,8 +175,14 @@ def _last(name: str) -> str:
 class _Resolver:
     def __init__(self, files: Sequence[FileOf]) -> None:
         given = {one.name for one in files}
-        needed = {name for one in files for name in one.dependency if name in WELL_KNOWN and name not in given}
-        self._files = [*(read_text(WELL_KNOWN[name], name) for name in sorted(needed)), *files]
+        needed: dict[str, FileOf] = {}
+        asking = list(files)
+        while asking:
+            for name in asking.pop().dependency:
+                if name in WELL_KNOWN and name not in given and name not in needed:
+                    needed[name] = read_text(WELL_KNOWN[name], name)
+                    asking.append(needed[name])
+        self._files = [*(needed[name] for name in sorted(needed)), *files]
         self._absent = [
             name for one in files for name in one.dependency if name not in given and name not in WELL_KNOWN
         ]
