@@ -35,6 +35,8 @@ class Fault:
 
     matches: Callable[[str], bool] = _any
     """Gets the request line, for example ``PUT /bucket/key?partNumber=2 HTTP/1.1``; "" for plain TCP."""
+    headers: Callable[[str], bool] = _any
+    """Gets the headers as they were sent, without the request line (HTTP only)."""
     times: int | None = 1
     met: int = field(default=0, init=False)
     """How often it has happened."""
@@ -86,6 +88,14 @@ class Answer(Fault):
 @dataclass(kw_only=True, eq=False)
 class AnswerAfter(Answer):
     """The server does what it is asked, and the client is told this instead of its answer (HTTP only)."""
+
+
+@dataclass(kw_only=True, eq=False)
+class Rewrite(Fault):
+    """The server gets another head than the client has sent (HTTP only)."""
+
+    change: Callable[[bytes], bytes]
+    """Gets and returns request line and headers, with the empty line that ends them."""
 
 
 class FaultProxy:
@@ -157,11 +167,12 @@ class FaultProxy:
         with self._lock:
             return any(active is fault for active in self._faults)
 
-    def meet(self, line: str) -> Fault | None:
+    def meet(self, line: str, headers: str = "") -> Fault | None:
         """Return the fault that meets a request (or a connection), and count it."""
         with self._lock:
             for fault in self._faults:
-                if (fault.times is None or fault.met < fault.times) and fault.matches(line):
+                left = fault.times is None or fault.met < fault.times
+                if left and fault.matches(line) and fault.headers(headers):
                     fault.met += 1
                     return fault
         return None
@@ -233,9 +244,9 @@ class _Connection:
             head, pending = self._head(pending)
             if head is None:
                 return
-            line = head.split(b"\r\n", 1)[0].decode("latin-1")
+            line, _, headers = head.decode("latin-1").partition("\r\n")
             self._proxy.requests.append(line)
-            fault = self._proxy.meet(line)
+            fault = self._proxy.meet(line, headers)
             if isinstance(fault, Answer) and not isinstance(fault, AnswerAfter):
                 asks_first = b"100-continue" in head
                 if not asks_first:
@@ -246,6 +257,8 @@ class _Connection:
             else:
                 if isinstance(fault, Delay):
                     time.sleep(fault.seconds)
+                if isinstance(fault, Rewrite):
+                    head = fault.change(head)
                 pending = self._forward_request(head, pending, fault)
 
     def _head(self, pending: bytes) -> tuple[bytes | None, bytes]:

@@ -38,6 +38,7 @@ class MinioServer(S3Server):
             region_name=self.region,
             aws_access_key_id=self.access_key,
             aws_secret_access_key=self.secret_key,
+            verify=str(self.authority) if self.authority else None,
         )
         # MinIO asks for a role and ignores it: the keys are ours, with less rights.
         made = client.assume_role(RoleArn="arn:aws:iam::minio:role/any", RoleSessionName="any", Policy=policy)

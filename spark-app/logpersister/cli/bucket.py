@@ -48,7 +48,7 @@ def described_by(arguments: argparse.Namespace, name: str) -> dict[str, str | No
     }
 
 
-def reach(resource: LogPersister, secrets: Secrets, seconds: float) -> None:
-    """Find out whether the bucket can be read and written. Raises `CommandError`."""
+def reach(resource: LogPersister, secrets: Secrets, seconds: float) -> list[str]:
+    """Find out whether the bucket can be used; return what it lacks without harm. Raises `CommandError`."""
     with opened(resource, secrets) as store:
-        store.check(resource.group_id, seconds)
+        return store.check(resource.group_id, seconds)

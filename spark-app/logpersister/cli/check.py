@@ -352,9 +352,15 @@ def _few(names: Sequence[str]) -> str:
 
 def _bucket(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[Finding]:
     storage = resource.spec.storage
-    bucket.reach(resource, secrets, seconds)
+    what = "; ".join(["can be read and written", *bucket.reach(resource, secrets, seconds)])
     where = f"s3://{storage.bucket}/{storage.prefix}".rstrip("/")
-    yield Finding("bucket", "ok", f"{where} at {storage.endpoint or 'AWS'}: can be read and written")
+    yield Finding("bucket", "ok", f"{where} at {storage.endpoint or 'AWS'}: {what}")
+    if not storage.conditional_writes:
+        told = (
+            "spec.storage.conditionalWrites: false: members look before they write, which is not atomic "
+            "(docs/guarantees.md#stores-without-conditional-writes)"
+        )
+        yield Finding("bucket", "warning", told)
 
 
 def _registry(resource: LogPersister, secrets: Secrets, _: float, *, compares: bool) -> Iterator[Finding]:

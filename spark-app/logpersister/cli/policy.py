@@ -59,7 +59,10 @@ def iam_policy(resource: LogPersister) -> Document:
         {
             "Sid": "ReadAndWrite",
             "Effect": "Allow",
-            "Action": ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"],
+            "Action": [
+                *["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"],
+                *([] if storage.acl is None else ["s3:PutObjectAcl"]),
+            ],
             "Resource": [f"{bucket}/{names.head(prefix)}*" for prefix in prefixes],
         },
         {

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
+import structlog
+
 from logpersister.finish.folders import existing_folders, has_folders
 from logpersister.finish.passing import Passing
 from logpersister.finish.positions import Kafka, Positions
@@ -15,8 +17,11 @@ from logpersister.manifest.finish import FinishSpec
 from logpersister.ranges import TopicPartition
 from logpersister.records.time_folders import TimeFolder
 from logpersister.records.type_folders import AnyFolders, TypeFolders
+from logpersister.storage.errors import StorageError
 from logpersister.storage.finished import Arrival, FinishedTo, finish_to, finished_to, note_arrival, read_arrivals
 from logpersister.storage.store import ObjectStore
+
+log = structlog.get_logger(__name__)
 
 MOST_FOLDERS: Final = 100
 """That one look finishes; more are left to the next one, which follows at once."""
@@ -98,6 +103,8 @@ class TopicFolders:
         self._later: dict[str, int] = {}
         """Notes of arrivals that need no reading until a folder is finished that ends then; the name says which it is.
         There are many where one partition holds back the folders of all others for days."""
+        self._taken: set[str] = set()
+        """Notes of arrivals that were taken in, until they are deleted."""
         self._waiting: TimeFolder | None = None
         """As the last look saw it."""
         self._left: Sequence[TimeFolder] = ()
@@ -260,8 +267,11 @@ class TopicFolders:
         if done is None:
             return
         self._later = {key: self._later[key] for key in keys if self._later.get(key, done) > done}
+        self._taken &= set(keys)
         ready: dict[str, Arrival] = {}
-        for key, arrival in read_arrivals(self.store, (key for key in keys if key not in self._later)):
+        for key, arrival in read_arrivals(
+            self.store, (key for key in keys if key not in self._later and key not in self._taken)
+        ):
             finished, left = self._finished(arrival, done)
             if left and not finished:
                 self._later[key] = max(folder.end for folder in left)
@@ -281,7 +291,18 @@ class TopicFolders:
                 rest = replace(arrival, folders=tuple(sorted(folder.path for folder in left)))
                 note_arrival(self.store, self._group, rest)
                 self._later[rest.key(self.store.prefix, self._group)] = max(folder.end for folder in left)
-            self.store.delete(key)
+            self._taken.add(key)
+        self._delete_taken()
+
+    def _delete_taken(self) -> None:
+        """Delete notes of what was taken in, last: a bucket that refuses it delays nothing."""
+        for key in sorted(self._taken):
+            try:
+                self.store.delete(key)
+            except StorageError as error:
+                log.warning("finish.note_not_deleted", key=key, notes=len(self._taken), error=str(error))
+                return
+            self._taken.remove(key)
 
     def _mark_outer(self, folder: TimeFolder, done: int) -> None:
         """Give the folders around a late one their file: perhaps it has made them."""

@@ -49,7 +49,7 @@ rotated Secret keeps its name.
 
 _NOT_OF_THE_MANIFEST = ("codeVersion", "rules", "original", "table", "tables")
 _PLACE = ("bucket", "prefix")
-_OF_THE_PLACE = (*_PLACE, "encryption", "partSize", "storageClass")
+_OF_THE_PLACE = (*_PLACE, "acl", "encryption", "partSize", "storageClass")
 """What a revision that stores elsewhere asks for there; the rest of ``storage`` says how to reach it."""
 _SECRET = ("secretName",)
 _ACCESS_TO_KAFKA = ("bootstrapServers", "security", "clientRack")

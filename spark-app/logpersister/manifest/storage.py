@@ -193,7 +193,17 @@ class StorageSpec(Model):
 
     checksums: Literal["when_supported", "when_required"] = "when_supported"
     """When requests have a checksum that the storage verifies. Use `when_required` for storages that refuse the SDK's
-    checksums (errors such as `XAmzContentSHA256Mismatch` or `NotImplemented`)."""
+    checksums (errors such as `XAmzContentSHA256Mismatch` or `NotImplemented`), and for buckets whose policy refuses
+    `UNSIGNED-PAYLOAD`: the body of each request is then signed instead."""
+
+    acl: Literal["bucket-owner-full-control"] | None = None
+    """Canned ACL that each object asks for, where the bucket's policy demands one of writers from other accounts. It
+    needs the right `s3:PutObjectAcl`."""
+
+    conditional_writes: Flag = True
+    """Whether puts may say `If-None-Match: *` and `If-Match`. Set it to false for a storage that refuses or ignores
+    them. Members then look before they write, which
+    [promises less](guarantees.md#stores-without-conditional-writes)."""
 
     @property
     def place(self) -> str:

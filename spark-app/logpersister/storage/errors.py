@@ -40,7 +40,7 @@ _KINDS_BY_CODE: dict[str, StorageErrorKind] = {
     ),
     "NoSuchBucket": "missing-bucket",
     "RequestTimeTooSkewed": "rejected",
-    "NotImplemented": "rejected",
+    **dict.fromkeys(["NotImplemented", "501"], "rejected"),
     "InvalidObjectState": "rejected",
     **dict.fromkeys(
         [
@@ -68,6 +68,10 @@ PLAIN_SERVER: Final = "PlainServer"
 """Our code for an endpoint of https where a server answers without TLS."""
 TLS_SERVER: Final = "TLSServer"
 """Our code for an endpoint of http where a server wants TLS."""
+CONDITION_IGNORED: Final = "ConditionIgnored"
+"""Our code for a storage that replaced an object although the request said not to."""
+NOT_LISTED: Final = "NotListed"
+"""Our code for a storage whose listing lacks an object that it has stored."""
 WRONG_KEYS: Final = frozenset(
     {
         "InvalidAccessKeyId",
@@ -91,7 +95,14 @@ _REMEDIES_BY_CODE: dict[str, str] = {
     "AuthorizationHeaderMalformed": "set spec.storage.region to the region of the bucket",
     "IllegalLocationConstraintException": "set spec.storage.region to the region of the bucket",
     "301": "set spec.storage.region to the region of the bucket",
-    "NotImplemented": "the storage does not support this: spec.storage.checksums: when_required helps with many",
+    "NotImplemented": "the storage does not support this; `logpersister check` finds out which setting of spec.storage "
+    "(checksums, acl, conditionalWrites) helps",
+    "InvalidPart": "write the range again; if the storage takes only parts of one size (Cloudflare R2), raise "
+    "spec.storage.partSize: the first 5,000 parts have it",
+    CONDITION_IGNORED: "use a storage that honours conditional writes; or set spec.storage.conditionalWrites: false, "
+    "which promises less (docs/guarantees.md#stores-without-conditional-writes)",
+    NOT_LISTED: "use the primary, not a replica or a cache: members rest on listings that show what was put "
+    "(docs/guarantees.md#what-it-rests-on)",
     "XAmzContentSHA256Mismatch": "spec.storage.checksums: when_required helps with storages that do not know checksums",
     "InvalidObjectState": "a lifecycle rule has moved it to an archive: restore it; exclude _logpersister/ there",
     "InvalidStorageClass": "correct spec.storage.storageClass",
@@ -118,6 +129,11 @@ class StorageError(Exception):
         """Whether the same work may succeed later without anybody changing anything."""
         self.code = code
         """What S3 calls the error, for example ``SlowDown``, or one of our codes; empty when there is none."""
+
+    def with_remedy(self, remedy: str) -> "StorageError":
+        """Return the same error with another remedy than the one that its code usually has."""
+        message = str(self).removesuffix(_remedy(self.kind, self.code)) + remedy
+        return StorageError(self.kind, message, retriable=self.retriable, code=self.code)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, ({"kind": self.kind, "message": str(self), "retriable": self.retriable, "code": self.code},)
@@ -160,8 +176,7 @@ class Place:
     ) -> StorageError:
         """Return the error of a request, with what to do about it."""
         where = f"bucket {self.bucket!r} of {self.endpoint}" + (f", object {key!r}" if key else "")
-        remedy = _REMEDIES_BY_CODE.get(code) or _REMEDIES[kind]
-        message = self._without_secrets(f"{where}: {reason} ({doing}); {remedy}")
+        message = self._without_secrets(f"{where}: {reason} ({doing}); {_remedy(kind, code)}")
         return StorageError(kind, message, retriable=True if code in _LATER else None, code=code)
 
     def _without_secrets(self, text: str) -> str:
@@ -169,6 +184,10 @@ class Place:
             if secret:
                 text = text.replace(secret, HIDDEN)
         return text
+
+
+def _remedy(kind: StorageErrorKind, code: str) -> str:
+    return _REMEDIES_BY_CODE.get(code) or _REMEDIES[kind]
 
 
 _WRONG_KEYS: Final = {

@@ -303,9 +303,9 @@ def partition_prefix(prefix: str, topic: str, path: str, generation: int, partit
     return _joined(prefix, _topic_segment(topic), path, f"{generation}_{partition}_")
 
 
-def probe_key(prefix: str, group: str) -> str:
-    """Return the name of the tiny object that is put and deleted to find out whether the bucket can be written."""
-    return own_prefix(prefix, group) + "probe"
+def probe_key(prefix: str, group: str, attempt: str) -> str:
+    """Return the name of the tiny object that shows what can be done with the bucket; each attempt has its own."""
+    return f"{own_prefix(prefix, group)}probe.{attempt}"
 
 
 def object_address(bucket: str, key: str) -> str:

@@ -18,6 +18,7 @@ _ALREADY_THERE = "PreconditionFailed"
 _REPLACED = frozenset({_ALREADY_THERE, "ConditionalRequestConflict", "NoSuchKey"})
 """How a server says that another object stands there, or that somebody is just replacing it, or that it is gone."""
 _NO_UPLOAD = "NoSuchUpload"
+_ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
 
 Value = TypeVar("Value")
 
@@ -78,10 +79,14 @@ class Requests:
         self._connection = connection
         self._bucket = connection.storage.bucket
         self._checksums = connection.storage.checksums == "when_supported"
+        self._conditions = connection.storage.conditional_writes
 
     def put(self, request: ObjectRequest, body: PartBody, facts: Mapping[str, str]) -> StoredObject:
         """Make a small object with all of its metadata in one request."""
-        arguments = self._arguments(request, {**request.metadata, **facts}) | self._checksum(body) | _condition(request)
+        if self._is_hindered(request):
+            return StoredObject(request.key, len(body), existing=True)
+        arguments = self._arguments(request, {**request.metadata, **facts}) | self._checksum(body)
+        arguments |= self._condition(request)
         # Joined, a small body goes out in one send and without the pause of "Expect: 100-continue".
         content: Any = body.joined() if len(body) < LIMIT else body
         if len(body) < LIMIT:
@@ -160,6 +165,9 @@ class Requests:
         An upload that is gone may be one that *was* completed: its answer got lost and the request was repeated, or
         another attempt of the same range was faster and ended ours. Then the object is there as we would have made it.
         """
+        if self._is_hindered(request):
+            self.abort(request.key, upload)
+            return StoredObject(request.key, size, existing=True)
         listed: Any = [part.listed() for part in parts]
         try:
             with self._connection.doing("completing an upload", request.key) as client:
@@ -168,7 +176,7 @@ class Requests:
                     Key=request.key,
                     UploadId=upload,
                     MultipartUpload={"Parts": listed},
-                    **_condition(request),
+                    **self._condition(request),
                 )
         except StorageError as error:
             if error.code == _ALREADY_THERE and request.if_absent:
@@ -194,10 +202,31 @@ class Requests:
             with self._connection.doing("reading metadata", key) as client:
                 answer = client.head_object(Bucket=self._bucket, Key=key)
         except StorageError as error:
-            if error.code in ("404", "NoSuchKey", "NotFound"):
+            if error.code in _ABSENT:
                 return None
             raise
         return answer["ContentLength"], decode_metadata(answer["Metadata"])
+
+    def _condition(self, request: ObjectRequest) -> dict[str, Any]:
+        """Return what makes the storage refuse the request if another object stands there."""
+        if not self._conditions:
+            return {}
+        if request.replaces is not None:
+            return {"IfMatch": request.replaces}
+        return {"IfNoneMatch": "*"} if request.if_absent else {}
+
+    def _is_hindered(self, request: ObjectRequest) -> bool:
+        """Look whether another object stands there, for a storage without conditional writes. Not atomic."""
+        if self._conditions or not (request.if_absent or request.replaces):
+            return False
+        try:
+            with self._connection.doing("looking whether an object is there", request.key) as client:
+                tag = client.head_object(Bucket=self._bucket, Key=request.key)["ETag"]
+        except StorageError as error:
+            if error.code in _ABSENT:
+                return request.replaces is not None
+            raise
+        return tag != request.replaces
 
     def _is_stored(self, request: ObjectRequest, size: int) -> bool:
         found = self.head(request.key)
@@ -214,6 +243,8 @@ class Requests:
             arguments["ContentEncoding"] = request.content_encoding
         if storage.storage_class is not None and not request.document:
             arguments["StorageClass"] = storage.storage_class
+        if storage.acl is not None:
+            arguments["ACL"] = storage.acl
         return arguments | encryption_arguments(storage)
 
     def _checksum(self, body: PartBody) -> dict[str, str]:
@@ -233,6 +264,7 @@ def encryption_arguments(storage: StorageSpec) -> dict[str, Any]:
 
 
 _HEADERS = {
+    "ACL": "x-amz-acl",
     "ContentType": "content-type",
     "ContentEncoding": "content-encoding",
     "StorageClass": "x-amz-storage-class",
@@ -248,9 +280,3 @@ def _headers(arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the headers that botocore makes of the arguments of a put."""
     headers = {_HEADERS[name]: value for name, value in arguments.items() if name != "Metadata"}
     return headers | {f"x-amz-meta-{name}": value for name, value in arguments["Metadata"].items()}
-
-
-def _condition(request: ObjectRequest) -> dict[str, Any]:
-    if request.replaces is not None:
-        return {"IfMatch": request.replaces}
-    return {"IfNoneMatch": "*"} if request.if_absent else {}

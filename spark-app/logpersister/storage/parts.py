@@ -14,9 +14,11 @@ MAX_PARTS = 10_000
 MAX_PART_SIZE = 5 * 1024 * MIB
 """Bytes that S3 allows one part to have."""
 
-PARTS_OF_ONE_SIZE = 900
-"""After so many parts their size doubles. 10,000 parts so hold 5 TiB even when the first ones have 5 MiB, while a part
-never has more than its first size plus about a thousandth of the object."""
+PARTS_OF_ONE_SIZE = 5_000
+"""Parts that all have the first size. Some storages (Cloudflare R2) take only parts of one size, except the last."""
+PARTS_UNTIL_DOUBLED = 490
+"""After so many further parts their size doubles each time. 10,000 parts hold 5 TiB even when the first ones have
+5 MiB, while a part never has more than its first size or a 490th of the object."""
 
 PIECE = MIB
 """Bytes that are sent at once. The time-out of a socket holds for one send, so this makes it a time-out for stalls
@@ -33,7 +35,8 @@ def part_size(number: int, first: int) -> int:
     """
     if not 1 <= number <= MAX_PARTS:
         raise ValueError(f"an object cannot have a part {number}; S3 takes {MAX_PARTS}: lower upload.maxBytes")
-    return min(first << ((number - 1) // PARTS_OF_ONE_SIZE), MAX_PART_SIZE)
+    beyond = max(0, number - PARTS_OF_ONE_SIZE)
+    return min(first << -(-beyond // PARTS_UNTIL_DOUBLED), MAX_PART_SIZE)
 
 
 class Part:

@@ -1,4 +1,4 @@
-"""Finds out, within a deadline, whether a bucket can be used: reached, listed, written."""
+"""Finds out, within a deadline, whether a bucket can be used: reached, listed, written as the guarantees assume."""
 
 import socket
 import ssl
@@ -12,7 +12,8 @@ from logpersister.manifest.storage import StorageSpec
 from logpersister.storage import names
 from logpersister.storage.connection import Connection, Timeouts
 from logpersister.storage.errors import PLAIN_SERVER, TLS_SERVER, Place, StorageError
-from logpersister.storage.object_requests import encryption_arguments
+from logpersister.storage.object_requests import new_attempt
+from logpersister.storage.properties import prove
 
 PAUSE = 0.5
 """Seconds between attempts."""
@@ -22,24 +23,37 @@ def check(
     storage: StorageSpec,
     credentials: Callable[[], AwsKeys | None],
     authority: Callable[[], str | None],
-    key: str,
+    group: str,
     deadline: float,
-) -> None:
-    """List one object, then put and delete a tiny object `key`; raises StorageError.
+) -> list[str]:
+    """List one object, then prove on a tiny object what is assumed of the storage; raises StorageError.
 
+    Returns in words what the storage lacks without harm.
     What may pass by itself is tried again until the deadline, for a storage that starts at the same time as we do.
     It runs in a thread of its own, because neither name resolution nor every source of credentials has a time-out.
     """
     until = time.monotonic() + deadline
     patience = Timeouts(connect=max(0.5, deadline / 3), read=max(0.5, deadline / 3), attempts=1)
-    connection = Connection(storage, credentials, authority, on_retry=lambda _: None, timeouts=patience, connections=1)
-    outcome: list[Exception | None] = []
+    outcome: list[Exception | list[str]] = []
     latest: list[StorageError] = []
+
+    def connect(spec: StorageSpec) -> Connection:
+        return Connection(spec, credentials, authority, on_retry=lambda _: None, timeouts=patience, connections=1)
+
+    connection = connect(storage)
+
+    reached = threading.Event()
+
+    def reach(tried: Connection) -> None:
+        _list(tried)
+        reached.set()
+
+    def use() -> list[str]:
+        return prove(connection, names.probe_key(storage.prefix, group, new_attempt()), connect, reach, latest.append)
 
     def work() -> None:
         try:
-            _try_until(until, lambda: _use(connection, key), latest)
-            outcome.append(None)
+            outcome.append(_try_until(until, use, latest))
         except Exception as error:  # noqa: BLE001 - handed over to the thread that waits
             outcome.append(error)
         finally:
@@ -48,16 +62,18 @@ def check(
     thread = threading.Thread(target=work, name="check-bucket", daemon=True)
     thread.start()
     thread.join(deadline)
-    if outcome and outcome[0] is None:
-        return
-    if outcome and outcome[0] is not None:
-        raise outcome[0]
+    if reached.is_set():
+        thread.join(deadline)  # it answers, if slowly
+    for found in outcome:
+        if isinstance(found, Exception):
+            raise found
+        return found
     silent = TimeoutError(f"no answer within {deadline:g} s")
     place = Place(storage.endpoint or "AWS S3", storage.bucket)
     raise latest[-1] if latest else place.error("checking the bucket", None, silent)
 
 
-def _try_until(until: float, use: Callable[[], None], latest: list[StorageError]) -> None:
+def _try_until(until: float, use: Callable[[], list[str]], latest: list[StorageError]) -> list[str]:
     while True:
         try:
             return use()
@@ -68,7 +84,7 @@ def _try_until(until: float, use: Callable[[], None], latest: list[StorageError]
         time.sleep(PAUSE)
 
 
-def _use(connection: Connection, key: str) -> None:
+def _list(connection: Connection) -> None:
     storage = connection.storage
     # A listing and no HEAD, whose answer has no body: it would say 403, and not which key is wrong.
     try:
@@ -78,10 +94,6 @@ def _use(connection: Connection, key: str) -> None:
         if error.kind == "unreachable" and _speaks_tls(storage.endpoint or ""):
             raise _wants_tls(storage) from None
         raise
-    with connection.doing("putting a probe that shows whether the bucket can be written", key) as client:
-        client.put_object(Bucket=storage.bucket, Key=key, Body=b"", **encryption_arguments(storage))
-    with connection.doing("deleting the probe", key) as client:
-        client.delete_object(Bucket=storage.bucket, Key=key)
 
 
 def _speaks_tls(endpoint: str) -> bool:

@@ -15,6 +15,7 @@ from logpersister.manifest.storage import StorageSpec
 from logpersister.storage import names, probe, sweep
 from logpersister.storage.budget import ByteBudget
 from logpersister.storage.connection import Connection, RetryCounter, Timeouts
+from logpersister.storage.deleting import delete_object, delete_objects
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ObjectFacts, facts_document, parse_facts
 from logpersister.storage.names import ObjectName
@@ -32,8 +33,6 @@ BUDGET_IN_PARTS = 4
 """Parts that all writers of a process together have on their way."""
 READ_BYTES = 1 << 20
 """Pieces in which an object is read."""
-MOST_DELETED = 1000
-"""Objects that S3 deletes in one request."""
 READ_RETRIES = 5
 """How often reading is taken up again without any progress; each request has botocore's own retries besides."""
 
@@ -290,30 +289,19 @@ class ObjectStore:
 
     def delete(self, key: str) -> None:
         """Delete an object; one that is not there is fine."""
-        with self._connection.doing("deleting an object", key) as client:
-            client.delete_object(Bucket=self.storage.bucket, Key=key)
+        delete_object(self._connection, key)
 
     def delete_all(self, keys: Sequence[str]) -> None:
-        """Delete objects, a thousand in each request; those that are not there are fine. Raises StorageError."""
-        for first in range(0, len(keys), MOST_DELETED):
-            some = keys[first : first + MOST_DELETED]
-            with self._connection.doing("deleting objects", some[0]) as client:
-                answer = client.delete_objects(
-                    Bucket=self.storage.bucket, Delete={"Objects": [{"Key": key} for key in some], "Quiet": True}
-                )
-            for error in answer.get("Errors", ()):
-                raise StorageError(
-                    "rejected",
-                    f"bucket {self.storage.bucket!r}, object {error.get('Key')!r} could not be deleted: "
-                    f"{error.get('Message') or error.get('Code')}",
-                )
+        """Delete objects, many in a request if the storage can; none need be there. Raises StorageError."""
+        delete_objects(self._connection, keys)
 
-    def check(self, group: str, deadline: float = 15.0) -> None:
-        """Find out within `deadline` seconds whether the bucket can be reached, read and written.
+    def check(self, group: str, deadline: float = 15.0) -> list[str]:
+        """Find out within `deadline` seconds whether the bucket can be used and does what the guarantees assume.
 
-        Raises StorageError naming address, cause and remedy. Leaves nothing behind.
+        Returns what it lacks without harm, in words. Raises StorageError naming address, cause and remedy. Leaves
+        nothing behind.
         """
-        probe.check(self.storage, self._credentials, self._authority, names.probe_key(self.prefix, group), deadline)
+        return probe.check(self.storage, self._credentials, self._authority, group, deadline)
 
     def close(self) -> None:
         """Wait for what is on its way, then close all connections. The store may be used again afterwards."""

@@ -16,6 +16,7 @@ import structlog
 
 from logpersister.backoff import PartlyFailedError
 from logpersister.report.tables import TableReport, TablesReport
+from logpersister.storage.errors import StorageError
 from logpersister.storage.receipts import (
     NO_TYPE,
     Receipt,
@@ -37,6 +38,8 @@ TABLES_AT_ONCE: Final = 4
 MOST_KEPT: Final = 1_000
 """Receipts that are kept though all tables have their rows, because tables without rows of them have not moved."""
 LONGEST_KEPT: Final = timedelta(hours=1)
+DELETE_AGAIN_SECONDS: Final = 60.0
+"""After a bucket has refused to delete receipts."""
 MOVE_SECONDS: Final = 600.0
 """Between two attempts to move such tables, where one cannot move."""
 GIVEN_UP: Final = ("gap", "other-table", "no-table")
@@ -115,6 +118,8 @@ class TableDuty:
         self._given_up: set[tuple[str, str]] = set()
         """Topics and messages that were logged."""
         self._move_at: dict[str, float] = {}
+        self._delete_at = float("-inf")
+        """Until then the bucket is not asked again to delete receipts, which it has refused."""
         self._turns: Counter[str] = Counter()
         self._listener = listener or TableListener()
         self._report = TablesReport(interval)
@@ -171,11 +176,21 @@ class TableDuty:
             if outcome.failure is not None and not self._gives_up(topic, book, key, outcome.failure):
                 failed[key] = outcome.failure
         self._tell(topic, self._standing(topic, book))
-        done = book.done()
-        if done:  # last: a bucket that refuses it delays no rows
-            delete_receipts(self._store, self._group, topic, done)
-            book.drop(done)
+        self._delete(topic, book)
         return more
+
+    def _delete(self, topic: str, book: ReceiptBook) -> None:
+        """Delete receipts whose rows all tables have, last: a bucket that refuses or is slow with it delays no rows."""
+        done = book.done()
+        if not done or self._clock() < self._delete_at:
+            return
+        try:
+            delete_receipts(self._store, self._group, topic, done)
+        except StorageError as error:
+            self._delete_at = self._clock() + DELETE_AGAIN_SECONDS
+            log.warning("receipts.not_deleted", topic=topic, receipts=len(done), error=str(error))
+        else:
+            book.drop(done)
 
     def _note(self, topic: str, key: TableKey, outcome: Outcome) -> None:
         """Take in what became of a table, for those who are told."""

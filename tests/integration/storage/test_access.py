@@ -3,28 +3,38 @@
 import os
 import pickle
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from logpersister.storage.errors import StorageError
+from logpersister.storage import properties
+from logpersister.storage.errors import REFUSALS, StorageError
 from logpersister.storage.store import ObjectStore
+from tests.integration.harness import deviations
 from tests.integration.harness.secured import SecuredMinio
 from tests.integration.storage.writing import (
     FACTS,
     GROUP,
+    PART,
     MakeStore,
     begin,
+    content,
     key_of,
     keys,
+    write_in_pieces,
 )
 from tests.stack import MinioServer
-from tests.stack.fault_proxy import Answer, FaultProxy, Stall
+from tests.stack.fault_proxy import Answer, Fault, FaultProxy, Stall
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+
+PROOF_SECONDS = 60.0
+"""For a machine that does other things besides."""
+_LOOKING = {"conditional_writes": False}
+_SIGNED = {"checksums": "when_required"}
 
 
 def test_check_finds_a_usable_bucket_and_leaves_nothing(store: ObjectStore, s3: "S3Client", bucket: str) -> None:
@@ -81,6 +91,87 @@ def test_check_ends_at_its_deadline_when_nobody_answers(make_store: MakeStore, s
 def test_check_waits_for_a_storage_that_starts_at_the_same_time(make_store: MakeStore, s3_proxy: FaultProxy) -> None:
     s3_proxy.inject(Answer(times=2, code="XMinioServerNotInitialized"))
     make_store(endpoint=s3_proxy.endpoint).check(GROUP, deadline=15)
+
+
+@pytest.mark.parametrize(
+    ("deviates", "found", "changes"),
+    [
+        (deviations.refuses_conditions, r"501 NotImplemented.*set spec\.storage\.conditionalWrites: false:", _LOOKING),
+        (deviations.ignores_conditions, r"ignores If-None-Match: \* on a put.*conditionalWrites: false:", _LOOKING),
+        (deviations.ignores_conditions_on_completion, r"on the completion of.*conditionalWrites: false:", _LOOKING),
+        (
+            deviations.refuses_checksums,
+            r"set spec\.storage\.checksums: when_required: with it",
+            _SIGNED,
+        ),
+        (
+            deviations.wants_objects_for_the_owner,
+            r"explicit deny.*set spec\.storage\.acl: bucket-owner-full-control: with it",
+            {"acl": "bucket-owner-full-control"},
+        ),
+        (deviations.lists_late, "a listing does not show an object that was just put.*use the primary", None),
+    ],
+)
+def test_check_proves_what_the_guarantees_assume_and_names_the_setting_that_helps(
+    make_store: MakeStore,
+    minio: MinioServer,
+    s3_proxy: FaultProxy,
+    s3: "S3Client",
+    bucket: str,
+    deviates: Callable[[MinioServer], Fault],
+    found: str,
+    changes: Mapping[str, Any] | None,
+) -> None:
+    s3_proxy.inject(deviates(minio))
+    with pytest.raises(StorageError, match=found) as caught:
+        make_store(endpoint=s3_proxy.endpoint).check(GROUP, deadline=PROOF_SECONDS)
+    assert (caught.value.kind in REFUSALS, caught.value.retriable) == (True, False)
+    if changes is not None:
+        store = make_store(endpoint=s3_proxy.endpoint, **changes)
+        store.check(GROUP, deadline=PROOF_SECONDS)
+        for number, size in enumerate([1000, 2 * PART]):  # a put, and an upload in parts
+            for expected in (False, True):
+                writer = begin(store, number, if_absent=True)
+                write_in_pieces(writer, content(size))
+                assert writer.finish(FACTS).existing is expected
+        assert [key for key in keys(s3, bucket) if "probe" in key] == []
+    assert s3.list_multipart_uploads(Bucket=bucket).get("Uploads", []) == []
+
+
+def test_objects_are_deleted_one_by_one_where_many_at_once_are_refused(
+    make_store: MakeStore, minio: MinioServer, s3_proxy: FaultProxy, s3: "S3Client", bucket: str
+) -> None:
+    store = make_store(endpoint=s3_proxy.endpoint)
+    assert store.check(GROUP, PROOF_SECONDS) == []
+    s3_proxy.inject(refused := deviations.refuses_deletes_of_many(minio))
+    assert store.check(GROUP, PROOF_SECONDS) == [
+        "it refuses deletes of many objects, so each is deleted by a request of its own"
+    ]
+    names = [f"raw/{number}.json" for number in range(20)]
+    for name in names:
+        store.put_json(name, {})
+    met = refused.met
+    for some in (names[:10], names[10:]):
+        store.delete_all(some)
+    assert (keys(s3, bucket), refused.met) == ([], met + 1), "found out once"
+
+
+def test_a_policy_that_wants_signed_bodies_is_told_by_check(
+    make_store: MakeStore, tmp_path: Path, secrets_dir: Path
+) -> None:
+    """On https the SDK leaves bodies unsigned, and so do our own puts."""
+    with SecuredMinio(tmp_path / "signed") as secured:
+        secured.write_secret(secrets_dir, "signed")
+        secured.client().create_bucket(Bucket="signed")
+        everything = {"Action": ["s3:*"], "Resource": ["arn:aws:s3:::*"]}
+        unsigned = {"StringEquals": {"s3:x-amz-content-sha256": "UNSIGNED-PAYLOAD"}}
+        allowed = {"Effect": "Allow", **everything}, {"Effect": "Deny", **everything, "Condition": unsigned}
+        for key, value in secured.keys_for(*allowed).items():
+            (secrets_dir / "signed" / key).write_text(value)
+        place = {"bucket": "signed", "endpoint": secured.endpoint, "secret_name": "signed", "ca_secret_name": "signed"}
+        with pytest.raises(StorageError, match=r"AccessDenied.*set spec\.storage\.checksums: when_required: with it"):
+            make_store(**place).check(GROUP, PROOF_SECONDS)
+        make_store(**place, checksums="when_required").check(GROUP, PROOF_SECONDS)
 
 
 def test_rotated_credentials_are_read_again(make_store: MakeStore, minio: MinioServer, secrets_dir: Path) -> None:

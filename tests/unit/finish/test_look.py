@@ -13,6 +13,7 @@ from logpersister.finish.by_hand import SOMETHING_CAME, State, judge
 from logpersister.finish.positions import NotKnownError, Positions
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import NewestEvent, Range, TopicPartition
+from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, OF_A_FIELD, TOPIC, World, hour, spec
 
@@ -739,6 +740,27 @@ def test_a_stale_offset_only_delays() -> None:
     world.partitions[0].committed = stale
     world.look(world.new_finisher())
     assert (world.content(hour(0))["number"], world.content(hour(0))["records"]) == (1, 2)
+
+
+def test_a_bucket_that_deletes_nothing_delays_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has come late is published once, and folders behind it are finished, though the note of it stays."""
+
+    def refuses(_: object, key: str) -> None:
+        raise StorageError("rejected", f"no rights for {key}")
+
+    world = World()
+    world.produce(0, 0.5, 0.6, 1.5, 3)
+    world.store_range(0)
+    hours_later(world, 1.8)
+    world.produce(0, 0.7)
+    world.store_range(0)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(world.store), "delete", refuses)
+        hours_later(world, 3)
+        world.look()
+        assert (world.arrivals(), world.content(hour(0))["number"]) == (1, 2)
+    world.look()
+    assert (world.arrivals(), world.content(hour(0))["number"]) == (0, 2)
 
 
 class KilledError(Exception):

@@ -148,7 +148,7 @@ def test_what_a_group_remembers_is_in_a_folder_of_its_own(prefix: str, group: st
         names.loss_key(prefix, group, lost, "qD4sIuXQTmGcBSm4PNK0bw"),
         names.loss_key(prefix, group, lost, None),
         names.topic_key(prefix, group, topic, 1),
-        names.probe_key(prefix, group),
+        names.probe_key(prefix, group, "0123456789abcdef"),
     ]
     assert len(set(own)) == len(own)
     for key in own:
