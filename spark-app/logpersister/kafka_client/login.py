@@ -1,9 +1,10 @@
-"""SASL with passwords that stay wrapped until they are sent, and tokens that are fetched again in time.
+"""SASL with passwords that stay wrapped until they are sent, as the Secret has them then, and tokens fetched in time.
 
-kafka-python keeps passwords in its configuration and prints it at DEBUG. So the configuration holds `SecretValue`s,
+kafka-python keeps passwords in its configuration and prints it at DEBUG. So the configuration holds `CurrentSecret`s,
 and its mechanisms are registered anew here to unwrap them, which its registry is for.
 """
 
+from functools import partial
 from typing import Any
 
 from kafka.net.sasl import register_sasl_mechanism
@@ -13,7 +14,7 @@ from kafka.net.sasl.scram import SaslMechanismScram
 from logpersister.kafka_client import secret_keys
 from logpersister.kafka_client.oauth import token_provider
 from logpersister.manifest.kafka import SecuritySpec
-from logpersister.manifest.secrets import Secrets, SecretValue
+from logpersister.manifest.secrets import CurrentSecret, Secrets
 
 
 def login_config(security: SecuritySpec, secrets: Secrets) -> dict[str, Any]:
@@ -24,14 +25,15 @@ def login_config(security: SecuritySpec, secrets: Secrets) -> dict[str, Any]:
     if security.mechanism == "OAUTHBEARER":
         config["sasl_oauth_token_provider"] = token_provider(security.secret_name, secrets, security.ca_secret_name)
     else:
-        login = secret_keys.login(security.secret_name, secrets)
-        config |= {"sasl_plain_username": login.user, "sasl_plain_password": login.password}
+        read = partial(secret_keys.login, security.secret_name, secrets)
+        config["sasl_plain_username"] = CurrentSecret(lambda: read().user)
+        config["sasl_plain_password"] = CurrentSecret(lambda: read().password)
     return config
 
 
 def _revealed(config: dict[str, Any]) -> dict[str, Any]:
     names = ("sasl_plain_username", "sasl_plain_password")
-    return config | {name: config[name].reveal() for name in names if isinstance(config.get(name), SecretValue)}
+    return config | {name: config[name].reveal() for name in names if isinstance(config.get(name), CurrentSecret)}
 
 
 class Plain(SaslMechanismPlain):  # type: ignore[misc]

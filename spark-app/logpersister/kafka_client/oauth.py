@@ -12,6 +12,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote_plus, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
+import structlog
 from kafka.errors import KafkaConnectionError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
@@ -19,10 +20,14 @@ from logpersister.kafka_client.secret_keys import PATH as _PATH
 from logpersister.manifest.problems import ManifestError, Problem
 from logpersister.manifest.secrets import Secrets
 
+log = structlog.get_logger(__name__)
+
 _TIMEOUT_SECONDS = 10.0
 _LARGEST_ANSWER = 1_000_000
 _LIFETIME_UNSAID = 60.0
 """Seconds that a token is kept when the provider does not say how long it is valid."""
+_AGAIN_SECONDS = 1.0
+"""Until the provider is asked again that gave no token, while there is one that is valid still."""
 _KEPT = 0.8
 """Part of its lifetime after which a token is fetched anew."""
 _EXTENSIONS = re.compile(r"[A-Za-z]+=[ -+\--~\t]*(,[A-Za-z]+=[ -+\--~\t]*)*", re.ASCII)
@@ -115,14 +120,29 @@ class ClientCredentials(_Provider):
         self._basic = False
         self._lock = threading.Lock()
         self._token: str | None = None
-        self._fetch_at = 0.0
+        self._fetch_at = self._valid_to = 0.0
 
     def token(self) -> str:
         with self._lock:
             if self._token is None or self._clock() >= self._fetch_at:
-                self._token, lifetime = self._fetch()
-                self._fetch_at = self._clock() + lifetime * _KEPT
+                self._renew()
+            assert self._token is not None, "there is one, or its absence was raised"
             return self._token
+
+    def _renew(self) -> None:
+        """Fetch a token; if that fails, the one before does as long as it is valid."""
+        asked_at = self._clock()
+        try:
+            self._token, lifetime = self._fetch()
+        except TokenError as error:
+            if self._token is None or self._clock() >= self._valid_to:
+                raise
+            self._fetch_at = self._clock() + _AGAIN_SECONDS
+            log.warning(
+                "kafka.token_not_renewed", error=str(error), valid_seconds=round(self._valid_to - self._clock())
+            )
+            return
+        self._fetch_at, self._valid_to = self._clock() + lifetime * _KEPT, asked_at + lifetime
 
     def _fetch(self) -> tuple[str, float]:
         """Return a token and its lifetime in seconds; raise `TokenError` naming the address, and no secret."""

@@ -3,8 +3,12 @@
 import os
 import ssl
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
 
 from logpersister.kafka_client import secret_keys
 from logpersister.kafka_client.secret_keys import PATH, Identity
@@ -12,23 +16,66 @@ from logpersister.manifest.kafka import SecuritySpec
 from logpersister.manifest.problems import ManifestError, Problem
 from logpersister.manifest.secrets import Secrets
 
+log = structlog.get_logger(__name__)
+
+
+class _CurrentContext(ssl.SSLContext):
+    """Makes each connection by what the Secrets hold then: clients keep the context that they were given first."""
+
+    read: Callable[[], "_Held"]
+    made: "tuple[_Held, ssl.SSLContext]"
+    make: "Callable[[_Held], ssl.SSLContext]"
+
+    def wrap_socket(self, *arguments: Any, **options: Any) -> ssl.SSLSocket:
+        try:
+            held = self.read()
+            if held != self.made[0]:
+                self.made = held, self.make(held)
+                log.info("kafka.tls_renewed")
+        except ManifestError as error:  # half written, perhaps: what was there before may do
+            log.warning("kafka.tls_not_renewed", error=str(error))
+        newest = self.made[1]
+        if newest is self:
+            return super().wrap_socket(*arguments, **options)
+        return newest.wrap_socket(*arguments, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the Secrets hold for connections."""
+
+    authority: str | None
+    """PEM."""
+    identity: Identity | None
+
 
 def ssl_context(security: SecuritySpec, secrets: Secrets) -> ssl.SSLContext:
     """Return the context for brokers: authorities, client certificate, host name check.
 
-    Raises `ManifestError` naming the key of the Secret that cannot be used, never what is in it.
+    Connections that it makes later use the Secrets as they are then. Raises `ManifestError` naming the key of the
+    Secret that cannot be used, never what is in it.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    def read() -> _Held:
+        return _Held(secret_keys.authority(security, secrets), secret_keys.identity(security, secrets))
+
+    def make(held: _Held) -> ssl.SSLContext:
+        return _filled(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), security, held)
+
+    context, held = _CurrentContext(ssl.PROTOCOL_TLS_CLIENT), read()
+    context.read, context.make, context.made = read, make, (held, context)
+    return _filled(context, security, held)
+
+
+def _filled(context: ssl.SSLContext, security: SecuritySpec, held: _Held) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.check_hostname = security.verify_hostname
-    authority = secret_keys.authority(security, secrets)
-    if authority is None:
+    if held.authority is None:
         context.load_default_certs()
     else:
-        context.load_verify_locations(cadata=authority)
-    identity = secret_keys.identity(security, secrets)
-    if identity is not None:
-        _load_identity(context, identity)
+        context.load_verify_locations(cadata=held.authority)
+    if held.identity is not None:
+        _load_identity(context, held.identity)
     return context
 
 

@@ -13,7 +13,8 @@ import hmac
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -60,6 +61,32 @@ class SecretValue:
         return self
 
     def __deepcopy__(self, memo: dict[int, object]) -> "SecretValue":
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} must not be pickled: resolve the secret in the process that needs it")
+
+
+class CurrentSecret:
+    """A value that is read again whenever it is revealed, for clients that keep what they were given first."""
+
+    __slots__ = ("_latest", "_read")
+
+    def __init__(self, read: Callable[[], SecretValue]) -> None:
+        """Read it once; raises what `read` raises."""
+        self._read = read
+        self._latest = read()
+
+    def reveal(self) -> str:
+        """Return the secret as it is now; if it cannot be read now, as it was."""
+        with suppress(ManifestError):
+            self._latest = self._read()
+        return self._latest.reveal()
+
+    def __repr__(self) -> str:
+        return repr(self._latest)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "CurrentSecret":
         return self
 
     def __reduce__(self) -> NoReturn:

@@ -69,10 +69,13 @@ class Connection:
         self._connections = connections
         self._lock = threading.Lock()
         self._client: S3Client | None = None
-        self._credentials: AwsKeys | None = None
+        self._used: tuple[AwsKeys | None, str | None] = None, None
+        """Keys and authority of the client."""
         self._place = Place(storage.endpoint or "AWS S3", storage.bucket)
         self._pid = os.getpid()
         self._lean: LeanClient | None = None
+        self.deletes_many = True
+        """Whether the storage knows requests that delete many objects, as far as has been seen."""
 
     @property
     def lean(self) -> LeanClient | None:
@@ -107,7 +110,7 @@ class Connection:
             raise StorageError("unauthorized", str(cause)) from None
         except (BotoCoreError, ClientError, OSError) as cause:
             error = self._place.error(what, key, cause)
-            if error.kind == "unauthorized":
+            if error.kind in ("unauthorized", "unreachable"):
                 self._renew(client)
             raise error from None
 
@@ -119,19 +122,17 @@ class Connection:
             client.close()
 
     def _renew(self, refused: "S3Client | None") -> None:
-        """Forget the client if the Secret has changed since, so that the next request uses the new one."""
-        if self._credentials is None:
-            return
+        """Forget the client if a Secret has changed since, so that the next request uses the new one."""
         try:
-            current = self._credentials_source()
+            current = self._credentials_source(), self._authority()
         except Exception:  # noqa: BLE001 - the error that led here is the one to report
             return
         with self._lock:
-            if current != self._credentials and self._client is refused:
+            if current != self._used and self._client is refused:
                 self._client = self._lean = None
 
     def _connect(self) -> "S3Client":
-        credentials = self._credentials = self._credentials_source()
+        credentials, authority = self._used = self._credentials_source(), self._authority()
         keys: dict[str, Any] = {} if credentials is None else credentials.revealed()
         session = boto3.session.Session(**keys)
         region = self.storage.region or session.region_name or ("us-east-1" if self.storage.endpoint else None)
@@ -139,7 +140,7 @@ class Connection:
             "s3",
             endpoint_url=self.storage.endpoint,
             region_name=region,
-            verify=self._verify(),
+            verify=self._verify(authority),
             config=self._config(),
         )
         key_id = keys.pop("aws_access_key_id", "")
@@ -183,10 +184,9 @@ class Connection:
             },
         )
 
-    def _verify(self) -> bool | str | None:
+    def _verify(self, authority: str | None) -> bool | str | None:
         if not self.storage.verify_tls:
             return False
-        authority = self._authority()
         # None: botocore's own default, which AWS_CA_BUNDLE replaces.
         return None if authority is None else _authority_file(self, authority)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.rest import RestCatalog
-from pyiceberg.catalog.rest.auth import AuthManager
+from pyiceberg.catalog.rest.auth import AuthManager, LegacyOAuth2AuthManager
 from pyiceberg.exceptions import (
     AuthorizationExpiredError,
     CommitFailedException,
@@ -257,13 +257,23 @@ def open_catalog(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> C
 
 
 class _RestCatalog(RestCatalog):
-    """Waits for no answer for ever. pyiceberg has no option for it."""
+    """Waits for no answer for ever, and shows no token that has expired to who gives a new one."""
 
     def _create_legacy_oauth2_auth_manager(self, session: Session) -> AuthManager:
         """Called for each session, before its first request."""
-        for scheme in ("http://", "https://"):
-            session.mount(scheme, _WithDeadline())
-        return super()._create_legacy_oauth2_auth_manager(session)
+        _with_deadlines(session)
+        manager = super()._create_legacy_oauth2_auth_manager(session)
+        if isinstance(manager, LegacyOAuth2AuthManager):
+            # By that session pyiceberg would send the refused token along, and servers refuse such a request.
+            manager._session = own = _with_deadlines(Session())  # noqa: SLF001
+            own.headers, own.verify, own.cert = session.headers, session.verify, session.cert
+        return manager
+
+
+def _with_deadlines(session: Session) -> Session:
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, _WithDeadline())
+    return session
 
 
 class _WithDeadline(HTTPAdapter):

@@ -144,9 +144,7 @@ def test_objects_are_deleted_one_by_one_where_many_at_once_are_refused(
     store = make_store(endpoint=s3_proxy.endpoint)
     assert store.check(GROUP, PROOF_SECONDS) == []
     s3_proxy.inject(refused := deviations.refuses_deletes_of_many(minio))
-    assert store.check(GROUP, PROOF_SECONDS) == [
-        "it refuses deletes of many objects, so each is deleted by a request of its own"
-    ]
+    assert store.check(GROUP, PROOF_SECONDS) == [properties.ONE_BY_ONE]
     names = [f"raw/{number}.json" for number in range(20)]
     for name in names:
         store.put_json(name, {})

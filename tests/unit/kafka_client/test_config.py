@@ -75,6 +75,23 @@ def test_passwords_stay_wrapped_until_they_are_sent(mechanism: Mechanism) -> Non
     assert expected in sent
 
 
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_the_next_login_uses_a_rotated_secret(mechanism: Mechanism, tmp_path: Path) -> None:
+    """Clients keep their configuration for as long as a member lives."""
+    secret = tmp_path / "k"
+    secret.mkdir()
+    (secret / "username").write_text("first")
+    (secret / "password").write_text("one")
+    found = Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)})
+    config = copy.copy(client_config(kafka("SASL_PLAINTEXT", mechanism, "k"), found))
+    (secret / "username").write_text("second")
+    (secret / "password").write_text("two")
+    login = get_sasl_mechanism(mechanism)(host="a", **config)
+    assert (login.username, getattr(login, "password", "two")) == ("second", "two")
+    (secret / "password").unlink()
+    assert get_sasl_mechanism(mechanism)(host="a", **config).username == "second", "half of it is there: as it was"
+
+
 def test_mechanisms_still_take_plain_text() -> None:
     """The registry is kafka-python's: a producer of someone else in this process must go on working."""
     config = {"sasl_mechanism": "PLAIN", "sasl_plain_username": "u", "sasl_plain_password": "p"}

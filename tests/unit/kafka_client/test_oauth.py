@@ -126,6 +126,23 @@ def test_a_provider_that_is_away_is_named() -> None:
         token_provider("k", credentials("http://127.0.0.1:1/token")).token()
 
 
+def test_a_bad_minute_of_the_provider_costs_no_login(provider: IdentityProvider) -> None:
+    """What is valid still is used until it is valid no more, and the provider is asked again meanwhile."""
+    now = [1000.0]
+    found = ClientCredentials("k", credentials(provider.url), clock=lambda: now[0])
+    assert found.token() == "token-1"
+    provider.status = 503
+    for later in (81, 82.5):
+        now[0] = 1000 + later
+        assert [found.token(), found.token()] == ["token-1", "token-1"]
+    assert len(provider.asked) == 3, "once a second at most"
+    now[0] = 1100
+    with pytest.raises(TokenError, match="answered 503"):
+        found.token()
+    provider.status = 200
+    assert found.token() == "token-5"
+
+
 def test_a_failure_is_not_kept(provider: IdentityProvider) -> None:
     found = token_provider("k", credentials(provider.url))
     provider.status = 503

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +18,7 @@ from logpersister.kafka_client.causes import SILENT, explain_connection, explain
 from logpersister.kafka_client.check import _advertised_problems, _Answers, _authorization_problems
 from logpersister.kafka_client.oauth import TokenError
 from logpersister.kafka_client.probe import API_VERSIONS, probe
+from logpersister.kafka_client.tls import ssl_context
 from logpersister.manifest.kafka import Address, KafkaSpec, SecuritySpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.storage.errors import StorageError
@@ -133,6 +135,24 @@ def test_a_certificate_of_another_name(certificates: Certificates, monkeypatch: 
         cause = one_cause(Address("other.example", address.port), trusting(certificates))
     assert "Hostname mismatch" in cause
     assert "verifyHostname: false" in cause
+
+
+def test_the_next_connection_uses_rotated_certificates(
+    certificates: Certificates, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Clients keep the context that they were given; half a Secret leaves all as it was."""
+    other = Certificates(tmp_path_factory.mktemp("other"))
+    secret = other.write_secret(tmp_path, "k")
+    found = Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)})
+    tls = ssl_context(SecuritySpec(protocol="SSL", secret_name="k"), found)
+    with server(tls_server(certificates, wants_client=True)) as address:
+        assert "certificate is not accepted" in one_cause(address, tls)
+        (secret / "ca.crt").write_bytes(certificates.authority.read_bytes())
+        assert "the broker ended the TLS handshake" in one_cause(address, tls)
+        certificates.write_secret(tmp_path, "k")
+        assert probe([address], tls, 5) == {}
+        (secret / "tls.key").unlink()
+        assert probe([address], tls, 5) == {}
 
 
 def test_tls_to_a_listener_without_it(certificates: Certificates) -> None:
