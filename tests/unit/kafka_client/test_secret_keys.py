@@ -93,4 +93,4 @@ def test_an_authority_that_is_not_there_is_named(tmp_path: Path, certificates: C
     ):
         with pytest.raises(ManifestError) as caught:
             ssl_context(SecuritySpec(protocol="SSL", secret_name="k", ca_secret_name=name), found)
-        assert str(caught.value).startswith(f"spec.kafka.security.caSecretName: names the Secret {expected}")
+        assert str(caught.value).startswith(f"spec.kafka.security.caSecretName: {expected}")
