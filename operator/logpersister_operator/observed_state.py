@@ -106,6 +106,8 @@ class KnownLag:
     """The first topics whose oldest record waits longer than ``targetLag``."""
     missing_topics: tuple[str, ...] = ()
     """Topics that the spec names and that do not exist."""
+    unreadable: str = ""
+    """Partitions that are not in all this because they cannot be read now, and why; empty: all can."""
     generations: tuple[GenerationShare, ...] = ()
     """The generations that partitions are in."""
     group: GroupDescription | None = None

@@ -16,6 +16,7 @@ class Fault(StrEnum):
     COMMIT_ANSWER_LOST = "a commit arrives and its answer gets lost"
     COMMIT_OUT_OF_TIME = "a commit without an answer is not sent again"
     KAFKA_SILENT = "a question to Kafka gets lost"
+    NO_LEADER = "a partition has no leader, or it does not answer"
     FORMER_ANSWERS = "the former coordinator answers"
     PUT_LOST = "a put gets lost"
     PUT_ANSWER_LOST = "a put is done and its answer gets lost"

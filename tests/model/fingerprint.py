@@ -43,9 +43,9 @@ NOT_STATE = frozenset(
     | {"_group", "_register", "_jobs", "_state_store", "_wake", "_group_id", "_lock", "_next_token", "_own", "_kafka"}
     | {"_writer", "_topic_bindings", "_sampler", "_schemas", "_snapshots", "clock", "protocol", "begin_at"}
     # Jobs that have ended are seen from the other side; what is in `_outcomes` is told to the listener, no more.
-    | {"_ended", "_outcomes"}
+    | {"_ended", "_outcomes", "_unreadable"}
 )
-KEYS_ONLY = frozenset({"documents", "_documents"})
+KEYS_ONLY = frozenset({"documents", "_documents", "unreadable"})
 _AS_THEY_ARE = frozenset({int, str, bool, type(None), Range, StoredObject, TopicPartition, Identity})
 _NOTHING: Frozen = frozenset()
 TOKENS = frozenset({"token", "tokens", "_tokens"})

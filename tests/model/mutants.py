@@ -382,8 +382,8 @@ def _start_anew_with_each_generation() -> list[Any]:
 
 def _begin_new_partitions_like_old_ones() -> list[Any]:
     def of_topic(self: StartOffsets, topic: str, described: Any, log_starts: Mapping[TopicPartition, Offset]) -> Any:
-        decided = self._start_from(topic, described) or {}
-        return {p: decided[p.partition] for p in log_starts if p.partition in decided}
+        decided = self._start_from(topic, described)
+        return {p: begin for p in log_starts if (begin := decided.get(p.partition)) is not None}
 
     return [patch.object(StartOffsets, "_of_topic", of_topic)]
 

@@ -146,14 +146,21 @@ class OffsetsPort:
 
     def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
         with self._asked(Place.ASKED_LOG):
-            return self._turn.saw(Answer({p: self._around.kafka.log(p).start for p in partitions}))
+            return self._turn.saw(self._of_leaders({p: self._around.kafka.log(p).start for p in partitions}))
 
     def ends(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
         with self._asked(Place.ASKED_LOG):
-            return self._turn.saw(Answer({p: self._around.kafka.log(p).end for p in partitions}))
+            return self._turn.saw(self._of_leaders({p: self._around.kafka.log(p).end for p in partitions}))
 
     def first_since(self, timestamps: Mapping[TopicPartition, int]) -> Answer[tuple[Offset, int] | None]:
         return Answer(dict.fromkeys(timestamps))
+
+    def _of_leaders(self, offsets: Mapping[TopicPartition, Offset]) -> Answer[Offset]:
+        """One partition cannot be read, and the others can."""
+        if not offsets or not self._around.decisions.fails(Fault.NO_LEADER):
+            return Answer(dict(offsets))
+        away = min(offsets)
+        return Answer({p: offset for p, offset in offsets.items() if p != away}, {away: ConnectionError("no leader")})
 
     def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
         with self._asked(Place.ASKED_LOG):

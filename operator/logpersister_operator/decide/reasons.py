@@ -55,6 +55,7 @@ class Reason(StrEnum):
     LAG_UNKNOWN = "LagUnknown"
     BEHIND = "Behind"
     PARTITION_STUCK = "PartitionStuck"
+    PARTITION_UNREADABLE = "PartitionUnreadable"
     TOPICS_MISSING = "TopicsMissing"
     # about the number of members
     ENOUGH_MEMBERS = "EnoughMembers"

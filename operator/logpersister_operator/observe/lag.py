@@ -15,7 +15,9 @@ from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
+from logpersister.report.lines import partitions_text
 from logpersister_operator.decide.lag_targets import due_seconds, target_lag_seconds
+from logpersister_operator.observe.wait_bounds import WaitBounds
 from logpersister_operator.observed_state import Flow, KnownLag, SecretsSeen, StuckPartition, UnknownLag
 
 ASK_SECONDS: Final = 10.0
@@ -59,6 +61,7 @@ class NoProgress:
     def __init__(self) -> None:
         self._topics: dict[str, _StillOffsets] = {}
         self._began: float | None = None
+        self.bounds = WaitBounds()
 
     def observe(self, lags: Iterable[PartitionLag], now: float) -> dict[TopicPartition, float]:
         """Return for how many seconds each partition that is behind has stood still."""
@@ -138,12 +141,11 @@ class GroupLag:
         self, observation: Observation, described: GroupDescription | None, topics: Collection[str]
     ) -> KnownLag | UnknownLag:
         """Return what was observed, as far as somebody may act on it; ``topics`` are those of the group that exist."""
-        if observation.errors:
-            topic = min(observation.errors)
-            more = f" (and {len(observation.errors) - 1} more topics)" if len(observation.errors) > 1 else ""
-            return UnknownLag(f"topic {topic}: {observation.errors[topic]}{more}")
+        unreadable = "; ".join(f"{partitions_text(some)}: {why}" for why, some in observation.unread.items())
+        if unreadable and not observation.partitions:
+            return UnknownLag(unreadable)
         missing = tuple(sorted(set(self.kafka.topics or ()) - set(topics)))
-        return replace(self._known(observation), group=described, missing_topics=missing)
+        return replace(self._known(observation), group=described, missing_topics=missing, unreadable=unreadable)
 
     def unknown(self, error: Exception, *, check: bool) -> UnknownLag:
         """Return why the lag is not known: what a check of the brokers finds, which names address and remedy.
@@ -162,8 +164,8 @@ class GroupLag:
 
     def _known(self, observation: Observation) -> KnownLag:
         spec = self._resource.spec
-        lags = [state.lag for state in observation.partitions]
         now = self._clock()
+        lags = self.no_progress.bounds.bounded((state.lag for state in observation.partitions), now)
         stuck_for = self.no_progress.observe(lags, now)
         stuck = [
             StuckPartition(lag.partition, lag.records, round(stuck_for[lag.partition]))
@@ -171,7 +173,7 @@ class GroupLag:
             if stuck_for.get(lag.partition, 0.0) > target_lag_seconds(spec, lag.partition.topic)
         ]
         overdue = {one: by for one, seconds in stuck_for.items() if (by := seconds - due_seconds(spec, one.topic)) > 0}
-        summary = observation.summary
+        summary = summarise(lags, observation.observed_at)
         over = sorted(
             name
             for name, topic in summary.topics.items()

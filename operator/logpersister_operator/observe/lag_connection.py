@@ -197,10 +197,9 @@ class _Positions:
 
 def _of(answer: Answer[Value], partitions: Iterable[TopicPartition]) -> Answer[Value]:
     ours = list(partitions)
-    topics = {partition.topic for partition in ours}
     return Answer(
         {partition: answer.values[partition] for partition in ours if partition in answer.values},
-        {topic: error for topic, error in answer.errors.items() if topic in topics},
+        {partition: answer.errors[partition] for partition in ours if partition in answer.errors},
     )
 
 

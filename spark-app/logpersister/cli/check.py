@@ -40,6 +40,7 @@ from logpersister.records.protobuf_rows import misfit as misfit_of_message
 from logpersister.registry import RegistryError, TopicSchemas
 from logpersister.report import logs
 from logpersister.report.human import plural
+from logpersister.report.lines import partitions_text
 from logpersister.storage.names import MAX_KEY_BYTES
 from logpersister.tables.errors import TableError
 
@@ -147,7 +148,8 @@ def findings_of(
     for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
         yield Finding("schema", "ok", f"Secret {name}: has the key of hashed fields")
     tellers = [("table", _metastore), ("webhook", _webhook), ("told", _told_topic)] if told else []
-    kafka, registries = partial(_kafka, topics_exist=topics_exist), partial(_registry, compares=told)
+    kafka = partial(_kafka, topics_exist=topics_exist, describes=told)
+    registries = partial(_registry, compares=told)
     looks: list[tuple[str, _Look]] = [("kafka", kafka), ("bucket", _bucket), ("registry", registries), *tellers]
     for subject, look in looks:
         try:
@@ -244,16 +246,25 @@ def _metastore(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[F
         raise context.invalid(error) from None
 
 
-def _kafka(resource: LogPersister, secrets: Secrets, seconds: float, *, topics_exist: bool) -> Iterator[Finding]:
+def _kafka(
+    resource: LogPersister, secrets: Secrets, seconds: float, *, topics_exist: bool, describes: bool
+) -> Iterator[Finding]:
+    """Look at brokers and topics; `describes`: at the group, too, which a member joins whatever it is like."""
     report = brokers.reach(resource, secrets, seconds)
     yield Finding("kafka", "ok", f"{report.address}: {plural(report.brokers, 'broker')}")
     for problem in report.unreachable:
         yield Finding("kafka", "warning", str(problem))
     if report.topics:
         yield Finding("topics", "ok", _topics(report.topics))
+    if report.leaderless:
+        told = f"{partitions_text(report.leaderless)}: no leader, so nobody can read or write"
+        remedy = "start the broker that has the replica; the partitions are stored then, all others are not affected"
+        yield Finding("topics", "warning", f"{told}; {remedy}")
     yield from _absent_topics(resource.spec, report, topics_exist=topics_exist)
     yield from _overrides(resource.spec, report.topics)
     yield from _names(resource, report.topics)
+    if not describes:
+        return
     group = describe_group(brokers.config(resource, secrets, seconds, report), resource.group_id, seconds)
     if group.state == NEW:
         yield Finding("group", "ok", f"{resource.group_id}: new, nothing is committed")

@@ -22,6 +22,7 @@ from logpersister.report import logs
 from logpersister.report.document import lag_summary_document, partition_lag_document
 from logpersister.report.human import duration, number, plural
 from logpersister.report.lag import WORST
+from logpersister.report.lines import partitions_text
 
 Document = dict[str, Any]
 
@@ -73,8 +74,8 @@ def _show(lag: GroupLag, arguments: argparse.Namespace, out: TextIO) -> None:
         out.write(json.dumps(document(lag, every=arguments.all)) + "\n")
     else:
         _show_tables(lag, out, every=arguments.all)
-    for topic, error in lag.observation.errors.items():
-        print(f"topic {topic}: {error}", file=sys.stderr)
+    for error, partitions in lag.observation.unread.items():
+        print(f"{partitions_text(partitions)}: {error}", file=sys.stderr)
 
 
 def document(lag: GroupLag, *, every: bool) -> Document:
@@ -100,7 +101,10 @@ def document(lag: GroupLag, *, every: bool) -> Document:
         ],
         "members": [{"name": m.name, "host": m.host, "partitions": m.partitions} for m in lag.group.members],
         "missingTopics": list(lag.missing_topics),
-        "errors": [{"topic": topic, "message": message} for topic, message in observation.errors.items()],
+        "errors": [
+            {"topic": partition.topic, "partition": partition.partition, "message": message}
+            for partition, message in sorted(observation.errors.items())
+        ],
     }  # fmt: skip
     if every:
         result["partitions"] = [_partition_document(state) for state in observation.partitions]
@@ -123,7 +127,7 @@ def _show_tables(lag: GroupLag, out: TextIO, *, every: bool) -> None:
     members = "no members" if not lag.group.members else plural(len(lag.group.members), "member")
     behind = f"{summary.behind:,} of {plural(summary.partitions, 'partition')} behind"
     if observation.errors:
-        behind += f" (without {plural(len(observation.errors), 'topic')} that could not be read)"
+        behind += f" (without {plural(len(observation.errors), 'partition')} that could not be read)"
     oldest = f", oldest {duration(summary.seconds)}" if summary.behind else ""
     out.write(f"group {lag.group_id}: {lag.group.state}, {members}\n")
     out.write(f"{behind}: {plural(summary.records, 'record')}{oldest}\n")

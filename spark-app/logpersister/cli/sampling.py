@@ -14,6 +14,7 @@ from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.formats import binary
 from logpersister.group.offsets import LogReader
 from logpersister.kafka_client import BrokerReport
+from logpersister.kafka_client.causes import in_words
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.connections import open_reader
@@ -99,11 +100,11 @@ def _last(config: Mapping[str, Any], resource: LogPersister, topic: str, partiti
     committed_only = resource.spec.kafka.isolation_level == "read_committed"
     with closing(LogReader(config, read_committed=committed_only)) as reader:
         starts, ends = reader.log_starts(asked), reader.ends(asked)
-    for answer in (starts, ends):
-        for error in answer.errors.values():
-            raise UnreachableError(f"topic {topic}: its offsets could not be read ({error})")
-    of_each = -(-last // partitions)
-    spans = {one: (max(starts.values[one], ends.values[one] - of_each), ends.values[one]) for one in asked}
+    readable = [one for one in asked if one in starts.values and one in ends.values]
+    for error in () if readable else (starts.errors | ends.errors).values():
+        raise UnreachableError(f"topic {topic}: its offsets could not be read ({in_words(error)})")
+    of_each = -(-last // max(1, len(readable)))
+    spans = {one: (max(starts.values[one], ends.values[one] - of_each), ends.values[one]) for one in readable}
     return [Range(one, start, end) for one, (start, end) in spans.items() if start < end]
 
 

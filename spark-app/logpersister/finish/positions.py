@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from logpersister.finish.watermark import FirstSince
 from logpersister.group.answers import Answer, Registered, TopicDescription
+from logpersister.kafka_client.causes import in_words
 from logpersister.plan.intents import CommittedOffset, same_topic
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.storage.facts import ObjectFacts
@@ -125,8 +126,8 @@ def _asked(
     ask: Callable[[Sequence[TopicPartition]], Answer[Value]], partitions: Sequence[TopicPartition]
 ) -> dict[int, Value]:
     answer = ask(partitions)
-    for topic, error in answer.errors.items():
-        raise NotKnownError(f"the offsets of topic {topic} cannot be read: {error}") from error
+    for partition, error in sorted(answer.errors.items()):
+        raise NotKnownError(f"the offsets of {partition} cannot be read: {in_words(error)}") from error
     missing = [partition for partition in partitions if partition not in answer.values]
     if missing:
         raise NotKnownError(f"Kafka does not tell the offsets of {missing[0]}")

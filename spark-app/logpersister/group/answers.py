@@ -18,8 +18,8 @@ class Answer(Generic[Value]):
     """What Kafka said for each partition that could be asked."""
 
     values: dict[TopicPartition, Value] = field(default_factory=dict)
-    errors: dict[str, Exception] = field(default_factory=dict)
-    """By topic."""
+    errors: dict[TopicPartition, Exception] = field(default_factory=dict)
+    """Why not the others."""
 
 
 @dataclass(frozen=True, slots=True)

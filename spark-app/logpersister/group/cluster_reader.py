@@ -1,11 +1,9 @@
 """Where many groups of one cluster stand, asked in batches through one client.
 
 Each broker is asked once for all groups or partitions that are its own, all brokers at the same time. What is refused
-for one group, topic or broker stands beside the answers of the others. A broker that does not answer is waited for once
-in a batch.
+for one group, partition or broker stands beside the answers of the others.
 """
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -13,13 +11,13 @@ from typing import Any, Final, TypeVar
 import kafka.errors
 from kafka import KafkaAdminClient
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka.protocol.consumer import IsolationLevel, OffsetSpec
+from kafka.protocol.consumer import OffsetSpec
 from kafka.protocol.metadata import CoordinatorType, FindCoordinatorRequest
 
-from logpersister.group.answers import Answer, GroupDescription, Registered, TopicDescription
+from logpersister.group.answers import Answer, GroupDescription, Registered
 from logpersister.group.description import described
-from logpersister.group.offsets import LogReader, registered
-from logpersister.kafka_client.admin import ask_brokers, forget_coordinator, refresh_brokers
+from logpersister.group.offsets import Found, LogReader, registered
+from logpersister.kafka_client.admin import forget_coordinator
 from logpersister.ranges import Offset, TopicPartition
 
 Value = TypeVar("Value")
@@ -29,13 +27,6 @@ Parse = Callable[[list[str], Any], Mapping[str, Value | Exception]]
 
 FIRST_KAFKA_WITH_BATCHED_COORDINATORS: Final = 4
 """Version of FindCoordinator that takes several groups."""
-LEADER_PAUSES: Final = (0.0, 0.3, 1.0)
-"""Seconds before a partition's leader is asked, and looked for and asked again while brokers elect one."""
-_ELECTING: Final = (
-    kafka.errors.LeaderNotAvailableError,
-    kafka.errors.NotLeaderForPartitionError,
-    kafka.errors.UnknownBrokerIdError,
-)
 
 
 class ClusterReader(LogReader):
@@ -43,29 +34,15 @@ class ClusterReader(LogReader):
 
     def __init__(self, client_config: Mapping[str, Any]) -> None:
         super().__init__(client_config, read_committed=False)
-        self._leaders: dict[TopicPartition, int] = {}
-        self._silent: dict[int, Exception] = {}
-        """Brokers that did not answer in this batch."""
-        self._leaderless: set[TopicPartition] = set()
-        """Partitions that got no leader in this batch."""
 
     @property
     def is_impaired(self) -> bool:
-        """Whether a broker did not answer in this batch, or a partition has no leader."""
-        return bool(self._silent or self._leaderless)
+        """Whether a broker does not answer, or a partition has no leader."""
+        return bool(self._brokers.silent or self._leaderless)
 
     def begin_batch(self) -> None:
-        """Ask again who did not answer in the batch before."""
-        self._silent.clear()
-        self._leaderless.clear()
+        """Look for the leaders anew."""
         self._leaders.clear()
-
-    def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
-        """Return the topics that exist, and ask their leaders from now on."""
-        found = super().describe(topics)
-        for topic, description in found.items():
-            self._leaders |= {TopicPartition(topic, number): node for number, node in description.leaders.items()}
-        return found
 
     def committed_of(
         self, groups: Mapping[str, Sequence[TopicPartition]]
@@ -91,20 +68,13 @@ class ClusterReader(LogReader):
 
         return self._of_groups(list(groups), requests, parse)
 
-    def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
-        return self._positions(dict.fromkeys(partitions, int(OffsetSpec.EARLIEST)), read_committed=False)
-
     def ends_of(self, partitions: Iterable[TopicPartition], *, read_committed: bool) -> Answer[Offset]:
         """Return high watermarks, or last stable offsets when reading committed."""
-        return self._positions(dict.fromkeys(partitions, int(OffsetSpec.LATEST)), read_committed=read_committed)
+        return self._positions(partitions, OffsetSpec.LATEST, read_committed=read_committed)
 
-    def since(
-        self, timestamps: Mapping[TopicPartition, int], *, read_committed: bool
-    ) -> Answer[tuple[Offset, int] | None]:
+    def since(self, timestamps: Mapping[TopicPartition, int], *, read_committed: bool) -> Answer[Found | None]:
         """Return offset and timestamp (ms) of the first record not older than the given ms; None: no record is."""
-        found = self._at(timestamps, read_committed=read_committed)
-        values = {partition: entry if entry[0] >= 0 else None for partition, entry in found.values.items()}
-        return Answer(values, found.errors)
+        return self._since(timestamps, read_committed=read_committed)
 
     # groups
 
@@ -121,7 +91,7 @@ class ClusterReader(LogReader):
         for group, node in nodes.items():
             by_node[node].append(group)
         asked = [(node, some, request) for node, ours in by_node.items() for some, request in requests(ours)]
-        found = self._ask_nodes([(node, request) for node, _, request in asked])
+        found = self._brokers.ask([(node, request) for node, _, request in asked])
         for (_, some, _), answer in zip(asked, found, strict=True):
             parsed = dict.fromkeys(some, answer) if isinstance(answer, Exception) else parse(some, answer)
             for group, value in parsed.items():
@@ -167,73 +137,11 @@ class ClusterReader(LogReader):
                 if batched
                 else FindCoordinatorRequest(key=some[0], key_type=CoordinatorType.GROUP.value, max_version=3)
             )
-            [answer] = ask_brokers(self._admin, [(None, request)])
+            [answer] = self._brokers.ask([(None, request)])
             if isinstance(answer, Exception):
                 yield some, answer
             else:
                 yield some, [(row.key, row) for row in answer.coordinators] if batched else [(some[0], answer)]
-
-    # partitions
-
-    def _positions(self, specs: Mapping[TopicPartition, int], *, read_committed: bool) -> Answer[Offset]:
-        found = self._at(specs, read_committed=read_committed)
-        return Answer({partition: entry[0] for partition, entry in found.values.items()}, found.errors)
-
-    def _at(self, specs: Mapping[TopicPartition, int], *, read_committed: bool) -> Answer[tuple[Offset, int]]:
-        """Ask the leaders for offset and timestamp (ms); leaders are looked for anew while one is elected."""
-        values = dict[TopicPartition, tuple[Offset, int]]()
-        errors = dict[TopicPartition, Exception]()
-        left = set(specs)
-        for pause in LEADER_PAUSES:
-            if pause:
-                time.sleep(pause)
-                refresh_brokers(self._admin)
-                self.describe({partition.topic for partition in left})
-            for partition, found in self._ask_leaders({p: specs[p] for p in left}, read_committed=read_committed):
-                if isinstance(found, Exception):
-                    errors[partition] = found
-                else:
-                    values[partition] = found
-                    errors.pop(partition, None)
-            electing = {partition for partition, error in errors.items() if isinstance(error, _ELECTING)}
-            left = electing - self._leaderless
-            if not left:
-                break
-        self._leaderless |= left
-        return Answer(values, {partition.topic: error for partition, error in errors.items()})
-
-    def _ask_leaders(
-        self, specs: Mapping[TopicPartition, int], *, read_committed: bool
-    ) -> Iterator[tuple[TopicPartition, tuple[Offset, int] | Exception]]:
-        by_leader = defaultdict[int, dict[KafkaTopicPartition, int]](dict)
-        for partition, spec in specs.items():
-            leader = self._leaders.get(partition, -1)
-            if leader < 0:
-                yield partition, kafka.errors.LeaderNotAvailableError(f"partition {partition.partition} has no leader")
-            else:
-                by_leader[leader][KafkaTopicPartition(*partition)] = spec
-        isolation = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
-        requests = [
-            (node, KafkaAdminClient._list_partition_offsets_request(asked, isolation.value))  # noqa: SLF001
-            for node, asked in by_leader.items()
-        ]
-        for asked, answer in zip(by_leader.values(), self._ask_nodes(requests), strict=True):
-            if isinstance(answer, Exception):
-                yield from ((TopicPartition(*partition), answer) for partition in asked)
-                continue
-            for topic in answer.topics:
-                for entry in topic.partitions:
-                    yield TopicPartition(topic.name, entry.partition_index), _position(entry)
-
-    def _ask_nodes(self, requests: Sequence[tuple[int, Any]]) -> list[Any]:
-        """Ask all brokers at once, but those that did not answer before; return answers and errors."""
-        answers: list[Any] = [self._silent.get(node) for node, _ in requests]
-        asked = [number for number, answer in enumerate(answers) if answer is None]
-        for number, answer in zip(asked, ask_brokers(self._admin, [requests[one] for one in asked]), strict=True):
-            answers[number] = answer
-            if isinstance(answer, Exception) and not isinstance(answer, _ELECTING):
-                self._silent[requests[number][0]] = answer
-        return answers
 
 
 def _committed(groups: list[str], response: Any) -> dict[str, Mapping[TopicPartition, Registered] | Exception]:
@@ -247,13 +155,6 @@ def _committed(groups: list[str], response: Any) -> dict[str, Mapping[TopicParti
 def _registered(row: Any) -> Mapping[TopicPartition, Registered]:
     found = KafkaAdminClient._parse_group_offsets(row)  # noqa: SLF001
     return {TopicPartition(*partition): registered(entry) for partition, entry in found.items()}
-
-
-def _position(entry: Any) -> tuple[Offset, int] | Exception:
-    error = kafka.errors.for_code(entry.error_code)
-    if error is kafka.errors.NoError:
-        return int(entry.offset), int(entry.timestamp)
-    return error(f"partition {entry.partition_index}")  # type: ignore[no-any-return]
 
 
 def _or_error(ask: Callable[..., Value], *arguments: Any, **options: Any) -> Value | Exception:

@@ -1,7 +1,7 @@
 """Where the whole group stands, asked of Kafka itself: true whether or not a member runs."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -58,12 +58,20 @@ class Observation:
     observed_at: datetime
     partitions: tuple[PartitionState, ...]
     """Sorted; only those that could be asked."""
-    errors: Mapping[str, str]
-    """Why not the others, by topic."""
+    errors: Mapping[TopicPartition, str]
+    """Why not the others."""
 
     @property
     def summary(self) -> LagSummary:
         return summarise((state.lag for state in self.partitions), self.observed_at)
+
+    @property
+    def unread(self) -> Mapping[str, Sequence[TopicPartition]]:
+        """Partitions that could not be asked, by the reason."""
+        found: dict[str, list[TopicPartition]] = {}
+        for partition, error in sorted(self.errors.items()):
+            found.setdefault(error, []).append(partition)
+        return found
 
     @property
     def intents(self) -> list[Intent]:
@@ -88,7 +96,7 @@ class _Observer:
         self._offsets = offsets
         self._kafka = kafka
         self._now = clock()
-        self._errors: dict[str, str] = {}
+        self._errors: dict[TopicPartition, str] = {}
 
     def observe(self, topics: Mapping[str, int]) -> Observation:
         asked = [TopicPartition(topic, number) for topic, count in sorted(topics.items()) for number in range(count)]
@@ -124,7 +132,7 @@ class _Observer:
         known: dict[TopicPartition, CommittedOffset | None] = {}
         for partition, committed in self._offsets.committed(partitions).items():
             if isinstance(committed, UnknownMetadataError):
-                self._errors[partition.topic] = f"partition {partition.partition}: {committed}"
+                self._errors[partition] = str(committed)
             else:
                 known[partition] = committed
         return known
@@ -152,6 +160,6 @@ class _Observer:
         return {partition: max(0.0, self._now - timestamp / 1000) for partition, timestamp in oldest.items()}
 
     def _known(self, answer: Any) -> dict[TopicPartition, Any]:
-        self._errors |= {topic: in_words(error) for topic, error in answer.errors.items()}
+        self._errors |= {partition: in_words(error) for partition, error in answer.errors.items()}
         values: dict[TopicPartition, Any] = answer.values
         return values

@@ -111,7 +111,8 @@ def in_words(error: Exception) -> str:
         case errors.KafkaTimeoutError() | TimeoutError():
             return f"no broker has answered within the time ({_message(error)})"
         case errors.BrokerResponseError() if error.message:
-            return f"the broker answers {error.message}"
+            is_told = isinstance(error, errors.LeaderNotAvailableError) and error.args
+            return _message(error) if is_told else f"the broker answers {error.message}"
     name, text = type(error).__name__, " ".join(str(error).split())
     if name in text:  # as kafka-python has it
         return text

@@ -25,6 +25,7 @@ from logpersister.kafka_client.probe import API_VERSIONS, probe
 from logpersister.manifest.kafka import Address, KafkaSpec
 from logpersister.manifest.problems import Problem
 from logpersister.manifest.secrets import Secrets
+from logpersister.ranges import TopicPartition
 
 _SERVERS = "spec.kafka.bootstrapServers"
 _READ = 3
@@ -57,9 +58,11 @@ class BrokerReport:
     missing_topics: tuple[str, ...]
     """Topics that the manifest names and that do not exist (yet)."""
     unreachable: tuple[Problem, ...]
-    """Bootstrap servers that failed while another answered: worth a warning."""
+    """Bootstrap servers and brokers that failed while others answered: worth a warning."""
     similar_topics: tuple[str, ...] = ()
     """Topics whose names are close to those of missing ones."""
+    leaderless: tuple[TopicPartition, ...] = ()
+    """Partitions of these topics that nobody can read or write now."""
 
 
 def check_broker(kafka: KafkaSpec, secrets: Secrets, group_id: str, *, seconds: float = 15.0) -> BrokerReport:
@@ -71,19 +74,23 @@ def check_broker(kafka: KafkaSpec, secrets: Secrets, group_id: str, *, seconds: 
     config = client_config(kafka, secrets)
     failures = probe(kafka.addresses, config.get("ssl_context"), seconds / 3)
     candidates = [address for address in kafka.addresses if address not in failures]
-    for address in _silent_last(candidates, config.get("ssl_context"), seconds / 3):
+    silent = _silent(candidates, config.get("ssl_context"), seconds / 3)
+    for address in sorted(candidates, key=lambda one: one in silent):  # a frozen broker would take all the time
         try:
             answers = _inquire(kafka, group_id, address, config, deadline)
         except (errors.KafkaError, OSError, ValueError) as error:
             failures[address] = explain_inquiry(error, kafka.security)
             continue
-        others = tuple(_address_problem(other, failure) for other, failure in failures.items())
         refused = list(_authorization_problems(answers, kafka))
-        advertised = list(_advertised_problems(answers, address, config.get("ssl_context"), deadline))
-        if refused or advertised:
+        away = _away(answers, address, config.get("ssl_context"), deadline)
+        none_answers = bool(away) and len(away) == len(answers.metadata.brokers)
+        if refused or none_answers:
             # A cluster that starts knows brokers that do not answer yet.
-            raise KafkaCheckError(refused + advertised, may_pass=not refused)
-        return _report(answers, kafka, address, others)
+            raise KafkaCheckError([*refused, *_wrong_listeners(away, address)], may_pass=not refused)
+        failures |= {other: failure for other, failure in silent.items() if other != address}
+        others = [_address_problem(other, failure) for other, failure in failures.items()]
+        others += [_broker_problem(*one) for one in away if one[1] not in failures]
+        return _report(answers, kafka, address, tuple(others))
     problems = [_address_problem(address, failures[address]) for address in kafka.addresses]
     raise KafkaCheckError(
         problems,
@@ -92,12 +99,12 @@ def check_broker(kafka: KafkaSpec, secrets: Secrets, group_id: str, *, seconds: 
     )
 
 
-def _silent_last(addresses: Sequence[Address], tls: ssl.SSLContext | None, seconds: float) -> Sequence[Address]:
-    """Return the addresses with those at the end where nothing answers: a frozen broker would take all the time."""
+def _silent(addresses: Sequence[Address], tls: ssl.SSLContext | None, seconds: float) -> dict[Address, Failure]:
+    """Return the addresses that take connections and do not answer; one that is alone is asked at once."""
     if len(addresses) < 2:
-        return addresses
+        return {}
     failures = probe(addresses, tls, seconds, greeting=API_VERSIONS)
-    return sorted(addresses, key=lambda address: failures.get(address) is SILENT)
+    return {address: failure for address, failure in failures.items() if failure is SILENT}
 
 
 def _address_problem(address: Address, failure: Failure) -> Problem:
@@ -139,7 +146,14 @@ def _report(answers: _Answers, kafka: KafkaSpec, address: Address, unreachable: 
     }
     missing = tuple(name for name in kafka.topics or () if name not in topics)
     brokers = len(answers.metadata.brokers)
-    return BrokerReport(str(address), brokers, topics, missing, unreachable, answers.similar_topics)
+    leaderless = tuple(
+        TopicPartition(topic.name, entry.partition_index)
+        for topic in answers.metadata.topics
+        if topic.name in topics
+        for entry in topic.partitions
+        if entry.leader_id < 0
+    )
+    return BrokerReport(str(address), brokers, topics, missing, unreachable, answers.similar_topics, leaderless)
 
 
 def _authorization_problems(answers: _Answers, kafka: KafkaSpec) -> Iterator[Problem]:
@@ -161,18 +175,32 @@ def _authorization_problems(answers: _Answers, kafka: KafkaSpec) -> Iterator[Pro
         yield Problem("spec.kafka.groupId", "this user may not use the group", "grant it READ on the group")
 
 
-def _advertised_problems(
+def _away(
     answers: _Answers, bootstrap: Address, tls: ssl.SSLContext | None, deadline: float
-) -> Iterator[Problem]:
-    """Try the addresses that brokers advertise: clients go there after the first one."""
+) -> list[tuple[int, Address, Failure]]:
+    """Try the addresses that brokers advertise, where clients go after the first one; return those that failed."""
     brokers = {Address(broker.host, broker.port): broker.node_id for broker in answers.metadata.brokers}
     addresses = [address for address in brokers if address != bootstrap][:_MOST_PROBED_BROKERS]
-    for address, failure in probe(addresses, tls, max(1.0, deadline - time.monotonic())).items():
+    failed = probe(addresses, tls, max(1.0, deadline - time.monotonic()))
+    return [(brokers[address], address, failure) for address, failure in failed.items()]
+
+
+def _wrong_listeners(away: Sequence[tuple[int, Address, Failure]], bootstrap: Address) -> Iterator[Problem]:
+    for broker, address, failure in away:
         yield Problem(
             _SERVERS,
-            f"{bootstrap} answers, but broker {brokers[address]} advertises {address}: {failure.cause}",
+            f"{bootstrap} answers, but broker {broker} advertises {address}: {failure.cause}",
             f"correct advertised.listeners of the broker, or make that address reachable from here; {failure.remedy}",
         )
+
+
+def _broker_problem(broker: int, address: Address, failure: Failure) -> Problem:
+    return Problem(
+        _SERVERS,
+        f"broker {broker} cannot be reached at {address}, which it advertises: {failure.cause}",
+        "start the broker; if it runs, correct its advertised.listeners, or make that address reachable from here; "
+        "partitions that it leads wait until then, all others do not",
+    )
 
 
 class _Connections(KafkaConnectionManager):  # type: ignore[misc]

@@ -4,7 +4,7 @@ import logging
 import socket
 from typing import Any
 
-from logpersister.kafka_client import sockets
+from logpersister.kafka_client import bootstrap, sockets
 from logpersister.kafka_client.login import login_config
 from logpersister.kafka_client.tls import ssl_context
 from logpersister.manifest.kafka import KafkaSpec
@@ -22,6 +22,7 @@ def client_config(kafka: KafkaSpec, secrets: Secrets) -> dict[str, Any]:
     """
     _never_log_requests()
     sockets.close_failed()
+    bootstrap.leave_silent()
     config: dict[str, Any] = {
         "bootstrap_servers": [str(address) for address in kafka.addresses],
         "client_id": CLIENT_ID,

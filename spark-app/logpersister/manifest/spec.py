@@ -139,7 +139,7 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     `maxAge` is a few seconds. Lengthen it for fewer and larger Spark jobs over thousands of slow partitions."""
 
     target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
-    """Largest acceptable age of the oldest unstored record. Above it, condition `LagWithinTarget` is False, partitions
+    """How long the oldest unstored record may wait. Above it, condition `LagWithinTarget` is False, partitions
     that do not move are reported as stuck, and a rollout is late. `autoscale` uses it unless it has its own, which must
     be longer than `upload.maxAge`. Default: twice the `maxAge` of the topic plus a minute. `logpersister run` ignores
     it."""

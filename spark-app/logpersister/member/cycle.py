@@ -23,6 +23,7 @@ from logpersister.member.reporting_state_store import ReportingStateStore
 from logpersister.member.resolver import Resolver
 from logpersister.member.sizing import Sizing
 from logpersister.member.topic_bindings import TopicBindings
+from logpersister.member.unreadable import Unreadable
 from logpersister.member.writes import Writer
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan import holds
@@ -34,6 +35,7 @@ from logpersister.plan.planner import Backlog, due
 from logpersister.plan.protocol import written
 from logpersister.plan.recovery import StoredTail
 from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.report.facts import UnreadablePartition
 from logpersister.storage.errors import REFUSALS, StorageError
 
 log = structlog.get_logger(__name__)
@@ -99,7 +101,7 @@ class Cycle:
             self._listener,
         )
         self.resolver = Resolver(
-            resource, revision, self.states, dependencies, self.writer, ours, self.topic_bindings, clock=clock
+            resource, revision, self.states, dependencies, self.writer, ours, self.topic_bindings, clock=clock, now=now
         )
         self.execution = Execution(
             resource.group_id,
@@ -115,6 +117,7 @@ class Cycle:
         self._refreshed_at = float("-inf")
         self._refresh_soon = True
         self._logged_holds: set[TopicPartition] = set()
+        self._unreadable = Unreadable(clock)
         self.targets: Mapping[TopicPartition, Offset] | None = None
         """With ``--until-current``: where each partition's work ends; everything before it is due at once."""
 
@@ -130,9 +133,15 @@ class Cycle:
                 if self._clock() - self._refreshed_at >= self._refresh_interval():
                     self._refresh_end_offsets()
                     self._promise(self._plan())
-                self.execution.start(self.resolver.snapshots.documents)
+                self._unreadable.note({**self.resolver.unreadable, **self.end_offsets.unreadable})
+                self.execution.start(self.resolver.snapshots.documents, without=self.unreadable)
         finally:
             self._log_holds()
+
+    @property
+    def unreadable(self) -> Mapping[TopicPartition, UnreadablePartition]:
+        """Partitions of this member that Kafka does not let us read now."""
+        return self._unreadable.partitions
 
     def seconds_to_next(self) -> float:
         """Return how long nothing needs to be done, unless a job ends."""

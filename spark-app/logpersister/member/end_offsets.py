@@ -43,8 +43,8 @@ class EndOffsetMonitor:
         self._ends_of_folders: dict[str, FolderEnds | None] = {}
         self.ends: dict[TopicPartition, Offset] = {}
         """Where partitions end; a partition that could not be read is missing."""
-        self.unreadable: dict[str, Exception] = {}
-        """Topics whose offsets could not be read."""
+        self.unreadable: dict[TopicPartition, Exception] = {}
+        """Why the ends of other partitions are not known: they have no leader, or it is silent."""
 
     def refresh(self, *, ages: bool) -> dict[TopicPartition, Hold]:
         """Ask Kafka once; return the partitions that must be held from now on.
@@ -60,7 +60,7 @@ class EndOffsetMonitor:
         now = self._now()
         truncated: dict[TopicPartition, Hold] = {}
         for partition, end in self.ends.items():
-            self._ages.observe(partition, positions[partition], end, now)
+            self._ages.observe(partition, positions[partition], end, now, self._max_age(partition))
             if self._is_truncated(partition, positions[partition], end):
                 truncated[partition] = holds.truncated(partition, positions[partition], end)
         # Asked after the ends: a topic that was made again ends early, too, and that is what has to be said of it.
@@ -73,6 +73,7 @@ class EndOffsetMonitor:
         """Forget a partition that this member no longer owns."""
         self._ages.forget(partition)
         self.ends.pop(partition, None)
+        self.unreadable.pop(partition, None)
         self._short_since.pop(partition, None)
 
     def backlog(self, partition: TopicPartition, position: Offset) -> int:
@@ -136,9 +137,14 @@ class EndOffsetMonitor:
         return self._clock() - since >= TRUNCATED_SECONDS and partition not in self._states.held()
 
     def _ask_ages(self, positions: Mapping[TopicPartition, Offset]) -> None:
-        """Ask Kafka once for each new backlog whether its oldest record has already reached its age."""
+        """Ask Kafka whether the oldest record of what was there when we came has already reached its age.
+
+        Of what came later it is asked only where folders end by time: a record may be of the folder before.
+        """
         now = self._now()
-        asked = {partition: int((now - self._max_age(partition)) * 1000) for partition in self._ages.unasked()}
+        unasked = self._ages.unasked()
+        unasked += [p for p in self._ages.unasked_of_new() if self._folder_ends(p.topic) is not None]
+        asked = {partition: int((now - self._max_age(partition)) * 1000) for partition in unasked}
         if not asked:
             return
         for partition, first in self._offsets.first_since(asked).values.items():

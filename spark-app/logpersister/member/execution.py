@@ -3,7 +3,7 @@
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, Ta
 from logpersister.plan.packing import Job, Work, pack
 from logpersister.plan.partitions import PartitionStates
 from logpersister.plan.sizes import Sizes
-from logpersister.ranges import Range
+from logpersister.ranges import Range, TopicPartition
 
 log = structlog.get_logger(__name__)
 
@@ -76,12 +76,16 @@ class Execution:
     def ranges_in_flight(self) -> int:
         return sum(len(running.tokens) for running in self._in_flight)
 
-    def start(self, revisions: Mapping[str, Mapping[str, Any]]) -> None:
-        """Start as many jobs as may run, oldest promises first."""
+    def start(
+        self, revisions: Mapping[str, Mapping[str, Any]], without: Container[TopicPartition] = frozenset()
+    ) -> None:
+        """Start as many jobs as may run, oldest promises first, `without` partitions that cannot be read now."""
         if self._free() <= 0:
             return
         runnable: dict[bool, list[Work]] = {False: [], True: []}
         for range_, _ in self._states.runnable(self._clock()):
+            if range_.partition in without:
+                continue
             estimate = self._sizes.estimate(range_.partition.topic, range_.offsets)
             runnable[self._states.is_stuck(range_.partition)].append(Work(range_, estimate))
         for retry, work in runnable.items():

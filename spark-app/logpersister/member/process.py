@@ -3,7 +3,7 @@
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -28,7 +28,13 @@ from logpersister.member.reports import Reports
 from logpersister.member.shadow.watch import ShadowWatch, comparing, seconds_between
 from logpersister.member.stopping import Stop
 from logpersister.member.summary import banner
-from logpersister.member.target_offsets import NoTopicsError, TargetOffsets, behind, target_offsets_of
+from logpersister.member.target_offsets import (
+    UNREADABLE_SECONDS,
+    NoTopicsError,
+    TargetOffsets,
+    behind,
+    target_offsets_of,
+)
 from logpersister.pipeline.rules import rules_of
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report import logs
@@ -231,6 +237,7 @@ class Member:
         self._stop = stop
         self._readiness = readiness
         self._probe = health.probe("cycle", CYCLE_LIMIT, START_LIMIT)
+        self._began = time.monotonic()
         self._targets: TargetOffsets | None = None
         """With ``--until-current``."""
         self._outages: dict[Server, Outage] = {}
@@ -326,18 +333,27 @@ class Member:
         cycle = self._cycle
         if not self._group.joined or cycle.execution.jobs_in_flight:
             return None
+        targets.ask_again(self._assembly.offsets)
         left = behind(targets.ends, cycle.states, self._group.register)
-        if not left:
+        if not left and not targets.unread:
             return ExitCode.DONE
         targets.find_deleted_topics({partition.topic for partition in left}, self._assembly.offsets)
         reasons = {p: "topic-deleted" for p in left if p.topic in targets.deleted}
         reasons |= {p: "no-schema" for p in left if p.topic in cycle.resolver.output_revisions.refused}
         reasons |= {p: hold.reason for p, hold in cycle.states.held().items() if p in left}
-        if reasons.keys() != left.keys():
+        reasons |= dict.fromkeys(self._given_up(left, targets), "unreadable")
+        if reasons.keys() != left.keys() | targets.unread.keys():
             return None
-        for partition in sorted(left):
+        for partition in sorted(reasons):
             log.error("partition.not_current", partition=str(partition), reason=reasons[partition])
-        return ExitCode.UNREACHABLE if "topic-deleted" in reasons.values() else ExitCode.HELD
+        away = {"topic-deleted", "unreadable"} & set(reasons.values())
+        return ExitCode.UNREACHABLE if away else ExitCode.HELD
+
+    def _given_up(self, left: Collection[TopicPartition], targets: TargetOffsets) -> set[TopicPartition]:
+        """Return partitions that could not be read for so long that a run which ends waits for them no more."""
+        now, unreadable = time.monotonic(), self._cycle.unreadable
+        unread = targets.unread.keys() if now - self._began >= UNREADABLE_SECONDS else set()
+        return {p for p in left if p in unreadable and now - unreadable[p].since >= UNREADABLE_SECONDS} | unread
 
     def _drain(self) -> None:
         """Let running jobs end within the grace, commit what is stored, leave the rest pending."""

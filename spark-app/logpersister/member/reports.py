@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 import structlog
 
-from logpersister.kafka_client.causes import in_words
 from logpersister.member.cycle import Cycle
 from logpersister.member.duties import DutyListener
 from logpersister.member.listener import Listener
@@ -212,19 +211,22 @@ class Reports(Listener, DutyListener, FolderListener, TableListener):
         self._rebalances, self._lost_partitions = rebalances, lost
 
     def _show_lag(self, cycle: Cycle, *, joined: bool) -> None:
-        """Show the lag of every topic that was seen whole; the lag of the member only when all of them were."""
+        """Show the lag of all partitions but those that cannot be read; not while others are not resolved."""
         if not joined:
             self._metrics.lag_unknown()
             self._board.lag_unknown("not in the group")
             return
-        unseen = _unseen_topics(cycle)
+        unreadable = list(cycle.unreadable.values())
+        self._metrics.unreadable(unreadable)
+        self._board.unreadable(unreadable)
+        unseen = {p.topic for p in cycle.states.unresolved() if p not in cycle.unreadable}
         summary = summarise(
             (lag for lag in cycle.end_offsets.lags() if lag.partition.topic not in unseen), datetime.now(UTC)
         )
         self._metrics.lag(summary)
         if unseen:
-            topic = min(unseen)
-            self._board.lag_unknown(f"topic {topic}: {unseen[topic]}" + _and_more(len(unseen) - 1))
+            more = _and_more(len(unseen) - 1)
+            self._board.lag_unknown(f"topic {min(unseen)}: its positions are not known yet{more}")
         else:
             self._board.lag(summary)
 
@@ -248,12 +250,6 @@ def _quarantined(range_: Range, quarantined: Quarantined) -> Mapping[str, object
         "reason": quarantined.reason,
         "key": quarantined.key,
     }
-
-
-def _unseen_topics(cycle: Cycle) -> dict[str, str]:
-    """Return, by topic, why the lag of some of its partitions is not known."""
-    unresolved = {partition.topic: "its positions are not known yet" for partition in cycle.states.unresolved()}
-    return unresolved | {topic: in_words(error) for topic, error in cycle.end_offsets.unreadable.items()}
 
 
 def _and_more(topics: int) -> str:

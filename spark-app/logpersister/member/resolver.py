@@ -57,6 +57,7 @@ class Resolver:
         topic_bindings: TopicBindings,
         *,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._resource = resource
         self._states = states
@@ -68,17 +69,25 @@ class Resolver:
         self._clock = clock
         self._retry_at = 0.0
         self._stale_since: dict[TopicPartition, float] = {}
+        self.unreadable: dict[TopicPartition, Exception] = {}
+        """Why partitions cannot be resolved whose log Kafka does not tell."""
         self.snapshots = RevisionSnapshots(revision, resource.spec.storage.place, dependencies.state_store)
         self.output_revisions = OutputRevisions(
             resource, revision, dependencies.schemas, self.snapshots, documents, dependencies.tables, clock=clock
         )
         self.start_offsets = StartOffsets(
-            resource.spec.kafka, dependencies.register, dependencies.offsets, dependencies.state_store, topic_bindings
+            resource.spec.kafka,
+            dependencies.register,
+            dependencies.offsets,
+            dependencies.state_store,
+            topic_bindings,
+            now,
         )
 
     def resolve(self) -> bool:
         """Resolve what can be resolved now, and return whether anything was; the rest is tried again."""
         unresolved = self._states.unresolved()
+        self.unreadable = {p: error for p, error in self.unreadable.items() if p in unresolved}
         if not unresolved or self._clock() < self._retry_at:
             return False
         try:
@@ -87,16 +96,21 @@ class Resolver:
             self._try_later(unresolved, in_words(error))
             return False
         left = self._states.unresolved()
-        if left:
+        if left and self.unreadable.keys() >= set(left):  # said where all that cannot be read is said
+            self._wait()
+        elif left:
             self._try_later(
                 left, "Kafka does not describe their topics or has not accepted a commit, or a bucket is unreachable"
             )
         return len(left) < len(unresolved)
 
     def _try_later(self, unresolved: Sequence[TopicPartition], error: str) -> None:
-        self._retry_at = self._clock() + RETRY_SECONDS * random.uniform(0.5, 1.5)
+        self._wait()
         topics = sorted({partition.topic for partition in unresolved})
         log.warning("partitions.unresolved", partitions=len(unresolved), topics=topics[:10], error=error)
+
+    def _wait(self) -> None:
+        self._retry_at = self._clock() + RETRY_SECONDS * random.uniform(0.5, 1.5)
 
     def _resolve(self, partitions: Sequence[TopicPartition]) -> None:
         topics = self._offsets.describe({partition.topic for partition in partitions})
@@ -141,7 +155,8 @@ class Resolver:
     def _from_bucket(self, unclear: Read, topics: Mapping[str, TopicDescription]) -> Targets:
         if not unclear:
             return {}
-        log_starts = self._offsets.log_starts(unclear).values
+        answer = self._offsets.log_starts(unclear)
+        log_starts, self.unreadable = answer.values, answer.errors
         stored_tails, targets = self._tails(unclear)
         # The group may begin here: where it does is noted, also when a user has set the offset of this partition.
         without = [p for p, committed in unclear.items() if not self._is_left_by_us(p, committed)]

@@ -3,8 +3,12 @@
 ``spec.kafka.startFrom`` says where the *group* begins. It is decided once for each topic, for all of its partitions,
 and noted in the bucket: Kafka may forget the group, and partitions come later. A partition, or a topic, that did not
 exist when the group began has nothing from before it: it begins at its first record, whatever ``startFrom`` says.
+
+A partition that cannot be asked then, because it has no leader, keeps no other waiting. It begins at its first record
+that is not older than the moment when the group began: nobody could write to it meanwhile.
 """
 
+import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -30,8 +34,10 @@ class StartOffsets:
         offsets: Offsets,
         state_store: StateStore,
         topic_bindings: TopicBindings,
+        now: Callable[[], float] = time.time,
     ) -> None:
-        """Decide by a manifest."""
+        """Decide by a manifest; `now` gives seconds since the epoch."""
+        self._now = now
         self._register = register
         self._kafka = kafka
         self._offsets = offsets
@@ -75,10 +81,14 @@ class StartOffsets:
         if note is not None and note.topic_id != topic_id:
             return {p: holds.topic_recreated(p, note.topic_id, topic_id) for p in log_starts}
         if note is None or note.begins is None:  # noted by an older release, or with ``earliest``
-            decided = self._start_from(topic, described) or {}
-            return {p: decided[p.partition] for p in log_starts if p.partition in decided}
-        noted = dict(enumerate(note.begins))
-        return {p: noted.get(p.partition, log_start) for p, log_start in log_starts.items()}
+            decided = self._start_from(topic, described)
+        else:
+            noted = dict(enumerate(note.begins))
+            decided = {p.partition: noted.get(p.partition, log_start) for p, log_start in log_starts.items()}
+            unknown = [p for p in log_starts if decided[p.partition] is None]
+            decided |= self._first_since(unknown, note.since or 0)
+        begins = {p: decided.get(p.partition) for p in log_starts}
+        return {p: begin for p, begin in begins.items() if begin is not None}
 
     def _begin(self, topic: str, topic_id: str, described: TopicDescription) -> TopicNote | ForeignObjectError | None:
         """Begin with a topic: decide for all partitions that there are, unless a user has decided by an offset.
@@ -86,15 +96,17 @@ class StartOffsets:
         None when that cannot be done now.
         """
         begins = self._start_from(topic, described) if topic in self._topics_at_first() else {}
-        if begins is None:
+        if begins and all(begin is None for begin in begins.values()):
             return None
         set_before = self._register.read(TopicPartition(topic, number) for number in begins)
         for partition, it in set_before.items():
             if isinstance(it, CommittedOffset) and (it.metadata is None or it.metadata.topic_id == topic_id):
                 begins[partition.partition] = it.offset
-        self._topic_bindings.bind(
-            {topic: TopicNote(topic_id, len(begins), tuple(begins[p] for p in range(len(begins))))}
-        )
+        offsets = tuple(begins[p] for p in range(len(begins)))
+        start_time = self._kafka.start_time
+        since = self._now() if start_time is None else start_time.timestamp()
+        note = TopicNote(topic_id, len(offsets), offsets, int(since * 1000) if None in offsets else None)
+        self._topic_bindings.bind({topic: note})
         return self._topic_bindings.note(topic)
 
     def _topics_at_first(self) -> frozenset[str]:
@@ -108,16 +120,20 @@ class StartOffsets:
             self._known_first = frozenset(self._state_store.note_selection(selection, there))
         return self._known_first
 
-    def _start_from(self, topic: str, described: TopicDescription) -> dict[int, Offset] | None:
-        """Resolve ``startFrom`` for all partitions of a topic; None while one of them cannot be asked."""
+    def _start_from(self, topic: str, described: TopicDescription) -> dict[int, Offset | None]:
+        """Resolve ``startFrom`` for all partitions of a topic; None for those that cannot be asked now."""
         partitions = [TopicPartition(topic, number) for number in sorted(described.leaders)]
-        ends = self._offsets.ends(partitions).values
-        begins = dict(ends)
         start_time = self._kafka.start_time
         if start_time is not None:
-            milliseconds = int(start_time.timestamp() * 1000)
-            found = self._offsets.first_since(dict.fromkeys(partitions, milliseconds)).values
-            begins = {p: first[0] if first is not None else ends[p] for p, first in found.items() if p in ends}
-        if begins.keys() != set(partitions):
-            return None
-        return {partition.partition: begin for partition, begin in begins.items()}
+            return self._first_since(partitions, int(start_time.timestamp() * 1000))
+        ends = self._offsets.ends(partitions).values
+        return {partition.partition: ends.get(partition) for partition in partitions}
+
+    def _first_since(self, partitions: Collection[TopicPartition], milliseconds: int) -> dict[int, Offset | None]:
+        """Return the first record of each partition that is not older, else its end; None: it cannot be asked now."""
+        if not partitions:
+            return {}
+        ends = self._offsets.ends(partitions).values
+        found = self._offsets.first_since(dict.fromkeys(partitions, milliseconds)).values
+        firsts = {p: first[0] if first is not None else ends.get(p) for p, first in found.items()}
+        return {partition.partition: firsts.get(partition) for partition in partitions}

@@ -12,6 +12,8 @@ from logpersister.ranges import Offset, TopicPartition
 
 DESCRIBE_SECONDS: Final = 15.0
 """How often topics that are behind are looked for: one that is missing twice in a row was deleted."""
+UNREADABLE_SECONDS: Final = 30.0
+"""How long partitions that cannot be read are waited for: a leader is elected, or a broker restarts, within that."""
 
 
 class NoTopicsError(Exception):
@@ -22,13 +24,25 @@ class NoTopicsError(Exception):
 class TargetOffsets:
     """Up to where each partition has to be stored."""
 
-    ends: Mapping[TopicPartition, Offset]
+    ends: dict[TopicPartition, Offset]
     topic_ids: Mapping[str, str | None]
     clock: Callable[[], float]
     _missing: set[str] = field(default_factory=set)
     _described_at: float = float("-inf")
     deleted: set[str] = field(default_factory=set)
     """Topics that were deleted since, or made again."""
+    unread: dict[TopicPartition, Exception] = field(default_factory=dict)
+    """Partitions whose end could not be asked yet, and why."""
+    _asked_at: float = float("-inf")
+
+    def ask_again(self, offsets: Offsets) -> None:
+        """Ask, now and then, for the ends that are not known yet; raises KafkaError."""
+        if not self.unread or self.clock() - self._asked_at < DESCRIBE_SECONDS / 5:
+            return
+        self._asked_at = self.clock()
+        answer = offsets.ends(self.unread)
+        self.ends |= answer.values
+        self.unread = answer.errors
 
     def find_deleted_topics(self, topics: Collection[str], offsets: Offsets) -> None:
         """Ask, now and then, whether topics that are behind still exist; raises KafkaError."""
@@ -49,8 +63,8 @@ def target_offsets_of(kafka: KafkaSpec, offsets: Offsets, clock: Callable[[], fl
     """Return the end of every partition of the group's topics, of empty ones too.
 
     Raises:
-        NoTopicsError: no topic matches ``spec.kafka.topicPattern``, a topic of ``spec.kafka.topics`` does not exist, or
-            its offsets cannot be read.
+        NoTopicsError: no topic matches ``spec.kafka.topicPattern``, or a topic of ``spec.kafka.topics`` does not exist.
+        KafkaError: Kafka does not answer.
     """
     topics = kafka.topics if kafka.topics is not None else offsets.topics_matching(kafka.selects)
     if not topics:
@@ -66,9 +80,8 @@ def target_offsets_of(kafka: KafkaSpec, offsets: Offsets, clock: Callable[[], fl
         )
     partitions = [TopicPartition(name, partition) for name, topic in described.items() for partition in topic.leaders]
     answer = offsets.ends(partitions)
-    for topic, error in answer.errors.items():
-        raise NoTopicsError(f"the offsets of topic {topic} cannot be read: {error}")
-    return TargetOffsets(answer.values, {name: topic.topic_id for name, topic in described.items()}, clock)
+    topic_ids = {name: topic.topic_id for name, topic in described.items()}
+    return TargetOffsets(answer.values, topic_ids, clock, unread=answer.errors)
 
 
 def behind(

@@ -48,6 +48,10 @@ def status_document(status: Status) -> Document:
         },
         "pendingIntents": {"count": status.pending, "first": [_intent(intent) for intent in status.intents]},
         "heldPartitions": {"count": status.held, "first": [_held(held) for held in status.held_partitions]},
+        "unreadablePartitions": {
+            "count": status.unreadable,
+            "first": [{**_partition(one.partition), "message": one.message} for one in status.unreadable_partitions],
+        },
         "dataLoss": {
             "offsets": status.totals.data_loss_offsets,
             "recent": [_loss(loss) for loss in status.losses],

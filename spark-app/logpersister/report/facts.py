@@ -152,6 +152,16 @@ class HeldPartition:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadablePartition:
+    """A partition that Kafka does not let us read now: it has no leader, for example. All others go on."""
+
+    partition: TopicPartition
+    message: str
+    since: float
+    """Monotonic seconds."""
+
+
+@dataclass(frozen=True, slots=True)
 class PendingIntent:
     """A promise in Kafka that is not yet kept: ``[start, ends[0])``, ``[ends[0], ends[1])`` and so on."""
 

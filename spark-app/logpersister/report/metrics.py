@@ -6,7 +6,7 @@ Labels are bounded (`labels.BoundedValues`); partitions are never labels, the st
 
 import threading
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -24,6 +24,7 @@ from logpersister.report.facts import (
     LateRecords,
     RangeFailed,
     RangeWritten,
+    UnreadablePartition,
 )
 from logpersister.report.finish import FinishReport
 from logpersister.report.labels import BoundedValues
@@ -123,6 +124,7 @@ class Metrics:
         self._jobs = gauge("jobs_in_flight", "Spark jobs that run now.")
         self._ranges_in_flight = gauge("ranges_in_flight", "Ranges in Spark jobs that run now.")
         self._pending = gauge("pending_intents", "Partitions with an intent that is not yet kept.")
+        self._unreadable = gauge("unreadable_partitions", "Owned partitions that Kafka does not let us read.")
         self._held = gauge("held_partitions", "Partitions on which nothing is done until someone decides.", "reason")
 
     def _make_those_of_duties(self) -> None:
@@ -231,6 +233,10 @@ class Metrics:
             self._held_reasons |= counts.keys()
             for reason in self._held_reasons:
                 self._held.labels(reason).set(counts[reason])
+
+    def unreadable(self, partitions: Collection[UnreadablePartition]) -> None:
+        """All partitions that cannot be read now."""
+        self._unreadable.set(len(partitions))
 
     def duty(self, report: DutyReport) -> None:
         """Where one duty stands now."""

@@ -25,6 +25,7 @@ from logpersister.report.facts import (
     RangeFailed,
     RangeWritten,
     RunningJob,
+    UnreadablePartition,
 )
 from logpersister.report.finish import FinishReport
 from logpersister.report.hourly import HourlyCount
@@ -182,6 +183,8 @@ class Status:
     intents: tuple[PendingIntent, ...]
     held: int
     held_partitions: tuple[HeldPartition, ...]
+    unreadable: int
+    unreadable_partitions: tuple[UnreadablePartition, ...]
     losses: tuple[DataLoss, ...]
     rebalances: Rebalances
     executors: int | None
@@ -246,6 +249,8 @@ class StatusBoard:
             intents=(),
             held=0,
             held_partitions=(),
+            unreadable=0,
+            unreadable_partitions=(),
             losses=(),
             rebalances=Rebalances(),
             executors=None,
@@ -336,6 +341,13 @@ class StatusBoard:
         count, first = _bounded(partitions, MAX_HELD)
         with self._lock:
             self._set(held=count, held_partitions=tuple(replace(one, message=_short(one.message)) for one in first))
+
+    def unreadable(self, partitions: Iterable[UnreadablePartition]) -> None:
+        """All partitions that cannot be read now."""
+        count, first = _bounded(partitions, MAX_HELD)
+        short = tuple(replace(one, message=_short(one.message)) for one in first)
+        with self._lock:
+            self._set(unreadable=count, unreadable_partitions=short)
 
     def data_lost(self, loss: DataLoss) -> None:
         """Call once for each gap that is found."""

@@ -5,7 +5,8 @@ them its intents, when it deletes the topic. A process that stands still in the 
 range of the old topic over one of the new, which has the same name. The note is in the bucket before the first intent,
 so that nobody promises a range of another topic in the same generation.
 
-A partition that is added later has no part in ``begins``: nothing of it was there when the group began.
+A partition that is added later has no part in ``begins``: nothing of it was there when the group began. A partition
+that could not be asked then has None there, and begins at its first record of a time that is noted, too.
 """
 
 import hashlib
@@ -28,8 +29,10 @@ class TopicNote:
     topic_id: str
     partitions: int | None = None
     """How many there were; None in notes of older releases."""
-    begins: tuple[Offset, ...] | None = None
+    begins: tuple[Offset | None, ...] | None = None
     """Where the group began in each of the first partitions; None where that was not decided by time or ``latest``."""
+    since: int | None = None
+    """Milliseconds since the epoch: where partitions begin that could not be asked."""
 
 
 def bind_topic(store: ObjectStore, group: str, topic: str, generation: int, note: TopicNote) -> TopicNote:
@@ -43,6 +46,8 @@ def bind_topic(store: ObjectStore, group: str, topic: str, generation: int, note
         written["partitions"] = note.partitions
     if note.begins is not None:
         written["begins"] = list(note.begins)
+    if note.since is not None:
+        written["since"] = note.since
     return _parsed(key, _noted_first(store, key, written))
 
 
@@ -90,12 +95,17 @@ def _noted_first(store: ObjectStore, key: str, document: Mapping[str, Any]) -> M
 def _parsed(key: str, document: Mapping[str, Any] | None) -> TopicNote:
     if document is None or not isinstance(document.get("topicId"), str):
         raise ForeignObjectError(f"object {key!r} does not say which topic it is about; see who changed it")
-    partitions, begins = document.get("partitions"), document.get("begins")
+    partitions, begins, since = (document.get(name) for name in ("partitions", "begins", "since"))
+
+    def offset(begin: Any) -> Offset | None:
+        return None if begin is None and since is not None else int(begin)
+
     try:
         return TopicNote(
             str(document["topicId"]),
             None if partitions is None else int(partitions),
-            None if begins is None else tuple(int(begin) for begin in begins),
+            None if begins is None else tuple(map(offset, begins)),
+            None if since is None else int(since),
         )
     except (TypeError, ValueError) as error:
         raise ForeignObjectError(f"object {key!r} is damaged ({error}); see who changed it") from error

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from logpersister.group.answers import Answer, TopicDescription
+from logpersister.kafka_client.causes import in_words
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.report.lines import partitions_text
 from logpersister.storage.left_out import LeftOutRange
 from logpersister.storage.losses import Loss
 from logpersister.storage.replays import Replay
@@ -179,11 +181,12 @@ class Verification:
             return {}
         description = self._offsets.describe([topic]).get(topic)
         starts, ends = self._offsets.log_starts(partitions), self._offsets.ends(partitions)
-        errors = [error for answer in (starts, ends) for error in answer.errors.values()]
+        errors: dict[str, list[TopicPartition]] = {}
+        for partition, error in sorted((starts.errors | ends.errors).items()):
+            errors.setdefault(in_words(error), []).append(partition)
         if description is None:
             result.errors.append("Kafka does not describe it")
-        elif errors:
-            result.errors.append(str(errors[0]) or type(errors[0]).__name__)
+        result.errors += [f"{partitions_text(some)}: {why}" for why, some in errors.items()]
         if description is None:
             return {}
         return {

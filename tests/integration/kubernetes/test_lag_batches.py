@@ -9,9 +9,8 @@ from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 from kafka.structs import OffsetAndMetadata
 
-from logpersister.group import cluster_reader
 from logpersister.kafka_client import client_config
-from logpersister.kafka_client.admin import ask_brokers
+from logpersister.kafka_client.brokers import Brokers
 from logpersister.manifest import parse
 from logpersister.manifest.secrets import Secrets, variable_name
 from logpersister_operator.observe import lag_connection
@@ -81,11 +80,13 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count requests by their name."""
     found: Counter[str] = Counter()
 
-    def ask(client: KafkaAdminClient, requests: Sequence[tuple[int | None, Any]]) -> list[Any]:
-        found.update(type(request).__name__ for _, request in requests)
-        return ask_brokers(client, requests)
+    ask = Brokers.ask
 
-    monkeypatch.setattr(cluster_reader, "ask_brokers", ask)
+    def counted(self: Brokers, requests: Sequence[tuple[int | None, Any]]) -> list[Any]:
+        found.update(type(request).__name__ for _, request in requests)
+        return ask(self, requests)
+
+    monkeypatch.setattr(Brokers, "ask", counted)
     return found
 
 

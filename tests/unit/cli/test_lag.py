@@ -47,7 +47,8 @@ class Offsets:
         return Answer(values, {})
 
     def _answer(self, offsets: Mapping[TopicPartition, Offset], partitions: list[TopicPartition]) -> Answer[Offset]:
-        return Answer({p: offsets[p] for p in partitions if p.topic not in self.errors}, dict(self.errors))
+        errors = {p: self.errors[p.topic] for p in partitions if p.topic in self.errors}
+        return Answer({p: offsets[p] for p in partitions if p not in errors}, errors)
 
 
 def look(offsets: Offsets, kafka: KafkaSpec = KAFKA, topics: Mapping[str, int] | None = None) -> GroupLag:
@@ -102,16 +103,17 @@ def test_a_topic_that_cannot_be_asked_hides_no_other_and_is_not_counted(offsets:
     found = document(lag, every=False)
     assert found["complete"] is False
     assert [topic["topic"] for topic in found["topics"]] == ["clicks"]
-    assert found["errors"] == [{"topic": "orders", "message": "no broker has answered within the time (no leader)"}]
+    why = "no broker has answered within the time (no leader)"
+    assert found["errors"] == [{"topic": "orders", "partition": number, "message": why} for number in range(2)]
     out = io.StringIO()
     _show_tables(lag, out, every=False)
-    assert "(without 1 topic that could not be read)" in out.getvalue()
+    assert "(without 2 partitions that could not be read)" in out.getvalue()
 
 
-def test_an_unreadable_mark_is_an_error_of_its_topic(offsets: Offsets) -> None:
+def test_an_unreadable_mark_is_an_error_of_its_partition(offsets: Offsets) -> None:
     offsets.commits = {P0: UnknownMetadataError("committed by a newer release")}
     found = document(look(offsets), every=True)
-    assert found["errors"] == [{"topic": "clicks", "message": "partition 0: committed by a newer release"}]
+    assert found["errors"] == [{"topic": "clicks", "partition": 0, "message": "committed by a newer release"}]
     assert [one["partition"] for one in found["partitions"]] == [1, 2]
 
 

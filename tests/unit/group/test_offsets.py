@@ -5,51 +5,68 @@ from uuid import UUID
 
 import pytest
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka.errors import KafkaConnectionError, NotCoordinatorError, TopicAuthorizationFailedError
-from kafka.protocol.metadata import CoordinatorType
+from kafka.errors import KafkaConnectionError, KafkaTimeoutError, NotCoordinatorError
+from kafka.protocol.metadata import CoordinatorType, MetadataRequest
 
 from logpersister.group import offsets
 from logpersister.group.answers import TopicDescription
 from logpersister.group.offsets import OffsetReader
+from logpersister.kafka_client.causes import in_words
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata, UnknownMetadataError
 from logpersister.ranges import TopicPartition, topic_id_text
 
-BAD = "forbidden"
+BAD, SILENT = "forbidden", 3
 
 
 class FakeAdmin:
-    """Answers as kafka-python's admin client: one bad topic fails the whole request."""
+    """kafka-python's admin client, and the brokers behind it."""
 
     def __init__(self, **_: Any) -> None:
-        self.asked: list[set[str]] = []
+        self.asked: list[int | None] = []
+        """Brokers that were asked for offsets."""
+        self.described = 0
+        self.leaders: dict[str, dict[int, int]] = {}
+        """Of topics that do not have one partition led by broker 1."""
         self.committed: dict[KafkaTopicPartition, Any] = {}
         self.errors: list[Exception] = []
         """Of the next questions to the coordinator."""
         self.coordinators = {(CoordinatorType.GROUP, "backup"): 1}
-        self._manager = SimpleNamespace(cluster=SimpleNamespace(_coordinators=self.coordinators))
+        cluster = SimpleNamespace(_coordinators=self.coordinators, brokers=list)
+        self._manager = SimpleNamespace(cluster=cluster)
 
     def list_group_offsets(self, specs: Mapping[str, Any]) -> dict[str, Any]:
         if self.errors:
             raise self.errors.pop()
         return {group: {p: self.committed[p] for p in asked if p in self.committed} for group, asked in specs.items()}
 
-    def list_partition_offsets(self, specs: Mapping[KafkaTopicPartition, int], **_: Any) -> dict[Any, Any]:
-        topics = {partition.topic for partition in specs}
-        self.asked.append(topics)
-        if BAD in topics:
-            raise TopicAuthorizationFailedError(BAD)
-        return {p: SimpleNamespace(offset=-1 if spec == 10**15 else 7, timestamp=99) for p, spec in specs.items()}
-
-    def describe_topics(self, topics: list[str]) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": topic,
-                "error_code": 29 if topic == BAD else 0,
-                "topic_id": UUID(int=0 if topic == "old" else 5),
-                "partitions": [{"partition_index": 0, "leader_id": -1}],
-            }
-            for topic in topics
+    def answer(self, node: int | None, request: Any) -> Any:
+        """Answer as a broker does."""
+        if isinstance(request, MetadataRequest):
+            self.described += 1
+            return SimpleNamespace(topics=[self._topic(topic.name) for topic in request.topics])
+        self.asked.append(node)
+        topics = [
+            SimpleNamespace(
+                name=topic.name, partitions=[self._position(topic.name, node, it) for it in topic.partitions]
+            )
+            for topic in request.topics
         ]
+        return KafkaTimeoutError("broker 3 does not answer") if node == SILENT else SimpleNamespace(topics=topics)
+
+    def _topic(self, name: str) -> Any:
+        leaders = self.leaders.get(name, {0: 1})
+        entries = [SimpleNamespace(partition_index=p, leader_id=node, replica_nodes=[2]) for p, node in leaders.items()]
+        number = 0 if name == "old" else 5
+        return SimpleNamespace(
+            name=name, error_code=29 if name == BAD else 0, topic_id=UUID(int=number), partitions=entries
+        )
+
+    def _position(self, topic: str, node: int | None, asked: Any) -> Any:
+        moved = self.leaders.get(topic, {0: 1})[asked.partition_index] != node
+        offset = -1 if asked.timestamp == 10**15 else 7
+        return SimpleNamespace(
+            partition_index=asked.partition_index, error_code=6 if moved else 0, offset=offset, timestamp=99
+        )
 
     def describe_configs(self, resources: list[Any], config_filter: str) -> dict[str, Any]:
         """Answer as a broker does: nothing for a topic whose configuration one must not see."""
@@ -65,7 +82,15 @@ class FakeAdmin:
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> OffsetReader:
     monkeypatch.setattr(offsets, "admin_client", lambda config: FakeAdmin(**config))
-    return OffsetReader({}, "backup", read_committed=True)
+    monkeypatch.setattr(offsets, "refresh_brokers", lambda _: None)
+    monkeypatch.setattr(offsets, "LEADER_PAUSES", (0.0, 0.0))
+    made = OffsetReader({}, "backup", read_committed=True)
+
+    def ask(requests: list[tuple[int | None, Any]]) -> list[Any]:
+        return [admin_of(made).answer(node, request) for node, request in requests]
+
+    monkeypatch.setattr(made._brokers, "ask", ask)
+    return made
 
 
 def admin_of(reader: OffsetReader) -> FakeAdmin:
@@ -100,12 +125,31 @@ def test_after_an_error_the_coordinator_is_looked_for_anew(reader: OffsetReader)
     assert reader.committed([TopicPartition("t", 0)]) == {}, "at once, when the broker says that it is not"
 
 
-def test_a_topic_that_cannot_be_asked_hides_no_other(reader: OffsetReader) -> None:
-    names = [f"topic-{index:02}" for index in range(31)] + [BAD]
-    answer = reader.ends([TopicPartition(name, 0) for name in names])
-    assert answer.values == {TopicPartition(name, 0): 7 for name in names if name != BAD}
-    assert answer.errors.keys() == {BAD}
-    assert len(admin_of(reader).asked) <= 11, "found by halving"
+def test_a_partition_that_cannot_be_asked_hides_no_other(reader: OffsetReader) -> None:
+    """A topic that is not authorised, a partition without a leader, a leader that is silent."""
+    admin_of(reader).leaders = {"clicks": {0: 1, 1: -1, 2: SILENT}}
+    clicks = [TopicPartition("clicks", number) for number in range(3)]
+    answer = reader.ends([*clicks, TopicPartition(BAD, 0), TopicPartition("other", 0)])
+    assert answer.values == {clicks[0]: 7, TopicPartition("other", 0): 7}
+    assert {partition: in_words(error) for partition, error in answer.errors.items()} == {
+        clicks[1]: "it has no leader: start broker 2",
+        clicks[2]: "no broker has answered within the time (broker 3 does not answer)",
+        TopicPartition(BAD, 0): "the broker answers TOPIC_AUTHORIZATION_FAILED",
+    }
+    admin_of(reader).asked.clear()
+    admin_of(reader).leaders["clicks"][1] = 2
+    assert reader.ends([clicks[0]]).values == {clicks[0]: 7}
+    assert admin_of(reader).asked == [1], "who is asked for is known"
+
+
+def test_a_leader_that_has_moved_is_looked_for(reader: OffsetReader) -> None:
+    partition = TopicPartition("clicks", 0)
+    assert reader.ends([partition]).values == {partition: 7}
+    admin_of(reader).leaders["clicks"] = {0: 2}
+    assert reader.ends([partition]).values == {partition: 7}
+    described = admin_of(reader).described
+    assert reader.ends([partition]).values == {partition: 7}
+    assert (admin_of(reader).asked, admin_of(reader).described) == ([1, 1, 2, 2], described)
 
 
 def test_no_record_since_a_time_is_none(reader: OffsetReader) -> None:
@@ -116,8 +160,8 @@ def test_no_record_since_a_time_is_none(reader: OffsetReader) -> None:
 def test_topics_are_described_with_their_ids(reader: OffsetReader) -> None:
     described = reader.describe(["clicks", "old", BAD, "clicks"])
     assert described == {
-        "clicks": TopicDescription(topic_id_text(UUID(int=5)), {0: -1}),
-        "old": TopicDescription(None, {0: -1}),
+        "clicks": TopicDescription(topic_id_text(UUID(int=5)), {0: 1}),
+        "old": TopicDescription(None, {0: 1}),
     }
 
 

@@ -15,7 +15,7 @@ from kafka import errors
 
 from logpersister.kafka_client import KafkaCheckError, check_broker
 from logpersister.kafka_client.causes import SILENT, explain_connection, explain_inquiry, in_words
-from logpersister.kafka_client.check import _advertised_problems, _Answers, _authorization_problems
+from logpersister.kafka_client.check import _Answers, _authorization_problems, _away, _broker_problem, _wrong_listeners
 from logpersister.kafka_client.oauth import TokenError
 from logpersister.kafka_client.probe import API_VERSIONS, probe
 from logpersister.kafka_client.tls import ssl_context
@@ -254,10 +254,12 @@ def test_an_advertised_address_that_cannot_be_reached() -> None:
         SimpleNamespace(host="broker-1", port=9092, node_id=1),
         SimpleNamespace(host=LOOPBACK, port=1, node_id=2),
     ]
-    found = list(_advertised_problems(answers(brokers=brokers), bootstrap, None, time.monotonic() + 2))
-    assert len(found) == 1
-    assert "broker-1:9092 answers, but broker 2 advertises 127.0.0.1:1: connection refused" in str(found[0])
-    assert "advertised.listeners" in str(found[0])
+    found = _away(answers(brokers=brokers), bootstrap, None, time.monotonic() + 2)
+    (alone,) = _wrong_listeners(found, bootstrap)
+    assert "broker-1:9092 answers, but broker 2 advertises 127.0.0.1:1: connection refused" in str(alone)
+    assert "; correct advertised.listeners" in str(alone)
+    (among_others,) = (_broker_problem(*one) for one in found)
+    assert "; start the broker" in str(among_others), "what died is more likely than what is set wrong"
 
 
 def test_topics_that_may_not_be_read() -> None:

@@ -10,6 +10,7 @@ from logpersister.ranges import TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.decide.scaling.member_count import autoscale_inputs
 from logpersister_operator.observe.lag import NoProgress
+from logpersister_operator.observe.wait_bounds import WaitBounds
 from logpersister_operator.observed_state import Flow, KnownLag, SecretsSeen, UnknownLag
 from logpersister_operator.plan import Plan
 from tests.unit.kubernetes.samples import CLICKS, NOW, Life, by_reference, condition, pod, resource, verdict
@@ -219,6 +220,23 @@ def test_each_topic_has_its_own_age_and_target() -> None:
         0.0,
         float("inf"),
     )
+
+
+def test_old_timestamps_make_no_record_older_than_the_look_after_which_it_came() -> None:
+    """As of a topic that is mirrored: each record is a month old when it comes, and is stored within two minutes."""
+    bounds, month = WaitBounds(), 30 * 86_400.0
+
+    def age(position: int, end: int, now: float, said: float | None = month) -> float | None:
+        return bounds.bounded([PartitionLag(CLICKS, position, end, said)], now)[0].age_seconds
+
+    assert age(0, 10, 0.0) == month, "it was there before the first look"
+    assert age(4, 20, 30.0) == month
+    assert age(10, 30, 60.0) == 60.0, "it came after the first look"
+    assert age(10, 30, 75.0) == 75.0
+    assert age(10, 30, 75.0, said=5.0) == 5.0, "and may be younger"
+    assert age(30, 40, 90.0) == 30.0
+    assert age(10, 40, 100.0) == month, "somebody has set the offset back"
+    assert age(10, 40, 100.0, said=None) is None
 
 
 def test_a_partition_counts_while_it_is_seen_to_move() -> None:

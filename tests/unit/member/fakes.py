@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
+
+from kafka.errors import LeaderNotAvailableError
 
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
 from logpersister.manifest import LogPersister, parse
@@ -17,6 +19,8 @@ from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.topics import TopicNote
+
+Value = TypeVar("Value")
 
 CLICKS = TopicPartition("clicks", 0)
 ORDERS = TopicPartition("orders", 0)
@@ -109,16 +113,26 @@ class FakeOffsets:
         self.partitions = 1
         self.error: Exception | None = None
         self.asked = 0
+        self.leaderless: set[TopicPartition] = set()
+        self.since: dict[TopicPartition, tuple[Offset, int]] = {}
+        """The first records since any time."""
 
     def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
-        return Answer({p: self.start.get(p, 0) for p in partitions})
+        return self._answer({p: self.start.get(p, 0) for p in partitions})
 
     def ends(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
         self._ask()
-        return Answer({p: self.end.get(p, 0) for p in partitions})
+        return self._answer({p: self.end.get(p, 0) for p in partitions})
 
     def first_since(self, timestamps: Mapping[TopicPartition, int]) -> Answer[tuple[Offset, int] | None]:
-        return Answer(dict.fromkeys(timestamps))
+        return self._answer({p: self.since.get(p) for p in timestamps})
+
+    def _answer(self, values: Mapping[TopicPartition, Value]) -> Answer[Value]:
+        away = LeaderNotAvailableError("it has no leader: start broker 2")
+        return Answer(
+            {p: value for p, value in values.items() if p not in self.leaderless},
+            {p: away for p in values if p in self.leaderless},
+        )
 
     def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
         self._ask()

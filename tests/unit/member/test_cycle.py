@@ -5,6 +5,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from structlog.testing import capture_logs
 
 from logpersister.member.cycle import Cycle
 from logpersister.member.listener import Listener
@@ -49,10 +50,11 @@ def turn(fakes: FakeDependencies, cycle: Cycle, seconds: float = 2.0) -> None:
 
 
 def begin(fakes: FakeDependencies, cycle: Cycle, **ends: Offset) -> None:
-    """Own and resolve partitions; then records come."""
+    """Own and resolve partitions; then records come, and are seen."""
     cycle.turn()
     for topic, end in ends.items():
         fakes.offsets.end[TopicPartition(topic, 0)] = end
+    cycle.end_offsets.refresh(ages=True)
 
 
 def commits(fakes: FakeDependencies, partition: TopicPartition = CLICKS) -> list[tuple[Offset, tuple[Offset, ...]]]:
@@ -74,6 +76,29 @@ def test_promise_execute_keep(fakes: FakeDependencies) -> None:
     assert commits(fakes)[-1] == (25, ())
     assert fakes.group.busy == set()
     assert heard.events == [("stored", 0, 10), ("stored", 10, 20), ("stored", 20, 25)]
+
+
+def test_a_partition_without_a_leader_is_said_once_and_stops_no_other(fakes: FakeDependencies) -> None:
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 1}
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5, orders=5)
+    turn(fakes, cycle)
+    fakes.offsets.leaderless = {ORDERS}
+    lost = Range(ORDERS, 0, 5)
+    fakes.jobs.end(errors={lost: WorkError("kafka", "no leader")})
+    fakes.offsets.end[CLICKS] = 9
+    with capture_logs() as logs:
+        for _ in range(3):
+            turn(fakes, cycle, seconds=60)
+    said = [(one["event"], one["partitions"], one.get("reason")) for one in logs if "readable" in one["event"]]
+    assert said == [("partitions.unreadable", "orders 0", "it has no leader: start broker 2")]
+    assert cycle.unreadable.keys() == {ORDERS}
+    assert fakes.jobs.ranges() == [Range(CLICKS, 5, 9)], "no job waits for who cannot be read"
+    fakes.offsets.leaderless = set()
+    with capture_logs() as logs:
+        turn(fakes, cycle)
+    assert "partitions.readable" in [one["event"] for one in logs]
+    assert fakes.jobs.ranges() == [lost]
 
 
 def test_nothing_is_promised_when_the_snapshot_cannot_be_stored(fakes: FakeDependencies) -> None:

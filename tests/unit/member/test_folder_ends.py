@@ -32,7 +32,7 @@ class Waiting:
         self.time = seen
         self.monitor = EndOffsetMonitor(of, None, None, now=lambda: minutes(self.time))  # type: ignore[arg-type]
         ages: AgeWatch = self.monitor._ages
-        ages.observe(CLICKS, 0, 1, minutes(seen))
+        ages.observe(CLICKS, 0, 1, minutes(seen), 7200)
         ages.learn(CLICKS, minutes(time))
 
     def is_due(self, at: float) -> bool:

@@ -185,6 +185,7 @@ def test_a_round_shows_holds_intents_and_rebalances(shown: Shown, fakes: FakeDep
     cycle = Cycle(resource, revision, fakes.ports(), clock=fakes.clock, now=fakes.clock)
     cycle.turn()
     fakes.offsets.end[CLICKS] = 25
+    cycle.end_offsets.refresh(ages=True)
     fakes.time += 2
     cycle.turn()
     for _ in range(2):

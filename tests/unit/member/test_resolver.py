@@ -389,6 +389,24 @@ def test_a_forgotten_group_begins_where_it_began(fakes: FakeDependencies) -> Non
     assert states.idle() == {CLICKS: 4}
 
 
+def test_a_partition_without_a_leader_keeps_no_other_from_beginning(fakes: FakeDependencies) -> None:
+    """It begins at its first record since the group began, as soon as it can be asked."""
+    away = TopicPartition("clicks", 1)
+    fakes.group.tokens = {CLICKS: 1, away: 1}
+    fakes.offsets.partitions, fakes.offsets.end, fakes.offsets.leaderless = 2, {CLICKS: 4, away: 9}, {away}
+    resolver, states = resolver_in(fakes, startFrom="latest")
+    resolver.resolve()
+    assert (states.idle(), states.unresolved()) == ({CLICKS: 4}, [away])
+    assert resolver.unreadable.keys() == {away}
+    note = fakes.state_store.topics["clicks", 1]
+    assert isinstance(note, TopicNote)
+    assert (note.begins, note.since is not None) == ((4, None), True)
+    fakes.offsets.leaderless, fakes.offsets.since[away] = set(), (7, note.since or 0)
+    fakes.time += 10
+    resolver.resolve()
+    assert (states.idle(), resolver.unreadable) == ({CLICKS: 4, away: 7}, {})
+
+
 def test_a_partition_that_is_added_later_begins_at_its_first_record(fakes: FakeDependencies) -> None:
     added = TopicPartition("clicks", 1)
     fakes.state_store.topics["clicks", 1] = BEGUN

@@ -1,4 +1,3 @@
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,17 +30,22 @@ def test_topics_of_a_pattern_are_those_that_match(fakes: FakeDependencies) -> No
         target_offsets_of(unmatched, fakes.offsets, fakes.clock)
 
 
-def test_a_topic_that_does_not_exist_or_cannot_be_read_is_said(fakes: FakeDependencies) -> None:
+def test_a_topic_that_does_not_exist_is_said(fakes: FakeDependencies) -> None:
     resource, _ = manifest()
     del fakes.offsets.ids["orders"]
     with pytest.raises(NoTopicsError, match="orders: no such topic"):
         target_offsets_of(resource.spec.kafka, fakes.offsets, fakes.clock)
-    unreadable: Any = SimpleNamespace(
-        describe=FakeDependencies().offsets.describe,
-        ends=lambda _: SimpleNamespace(values={}, errors={"clicks": ConnectionError("no leader")}),
-    )
-    with pytest.raises(NoTopicsError, match="offsets of topic clicks cannot be read: no leader"):
-        target_offsets_of(resource.spec.kafka, unreadable, fakes.clock)
+
+
+def test_a_partition_that_cannot_be_read_keeps_no_other_from_beginning(fakes: FakeDependencies) -> None:
+    resource, _ = manifest()
+    fakes.offsets.end[CLICKS] = fakes.offsets.end[ORDERS] = 7
+    fakes.offsets.leaderless = {ORDERS}
+    targets = target_offsets_of(resource.spec.kafka, fakes.offsets, fakes.clock)
+    assert (targets.ends, list(targets.unread)) == ({CLICKS: 7}, [ORDERS])
+    fakes.offsets.leaderless = set()
+    targets.ask_again(fakes.offsets)
+    assert (targets.ends, targets.unread) == ({CLICKS: 7, ORDERS: 7}, {})
 
 
 def test_our_own_partitions_first_then_those_of_other_members(fakes: FakeDependencies) -> None:

@@ -72,6 +72,13 @@ def test_many_ranges_of_a_dead_broker_wait_only_once() -> None:
     assert cluster.inbox.now() - before < 60
 
 
+def test_a_partition_that_stays_without_a_leader_fails_before_it_stalls() -> None:
+    """Ranges of the same job wait for it."""
+    quick = replace(QUICK, leaderless_timeout=10)
+    error = error_of(SimulatedCluster({T0: one_log(leader=-1)}), settings=quick)
+    assert (error.retriable, "no leader for 1" in str(error)) == (True, True)
+
+
 def test_a_cluster_whose_metadata_cannot_be_had_stalls() -> None:
     cluster = SimulatedCluster({T0: one_log(), T1: one_log()})
     cluster.locate_errors.extend(ClusterError("timed-out", "no answer") for _ in range(1000))

@@ -28,7 +28,7 @@ class Offsets:
 
     def ends(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
         if self._error:
-            return Answer({}, {CLICKS.topic: self._error})
+            return Answer({}, dict.fromkeys(partitions, self._error))
         return Answer(dict.fromkeys(partitions, 1_000))
 
     def describe(self, topics: Iterable[str]) -> Mapping[str, TopicDescription]:
@@ -67,6 +67,6 @@ def test_a_topic_that_kafka_no_longer_has() -> None:
 
 def test_what_cannot_be_asked_is_an_error_and_never_clean() -> None:
     unreachable = verify(Offsets(committed(200), committed(200), error=OSError("no leader")), OBJECTS)
-    assert (unreachable.errors, unreachable.findings) == (["no leader"], [])
+    assert (unreachable.errors, unreachable.findings) == (["clicks 0: OSError: no leader"], [])
     newer = verify(Offsets(UnknownMetadataError("a newer release"), committed(200)), OBJECTS)
     assert newer.errors == ["partition 0: a newer release"]

@@ -30,9 +30,9 @@ def reports_of(pods: Iterable[Pod], reports: Mapping[str, MemberReport]) -> dict
 
 
 def group_lag(observed: ObservedState) -> GroupLag | None:
-    """Return the lag of the group; None while it is not known."""
+    """Return the lag of the whole group; None while it is not known."""
     lag = observed.lag
-    if not isinstance(lag, KnownLag):
+    if not isinstance(lag, KnownLag) or lag.unreadable:  # what is missing now may be there at the next look
         return None
     return GroupLag(lag.summary.records, over_target=bool(lag.over_target or lag.stuck))
 

@@ -61,8 +61,9 @@ def decide(
         return hold(spec.autoscale, state, *_OTHER_WAIT)
     if observed.lag is None:
         return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is unknown: not asked yet", forget=False)
-    if isinstance(observed.lag, UnknownLag) or observed.lag.flow is None:
-        return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known")
+    if isinstance(observed.lag, UnknownLag) or observed.lag.flow is None or observed.lag.unreadable:
+        # Without some partitions rates would jump by what these hold.
+        return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known, or not of all partitions")
     return autoscale(spec.autoscale, state, autoscale_inputs(observed.lag, spec), runs)
 
 

@@ -160,6 +160,9 @@ def _judged(lag: KnownLag, reports: Mapping[str, MemberReport], *, is_paused: bo
             f"{duration(worst.seconds)} with {number(worst.records)} records waiting{more}"
         )
         return no(aspect, Reason.PARTITION_STUCK, message)
+    if lag.unreadable:
+        message = f"partitions cannot be read: {lag.unreadable}; of all others, {age}"
+        return no(aspect, Reason.PARTITION_UNREADABLE, message)
     if lag.over_target:
         topics = ", ".join(lag.over_target)
         return no(aspect, Reason.BEHIND, f"{age}, which is more than the target of {topics}")

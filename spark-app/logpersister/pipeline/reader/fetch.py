@@ -90,6 +90,8 @@ class RangeState:
     """Not consumed any further."""
     unknown_since: float | None = None
     """Since when the cluster does not know the topic."""
+    leaderless_since: float | None = None
+    """Since when the partition has no leader."""
 
     @property
     def end(self) -> Offset:

@@ -379,8 +379,11 @@ class Fetching:
             reason = f"the topic with id {state.topic_id} is gone, another one (id {topic_id}) has its name"
             fail(state, "topic-recreated", reason)
         elif location.leader is None:
-            self._retry(state, "no-leader")
+            self._replicas.failed(state, self._inbox.now())
+            self.leaders.wanted = True
+            self._retries.leaderless(state, self._inbox.now())
         else:
+            state.leaderless_since = None
             state.topic_id = state.topic_id or topic_id
 
     # Offsets of the log

@@ -53,6 +53,15 @@ class Retries:
         else:
             fail(state, "unknown-topic", f"{name}: the cluster does not have this topic or partition")
 
+    def leaderless(self, state: RangeState, now: float) -> None:
+        """Retry a partition without a leader, as long as an election takes."""
+        state.leaderless_since = now if state.leaderless_since is None else state.leaderless_since
+        if now - state.leaderless_since < self._settings.leaderless_timeout:
+            self.later(state, "no-leader", now)
+        else:
+            reason = f"no leader for {now - state.leaderless_since:.0f} s: all replicas of the partition are away"
+            fail(state, "kafka", reason, retriable=True)
+
     def corrupt(self, state: RangeState, reason: str, now: float) -> None:
         """Retry a damaged record batch a few times, each batch anew: long ranges may meet passing damage often."""
         if state.corrupt_at != state.position:

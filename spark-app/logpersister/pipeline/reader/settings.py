@@ -56,6 +56,10 @@ class ReaderSettings:
     """A range that the consumer waits for and that made no progress for so long fails, retriable. Long enough for a
     broker restart with its leader election; shorter values turn these into failed ranges."""
 
+    leaderless_timeout: float = 20.0
+    """A range whose partition has no leader for so long fails, retriable: nobody can read it, and ranges of the same
+    job wait for it. Elections among replicas take less."""
+
     unknown_topic_timeout: float = 20.0
     """A topic that the cluster does not know for so long is gone. Brokers that just started do not know their
     topics yet."""

@@ -37,11 +37,6 @@ class ConnectionManager(KafkaConnectionManager):  # type: ignore[misc]
     last_failure: Exception | None = None
     """Why the last connection that failed did so."""
 
-    def get_connection(self, node_id: Any, timeout_ms: float | None = None, **options: Any) -> Any:
-        # While bootstrapping, the library would give all of its time to the first server that does not answer.
-        limit = self.socket_connection_setup_timeout_ms(node_id)
-        return super().get_connection(node_id, timeout_ms=min(timeout_ms or limit, limit), **options)
-
     async def _connect(self, node: Any, conn: Any, *arguments: Any, **options: Any) -> None:
         await super()._connect(node, conn, *arguments, **options)
         error = conn.init_future.exception
