@@ -18,6 +18,8 @@ from logpersister_operator.render.rendering import RENDERING
 from logpersister_operator.rollout.record import RolloutRecord
 
 OfRevision = TypeVar("OfRevision", ConfigMap, StatefulSet)
+MOST_NAMED: Final = 5
+"""Resources that a message names."""
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -30,6 +32,18 @@ class ResourceKey:
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+
+def named(keys: Sequence[ResourceKey], namespace: str) -> str:
+    """Return resources in words, for readers of a namespace: who works there need not know what others have."""
+    ours = sorted(str(key) for key in keys if key.namespace == namespace)
+    others = sum(key.namespace != namespace for key in keys)
+    words = [", ".join(ours[:MOST_NAMED])] if ours else []
+    if len(ours) > MOST_NAMED:
+        words.append(f"{len(ours) - MOST_NAMED} more")
+    if others:
+        words.append("a resource of another namespace" if others == 1 else f"{others} resources of other namespaces")
+    return " and ".join(words)
 
 
 @dataclass(frozen=True, slots=True)

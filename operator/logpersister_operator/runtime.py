@@ -6,13 +6,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+import structlog
+
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
-from logpersister_operator.act.reconciler import Reconciler
+from logpersister_operator.act.reconciler import Reconciler, Reconciliation
+from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.client import ApiServer, Cluster
-from logpersister_operator.cluster.connection import Connection
+from logpersister_operator.cluster.connection import ClusterError, Connection
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.decision import application_of, is_paused
@@ -28,13 +31,15 @@ from logpersister_operator.observe.lag_pool import LagPool
 from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observe.namespaces import CanaryNamespaces
 from logpersister_operator.observe.polling_pool import PollingPool
-from logpersister_operator.observe.resource import resource_of
+from logpersister_operator.observe.resource import key_of, resource_of
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
 from logpersister_operator.observe.watches import Watches
 from logpersister_operator.observed_state import Claim, MemberReport, ObservedState, ResourceKey, pods_of
 from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
 from logpersister_operator.settings import Settings
+
+log = structlog.get_logger(__name__)
 
 RESYNC_SECONDS: Final = 300.0
 """The longest pause between two reconciliations of a resource, whatever happens."""
@@ -139,6 +144,28 @@ class Operator:
             pauses.append(managed.secrets.seconds_left)
         return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])
 
+    def report_failure(self, resource: Document, error: Exception, attempts: int) -> None:
+        """Show on a resource why it is not reconciled, from the second attempt in a row that failed.
+
+        Nothing is written while the API server cannot be asked, nor when it refuses statuses.
+        """
+        key = key_of(resource)
+        self.rollout_places.unable(key)
+        is_away = isinstance(error, ClusterError) and not error.status
+        if attempts == 1 or is_away or isinstance(error, StatusRefusedError):
+            return
+        text = str(error) if isinstance(error, ClusterError) else repr(error)
+        try:
+            status = self._reconciler.report_failure(resource, text, attempts, datetime.now(UTC))
+        except ClusterError as refused:
+            log.warning("failure.not_shown", resource=str(key), error=str(refused))
+            return
+        except Exception:  # the next attempt is more important than what is shown of this one
+            log.exception("failure.not_shown", resource=str(key))
+            return
+        managed = self._managed.get(key)
+        managed.last = Reconciliation(status) if managed.last is None else replace(managed.last, status=status)
+
     def observe(self, resource: Document) -> tuple[ObservedState, Validity]:
         """Gather everything that is known of a resource; return it with the spec that is to run.
 
@@ -165,6 +192,7 @@ class Operator:
         observed = replace(observed, names=managed.member_names)
         validity = check(observed)
         if validity.runs is None:
+            self.rollout_places.unable(key)
             return observed, validity
         names = secret_names(validity.runs.spec)
         secrets = managed.secrets.read(self._cluster, key.namespace, names, self.settings.secret_seconds)

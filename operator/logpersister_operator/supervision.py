@@ -99,8 +99,8 @@ class _Supervision:
         self._stopped = stopped
         self._failures = 0
         self._left = False
-        self._work: Future[float] | None = None
-        """The last reconciliation."""
+        self._work: Future[float] | Future[None] | None = None
+        """The last reconciliation, or what tells that it failed."""
         self._wake = asyncio.Event()
         self._change = asyncio.Event()
 
@@ -151,23 +151,28 @@ class _Supervision:
         """Reconcile in a thread; return how long to wait for a change before the next time."""
         resource = _copy(self._body)
         try:
-            self._work = self._workers.submit(self._operator.reconcile, resource)
-            pause = await asyncio.wrap_future(self._work)
+            work = self._work = self._workers.submit(self._operator.reconcile, resource)
+            pause = await asyncio.wrap_future(work)
         except (OutdatedError, NotListedError) as outdated:
             log.debug("round.outdated", resource=str(key), reason=str(outdated))
             return PAUSE_SECONDS
         except ClusterError as error:
-            return self._retry(key, str(error))
+            return await self._retry(key, resource, error)
         except Exception as error:
             log.exception("round.failed", resource=str(key))
-            return self._retry(key, repr(error))
+            return await self._retry(key, resource, error)
         self._failures = 0
         return pause
 
-    def _retry(self, key: ResourceKey, error: str) -> float:
+    async def _retry(self, key: ResourceKey, resource: Document, error: Exception) -> float:
         self._failures += 1
         seconds = _BACKOFF.pause(self._failures)
-        log.warning("round.retried", resource=str(key), error=error, failures=self._failures, seconds=round(seconds, 1))
+        log.warning(
+            "round.retried", resource=str(key), error=str(error), failures=self._failures, seconds=round(seconds, 1)
+        )
+        with contextlib.suppress(RuntimeError):  # the operator is ending, and its workers take no more
+            told = self._work = self._workers.submit(self._operator.report_failure, resource, error, self._failures)
+            await asyncio.wrap_future(told)
         return seconds
 
     async def _first_of(self, events: Iterable[asyncio.Event], seconds: float) -> None:

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 import structlog
 
 from logpersister_operator.act.apply_cache import ApplyCache
 from logpersister_operator.act.event_documents import event_document
+from logpersister_operator.act.failures import failed_condition, failed_status
 from logpersister_operator.act.status_writer import StatusOutdatedError, StatusRefusedError, StatusWriter
 from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.connection import ClusterError
@@ -22,13 +24,14 @@ from logpersister_operator.cluster.kinds import (
     kind_of,
 )
 from logpersister_operator.decide.decision import decide
+from logpersister_operator.decide.status.transition_events import transitions
 from logpersister_operator.decide.validity import Validity
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
 from logpersister_operator.observe.objects import view
 from logpersister_operator.observe.resource import key_of, resource_of
 from logpersister_operator.observed_objects import Child, Pod
-from logpersister_operator.observed_state import ObservedState, Refusal, ResourceKey
+from logpersister_operator.observed_state import ObservedState, Refusal, Resource, ResourceKey
 from logpersister_operator.plan import Event, Plan, Scale
 from logpersister_operator.rollout.progress import RolloutProgress
 
@@ -103,7 +106,7 @@ class Reconciler:
         plan = decide(observed, validity)
         again = self._write(document, observed, plan)
         self._metrics.rollouts_ended(plan.ended)
-        self._post_events(observed, plan.events)
+        self._post_events(observed.resource, plan.events, observed.now)
         refusals = self._refusals[observed.key] = self._act(observed, plan)
         if refusals != observed.refusals:
             resource = resource_of({**document, "status": plan.status})
@@ -111,9 +114,23 @@ class Reconciler:
             plan = decide(informed, validity)
             again = self._write(document, observed, plan)
             self._metrics.rollouts_ended(plan.ended)
-            self._post_events(informed, plan.events)
+            self._post_events(observed.resource, plan.events, observed.now)
         again = _soonest(again, plan.again_seconds)
         return Reconciliation(plan.status, again, plan.leave, plan.progress, plan.target_seconds)
+
+    def report_failure(self, document: Document, error: str, attempts: int, now: datetime) -> Document:
+        """Write onto a resource that it was not reconciled, and why; return its status. Raises ClusterError."""
+        latest = self.with_latest_status(document)
+        resource = resource_of(latest)
+        failed = failed_condition(resource, error, attempts, now)
+        status = failed_status(latest["status"], failed)
+        try:
+            self._writer.write(document, status)
+        except StatusOutdatedError:
+            self._writer.forget(resource.uid)
+            raise
+        self._post_events(resource, transitions(resource.status.conditions, [failed]), now)
+        return status
 
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""
@@ -135,7 +152,7 @@ class Reconciler:
         except StatusRefusedError as error:
             if uid not in self._without_status:
                 self._without_status.add(uid)
-                self._post_events(observed, [Event(STATUS_REFUSED, str(error), warning=True)])
+                self._post_events(observed.resource, [Event(STATUS_REFUSED, str(error), warning=True)], observed.now)
             raise
         self._without_status.discard(uid)
         return again
@@ -241,12 +258,12 @@ class Reconciler:
             self._writer.forget(observed.resource.uid)
             raise OutdatedError(f"the rollout of {key} has gone on meanwhile, or another member was restarted")
 
-    def _post_events(self, observed: ObservedState, events: Iterable[Event]) -> None:
+    def _post_events(self, resource: Resource, events: Iterable[Event], now: datetime) -> None:
         for event in events:
             try:
-                self._cluster.post_event(event_document(observed.resource, event, observed.now))
+                self._cluster.post_event(event_document(resource, event, now))
             except ClusterError as error:  # events are a courtesy: the status says the same
-                log.warning("event.not_posted", resource=str(observed.key), reason=event.reason, error=str(error))
+                log.warning("event.not_posted", resource=str(resource.key), reason=event.reason, error=str(error))
 
 
 def _needed(refusals: Iterable[Reference]) -> bool:

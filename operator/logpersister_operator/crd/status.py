@@ -51,8 +51,9 @@ class Condition(Model):
     """One aspect of the state, as in Kubernetes' own resources."""
 
     type: Annotated[str, Field(max_length=316, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
-    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, RecordsParsing, DutiesSucceeding, DataComplete,
-    LagWithinTarget, GroupStable, GroupShared, MembersProgressing, Autoscaling or Paused (docs/status.md)."""
+    """Ready, Reconciling, Stalled, Reconciled, SpecValid, UploadsSucceeding, RecordsParsing, DutiesSucceeding,
+    DataComplete, LagWithinTarget, GroupStable, GroupShared, MembersProgressing, Autoscaling or Paused
+    (docs/status.md)."""
 
     status: Literal["True", "False", "Unknown"]
     """Whether it is so."""
@@ -386,8 +387,8 @@ class Status(Model):
     """The metadata.generation that the operator has seen; with an older one, the rest is about an older spec."""
 
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16), _MapBy("type")] = ()
-    """Ready, Reconciling, Stalled, SpecValid, UploadsSucceeding, RecordsParsing, DutiesSucceeding, DataComplete,
-    LagWithinTarget, GroupStable, GroupShared, MembersProgressing, Autoscaling, Paused."""
+    """Ready, Reconciling, Stalled, Reconciled, SpecValid, UploadsSucceeding, RecordsParsing, DutiesSucceeding,
+    DataComplete, LagWithinTarget, GroupStable, GroupShared, MembersProgressing, Autoscaling, Paused."""
 
     generation: Count | None = None
     """The spec.generation that is being written."""

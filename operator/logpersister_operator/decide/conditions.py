@@ -18,6 +18,7 @@ class Aspect(StrEnum):
     READY = "Ready"
     RECONCILING = "Reconciling"
     STALLED = "Stalled"
+    RECONCILED = "Reconciled"
     SPEC_VALID = "SpecValid"
     UPLOADS_SUCCEEDING = "UploadsSucceeding"
     RECORDS_PARSING = "RecordsParsing"

@@ -117,6 +117,7 @@ def _verdicts(
         verdicts.ready(readiness, hindered),
         verdicts.reconciling(readiness, hindered),
         verdicts.stalled(hindered),
+        verdicts.reconciled(),
         verdicts.spec_valid(validity, readiness.revision),
         verdicts.uploads_succeeding(observed, is_paused=readiness.paused),
         quarantined_records.records_parsing(observed, refused, is_paused=readiness.paused),

@@ -42,6 +42,18 @@ class RolloutPlaces:
         with self._lock:
             self._standings.setdefault(key_of(resource), first_standing(record_of(resource.get("status") or {})))
 
+    def unable(self, key: ResourceKey) -> None:
+        """Take in that a resource cannot roll out now: nothing valid to run is known, or it cannot be reconciled.
+
+        It has its place until its rollout ends, but nobody waits for it to get one.
+        """
+        with self._lock:
+            before = self._standings.get(key, RolloutStanding())
+            found = self._standings[key] = RolloutStanding(holds=before.holds)
+            waiting = self._waiting() if found != before else []
+        for other in waiting:
+            self._wake(other)
+
     def gone(self, resource: Mapping[str, Any]) -> None:
         """Take in that a resource is there no more."""
         with self._lock:

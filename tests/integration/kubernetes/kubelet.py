@@ -23,6 +23,8 @@ class Kubelet:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.crashing: set[str] = set()
         """Names of StatefulSets whose members crash."""
+        self.missing: set[str] = set()
+        """Images that cannot be pulled."""
         self.address = "127.0.0.1"
         """Of members that start from now on."""
         self.addresses: dict[int, str] = {}
@@ -75,6 +77,9 @@ class Kubelet:
         if _is_shadow(template):
             address = self.shadow_address
         status = _crashing() if owner["metadata"]["name"] in self.crashing else _ready(address)
+        image = owner["spec"]["template"]["spec"]["containers"][0]["image"]
+        if image in self.missing:
+            status = _waiting_for(image)
         self._api.apply(f"{self._path}/{name}/status", pod | {"status": status}, manager="kubelet")
 
     def _judge(self, there: Iterable[Document]) -> None:
@@ -93,6 +98,12 @@ def _is_shadow(metadata: Document) -> bool:
 def _ready(address: str) -> Document:
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T11:00:00Z"}
     return {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}], "conditions": [ready]}
+
+
+def _waiting_for(image: str) -> Document:
+    waiting = {"waiting": {"reason": "ErrImagePull", "message": "manifest unknown"}}
+    container = {"name": "member", "image": image, "imageID": "", "ready": False, "restartCount": 0, "state": waiting}
+    return {"phase": "Pending", "containerStatuses": [container]}
 
 
 def _crashing() -> Document:

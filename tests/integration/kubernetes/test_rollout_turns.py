@@ -3,7 +3,7 @@
 import contextlib
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,29 @@ def test_other_pods_of_a_later_operator_are_tried_like_an_image(
             other.eventually("then it is the other's turn", _promotable([other]))
 
 
+def test_an_error_at_one_resource_is_shown_there_and_keeps_no_other_from_going_on(
+    api_server: ApiServer, tmp_path: Path, namespace: str, api: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = both = [Resource(api, namespace, name, lambda: "") for name in NAMES[:2]]
+    with contextlib.ExitStack() as stack:
+        for resource in both:
+            theirs = stack.enter_context(api_server.client())
+            stack.enter_context(Kubelet(theirs, Resource(theirs, namespace, resource.name, lambda: "")))
+        mistake = f'    if observed.key.name == "{one.name}":\n        raise KeyError("image")\n    paused ='
+        changed = {"decide/decision.py": ("    paused =", mistake)}
+        monkeypatch.setenv("PYTHONPATH", str(changed_operator(tmp_path / "mistaken", changed)))
+        with OperatorProcess(api_server, tmp_path, namespace):
+            for resource in both:
+                resource.apply(SMALL | {"storage": SPEC["storage"] | {"prefix": resource.name}})
+            other.wait("Ready", "True", "MembersReady")
+            assert "KeyError('image')" in one.wait("Reconciled", "False", "ReconciliationFailed")["message"]
+            one.wait_events("ReconciliationFailed")
+        monkeypatch.undo()
+        with OperatorProcess(api_server, tmp_path, namespace):
+            one.wait("Ready", "True", "MembersReady")
+            assert one.condition("Reconciled")["reason"] == "Complete"
+
+
 def test_namespaces_are_canaries_by_their_labels(
     api_server: ApiServer, tmp_path: Path, namespace: str, api: Client
 ) -> None:
@@ -130,7 +153,7 @@ def test_namespaces_are_canaries_by_their_labels(
         later = {"NAMESPACES": namespaces, "IMAGE": NEW_IMAGE, "CANARY_NAMESPACE_SELECTOR": "stage=test"}
         with OperatorProcess(api_server, tmp_path, namespace, kubeconfig=None, **later):
             other.wait("Reconciling", "True", "WaitingForPromotion")
-            one.eventually("it waits for the canary", _waits_for(one, f"{beside}/views"))
+            one.eventually("it waits for the canary", _waits_for(one, "come first: a resource of another namespace"))
             _label(api, beside)
             one.wait("Reconciling", "True", "WaitingForPromotion")
 
@@ -143,16 +166,21 @@ def _label(api: Client, namespace: str, **labels: str) -> None:
 
 def later_operator(folder: Path) -> Path:
     """Return where there is an operator that asks for other probes, and says so."""
+    changes = {
+        "render/rendering.py": (r"RENDERING: Final = \d+", "RENDERING: Final = 1000"),
+        "render/pod.py": (r'"livenessProbe": (.*)failureThreshold=3', r'"livenessProbe": \1failureThreshold=5'),
+    }
+    return changed_operator(folder, changes)
+
+
+def changed_operator(folder: Path, changes: Mapping[str, tuple[str, str]]) -> Path:
+    """Return where there is an operator with other texts in some files, each in place of one that a pattern finds."""
     package = folder / "logpersister_operator"
     shutil.copytree(ROOT / "operator" / "logpersister_operator", package)
-    changes = {
-        "rendering.py": (r"RENDERING: Final = \d+", "RENDERING: Final = 1000"),
-        "pod.py": (r'"livenessProbe": (.*)failureThreshold=3', r'"livenessProbe": \1failureThreshold=5'),
-    }
     for name, (old, new) in changes.items():
-        text, count = re.subn(old, new, (package / "render" / name).read_text())
+        text, count = re.subn(old, new, (package / name).read_text())
         assert count == 1, name
-        (package / "render" / name).write_text(text)
+        (package / name).write_text(text)
     return folder
 
 

@@ -102,7 +102,8 @@ def test_the_younger_one_gets_no_member_and_says_whose_the_group_is() -> None:
     assert verdict(plan, "Paused")[0] == "False"
     message = condition(plan, "Stalled")["message"]
     assert "group clicks-backup" in message
-    assert "web/clicks-backup, which was first" in message
+    assert "a resource of another namespace, which was first" in message
+    assert "web" not in message, "what other teams have is not told"
     assert "another name or another spec.kafka.groupId" in message
     assert plan.status["summary"]["state"] == "GroupShared"
     assert {(event.reason, event.warning) for event in plan.events} == {("GroupShared", True)}
@@ -124,7 +125,7 @@ def test_the_older_one_is_told_of_who_waits_and_goes_on() -> None:
     plan = life.step(rivals=[claim("web", at=LATER)])
     assert set(life.revisions().values()) == {1}
     assert verdict(plan, "GroupShared") == ("False", "OwnGroup")
-    assert "web/clicks-backup also names it" in condition(plan, "GroupShared")["message"]
+    assert "a resource of another namespace also names it" in condition(plan, "GroupShared")["message"]
     assert not plan.events
 
 
@@ -169,7 +170,9 @@ def test_nothing_that_runs_is_stopped() -> None:
     assert verdict(plan, "Ready")[0] == "True"
     assert verdict(plan, "Stalled")[0] == "False"
     assert verdict(plan, "GroupShared") == ("True", "GroupShared")
-    assert "members of web/clicks-backup are in consumer group" in condition(plan, "GroupShared")["message"]
+    assert (
+        "members of a resource of another namespace are in consumer group" in condition(plan, "GroupShared")["message"]
+    )
 
 
 def test_two_of_one_name_and_one_revision_have_members_of_different_names() -> None:
@@ -189,8 +192,11 @@ def test_two_of_one_name_and_one_revision_have_members_of_different_names() -> N
 
 
 def test_a_message_names_a_few_of_many() -> None:
-    plan = decide(observed(made("logs", at=EARLIER), rivals=[claim(f"web-{number}", at=LATER) for number in range(9)]))
-    assert "web-4/clicks-backup and 4 more also name it" in condition(plan, "GroupShared")["message"]
+    near = [claim("logs", at=LATER, name=f"web-{number}", groupId="clicks-backup") for number in range(9)]
+    far = [claim(f"web-{number}", at=LATER) for number in range(2)]
+    plan = decide(observed(made("logs", at=EARLIER), rivals=[*near, *far]))
+    named = "logs/web-3, logs/web-4 and 4 more and 2 resources of other namespaces also name it"
+    assert named in condition(plan, "GroupShared")["message"]
 
 
 # members of others

@@ -112,6 +112,25 @@ def test_an_image_that_cannot_be_pulled_is_named_and_withdrawn_and_forgotten_wit
     assert (verdict(plan, "Ready"), verdict(plan, "Stalled")[0]) == (("True", "MembersReady"), "False")
 
 
+def test_a_canary_that_no_node_takes_says_so_after_a_minute_until_one_does() -> None:
+    rollout = Rollout()
+
+    def state(since: datetime) -> tuple[str, str]:
+        scheduled = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes: Insufficient cpu"}
+        ready = {"type": "Ready", "status": "False", "lastTransitionTime": since.isoformat()}
+        rollout.pods(rollout.new, 1, conditions=[scheduled | {"lastTransitionTime": since.isoformat()}, ready])
+        return verdict(rollout.step(), "Stalled")
+
+    assert state(rollout.now - timedelta(seconds=50)) == ("False", "Progressing")
+    assert state(rollout.now - timedelta(seconds=70)) == ("True", "Unschedulable")
+    plan = rollout.step()
+    assert "Insufficient cpu" in condition(plan, "Ready")["message"]
+    assert plan.status["summary"]["state"] == "Unschedulable"
+    rollout.pods(rollout.new, 1, ready=True)
+    plan = rollout.step()
+    assert (verdict(plan, "Stalled")[0], verdict(plan, "Reconciling")[1]) == ("False", "TryingCanary")
+
+
 def test_a_new_resource_whose_image_cannot_be_pulled_starts_with_another_image() -> None:
     life = Life()
     life.step()

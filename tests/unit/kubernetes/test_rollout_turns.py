@@ -20,6 +20,7 @@ from tests.unit.kubernetes.samples import IMAGE, NOW, Life, condition, lag, pod,
 NEW = "registry.example/logpersister:0.2.0"
 CANARY = ResourceKey("staging", "a")
 ONE, TWO = ResourceKey("data", "one"), ResourceKey("data", "two")
+CANARIES_FIRST = "canary namespaces come first: a resource of another namespace"
 WANTS, HOLDS, DONE, UNKNOWN = (
     RolloutStanding(wants=True),
     RolloutStanding(holds=True),
@@ -36,11 +37,27 @@ WANTS, HOLDS, DONE, UNKNOWN = (
         ({ONE: WANTS, TWO: HOLDS}, RolloutLimits(), ""),
         ({ONE: HOLDS, TWO: HOLDS}, RolloutLimits(1), ""),
         ({ONE: WANTS, TWO: UNKNOWN}, RolloutLimits(1), ""),
-        ({ONE: WANTS, CANARY: WANTS}, RolloutLimits(9, ("stag*",)), "canary namespaces come first: staging/a"),
-        ({ONE: WANTS, CANARY: HOLDS}, RolloutLimits(0, ("staging",)), "canary namespaces come first: staging/a"),
-        ({ONE: WANTS, CANARY: UNKNOWN}, RolloutLimits(9, ("staging",)), "canary namespaces come first: staging/a"),
+        (
+            {ONE: WANTS, CANARY: WANTS},
+            RolloutLimits(9, ("stag*",)),
+            CANARIES_FIRST,
+        ),
+        (
+            {ONE: WANTS, CANARY: HOLDS},
+            RolloutLimits(0, ("staging",)),
+            CANARIES_FIRST,
+        ),
+        (
+            {ONE: WANTS, CANARY: UNKNOWN},
+            RolloutLimits(9, ("staging",)),
+            CANARIES_FIRST,
+        ),
         ({ONE: WANTS, CANARY: DONE}, RolloutLimits(1, ("staging",)), ""),
-        ({ONE: WANTS, CANARY: WANTS}, RolloutLimits(9, (), ["staging"]), "canary namespaces come first: staging/a"),
+        (
+            {ONE: WANTS, CANARY: WANTS},
+            RolloutLimits(9, (), ["staging"]),
+            CANARIES_FIRST,
+        ),
         ({ONE: WANTS, CANARY: WANTS}, RolloutLimits(9, (), ["data"]), ""),
         ({ONE: WANTS, CANARY: DONE}, RolloutLimits(0, (), None), "which namespaces canaryNamespaceSelector selects"),
         ({ONE: HOLDS, CANARY: WANTS}, RolloutLimits(0, (), None), ""),
@@ -117,13 +134,12 @@ def test_one_after_the_other() -> None:
     assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "TryingCanary")
 
 
-def test_a_failed_rollout_keeps_its_place() -> None:
-    """So a bad image stops where it began, until somebody has dealt with it."""
+def failed_at_first() -> tuple[Fleet, Life]:
+    """Return two resources, of which the first has tried a new image in vain, and that one."""
     fleet = Fleet("data/a", "data/b")
     fleet.image = NEW
     fleet.step("data/a")
     life = fleet.lives["data/a"]
-    (old,) = fleet.lives["data/b"].revisions()
     (new,) = (one for one in life.revisions() if one != life.resource["status"]["rollout"]["stable"])
     crashing = pod(f"a-{new}-0", revision=new, containerStatuses=[waiting("CrashLoopBackOff", restarts=4)])
     name = crashing["metadata"]["name"]
@@ -136,6 +152,13 @@ def test_a_failed_rollout_keeps_its_place() -> None:
         fleet.step("data/a", now=NOW.replace(minute=minute))
     plan = fleet.step("data/a", now=NOW.replace(minute=8))
     assert verdict(plan, "Stalled") == ("True", "RolloutFailed")
+    return fleet, life
+
+
+def test_a_failed_rollout_keeps_its_place() -> None:
+    """So a bad image stops where it began, until somebody has dealt with it."""
+    fleet, life = failed_at_first()
+    (old,) = fleet.lives["data/b"].revisions()
     waits = condition(fleet.step("data/b"), "Reconciling")
     assert (waits["reason"], "data/a" in waits["message"]) == ("WaitingForTurn", True)
     life.change(image=IMAGE)  # the user stays with what works
@@ -143,6 +166,16 @@ def test_a_failed_rollout_keeps_its_place() -> None:
         fleet.step("data/a", now=NOW.replace(minute=9))
     assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "TryingCanary")
     assert old in fleet.lives["data/b"].revisions()
+
+
+def test_a_failed_rollout_of_a_resource_that_does_not_work_anyway_keeps_nobody_waiting() -> None:
+    fleet, life = failed_at_first()
+    assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "WaitingForTurn")
+    for one in life.children.values():
+        if one["kind"] == "StatefulSet":
+            one["status"] = one["status"] | {"readyReplicas": 0}
+    fleet.step("data/a", now=NOW.replace(minute=9))
+    assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "TryingCanary")
 
 
 def test_one_that_waits_for_promotion_keeps_its_place_though_the_old_revision_is_gone() -> None:

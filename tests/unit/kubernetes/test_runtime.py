@@ -10,12 +10,16 @@ from logpersister import manifest
 from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister.manifest import LogPersister
 from logpersister_operator import managed_resources, runtime
+from logpersister_operator.act import reconciler
+from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.access import Access
-from logpersister_operator.cluster.connection import Connection
+from logpersister_operator.cluster.connection import ClusterError, Connection
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
+from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits, RolloutStanding, turn
 from logpersister_operator.observe import resource as observe_resource
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observe.lag_connection import LagConnection
+from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import MISSING_SECONDS
 from logpersister_operator.observed_state import KnownLag, ResourceKey, UnknownLag
 from logpersister_operator.runtime import UNSETTLED_SECONDS, Operator
@@ -163,3 +167,81 @@ def test_a_spec_is_parsed_once_for_each_reconciliation(operator: Operator, monke
     document = cluster.get(LOGPERSISTER, KEY.namespace, KEY.name)
     operator.reconcile(document)
     assert parsed == [KEY.name]
+
+
+def make_a_mistake(*_: object) -> None:
+    raise KeyError("image")
+
+
+def failed(status: Document) -> Document:
+    found: Document = next(one for one in status["conditions"] if one["type"] == "Reconciled")
+    return found
+
+
+def test_what_keeps_a_resource_from_being_reconciled_is_shown_on_it_until_it_is(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster: Any = operator._cluster
+    cluster.children = operator.children
+    events: list[Document] = []
+    monkeypatch.setattr(cluster, "post_event", events.append)
+
+    def get() -> Document:
+        found: Document = cluster.get(LOGPERSISTER, KEY.namespace, KEY.name)
+        return found
+
+    cluster.put_resource(resource(storage={"bucket": "logs"}))
+    operator.reconcile(get())
+    before = get()["status"]
+    assert failed(before)["reason"] == "Complete"
+
+    with monkeypatch.context() as broken:
+        broken.setattr(reconciler, "decide", make_a_mistake)
+        for attempt in (1, 2, 3):
+            with pytest.raises(KeyError) as raised:
+                operator.reconcile(get())
+            operator.report_failure(get(), raised.value, attempt)
+            assert (get()["status"] == before) is (attempt == 1), "one that fails at once may pass at once"
+    shown = get()["status"]
+    assert {**shown, "conditions": []} == {**before, "conditions": []} | {"summary": shown["summary"]}, "all else stays"
+    assert (failed(shown)["status"], failed(shown)["reason"]) == ("False", "ReconciliationFailed")
+    assert "KeyError('image') (2 attempts in a row)" in failed(shown)["message"], "a count alone is written later"
+    assert shown["summary"]["state"] == "ReconciliationFailed"
+    operator._count_resources()
+    assert b'status="False",type="Reconciled"} 1.0' in operator.metrics.render()
+
+    operator.reconcile(get())
+    assert failed(get()["status"])["reason"] == "Complete"
+    assert [one["reason"] for one in events if one["reason"] in ("ReconciliationFailed", "Complete")] == [
+        "ReconciliationFailed",
+        "Complete",
+    ]
+
+
+@pytest.mark.parametrize(
+    "error", [ClusterError("GET /api/v1/secrets: the API server did not answer"), StatusRefusedError("old CRD", 422)]
+)
+def test_what_no_status_can_tell_is_not_written(operator: Operator, error: Exception) -> None:
+    cluster: Any = operator._cluster
+    cluster.put_resource(resource())
+    operator.report_failure(cluster.get(LOGPERSISTER, KEY.namespace, KEY.name), error, 9)
+    assert cluster.writes == 0
+
+
+def test_a_resource_that_was_never_valid_or_cannot_be_reconciled_keeps_no_other_waiting(operator: Operator) -> None:
+    places = operator.rollout_places = RolloutPlaces(RolloutLimits(1, ("logs",)), lambda _: None)
+    invalid, waits = resource(unknown=1), ResourceKey("data", "waits")
+
+    def turn_of_the_other() -> str:
+        return turn(waits, {**places._standings, waits: RolloutStanding(wants=True)}, places._limits)
+
+    places.seen(invalid)
+    assert "canary namespaces come first: a resource of another namespace" in turn_of_the_other()
+    operator.observe(invalid)
+    assert turn_of_the_other() == ""
+
+    places.gone(invalid)
+    places.seen(resource())
+    assert turn_of_the_other()
+    operator.report_failure(resource(), ClusterError("GET /api/v1/secrets: forbidden (403)", 403), 1)
+    assert turn_of_the_other() == ""

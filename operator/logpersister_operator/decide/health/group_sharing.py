@@ -5,17 +5,17 @@ stopped by a newcomer, nor by an operator that knows of sharing when the one bef
 this operator does not see are known by their names (docs/design/groups.md).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, previous_verdict, unknown, yes
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import Claim, KnownLag, ObservedState
+from logpersister_operator.observed_state import Claim, KnownLag, ObservedState, named
 from logpersister_operator.render.instance_ids import is_of, resource_of
 
-MOST_NAMED: Final = 5
-"""Other resources, or their members, that a message names."""
+MOST_MEMBERS: Final = 5
+"""Members of other resources that a message names."""
 
 
 def share(one: Claim, other: Claim) -> bool:
@@ -28,6 +28,8 @@ class Sharing:
     """What is found about the group of a resource."""
 
     group: str
+    namespace: str = ""
+    """Of the resource."""
     rivals: tuple[Claim, ...] = ()
     """Who else wants it, those that come first first."""
     holder: Claim | None = None
@@ -42,11 +44,12 @@ class Sharing:
         """Why no member may run."""
         if self.holder is None:
             return None
+        whose = named([self.holder.key], self.namespace)
         return Obstacle(
             Reason.GROUP_SHARED,
-            f"consumer group {self.group} at these brokers belongs to {self.holder.key}, which was first; "
+            f"consumer group {self.group} at these brokers belongs to {whose}, which was first; "
             "no member runs here, because both would take partitions from each other; create this resource again with "
-            f"another name or another spec.kafka.groupId, or delete {self.holder.key}",
+            f"another name or another spec.kafka.groupId, or delete that one",
         )
 
     @property
@@ -54,12 +57,12 @@ class Sharing:
         aspect, held = Aspect.GROUP_SHARED, self.obstacle
         if held is not None:
             return yes(aspect, held.reason, held.message)
-        running = [one for one in self.rivals if one.running]
+        running = [one.key for one in self.rivals if one.running]
         if running:
             return yes(
                 aspect,
                 Reason.GROUP_SHARED,
-                f"members of {_shortlist([one.key for one in running])} are in consumer group {self.group}, too: "
+                f"members of {named(running, self.namespace)} are in consumer group {self.group}, too: "
                 "where a record is stored depends on the owner of its partition; create one of them again with another "
                 "name or another spec.kafka.groupId",
             )
@@ -77,7 +80,7 @@ class Sharing:
             return self.before
         if self.rivals:
             also = "also names it and does" if len(self.rivals) == 1 else "also name it and do"
-            waits = f"{_shortlist([one.key for one in self.rivals])} {also} not get it"
+            waits = f"{named([one.key for one in self.rivals], self.namespace)} {also} not get it"
             return no(aspect, Reason.OWN_GROUP, f"consumer group {self.group} is this resource's alone; {waits}")
         return no(aspect, Reason.OWN_GROUP, f"no other resource names consumer group {self.group}")
 
@@ -101,7 +104,8 @@ def sharing(observed: ObservedState) -> Sharing:
     # Members that run beside others of the group do no harm that was not done before.
     holder = before[0] if before and not mine.running else None
     foreign = foreign_members(observed)
-    return Sharing(mine.group, tuple(rivals), holder, foreign or (), None if foreign is not None else _before(observed))
+    before_now = None if foreign is not None else _before(observed)
+    return Sharing(mine.group, mine.key.namespace, tuple(rivals), holder, foreign or (), before_now)
 
 
 def own_names(names: Iterable[str], rivals: Collection[Claim]) -> tuple[str, ...]:
@@ -132,6 +136,6 @@ def _precedence(claim: Claim) -> tuple[bool, str, str]:
     return not claim.has_run, claim.created, claim.uid
 
 
-def _shortlist(names: Collection[object]) -> str:
-    named = ", ".join(str(one) for one in list(names)[:MOST_NAMED])
-    return named if len(names) <= MOST_NAMED else f"{named} and {len(names) - MOST_NAMED} more"
+def _shortlist(members: Sequence[str]) -> str:
+    more = f" and {len(members) - MOST_MEMBERS} more" if len(members) > MOST_MEMBERS else ""
+    return ", ".join(members[:MOST_MEMBERS]) + more

@@ -11,6 +11,8 @@ from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.application import REVISION_LABEL
 from logpersister_operator.rollout.fleet import Fleet
 
+OUTSIDE: Final = frozenset({Reason.UNSCHEDULABLE})
+"""What keeps a pod waiting that is not the fault of its revision: a rollout gives it time."""
 LASTING: Final = timedelta(minutes=2)
 """How long none of the members of a revision may be ready before it is given up."""
 LOST: Final = timedelta(seconds=60)
@@ -43,7 +45,7 @@ def fleet_of(stateful_set: StatefulSet | None, pods: Sequence[Pod], now: datetim
         ready = min(wanted, ready_members(stateful_set))
     found = pod_failure(staying, now)
     unready = [pod.unready_since(now) for pod in staying]
-    waits = found is not None and found.reason == Reason.UNSCHEDULABLE
+    waits = found is not None and found.reason in OUTSIDE
     message = "" if found is None else found.message
     return Fleet(
         wanted,

@@ -14,7 +14,7 @@ from logpersister_operator.crd.status_rollout import (
 )
 from logpersister_operator.decide.conditions import Obstacle, Verdict
 from logpersister_operator.decide.health import quarantined_records
-from logpersister_operator.decide.health.observed_fleets import fleets
+from logpersister_operator.decide.health.observed_fleets import OUTSIDE, fleets
 from logpersister_operator.decide.health.pod_failures import pod_failure
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.revisions import observed_shadow
@@ -24,7 +24,7 @@ from logpersister_operator.decide.scaling.autoscaler import AutoscaleDecision
 from logpersister_operator.decide.validity import manifest_of
 from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.plan import Event
-from logpersister_operator.render.application import REVISION_LABEL, Application, secret_names
+from logpersister_operator.render.application import REVISION_LABEL, SHADOW, Application, secret_names
 from logpersister_operator.render.pod import SECRETS_ANNOTATION
 from logpersister_operator.render.workload import settings_of
 from logpersister_operator.rollout.fleet import Fleet
@@ -105,10 +105,10 @@ class RolloutPlan:
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """Why a pod cannot become ready by itself. A rollout deals with the pods of its candidate itself."""
-        if self.step.record.phase in ONGOING:
-            return None
-        return self.pod_failure
+        """Why a pod cannot become ready by itself. What is the candidate's own fault, its rollout deals with."""
+        found = self.pod_failure
+        is_outside = found is not None and found.reason in OUTSIDE
+        return found if is_outside or self.step.record.phase not in ONGOING else None
 
     @property
     def again_seconds(self) -> float | None:
@@ -149,6 +149,7 @@ def plan_rollout(observed: ObservedState, app: Application, *, paused: bool) -> 
     lead = lead or app
     others = observed.stateful_sets().keys() - {lead.revision}
     pods = [pod for pod in observed.pods() if pod.labels.get(REVISION_LABEL) not in others]
+    pods += observed.pods(SHADOW) if step.record.phase is Phase.SHADOWING else []
     failure, shadow = pod_failure(pods, observed.now), observed_shadow.state(observed, app, step.record)
     generation = observed_shadow.generation(observed, lead, step.record)
     return RolloutPlan(step, inputs, app, lead, failure, scaled, shadow, generation)

@@ -10,14 +10,14 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from logpersister.report.human import plural
-from logpersister_operator.observed_state import ObservedState, ResourceKey
+from logpersister_operator.decide.health.observed_fleets import fleets
+from logpersister_operator.observed_state import ObservedState, ResourceKey, named
 from logpersister_operator.render.application import Application
 from logpersister_operator.render.workload import settings_of
+from logpersister_operator.rollout.fleet import NONE, Fleet
 from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 
-MOST_NAMED: Final = 3
-"""Resources that a message names."""
 _BEGUN: Final = ONGOING | {Phase.RETURNING, Phase.HALTED}
 
 
@@ -87,12 +87,18 @@ def standing(observed: ObservedState, app: Application, *, paused: bool, held: b
     stands_still = paused or bool(observed.secrets.missing) or observed.is_being_deleted
     if record is None or stands_still:
         return RolloutStanding()
+    if record.phase is Phase.HALTED and _is_down(fleets(observed).get(record.stable or "", NONE)):
+        return RolloutStanding()  # it fails for a reason of its own: what failed says nothing about the new revision
     begun = record.candidate == app.revision and record.phase in _BEGUN
     if begun and held and record.stable not in observed.config_maps():
         return RolloutStanding(holds=True)
     if as_before(observed, app) is None:
         return RolloutStanding()
     return RolloutStanding(wants=not begun, holds=begun)
+
+
+def _is_down(fleet: Fleet) -> bool:
+    return fleet.wanted > 0 and fleet.ready == 0 and fleet.lasting
 
 
 def first_standing(record: RolloutRecord | None) -> RolloutStanding:
@@ -113,14 +119,9 @@ def turn(key: ResourceKey, standings: Mapping[ResourceKey, RolloutStanding], lim
             if limits.is_canary(other) and (its.wants or its.holds or not its.known)
         ]
         if first:
-            return f"resources of canary namespaces come first: {_named(first)}"
+            return f"resources of canary namespaces come first: {named(first, key.namespace)}"
     holders = [other for other, its in standings.items() if its.holds]
     if limits.concurrent and len(holders) >= limits.concurrent:
         most = plural(limits.concurrent, "resource")
-        return f"at most {most} at once, those whose rollout has failed included: {_named(holders)}"
+        return f"at most {most} at once, those whose rollout has failed included: {named(holders, key.namespace)}"
     return ""
-
-
-def _named(keys: Sequence[ResourceKey]) -> str:
-    more = f" and {len(keys) - MOST_NAMED} more" if len(keys) > MOST_NAMED else ""
-    return ", ".join(str(key) for key in sorted(keys)[:MOST_NAMED]) + more

@@ -10,6 +10,7 @@ from logpersister_operator.plan import Event
 _GOOD: Final[Mapping[Aspect, str]] = {
     Aspect.READY: "True",
     Aspect.STALLED: "False",
+    Aspect.RECONCILED: "True",
     Aspect.SPEC_VALID: "True",
     Aspect.UPLOADS_SUCCEEDING: "True",
     Aspect.RECORDS_PARSING: "True",

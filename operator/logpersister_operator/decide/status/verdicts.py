@@ -118,6 +118,11 @@ def stalled(hindered: Obstacle | None) -> Verdict:
     return yes(Aspect.STALLED, hindered.reason, hindered.message)
 
 
+def reconciled() -> Verdict:
+    """A decision that was made is written; `act/failures.py` tells of one that was not."""
+    return yes(Aspect.RECONCILED, Reason.COMPLETE, "the last reconciliation was complete")
+
+
 def uploads_succeeding(observed: ObservedState, *, is_paused: bool) -> Verdict:
     """Judge by what members say: the failure of an upload that is present."""
     aspect, reports = Aspect.UPLOADS_SUCCEEDING, observed.reports
