@@ -20,6 +20,8 @@ BESIDE :=
 PYTEST := $(PYTHON) scripts/again.py $(BIN)/pytest --cov
 # Makes what the named groups of scripts/part.py lack: code, unit, stack, test, bench, soak, cluster or release. Each includes the former.
 PREPARE := @$(PYTHON) scripts/prepare.py
+# What a node is made of, and what the chart is installed with.
+NODE := kube-apiserver etcd kube-controller-manager kube-scheduler kubelet kube-proxy coredns pause kubectl helm
 UV := .cache/uv/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	--no-emit-package logpersister-native
@@ -35,8 +37,9 @@ help: ## show the targets
 setup: ## prepare all that `make test` needs; other targets prepare what they need themselves
 	$(PREPARE) test
 
-demo: ## Kafka and S3 on free ports, sample topics, one member until it is current, and what it stored
-	$(PREPARE) stack $(if $(findstring minio,$(ARGS)),minio)
+demo: ## Kafka and S3 on free ports, sample topics, one member until it is current (ARGS=kubernetes, as root: the operator on a node)
+	$(PREPARE) stack $(strip $(if $(findstring minio,$(ARGS)),minio) $(if $(filter kubernetes,$(ARGS)),$(NODE)))
+	$(if $(filter kubernetes,$(ARGS)),@$(PYTHON) scripts/image.py build)
 	@$(BIN)/python -m examples.demo $(ARGS)
 
 stack: ## start Kafka and an S3 server to develop with and print their addresses (ARGS='--s3 minio')
@@ -185,7 +188,7 @@ lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproje
 
 clean: ## remove what tests and builds leave; the environment and downloads stay
 	@rm -rf .coverage .coverage.* htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	@rm -rf .cache/chaos .cache/demo .cache/log .cache/soak build dist spark-warehouse $(NATIVE)/target
+	@rm -rf .cache/chaos .cache/demo .cache/demo-kubernetes .cache/log .cache/soak build dist spark-warehouse $(NATIVE)/target
 	@find . -name __pycache__ -not -path './.venv/*' -not -path './.cache/*' -prune -exec rm -rf {} +
 
 distclean: clean ## remove the environment and downloads too (stops the servers of `make stack`)

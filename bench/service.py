@@ -25,9 +25,8 @@ from dataclasses import dataclass
 from bench import machine
 from bench.servers import Servers, manifest, servers
 from bench.spread import Spread
-from tests.cluster.conftest import SMALL_MEMBER, install, write_secret
+from tests.cluster.conftest import SMALL_MEMBER, install, make_namespace
 from tests.cluster.environment import HOST, PATIENCE_SECONDS, started_by_us
-from tests.cluster.kubectl import Kubectl
 from tests.cluster.persister import Persister
 from tests.cluster.preparation import run_on_cluster
 from tests.cluster.service import Service
@@ -130,9 +129,7 @@ def measure(persister: Persister, running: Servers, rounds: int) -> dict[str, li
 def resource(running: Servers, name: str) -> Iterator[Persister]:
     """Apply a resource in a namespace of its own, for the time of the block."""
     create_topic(running.kafka.bootstrap, TOPIC, partitions=len(PARTITIONS))
-    kubectl = Kubectl(name)
-    kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    write_secret(kubectl, running.minio.secret_key)
+    kubectl = make_namespace(name, running.minio.secret_key)
     spec = manifest(running, name, [TOPIC], **_SPEC)["spec"]
     persister = Persister(kubectl, name, spec, TOPIC, running.folder)
     try:

@@ -8,15 +8,14 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 from examples import produce_clicks
+from examples.steps import FailedError, Steps, short, wait_for_ctrl_c
 from tests.stack import KafkaBroker, S3Server, ServerError, processes, reaper, running
 from tests.stack.artifacts import CACHE, ROOT, MissingArtifactError
 from tests.stack.detached import S3_SERVERS
@@ -33,35 +32,6 @@ _LOGPERSISTER = Path(sys.executable).with_name("logpersister")
 _STOP_SECONDS = 30
 _LINES = 3
 _TAIL_LINES = 20
-
-
-class FailedError(Exception):
-    """A step did not work; the message says which."""
-
-
-class Steps:
-    """Prints a line for each step when it has ended: how long it took, what it was and what came out."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._terminal = sys.stdout.isatty()
-
-    @contextmanager
-    def step(self, title: str) -> Iterator[list[str]]:
-        """Yield a list; what the block appends to it is the result of the step."""
-        began = time.monotonic()
-        if self._terminal:
-            print(f"     ...  {title}", end="\r", flush=True)
-        result: list[str] = []
-        yield result
-        print(f"{time.monotonic() - began:6.1f} s  {title:34} {', '.join(result)}", flush=True)
-
-    def headline(self, text: str) -> None:
-        bold, plain = ("\033[1m", "\033[0m") if self._terminal else ("", "")
-        print(f"\n{bold}{text}{plain}", flush=True)
-
-    def end(self) -> None:
-        print(f"\nDone in {time.monotonic() - self._began:.0f} s; Kafka and S3 are stopped.", flush=True)
 
 
 class Demo:
@@ -91,8 +61,8 @@ class Demo:
             self._steps.headline("Where to look next")
             self._show_further(keep=keep)
             if keep:
-                _wait()
-        self._steps.end()
+                wait_for_ctrl_c()
+        self._steps.end("Kafka and S3 are stopped")
 
     def _store(self, records: int) -> None:
         with self._steps.step("write sample records") as result:
@@ -106,7 +76,7 @@ class Demo:
             self._s3.write_secret(self._secrets, "s3")
             self._render(MANIFEST, self._manifest)
             self._render(ROWS_MANIFEST, self._rows_manifest)
-            result.append(f"{_short(self._place)}: {MANIFEST.name} and {ROWS_MANIFEST.name} with these addresses")
+            result.append(f"{short(self._place)}: {MANIFEST.name} and {ROWS_MANIFEST.name} with these addresses")
 
         with self._steps.step("logpersister lag") as result:
             result.append(f"{self._lag():,} records wait")
@@ -114,14 +84,14 @@ class Demo:
         with self._steps.step("logpersister run --until-current") as result:
             self._logpersister("run", "--until-current", "--log-format", "console", log=self._member_log)
             stored = sum(len(self._keys(PREFIX + topic)) for topic in TOPICS)
-            result += [f"{stored} objects in s3://{BUCKET}/{PREFIX}", f"log: {_short(self._member_log)}"]
+            result += [f"{stored} objects in s3://{BUCKET}/{PREFIX}", f"log: {short(self._member_log)}"]
 
         with self._steps.step("the same with rows, as Parquet") as result:
             self._logpersister(
                 "run", "--until-current", "--log-format", "console", manifest=self._rows_manifest, log=self._rows_log
             )
             stored = len(self._keys(ROWS_PREFIX + TOPICS[0]))
-            result += [f"{stored} objects in s3://{BUCKET}/{ROWS_PREFIX}", f"log: {_short(self._rows_log)}"]
+            result += [f"{stored} objects in s3://{BUCKET}/{ROWS_PREFIX}", f"log: {short(self._rows_log)}"]
 
     def _show(self) -> None:
         self._steps.headline("What is stored: logpersister ls")
@@ -132,7 +102,7 @@ class Demo:
         self._logpersister("head", address, f"--records={_LINES}")
         self._steps.headline("What is not stored yet: logpersister lag")
         self._logpersister("lag")
-        self._steps.headline(f"A query over the Parquet files: {_short(ROOT / 'examples' / 'query_clicks.py')}")
+        self._steps.headline(f"A query over the Parquet files: {short(ROOT / 'examples' / 'query_clicks.py')}")
         self._query()
 
     def _query(self) -> None:
@@ -147,7 +117,7 @@ class Demo:
         for field, value in (("bootstrapServers", self._kafka.bootstrap), ("endpoint", self._s3.endpoint)):
             text, found = re.subn(rf"(?m)^(\s*{field}:) \S+", rf"\1 {value}", text)
             if found != 1:
-                raise FailedError(f"{_short(example)} has {found} lines with {field}, expected one")
+                raise FailedError(f"{short(example)} has {found} lines with {field}, expected one")
         manifest.write_text(text)
 
     def _keys(self, folder: str) -> list[str]:
@@ -198,14 +168,14 @@ class Demo:
     def _show_further(self, *, keep: bool) -> None:
         if not keep:
             print(
-                f"  {_short(self._member_log)}   what the member did\n"
+                f"  {short(self._member_log)}   what the member did\n"
                 "  make demo ARGS=--keep    the same, and the servers stay until Ctrl-C\n"
                 "  make stack               Kafka and S3 that stay, for manifests of your own\n"
                 "  examples/                manifests to start from; docs/manifest.md explains every field"
             )
             return
-        logpersister, manifest = _short(_LOGPERSISTER), _short(self._manifest)
-        produce = f"{_short(Path(sys.executable))} -m examples.produce_clicks"
+        logpersister, manifest = short(_LOGPERSISTER), short(self._manifest)
+        produce = f"{short(Path(sys.executable))} -m examples.produce_clicks"
         print(
             f"  export LOGPERSISTER_SECRETS_DIR={self._secrets}\n"
             f"  {logpersister} lag -f {manifest} --watch\n"
@@ -216,21 +186,16 @@ class Demo:
         )
 
 
-def _wait() -> None:
-    print("\nThe servers stay until Ctrl-C.", flush=True)
-    try:
-        signal.pause()
-    except KeyboardInterrupt:
-        print()
-
-
-def _short(path: Path) -> str:
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
-
-
 def main() -> int:
     """Return 0, or 1 when a step failed, or 130 when interrupted."""
-    parser = argparse.ArgumentParser(prog="make demo", description="Kafka to S3 in a minute, on this machine.")
+    if sys.argv[1:2] == ["kubernetes"]:
+        from examples import kubernetes_demo  # noqa: PLC0415 - it needs what only it is prepared with
+
+        return kubernetes_demo.on_own_node(sys.argv[2:])
+    parser = argparse.ArgumentParser(
+        prog="make demo",
+        description="Kafka to S3 in a minute, on this machine; ARGS=kubernetes: the operator on a node.",
+    )
     parser.add_argument("--records", type=int, default=70_000, help="to write (default %(default)s)")
     parser.add_argument("--keep", action="store_true", help="leave the servers running until Ctrl-C")
     parser.add_argument(

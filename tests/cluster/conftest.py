@@ -157,13 +157,19 @@ def unique(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def kubectl(unique: str, minio: MinioServer) -> Iterator[Kubectl]:
     """kubectl in a namespace of this module, where only pods of the *restricted* standard may run."""
-    kubectl = Kubectl(unique)
-    label = {"pod-security.kubernetes.io/enforce": "restricted"}
-    kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": unique, "labels": label}})
-    write_secret(kubectl, minio.secret_key)
+    kubectl = make_namespace(unique, minio.secret_key)
     yield kubectl
     kubectl("delete", "logpersisters", "--all")
     kubectl("delete", "namespace", unique, "--wait=false")
+
+
+def make_namespace(name: str, secret_key: str) -> Kubectl:
+    """Make a namespace where only pods of the *restricted* standard may run, with the Secret that resources name."""
+    kubectl = Kubectl(name)
+    label = {"pod-security.kubernetes.io/enforce": "restricted"}
+    kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": label}})
+    write_secret(kubectl, secret_key)
+    return kubectl
 
 
 @contextmanager

@@ -105,6 +105,18 @@ class Persister:
 
         self.eventually(f"{members} members share {partitions} partitions", shared)
 
+    def wait_steady(self, members: int) -> str:
+        """Wait until one revision runs, with so many members, and what the spec says is done; return the revision."""
+
+        def steady() -> bool:
+            current = self.condition("Ready").get("observedGeneration") == self.metadata()["generation"]
+            phase = (self.status().get("rollout") or {}).get("phase")
+            return current and phase == "Steady" and len(self.restarts()) == members
+
+        self.eventually("one revision runs", steady)
+        self.wait("Ready", "True", "MembersReady")
+        return str(self.status()["revision"])
+
     def stored(self) -> int:
         """Return how many records its members have stored since they started, by the status."""
         return int(self.status().get("uploads", {}).get("records", 0))

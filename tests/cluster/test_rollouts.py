@@ -69,7 +69,7 @@ def test_a_new_generation_though_the_operator_is_killed_at_each_phase(persister:
     for phase in ("Shadowing", "Canary", "Rolling"):
         persister.eventually(phase, lambda phase=phase: _phase(persister) in (phase, "Steady"))  # type: ignore[misc]
         Kubectl(OPERATOR_NAMESPACE)("delete", "pods", "--selector", _OPERATOR, "--grace-period=0", "--force")
-    after = _wait_steady(persister)
+    after = persister.wait_steady(_MEMBERS)
     assert after != before
     persister.eventually("each partition has changed its generation", lambda: _partitions(persister) == {2: 4})
     (generation,) = persister.status()["generations"]
@@ -88,7 +88,7 @@ def test_a_canary_that_cannot_store_is_withdrawn(persister: Persister) -> None:
         persister.eventually("it is gone", lambda: persister.restarts().keys() == members.keys())
     finally:
         persister.apply(storage=storage)
-    assert _wait_steady(persister) == stable
+    assert persister.wait_steady(_MEMBERS) == stable
     assert persister.restarts() == members, "the old members have seen nothing of it"
 
 
@@ -110,7 +110,7 @@ def test_a_canary_whose_objects_are_refused_is_withdrawn(persister: Persister, m
         persister.group.wait_current(TOPIC, seconds=PATIENCE_SECONDS, explain=persister.explain)
     finally:
         persister.apply(storage=storage, rollout=_CANARY)
-    assert _wait_steady(persister) == stable
+    assert persister.wait_steady(_MEMBERS) == stable
     assert persister.restarts() == members
 
 
@@ -136,7 +136,7 @@ def test_a_canary_that_puts_into_quarantine_what_the_others_store_is_withdrawn(
         assert f"/{TOPIC}/_quarantine/" in newest["key"]
     finally:
         persister.apply(parser={"type": "bytes"}, rollout=_CANARY)
-    assert _wait_steady(persister) == stable
+    assert persister.wait_steady(_MEMBERS) == stable
     assert persister.restarts() == members, "what it stored stays where it is, and is stored once"
 
 
@@ -158,7 +158,7 @@ def test_a_canary_that_hangs_is_withdrawn(persister: Persister) -> None:
         persister.eventually("it is gone", lambda: persister.restarts().keys() == members.keys())
     finally:
         persister.apply(rollout=_CANARY, cycleInterval=interval)
-    assert _wait_steady(persister) == stable
+    assert persister.wait_steady(_MEMBERS) == stable
     assert persister.restarts() == members
 
 
@@ -171,7 +171,7 @@ def test_a_third_revision_and_the_way_back(persister: Persister) -> None:
         persister.eventually("its canary is watched", lambda: _is_watched(persister, members))
         persister.eventually("it is alone", lambda: len(persister.restarts().keys() - members.keys()) == 1)
     persister.apply(cycleInterval=interval, rollout=_CANARY)
-    assert _wait_steady(persister) == stable
+    assert persister.wait_steady(_MEMBERS) == stable
     assert persister.restarts() == members, "they were there all the time"
 
 
@@ -192,7 +192,7 @@ def test_another_image_while_the_node_is_drained(persister: Persister) -> None:
             drained.result()
     finally:
         persister.kubectl("uncordon", *nodes)
-    assert _wait_steady(persister) != before
+    assert persister.wait_steady(_MEMBERS) != before
     assert not persister.restarts().keys() & members.keys()
     assert {pod["spec"]["containers"][0]["image"] for pod in persister.pods().values()} == {other}
 
@@ -245,18 +245,6 @@ def _is_watched(persister: Persister, old: Mapping[str, int]) -> bool:
     rollout = _rollout(persister)
     new = persister.restarts().keys() - old.keys()
     return rollout["phase"] == "Canary" and "trial" in rollout and len(new) == 1
-
-
-def _wait_steady(persister: Persister) -> str:
-    """Wait until one revision runs, with all its members, and what the spec says is done; return the revision."""
-
-    def steady() -> bool:
-        current = persister.condition("Ready").get("observedGeneration") == persister.metadata()["generation"]
-        return current and _phase(persister) == "Steady" and len(persister.restarts()) == _MEMBERS
-
-    persister.eventually("one revision runs", steady)
-    persister.wait("Ready", "True", "MembersReady")
-    return str(persister.status()["revision"])
 
 
 def _partitions(persister: Persister) -> dict[int, int]:

@@ -11,10 +11,13 @@ import pytest
 
 from examples.demo import PLACE
 from examples.produce_clicks import COUNTRIES, history
+from tests.pages import DOCS
 from tests.stack.artifacts import ROOT
 
 _SECONDS = 600
 _RECORDING = re.compile(r"```console\n\$ make demo\n(.*?)```", re.DOTALL)
+_SIZE = re.compile(r"0 ?(?:B|[KMGT]iB)\b")
+_AGE = re.compile(r"\b(?:0[dhms])+\b")
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +65,9 @@ def test_each_step_is_a_line_and_the_end_shows_files_records_and_lag(output: str
     assert not re.search("minio|seaweed", output, re.IGNORECASE)  # whose S3 it is does not matter
 
 
-def test_the_recording_in_the_readme_is_true(output: str, directory: Path) -> None:
+def test_the_recording_on_the_page_is_true(output: str, directory: Path) -> None:
     """Except for numbers, and for how many lines of one kind there are."""
-    recorded = _RECORDING.search((ROOT / "README.md").read_text())
+    recorded = _RECORDING.search((DOCS / "demo.md").read_text())
     assert recorded
     there = str(PLACE.relative_to(ROOT))
     assert shape(output.replace(str(directory), there)) == shape(recorded[1])
@@ -82,5 +85,5 @@ def shape(text: str) -> list[str]:
     for line in text.strip().splitlines():
         fields = f"JSON {list(json.loads(line))}" if line.startswith("{") else line
         numbers = re.sub(r"\d[\d,.]*", "0", re.sub(r"^[A-Z]{2} ", "COUNTRY ", fields))
-        lines.append(" ".join(re.sub(r"0 (?:B|[KMGT]iB)\b", "0 B", numbers).split()))
+        lines.append(" ".join(_AGE.sub("0s", _SIZE.sub("0 B", numbers)).split()))
     return [line for line, _ in groupby(lines)]

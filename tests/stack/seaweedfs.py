@@ -1,4 +1,4 @@
-"""A SeaweedFS server on loopback: the S3 of `make demo` and `make stack`, which is fetched in seconds.
+"""A SeaweedFS server, on loopback unless told otherwise: the S3 of `make demo` and `make stack`, fetched in seconds.
 
 MinIO is the reference that tests compare with; this one is for first looks.
 """
@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 
 from tests.stack import artifacts
-from tests.stack.ports import LOOPBACK, free_port, is_free
+from tests.stack.ports import free_port, is_free
 from tests.stack.s3 import S3Server
 
 _ADMIN_GRPC_OFFSET = 10_000
@@ -27,7 +27,7 @@ class SeaweedServer(S3Server):
             str(artifacts.seaweedfs_binary()),
             "mini",
             f"-dir={data}",
-            f"-ip={LOOPBACK}",
+            f"-ip={self.host}",
             f"-ip.bind={self.host}",
             f"-s3.port={self.port}",
             # What is not S3 is nobody's business, and where it listens may change from start to start.

@@ -12,6 +12,9 @@ from logged import ROOT
 from part import GROUPS, Part, next_part, selected
 from prepare import prepare_all
 
+_NODE = "kube-apiserver etcd kube-controller-manager kube-scheduler kubelet kube-proxy coredns pause kubectl helm"
+"""What the demo on a node needs beside the demo without one."""
+
 
 def names_of(*names: str) -> set[str]:
     return {part.name for part in selected(parts(), names)}
@@ -50,6 +53,7 @@ def test_machines_are_asked_only_for_what_a_group_is_made_with() -> None:
         *((target, "unit") for target in ("quick", "unit", "model", "crds")),
         *((target, "stack") for target in ("demo", "stack")),
         *((f"{target} ARGS=--s3=minio", "stack minio") for target in ("demo", "stack")),
+        ("demo ARGS=kubernetes", f"stack {_NODE}"),
         ("chaos", "stack minio registry iceberg hive"),
         ("chaos ARGS=--spark", "stack minio registry iceberg hive iceberg-spark"),
         ("bench", "bench"),
