@@ -140,6 +140,7 @@ def _readiness(rollout: RolloutPlan | None, *, paused: bool, held: bool, awaits:
         rollout.ready,
         handed_over=rollout.is_alone,
         revision=rollout.lead.revision,
+        lead_ready=rollout.inputs.fleet(rollout.lead.revision).ready,
         paused=paused,
         doing=rollout.doing,
         awaits=awaits,

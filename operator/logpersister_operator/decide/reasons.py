@@ -75,6 +75,19 @@ class Reason(StrEnum):
     RESTARTS_USED_UP = "RestartsUsedUp"
 
 
+ON_THE_WAY: Final = frozenset(
+    {
+        Reason.STARTING_MEMBERS,
+        Reason.REMOVING_OLD_REVISION,
+        Reason.COMPARING_SHADOW,
+        Reason.TRYING_CANARY,
+        Reason.ROLLING_OUT,
+        Reason.WAITING_FOR_PROMOTION,
+        Reason.RECREATING,
+        Reason.ROLLING_BACK,
+    }
+)
+"""Reasons of what is wanted and goes on: no cause for a warning."""
 UNKNOWN_KIND: Final = "Other"
 
 

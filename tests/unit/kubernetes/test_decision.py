@@ -114,7 +114,7 @@ def test_a_new_revision_that_never_gets_ready_leaves_the_old_one_alone() -> None
     plan = life.step()
     assert life.revisions()[old] == 1
     assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
-    assert verdict(plan, "Ready") == ("False", "MembersNotReady")
+    assert verdict(plan, "Ready") == ("False", "TryingCanary")
 
 
 def test_going_back_is_instant() -> None:

@@ -64,6 +64,28 @@ def test_a_canary_is_watched_in_words() -> None:
     assert plan.status["revision"] == rollout.new
 
 
+def test_members_of_the_old_and_the_new_revision_are_told_apart_and_a_rollout_is_no_warning() -> None:
+    life = Life()
+    life.step()
+    life.get_ready()
+    life.step()
+    (old,) = life.revisions()
+    life.change(**CHANGED)
+    plan = life.step(lag=lag())
+    (new,) = life.revisions().keys() - {old}
+    assert verdict(plan, "Ready") == ("False", "TryingCanary")
+    assert [event for event in plan.events if event.warning] == [], "it is what was asked for"
+    life.get_ready()
+    plan = life.step(lag=lag())
+    assert condition(plan, "Ready")["message"] == f"1 of 1 member of revision {new} ready; of the old revision 1"
+    for one in life.children.values():
+        if one["kind"] == "StatefulSet":
+            one["status"] = one["status"] | {"readyReplicas": 0}
+    plan = life.step(lag=lag())
+    assert verdict(plan, "Ready") == ("False", "MembersNotReady")
+    assert condition(plan, "Ready")["message"] == f"0 of 1 member of revision {new} ready; of the old revision none"
+
+
 def test_a_canary_that_committed_enough_takes_over() -> None:
     rollout = Rollout()
     rollout.pods(rollout.new, 1, ready=True)

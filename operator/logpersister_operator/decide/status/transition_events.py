@@ -5,6 +5,7 @@ from typing import Final
 
 from logpersister_operator.crd.status import Condition
 from logpersister_operator.decide.conditions import Aspect
+from logpersister_operator.decide.reasons import ON_THE_WAY
 from logpersister_operator.plan import Event
 
 _GOOD: Final[Mapping[Aspect, str]] = {
@@ -40,7 +41,7 @@ def transitions(before: Iterable[Condition], after: Iterable[Condition]) -> list
         bad = good is not None and status != good
         if (old.get(aspect) is None and not _is_news(aspect, status, bad=bad)) or aspect in _SILENT:
             continue
-        events.append(Event(condition.reason, condition.message, warning=bad))
+        events.append(Event(condition.reason, condition.message, warning=bad and condition.reason not in ON_THE_WAY))
     return events
 
 

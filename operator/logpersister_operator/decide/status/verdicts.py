@@ -23,9 +23,12 @@ class Readiness:
 
     wanted: int
     ready: int
+    """Of whatever revision."""
     handed_over: bool
     """No other revision runs any more."""
     revision: str | None
+    lead_ready: int = 0
+    """Ready members of that revision."""
     paused: bool = False
     doing: tuple[Reason, str] | None = None
     """What a rollout does, as a reason and in words."""
@@ -35,6 +38,22 @@ class Readiness:
     @property
     def complete(self) -> bool:
         return self.ready >= self.wanted and self.handed_over
+
+    @property
+    def count(self) -> str:
+        """Who is ready, in words: members of the old revision apart."""
+        new = f"{self.lead_ready} of {plural(self.wanted, 'member')} of revision {self.revision} ready"
+        old = self.ready - self.lead_ready
+        return new if self.handed_over else f"{new}; of the old revision {old or 'none'}"
+
+    @property
+    def progress(self) -> tuple[Reason, str]:
+        """What goes on, as a reason and in words."""
+        if self.doing is not None:
+            return self.doing
+        if self.ready < self.wanted:
+            return Reason.STARTING_MEMBERS, self.count
+        return Reason.REMOVING_OLD_REVISION, f"{self.count}; members of the old revision leave"
 
 
 def spec_valid(validity: Validity, running: str | None) -> Verdict:
@@ -84,9 +103,9 @@ def ready(readiness: Readiness, hindered: Obstacle | None) -> Verdict:
         return no(Aspect.READY, hindered.reason, hindered.message)
     if readiness.complete:
         return yes(Aspect.READY, Reason.MEMBERS_READY, f"{plural(readiness.wanted, 'member')} ready")
-    return no(
-        Aspect.READY, Reason.MEMBERS_NOT_READY, f"{readiness.ready} of {plural(readiness.wanted, 'member')} ready"
-    )
+    goes_on, _ = readiness.progress
+    is_missed = readiness.ready < readiness.wanted and goes_on is not Reason.RECREATING
+    return no(Aspect.READY, Reason.MEMBERS_NOT_READY if is_missed else goes_on, readiness.count)
 
 
 def reconciling(readiness: Readiness, hindered: Obstacle | None) -> Verdict:
@@ -101,15 +120,7 @@ def reconciling(readiness: Readiness, hindered: Obstacle | None) -> Verdict:
         return yes(Aspect.RECONCILING, Reason.WAITING_FOR_TURN, message)
     if readiness.complete:
         return no(Aspect.RECONCILING, Reason.UP_TO_DATE, f"revision {readiness.revision} runs as the spec says")
-    return yes(Aspect.RECONCILING, *(readiness.doing or _doing(readiness)))
-
-
-def _doing(readiness: Readiness) -> tuple[Reason, str]:
-    """Return what goes on beside rollouts."""
-    message = f"{readiness.ready} of {plural(readiness.wanted, 'member')} of revision {readiness.revision} ready"
-    if readiness.ready < readiness.wanted:
-        return Reason.STARTING_MEMBERS, message
-    return Reason.REMOVING_OLD_REVISION, f"{message}; members of the old revision leave"
+    return yes(Aspect.RECONCILING, *readiness.progress)
 
 
 def stalled(hindered: Obstacle | None) -> Verdict:
