@@ -193,7 +193,23 @@ def test_values_as_they_are(world: World, spark: SparkSql, file_format: str) -> 
 
 def test_folders_of_every_value(world: World, spark: SparkSql) -> None:
     """Percent-encoded names, null, and the text that Hive has for null; quarantine and finished folders are no data."""
-    values = ["de", "a/b", "100%", "%2F", "\u00fc x", "a=b", "a+b", "x:y", "UPPER", "~x", "'q'", None, NULL]
+    values = [
+        "de",
+        "a/b",
+        "100%",
+        "%2F",
+        "\u00fc x",
+        "\u6771\u4eac",
+        "%C3%B6",
+        "a=b",
+        "a+b",
+        "x:y",
+        "UPPER",
+        "~x",
+        "'q'",
+        None,
+        NULL,
+    ]
     fields = [{"name": "id", "type": "int32"}, {"name": "geo", "type": "struct<country: string>"}]
     resource = world.resource(fields, format="parquet", partitionBy=[DAY, {"field": "geo.country"}])
     paths = {f"{FOLDER}/country={name_of(value)}": value for value in values}

@@ -3,7 +3,9 @@
 Files are written here without Kafka and S3, and one Spark reads all of them.
 """
 
+import json
 import random
+import re
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +16,7 @@ from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
+import pyarrow.dataset
 import pytest
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -408,3 +411,43 @@ def test_spark_passes_over_quarantine(spark: SparkSession, tmp_path: Path, folde
     lines = spark.sparkContext.textFile  # Hadoop's input formats
     assert lines(f"{topic}/*" if folder else f"{topic}/*.txt").collect() == ["good"]
     assert lines(f"{topic}/{QUARANTINE}/*").collect() == ["bad"]
+
+
+VALUES: Final = [
+    "de", "K\u00f6ln S\u00fcd", "\u6771\u4eac", "\u041c\u043e\u0441\u043a\u0432\u0430", "\U0001f600", "e\u0301",
+    "a/b", "100%", "%2F", "%C3%B6", "a=b", "a+b", "x:y", "UPPER", "~x", "'q'", '"', "\\", "{x}", "a\tb", "..", " ",
+    "x\u00a0y", "\u202e",
+]  # fmt: skip
+"""Of folders: other scripts and spaces, and what separates, escapes or quotes somewhere."""
+
+
+def _by_rule_of_hive(name: str) -> str:
+    """Return the value of a folder as Hive and Trino read it (`unescapePathName`): each `%XX` is one character."""
+    return re.sub("%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), name)
+
+
+def test_the_value_of_a_folder_is_the_value_that_was_written(spark: SparkSession, tmp_path: Path) -> None:
+    """Read by Spark, DuckDB and pyarrow as they find folders by themselves, and by the rule of Hive and Trino."""
+    schema = SchemaSpec.model_validate({"fields": [{"name": "place", "type": "string"}]})
+    output = OutputSpec.model_validate(
+        {"format": "parquet", "partitionBy": [{"field": "place", "prefix": "p="}, {"date": {"granularity": "year"}}]}
+    )
+    rows = [json.dumps({"place": one}).encode() for one in [*VALUES, None]]
+    stored = batch([Record(number, 1_795_237_200_000, None, row) for number, row in enumerate(rows)])
+    folders = set()
+    for path, content in files(output, [stored], schema).items():
+        (tmp_path / path).mkdir(parents=True)
+        (tmp_path / path / "1.parquet").write_bytes(content)
+        folders.add(_by_rule_of_hive(path.removesuffix("/year=2026").removeprefix("p=")))
+    expected = sorted((one, one) for one in VALUES)
+    assert folders == {*VALUES, "__HIVE_DEFAULT_PARTITION__"}
+    read = spark.read.schema("place string, p string, year int").parquet(str(tmp_path)).collect()
+    assert {row.year for row in read} == {2026}
+    by_spark_ = [(row.p, row.place) for row in read]
+    dataset = pa.dataset.dataset(tmp_path, partitioning="hive")
+    by_pyarrow_ = [(row["p"], row["place"]) for row in dataset.to_table().to_pylist()]
+    query = f"select p, place from read_parquet('{tmp_path}/*/*/*.parquet', hive_partitioning = true)"
+    by_duckdb_ = duckdb.sql(query).fetchall()
+    for found in (by_spark_, by_pyarrow_, by_duckdb_):
+        assert sorted((p, place) for p, place in found if place is not None) == expected
+        assert [p for p, place in found if place is None] in ([None], ["__HIVE_DEFAULT_PARTITION__"])

@@ -143,6 +143,9 @@ def findings_of(
     generation = resource.spec.generation
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
     yield from _messages(resource.spec)
+    for schema in dict.fromkeys(one.row_schema for one in resource.spec.shapes()):
+        if schema is not None and not schema.asks_registry:
+            yield from _bounds("schema", "", schema)
     yield from _table(resource.spec)
     yield from _quarantine(resource.spec)
     for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
@@ -172,6 +175,16 @@ def _messages(spec: Spec) -> Iterator[Finding]:
                 records = "all records" if len(texts) == 1 else "records of this schema"
                 told = f"spec.schema.fields: {problem}; {records} would go into quarantine"
                 yield Finding("schema", "warning", f"{told}; correct the field or the schema of the values")
+
+
+def _bounds(subject: str, where: str, schema: SchemaSpec) -> Iterator[Finding]:
+    """Say what columns do not hold of the fields of a schema, and which fields are left out."""
+    by_text: dict[tuple[str, bool], list[str]] = {}
+    for one in schema.remarks:
+        by_text.setdefault((one.text, one.is_left_out), []).append(one.path)
+    for (text, is_left_out), paths in by_text.items():
+        told = f"{where}{_few(paths)}: {'left out, because ' if is_left_out else ''}{text}"
+        yield Finding(subject, "warning" if is_left_out else "ok", told)
 
 
 def _written_by_manifest(spec: Spec) -> Iterator[tuple[Parser, Framing, SchemaSpec]]:
@@ -400,6 +413,7 @@ def _columns(schemas: TopicSchemas, topic: str, *, compares: bool) -> Iterator[F
         assert spec.row_schema is not None
         columns = plural(len(spec.row_schema.columns), "column")
         yield Finding("registry", "ok", f"{topic}: {columns} of version {now.version}")
+        yield from _bounds("registry", f"{topic}: ", spec.row_schema)
         if compares:
             yield from _earlier(schemas, topic, now, go="may go" if spec.parser.type == "json" else "go")
     except RegistryError as error:

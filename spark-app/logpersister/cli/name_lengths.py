@@ -11,7 +11,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import late_path
-from logpersister.records.field_paths import MOST_CHARACTERS
+from logpersister.records.field_paths import MOST_BYTES
 from logpersister.storage.names import facts_key, object_key, replay_extension
 
 _ESCAPED: Final = 12
@@ -42,7 +42,7 @@ def may_be_too_long(resource: LogPersister, topic: str) -> bool:
 
 def _longest(spec: Spec) -> Iterator[tuple[str, str]]:
     """Yield the longest path of folders for each way in which records are written, with the extension of files."""
-    of_type = [] if spec.types is None else [spec.types.prefix + "x" * MOST_CHARACTERS]
+    of_type = [] if spec.types is None else [spec.types.prefix + "x" * MOST_BYTES]
     for one in spec.of_types():
         path = "/".join([*of_type, *map(_longest_folder, one.output.partition_by)])
         yield late_path(path) if path and spec.finish is not None else path, format_of(one).extension
@@ -51,7 +51,7 @@ def _longest(spec: Spec) -> Iterator[tuple[str, str]]:
 def _longest_folder(level: PartitionRule) -> str:
     length = _OF_NUMBERS
     if level.field is not None or level.lower is not None:
-        length = MOST_CHARACTERS
+        length = MOST_BYTES
     elif level.truncate is not None:
-        length = max(length, min(MOST_CHARACTERS, _ESCAPED * level.truncate.width))
+        length = max(length, min(MOST_BYTES, _ESCAPED * level.truncate.width))
     return level.folder_prefix + "x" * length

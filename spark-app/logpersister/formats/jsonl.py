@@ -19,7 +19,7 @@ from logpersister.records.columns import NOTATION
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
 
-RULES: Final = 1
+RULES: Final = 2
 """Raise it when an object gets another extension, or a record becomes other bytes before they are compressed."""
 
 _CONTENT_TYPES: Final = {

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from logpersister.manifest.avro_defaults import fits
@@ -14,18 +15,16 @@ from logpersister.manifest.types import (
     MapOf,
     Member,
     Plain,
-    Struct,
     Time,
     Timestamp,
     TimestampUnit,
     Type,
 )
 from logpersister.manifest.written_column import (
+    REFUSED,
     NoColumnError,
-    TypeCount,
+    TypeWalk,
     WrittenColumn,
-    require_new,
-    unusable_name,
 )
 
 _PLAIN: Final[Mapping[str, Type]] = {
@@ -78,17 +77,14 @@ def columns_of(text: str, *, as_reader: bool = False) -> list[WrittenColumn]:
 
 def _column(types: "_Types", field: Mapping[str, Any], namespace: str) -> WrittenColumn:
     name = str(field["name"])
-    problem = unusable_name(name)
-    if problem is not None:
-        return WrittenColumn(name, None, problem)
     try:
-        types.count.begin_column()
+        types.walk.begin(name)
         found = types.type(field["type"], namespace, 1, ())
         member = types.member(field, found)
     except NoColumnError as error:
         return WrittenColumn(name, None, str(error))
     told = _told(field["type"])
-    return WrittenColumn(name, found, told, member.required, member.default, member.aliases)
+    return WrittenColumn(name, found, told, member.required, member.default, member.aliases, types.walk.remarks)
 
 
 def _told(node: Any) -> str:
@@ -115,7 +111,7 @@ class _Types:
 
     def __init__(self, *, as_reader: bool) -> None:
         self._as_reader = as_reader
-        self.count = TypeCount()
+        self.walk = TypeWalk()
         self._named: dict[str, tuple[Mapping[str, Any], str]] = {}
         """With the namespace in which each stands."""
 
@@ -150,7 +146,7 @@ class _Types:
 
     def type(self, node: Any, namespace: str, depth: int, above: tuple[str, ...]) -> Type:  # noqa: PLR0911
         """Return the type of a column. Raises `NoColumnError`."""
-        self.count.add(depth)
+        self.walk.add(depth)
         if node == "null" or isinstance(node, list):
             branches = node if isinstance(node, list) else [node]
             return self._union([one for one in branches if one != "null"], namespace, depth, above)
@@ -160,11 +156,13 @@ class _Types:
         if kind in ("record", "error"):
             return self._record(node, namespace, depth, above)
         if kind == "array":
-            return ListOf(self.type(node["items"], namespace, depth + 1, above), self._required(node["items"]))
+            item = self.walk.inside("[]", lambda: self.type(node["items"], namespace, depth + 1, above))
+            return ListOf(item, self._required(node["items"]))
         if kind == "map":
-            return MapOf(self.type(node["values"], namespace, depth + 1, above), self._required(node["values"]))
+            value = self.walk.inside("{}", lambda: self.type(node["values"], namespace, depth + 1, above))
+            return MapOf(value, self._required(node["values"]))
         if kind in _PLAIN:
-            return _logical(node) or _PLAIN[kind]
+            return self._noted(node, _logical(node) or _PLAIN[kind])
         return self.type(kind, namespace, depth, above)
 
     def _union(self, branches: list[Any], namespace: str, depth: int, above: tuple[str, ...]) -> Type:
@@ -175,6 +173,8 @@ class _Types:
         if all(one in ("int", "long") for one in branches):
             return Plain("int64")
         if all(one in _NUMBERS for one in branches):
+            if "long" in branches:
+                self.walk.note(f"a long that no float64 is exactly (from 9007199254740993 on) {REFUSED}")
             return Plain("float64")
         raise NoColumnError("it is one of several types")
 
@@ -191,15 +191,20 @@ class _Types:
         if full in above:
             raise NoColumnError(f"{full} has itself in it")
         inside = _namespace(node, namespace)
-        members: dict[str, Member] = {}
-        for field in node["fields"]:
-            name = str(field["name"])
-            require_new(name, members)
-            type_ = self.type(field["type"], inside, depth + 1, (*above, full))
-            members[name.lower()] = self.member(field, type_)
-        if not members:
-            raise NoColumnError("it has no fields")
-        return Struct(tuple(members.values()))
+
+        def make(field: Any) -> Member:
+            return self.member(field, self.type(field["type"], inside, depth + 1, (*above, full)))
+
+        return self.walk.struct((str(one["name"]), partial(make, one)) for one in node["fields"])
+
+    def _noted(self, node: Mapping[str, Any], type_: Type) -> Type:
+        """Return a type, and note what of its logical type it cannot hold."""
+        logical = str(node.get("logicalType", ""))
+        if type_ == Plain("date") or (isinstance(type_, Timestamp) and type_.unit != "ns"):
+            self.walk.note(f"a {logical} before the year 1 or after 9999, such as infinity, {REFUSED}")
+        elif logical in ("decimal", "big-decimal") and type_ == Binary():
+            self.walk.note(f"its digits are bytes: no column has a {logical} of more than {MOST_DIGITS} digits")
+        return type_
 
 
 def _logical(node: Mapping[str, Any]) -> Type | None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.manifest.problems import Finding, PathStep
+from logpersister.manifest.renaming import path_of
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import ListOf, MapOf, Member, Struct, Type
 
@@ -19,7 +20,7 @@ def place_of(schema: SchemaSpec, column: str) -> tuple[PathStep, ...]:
     if schema.key is not None and schema.key.column == column:
         return ("schema", "key", "column")
     for index, one in enumerate(schema.rename):
-        if "." not in one.field and one.to == column:
+        if one.to == column and len(path_of(one.field, schema.source_columns) or ()) == 1:
             return ("schema", "rename", index, "to")
     for index, field in enumerate(schema.fields or ()):
         if field.name == column:

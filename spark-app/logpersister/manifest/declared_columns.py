@@ -8,19 +8,20 @@ from typing import Final
 
 from logpersister.manifest import avro_columns
 from logpersister.manifest.avro_columns import AvroTextError
+from logpersister.manifest.column import Column
 from logpersister.manifest.json_schema import columns as json_columns
 from logpersister.manifest.json_schema.errors import JsonSchemaError, NotJsonError
-from logpersister.manifest.notation import Notation
 from logpersister.manifest.problems import Finding, PathStep, RefusedError, refuse, show
 from logpersister.manifest.protobuf import columns as protobuf_columns
 from logpersister.manifest.protobuf.errors import NoImportError, ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
+from logpersister.manifest.renaming import RenameSpec, usable
 from logpersister.manifest.thrift import columns as thrift_columns
 from logpersister.manifest.thrift.errors import ThriftError, UnfitColumnError
 from logpersister.manifest.thrift.plan import plan_of
 from logpersister.manifest.thrift.schema import read_schema as read_idl
-from logpersister.manifest.types import MOST_COLUMNS, Member, Plain, leaves
-from logpersister.manifest.written_column import WrittenColumn
+from logpersister.manifest.types import MOST_COLUMNS, Plain, leaves
+from logpersister.manifest.written_column import Remark, WrittenColumn
 
 NO_AVRO = "cannot be the columns"
 """How every refusal of a schema begins."""
@@ -37,50 +38,59 @@ _MOST_KEPT = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Member):
-    """A column of the rows, wherever it is declared."""
+class Use:
+    """What a manifest makes of the fields that a schema has."""
 
-    format: Notation | None = None
-    """Notation of its timestamps; None: `rfc3339`."""
+    unused: frozenset[str] = frozenset()
+    """Names of fields that become no columns, so they may be of any type."""
+    rename: tuple[RenameSpec, ...] = ()
+
+
+PLAINLY: Final = Use()
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The columns that a schema declares, with the names that values have, and what they do not hold."""
+
+    columns: tuple[Column, ...]
+    remarks: tuple[Remark, ...] = ()
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def columns_by(avro: str, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
-    """Return the columns that an Avro schema declares. Raises `RefusedError`.
-
-    Here and below `unused` are names of fields that become no columns, so they may be of any type.
-    """
+def columns_by(avro: str, use: Use = PLAINLY) -> Declared:
+    """Return the columns that an Avro schema declares. Raises `RefusedError`."""
     try:
-        return _checked(avro_columns.columns_of(avro, as_reader=True), unused)
+        return _checked(avro_columns.columns_of(avro, as_reader=True), use)
     except AvroTextError as error:
         raise refuse(f"{NO_AVRO}: {error}", CORRECT) from None
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def columns_by_message(protobuf: str, message: str | None, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
+def columns_by_message(protobuf: str, message: str | None, use: Use = PLAINLY) -> Declared:
     """Return the columns that a message of protobuf declares. Raises `RefusedError`."""
     check_message(protobuf, message)
     try:
-        return _checked(protobuf_columns.columns_of(protobuf, message, as_reader=True), unused)
+        return _checked(protobuf_columns.columns_of(protobuf, message, as_reader=True), use)
     except ProtobufError as error:
         raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def columns_by_struct(idl: str, struct: str | None, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
+def columns_by_struct(idl: str, struct: str | None, use: Use = PLAINLY) -> Declared:
     """Return the columns that a struct of Thrift declares. Raises `RefusedError`."""
     check_struct(idl, struct)
     try:
-        return _checked(thrift_columns.columns_of(idl, struct), unused)
+        return _checked(thrift_columns.columns_of(idl, struct), use)
     except ThriftError as error:
         raise refuse(f"{NO_AVRO}: {error}", OTHER_COLUMNS) from None
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def columns_by_json_schema(text: str, unused: frozenset[str] = frozenset()) -> tuple[Column, ...]:
+def columns_by_json_schema(text: str, use: Use = PLAINLY) -> Declared:
     """Return the columns that a JSON Schema declares. Raises `RefusedError`."""
     try:
-        return _checked(json_columns.columns_of(text, as_reader=True), unused)
+        return _checked(json_columns.columns_of(text, as_reader=True), use)
     except JsonSchemaError as error:
         remedy = CORRECT if isinstance(error, NotJsonError) else OTHER_COLUMNS
         raise refuse(f"{NO_AVRO}: {error}", remedy) from None
@@ -182,20 +192,23 @@ def _one_of(names: Sequence[str], wanted: str | None) -> str:
     return f"write one of: {told}" + (f" (and {more} more)" if more > 0 else "")
 
 
-def _checked(found: Sequence[WrittenColumn], unused: frozenset[str]) -> tuple[Column, ...]:
+def _checked(found: Sequence[WrittenColumn], use: Use) -> Declared:
+    """Return the columns, without the fields that cannot be any. Raises `RefusedError` where none can."""
     columns: list[Column] = []
+    remarks: list[Remark] = []
     for one in found:
-        type_ = one.type
-        if type_ is None and one.name not in unused:
-            raise refuse(
-                f"{NO_AVRO}: its field {one.name[:64]!r}: {one.remark}",
-                f"{OTHER_COLUMNS}, or leave it out by drop: [{one.name[:64]}]",
-            )
-        if one.name.lower() in (before.name.lower() for before in columns):
-            raise refuse(f"{NO_AVRO}: it has the field {one.name!r} twice; case does not count", OTHER_COLUMNS)
-        columns.append(Column(one.name, type_ or _ANY, one.required, one.default, one.aliases))
-    if not columns:
-        raise refuse(f"{NO_AVRO}: it has no fields", "write a schema that has some")
-    if sum(1 for one in columns for _ in leaves(one.type)) > MOST_COLUMNS:
+        remarks += () if one.name in use.unused else one.remarks
+        if one.type is not None or one.name in use.unused:
+            columns.append(Column(one.name, one.type or _ANY, one.required, one.default, one.aliases))
+        else:
+            remarks.append(Remark(one.name, one.remark, is_left_out=True))
+    named, unnamed = usable(columns, use.rename, use.unused)
+    left_out = [one for one in (*remarks, *unnamed) if one.is_left_out]
+    if not named:
+        if not left_out:
+            raise refuse(f"{NO_AVRO}: it has no fields", "write a schema that has some")
+        told = "; ".join(f"its field {one.path[:64]!r}: {one.text}" for one in left_out[:_MOST_TOLD])
+        raise refuse(f"{NO_AVRO}: {told}", OTHER_COLUMNS)
+    if sum(1 for one in named for _ in leaves(one.type)) > MOST_COLUMNS:
         raise refuse(f"{NO_AVRO}: it has more than {MOST_COLUMNS} columns at all depths together", OTHER_COLUMNS)
-    return tuple(columns)
+    return Declared(named, (*remarks, *unnamed))

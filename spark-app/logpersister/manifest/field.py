@@ -1,46 +1,30 @@
 """Fields of a schema, as a manifest declares them."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Annotated, Final
+from typing import Annotated
 
-from logpersister.manifest.constraint import Condition, Flag, Model, Text, never
-from logpersister.manifest.declared_columns import Column
+from logpersister.manifest.column import Column
+from logpersister.manifest.constraint import Condition, Flag, Model, Text
 from logpersister.manifest.defaults import NO_DEFAULT, DefaultValue, OneValue, default_problem, default_text
 from logpersister.manifest.notation import Notation
 from logpersister.manifest.problems import Finding, show
 from logpersister.manifest.rule import NotInCel, rule
-from logpersister.manifest.types import KAFKA_PREFIX, NAME, NO_TYPE, Timestamp, Type, leaves, parse_type
+from logpersister.manifest.types import NO_TYPE, Timestamp, Type, leaves, parse_type
 
 LONGEST_AVRO = 100_000
 """Characters of an Avro schema."""
 LONGEST_JSON_SCHEMA = 200_000
 """Characters of a JSON Schema, with all that it refers to."""
 
-_NAME: Final = Text(
-    rf"^{NAME}$",
-    "is not a name for a column (letters, digits, _, @, $ and -, no digit or - first)",
-    "write the name that the field has in the values",
-    64,
-    conditions=(
-        never(
-            rf"^(?i:{KAFKA_PREFIX})",
-            f"begins with {KAFKA_PREFIX}, which is for Kafka's own fields",
-            "leave the field out; offset, key and the like become columns by spec.output.parquet.kafkaColumns",
-        ),
+ValueName = Annotated[
+    str,
+    Text(
+        r"^[^\x00-\x1f\x7f]+$",
+        "is not the name of a field: it is empty, or has control characters",
+        "write the name that the field has in the values",
+        256,
     ),
-)
-FieldName = Annotated[str, _NAME]
-
-
-def _whole_column(path: str) -> str | None:
-    found = re.fullmatch(rf"({NAME})(\.{NAME})+", path, re.ASCII)
-    return None if found is None else f"only whole columns can be left out: write {found[1]}, or hide the field by mask"
-
-
-WholeColumn = Annotated[str, replace(_NAME, remedy_of=_whole_column)]
-"""The same where fields in structs cannot be named."""
+]
 
 
 def _is_a_type(text: str) -> bool:
@@ -51,7 +35,7 @@ def _is_a_type(text: str) -> bool:
 TypeText = Annotated[
     str,
     Text(
-        r"^[A-Za-z0-9_@\$<>\[\](),: -]+$",
+        r"^[^\x00-\x08\x0e-\x1f\x7f]+$",
         "is not a type",
         "write for example int64, timestamp[ms] or list<string> (docs/schemas.md)",
         4096,
@@ -91,9 +75,11 @@ JsonSchemaText = Annotated[
 class FieldSpec(Model):
     """One field of the values, and one column of the rows."""
 
-    name: FieldName
-    """Name of the field in the values, and of the column. Names in values are case-sensitive; names of two columns must
-    differ in more than case, because Athena and Hive ignore case."""
+    name: ValueName
+    """Name of the field in the values, and of the column, unless `rename` gives that another one. It must where the
+    name is more than letters of any script, digits, `_`, `@`, `$` and `-`, or begins with a digit or `-`. Names in
+    values are case-sensitive; names of two columns must differ in more than case, because Athena and Hive ignore
+    case."""
 
     type: TypeText
     """`bool`, `int8` to `int64`, `float32`, `float64`, `string`, `binary[base64]`, `date`, `time[ms]`, `timestamp[ms]`,

@@ -139,6 +139,6 @@ def has_time_folders(rules: Sequence[PartitionRule]) -> bool:
     places = [place for place, level in enumerate(rules) if level.date is not None]
     dates = date_levels(rules)
     together = bool(places) and places[-1] - places[0] == len(places) - 1
-    sizes = [("minute", "hour", "day").index(date.granularity) for date in dates]
+    sizes = [("minute", "hour", "day", "month", "year").index(date.granularity) for date in dates]
     finer = sizes == sorted(set(sizes), reverse=True)
     return together and finer and len({(date.timezone, date.time) for date in dates}) == 1

@@ -53,7 +53,7 @@ def _date_findings(
         if date.format is not None:
             told = f"{NO_FOLDERS}: {field} is {found}, which says its time by itself"
             yield Finding(told, "remove it", (*at, "format"), f'"{date.format}"')
-        if found == Plain("date") and date.granularity != "day":
+        if found == Plain("date") and date.granularity in ("hour", "minute"):
             told, remedy = f"{NO_FOLDERS}: {field} is a date, which has no hours", "set it to day"
             yield Finding(told, remedy, (*at, "granularity"), f'"{date.granularity}"')
         if found == Plain("date") and date.timezone != "UTC":

@@ -6,9 +6,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from logpersister.manifest.column import Column
 from logpersister.manifest.constraint import Model, Whole
-from logpersister.manifest.declared_columns import CORRECT, NO_AVRO, Column, columns_by_message, findings_at
-from logpersister.manifest.field import FieldName
+from logpersister.manifest.declared_columns import CORRECT, NO_AVRO, columns_by_message, findings_at
+from logpersister.manifest.names import FieldName
 from logpersister.manifest.problems import Finding, PathStep, RefusedError
 from logpersister.manifest.protobuf_text import MessageName, ProtobufText
 from logpersister.manifest.rule import NotInCel, rule
@@ -54,7 +55,7 @@ class HeaderSchema(Model):
     @property
     def columns(self) -> tuple[Column, ...]:
         """The fields of the message. Raises `RefusedError`."""
-        return columns_by_message(self.protobuf, self.message)
+        return columns_by_message(self.protobuf, self.message).columns
 
     @rule(
         NotInCel("it would have to understand Avro, protobuf and Thrift"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from logpersister.manifest.declared_columns import Column
+from logpersister.manifest.column import Column
 from logpersister.manifest.row_schema import SchemaSpec
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
-from logpersister.manifest.declared_columns import Column
+from logpersister.manifest.column import Column
 from logpersister.manifest.hiding import HashSpec, MaskSpec
 from logpersister.manifest.problems import Finding, PathStep
 from logpersister.manifest.types import WHOLE, ListOf, MapOf, Member, Plain, Struct, Type

@@ -11,7 +11,7 @@ from logpersister.manifest.types import NAME
 _SCHEMAS: Final = frozenset({"avro", "protobuf", "idl", "jsonSchema"})
 _PATH: Final = re.compile(rf"{NAME}(\.{NAME})*")
 _LEVELS: Final = {
-    **{span: f"{{date: {{granularity: {span}}}}}" for span in ("day", "hour", "minute")},
+    **{span: f"{{date: {{granularity: {span}}}}}" for span in ("year", "month", "day", "hour", "minute")},
     "date": "{date: {granularity: day}}",
     "offset": "{offset: {every: 1000000}}",
 }

@@ -5,10 +5,10 @@ from typing import Any, Final, Literal, cast
 
 from pydantic import Field
 
+from logpersister.manifest.column import Column
 from logpersister.manifest.constraint import Model
 from logpersister.manifest.declared_columns import (
     NO_AVRO,
-    Column,
     check_avro,
     check_message,
     check_struct,
@@ -19,7 +19,8 @@ from logpersister.manifest.declared_columns import (
     unfit_columns,
     unfit_remedy,
 )
-from logpersister.manifest.field import AvroText, FieldName, TypeText
+from logpersister.manifest.field import AvroText, TypeText
+from logpersister.manifest.names import FieldName
 from logpersister.manifest.notation import Notation
 from logpersister.manifest.parser import (
     BY_ID,
@@ -145,10 +146,10 @@ class KeySpec(Model):
     def _written(self) -> tuple[Column, ...]:
         """The fields of the schema of keys. Raises `RefusedError`."""
         if self.avro is not None:
-            return columns_by(self.avro)
+            return columns_by(self.avro).columns
         if self.protobuf is not None:
-            return columns_by_message(self.protobuf, self.message)
-        return () if self.thrift is None else columns_by_struct(self.thrift.idl, self.thrift.struct)
+            return columns_by_message(self.protobuf, self.message).columns
+        return () if self.thrift is None else columns_by_struct(self.thrift.idl, self.thrift.struct).columns
 
     @rule(
         "!has(self.format) || $type.contains('timestamp[')",

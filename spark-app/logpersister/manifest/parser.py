@@ -7,8 +7,8 @@ from pydantic import Field
 
 from logpersister.manifest.constraint import Flag, Model
 from logpersister.manifest.faults import FaultsSpec
-from logpersister.manifest.field import FieldName
 from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
+from logpersister.manifest.names import FieldName
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 from logpersister.manifest.shares import Percent
 
@@ -22,13 +22,13 @@ REGISTERED: Final[frozenset[Parser]] = frozenset({"avro", "protobuf"})
 """Parsers of values whose writers have schemas of their own."""
 FRAMED: Final[frozenset[Parser]] = REGISTERED | {"json"}
 """Parsers of values that may have a header."""
+WRITTEN: Final[tuple[Parser, ...]] = ("avro", "protobuf", "thrift")
+"""Parsers of values of which a schema says the types, so that they are never of another kind."""
 BY_ID: Final[frozenset[Framing]] = frozenset({"confluent", "apicurio", "glue"})
 """Headers with the id of a schema, which a registry has given it."""
 
 REST: Final = "_rest"
 """Name of the column of what is unknown, unless the manifest gives it another one."""
-_ADJUSTING: Final = "['json', 'messagepack', 'csv', 'regex']"
-"""In CEL: parsers that can adjust values."""
 
 
 def usual_framing(parser: str) -> Framing:
@@ -98,8 +98,8 @@ class ParserSpec(Model):
     """Name of the column that `unknownFields: keep` adds. Default: `_rest`."""
 
     faults: FaultsSpec = FaultsSpec()
-    """What becomes of values that do not fit (docs/schemas.md#values-that-do-not-fit). Only with a schema, and with
-    `json`, `messagepack`, `csv` and `regex`."""
+    """What becomes of values that do not fit (docs/schemas.md#values-that-do-not-fit). Only with a schema; with `avro`,
+    `protobuf` and `thrift` only `overflow` and `badText`."""
 
     framing: Framing = Field(default_factory=_framing_of)
     """Header of Avro, protobuf and JSON values. `confluent`: a zero byte and an id of 4 bytes, with protobuf also
@@ -233,7 +233,7 @@ class ParserSpec(Model):
         "unknownFields",
     )
     def _schemas_of_writers_know_their_fields(self) -> bool:
-        return self.unknown_fields == "drop" or self.type not in {*REGISTERED, "thrift"}
+        return self.unknown_fields == "drop" or self.type not in WRITTEN
 
     @rule(
         "!has(self.restColumn) || $unknownFields == 'keep'",
@@ -255,13 +255,26 @@ class ParserSpec(Model):
         return not any(one.isdecimal() for one in names)
 
     @rule(
-        f"!has(self.faults) || $type in {_ADJUSTING}",
+        "!has(self.faults) || $type != 'bytes'",
         "has no meaning with this parser",
-        "remove it; values of json, messagepack, csv and regex can be adjusted",
+        "remove it, or set spec.parser.type, for example to json",
         "faults",
     )
-    def _faults_are_of_values_that_can_be_adjusted(self) -> bool:
-        return "faults" not in self.model_fields_set or self.type in ("json", "messagepack", "csv", "regex")
+    def _faults_are_of_values_that_are_parsed(self) -> bool:
+        return "faults" not in self.model_fields_set or self.type != "bytes"
+
+    @rule(
+        f"!has(self.faults) || !($type in {cel_literal(WRITTEN)}) || (!has(self.faults.wrongType)"
+        " || self.faults.wrongType == 'refuse') && (!has(self.faults.duplicates) || self.faults.duplicates == 'refuse')"
+        " && (!has(self.faults.invalidUtf8) || self.faults.invalidUtf8 == 'refuse')",
+        "has choices that this parser does not have: the schema of each value says its types",
+        "keep overflow and badText only",
+        "faults",
+    )
+    def _values_of_schemas_have_their_types(self) -> bool:
+        faults = self.faults
+        chosen = (faults.wrong_type, faults.duplicates, faults.invalid_utf8)
+        return self.type not in WRITTEN or chosen == ("refuse", "refuse", "refuse")
 
     @rule(
         "$faults.wrongType != 'convert' || !($type in ['csv', 'regex'])",

@@ -37,7 +37,13 @@ TimeZone = Annotated[
         ),
     ),
 ]
-_FOLDER_PREFIXES: Mapping[str, str] = {"day": "dt=", "hour": "hr=", "minute": "min="}
+_FOLDER_PREFIXES: Mapping[str, str] = {
+    "year": "year=",
+    "month": "month=",
+    "day": "dt=",
+    "hour": "hr=",
+    "minute": "min=",
+}
 FolderPrefix = Annotated[
     str,
     Text(
@@ -84,10 +90,10 @@ class TimeField:
 class DateRule(Model):
     """A folder by the record's timestamp, or by a timestamp of its value."""
 
-    granularity: Literal["day", "hour", "minute"]
+    granularity: Literal["year", "month", "day", "hour", "minute"]
     """Time span of one folder. Finer: a query reads less. Coarser: fewer and larger objects. Each level adds what the
     levels above it leave open: `day` gives `dt=2026-11-21`, `day` then `hour` gives `dt=2026-11-21/hr=05`, `hour` alone
-    gives `hr=2026-11-21-05`."""
+    gives `hr=2026-11-21-05`; `year`, `month` and `day` give `year=2026/month=11/dt=21`."""
 
     timezone: TimeZone = "UTC"
     """IANA time zone in which days and hours begin."""
@@ -101,7 +107,8 @@ class DateRule(Model):
     is."""
 
     prefix: FolderPrefix | None = None
-    """Text before the value in the folder's name. Default: `dt=` for a day, `hr=` for an hour, `min=` for a minute."""
+    """Text before the value in the folder's name. Default: `year=`, `month=`, `dt=` for a day, `hr=` for an hour,
+    `min=` for a minute."""
 
     @property
     def time(self) -> TimeField | None:

@@ -1,19 +1,32 @@
 """``spec.schema.rename``: columns, and fields in them, whose name differs from that in values. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
-from logpersister.manifest.constraint import Model
-from logpersister.manifest.field import FieldName
-from logpersister.manifest.hiding import FieldPath
+from logpersister.manifest.column import Column
+from logpersister.manifest.constraint import Model, Text
+from logpersister.manifest.names import FieldName
 from logpersister.manifest.problems import Finding, PathStep
-from logpersister.manifest.types import Member, Struct
+from logpersister.manifest.types import ListOf, MapOf, Member, Struct, Type
+from logpersister.manifest.written_column import Remark, column_name, unusable_name
 
 NOT_RENAMED: Final = "cannot be renamed"
 """How every refusal begins."""
 
-Renames = Mapping[tuple[str, ...], str]
+ValuePath = Annotated[
+    str,
+    Text(
+        r"^[^\x00-\x1f\x7f]+$",
+        "is not the path of a field",
+        "write the name that the field has in values; of one in a struct user.phone",
+        512,
+    ),
+]
+
+Path = tuple[str, ...]
+Renames = Mapping[Path, str]
 """New names by the paths that values have."""
 AnyMember = TypeVar("AnyMember", bound=Member)
 
@@ -21,16 +34,30 @@ AnyMember = TypeVar("AnyMember", bound=Member)
 class RenameSpec(Model):
     """A field that has another name in columns."""
 
-    field: FieldPath
-    """Path of the field in values, for example `phone` or `user.phone`."""
+    field: ValuePath
+    """Path of the field in values, for example `phone`, `user.phone` or `user agent`. Where a field has a dot in its
+    name, as `service.name`, that field is meant before one in a struct."""
 
     to: FieldName
     """Its name in columns, for example `phone_number`. A field of a struct stays in it."""
 
 
-def renames_of(rename: Sequence[RenameSpec]) -> Renames:
-    """Return new names by paths."""
-    return {tuple(one.field.split(".")): one.to for one in rename}
+def renames_of(rename: Sequence[RenameSpec], members: Sequence[Member]) -> Renames:
+    """Return new names by paths; without those of fields that are not there."""
+    found = ((path_of(one.field, members), one.to) for one in rename)
+    return {path: to for path, to in found if path is not None}
+
+
+def path_of(text: str, members: Sequence[Member]) -> Path | None:
+    """Return the names that lead to a field, which may have dots in them; None: there is no such field."""
+    if any(one.name == text for one in members):
+        return (text,)
+    for one in members:
+        if text.startswith(f"{one.name}.") and isinstance(one.type, Struct):
+            inside = path_of(text[len(one.name) + 1 :], one.type.members)
+            if inside is not None:
+                return (one.name, *inside)
+    return None
 
 
 def renamed(members: Sequence[AnyMember], renames: Renames) -> tuple[AnyMember, ...]:
@@ -51,30 +78,75 @@ def below(renames: Renames, name: str) -> Renames:
     return {path[1:]: to for path, to in renames.items() if path[0] == name and len(path) > 1}
 
 
+def usable(
+    columns: Sequence[Column], rename: Sequence[RenameSpec], unused: AbstractSet[str]
+) -> tuple[tuple[Column, ...], tuple[Remark, ...]]:
+    """Return the columns and fields in them whose names columns can have, and why the others are left out.
+
+    Args:
+        columns: with the names that values have.
+        rename: new names.
+        unused: names of columns that are not stored, which may be any.
+    """
+    remarks: list[Remark] = []
+    found = _usable(columns, renames_of(rename, columns), "", remarks, unused)
+    return tuple(found), tuple(remarks)
+
+
+def _usable(
+    members: Sequence[AnyMember], renames: Renames, around: str, remarks: list[Remark], unused: AbstractSet[str]
+) -> Iterator[AnyMember]:
+    seen: set[str] = set()
+    for one in members:
+        name, path = renames.get((one.name,), one.name), around + one.name
+        problem = None if one.name in unused else unusable_name(name)
+        if problem is None and name.lower() in seen:
+            problem = "it differs from another field in case only"
+        inside = _usable_type(one.type, below(renames, one.name), path, remarks) if problem is None else None
+        if inside is not None:
+            seen.add(name.lower())
+            yield one if inside is one.type else replace(one, type=inside)
+        elif problem is None:
+            remarks.append(Remark(path, "it has no fields that can be columns", is_left_out=True))
+        else:
+            in_list = "[]" in path or "{}" in path
+            remedy = f"give it another by spec.schema.rename: {{field: {path}, to: {column_name(one.name)}}}"
+            told = f"{problem}; {'fields in lists and maps keep their names' if in_list else remedy}"
+            remarks.append(Remark(path, told, is_left_out=True))
+
+
+def _usable_type(type_: Type, renames: Renames, path: str, remarks: list[Remark]) -> Type | None:
+    match type_:
+        case Struct(members):
+            found = tuple(_usable(members, renames, f"{path}.", remarks, frozenset()))
+            return type_ if found == members else Struct(found) if found else None
+        case ListOf(item, required):
+            inside = _usable_type(item, {}, f"{path}[]", remarks)
+            return None if inside is None else type_ if inside is item else ListOf(inside, required)
+        case MapOf(value, required):
+            inside = _usable_type(value, {}, f"{path}{{}}", remarks)
+            return None if inside is None else type_ if inside is value else MapOf(inside, required)
+    return type_
+
+
 def rename_findings(rename: Sequence[RenameSpec], members: Sequence[Member]) -> Iterator[Finding]:
     """Yield what is wrong with new names of the fields of values."""
-    seen: set[str] = set()
+    seen: set[Path] = set()
     for place, one in enumerate(rename):
         at: tuple[PathStep, ...] = ("rename", place, "field")
-        if one.field in seen:
-            yield Finding(f"{NOT_RENAMED} twice", "name it once", at, f'"{one.field}"')
-        elif not _exists(one.field.split("."), members):
+        path = path_of(one.field, members)
+        if path is None:
             told = f"{NOT_RENAMED}: values have no such field"
             yield Finding(told, "correct the path; fields in lists and maps keep their names", at, f'"{one.field}"')
-        elif one.field.rpartition(".")[2] == one.to:
+            continue
+        if path in seen:
+            yield Finding(f"{NOT_RENAMED} twice", "name it once", at, f'"{one.field}"')
+        elif path[-1] == one.to:
             yield Finding(f"{NOT_RENAMED}: to is the same name", "remove the entry", at, f'"{one.field}"')
-        seen.add(one.field)
-    for path in _twice(renamed(members, renames_of(rename)), ""):
-        told = f"{NOT_RENAMED}: then two fields are {path}; case does not count"
+        seen.add(path)
+    for name in _twice(renamed(members, renames_of(rename, members)), ""):
+        told = f"{NOT_RENAMED}: then two fields are {name}; case does not count"
         yield Finding(told, "choose another name", ("rename",))
-
-
-def _exists(path: Sequence[str], members: Sequence[Member]) -> bool:
-    name, *inside = path
-    found = next((one for one in members if one.name == name), None)
-    if found is None or not inside:
-        return found is not None
-    return isinstance(found.type, Struct) and _exists(inside, found.type.members)
 
 
 def _twice(members: Sequence[Member], around: str) -> Iterator[str]:

@@ -5,11 +5,13 @@ from typing import Annotated, Self
 
 from pydantic import Field, PrivateAttr
 
+from logpersister.manifest.column import Column
 from logpersister.manifest.constraint import Model, Unique
 from logpersister.manifest.declared_columns import (
     NO_AVRO,
     OTHER_COLUMNS,
-    Column,
+    Declared,
+    Use,
     check_avro,
     check_message,
     check_struct,
@@ -20,22 +22,35 @@ from logpersister.manifest.declared_columns import (
     findings_at,
     unfit_findings,
 )
-from logpersister.manifest.field import AvroText, FieldSpec, JsonSchemaText, WholeColumn
+from logpersister.manifest.field import AvroText, FieldSpec, JsonSchemaText
 from logpersister.manifest.hidden_fields import NOT_HIDDEN, hashed, hiding_findings
 from logpersister.manifest.hiding import HashSpec, MaskSpec
 from logpersister.manifest.key_schema import KeySpec
+from logpersister.manifest.names import WholeColumn
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.problems import Finding, RefusedError
 from logpersister.manifest.protobuf_text import MessageName, ProtobufText
 from logpersister.manifest.registry import LATEST, RegistrySpec
-from logpersister.manifest.renaming import NOT_RENAMED, RenameSpec, rename_findings, renamed, renames_of
+from logpersister.manifest.renaming import (
+    NOT_RENAMED,
+    Renames,
+    RenameSpec,
+    rename_findings,
+    renamed,
+    renames_of,
+    usable,
+)
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.thrift.errors import ThriftError
 from logpersister.manifest.thrift.plan import plan_of
 from logpersister.manifest.thrift_schema import ThriftSchema
 from logpersister.manifest.types import MOST_COLUMNS, Plain, Struct, Type, leaves
+from logpersister.manifest.written_column import Remark
 
 MOST_FIELDS = 256
+FOR_COLUMNS = "at most 64 letters of any script, digits, _, @, $ and -, no digit or - first, no kafka_"
+NO_NAME = "is no name for a column"
+NO_NAME_INSIDE = "has a field whose name is none for a column"
 MOST_WRITERS = 32
 _NOT_IN_CEL = NotInCel("it would have to understand Avro, protobuf and Thrift")
 
@@ -195,26 +210,40 @@ class SchemaSpec(Model):
     @property
     def declared(self) -> tuple[Column, ...]:
         """The columns that fields of values become, with those that are left out."""
-        return renamed(self.source_columns, renames_of(self.rename))
+        return renamed(self.source_columns, self.renames)
 
     @property
-    def _unused(self) -> frozenset[str]:
-        """Names that values have for the columns that are left out."""
-        sources = {one.to: one.field for one in self.rename if "." not in one.field}
-        return frozenset(sources.get(name, name) for name in self.drop)
+    def renames(self) -> Renames:
+        """New names by the paths of the fields of values."""
+        return renames_of(self.rename, self.source_columns) if self.rename else {}
+
+    @property
+    def _use(self) -> Use:
+        """What becomes of the fields that a schema has."""
+        sources = (one.field for one in self.rename if one.to in self.drop)
+        return Use(frozenset((*sources, *self.drop)), self.rename)
 
     @property
     def source_columns(self) -> tuple[Column, ...]:
         """The same with the names that values have."""
+        return self._by_source.columns
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What columns do not hold of the fields of a schema, and which fields are left out; nothing of `fields`."""
+        return self._by_source.remarks
+
+    @property
+    def _by_source(self) -> Declared:
         if self.fields is not None:
-            return tuple(one.column for one in self.fields)
+            return Declared(tuple(one.column for one in self.fields))
         if self.avro is not None:
-            return columns_by(self.avro, self._unused)
+            return columns_by(self.avro, self._use)
         if self.protobuf is not None:
-            return columns_by_message(self.protobuf, self.message, self._unused)
+            return columns_by_message(self.protobuf, self.message, self._use)
         if self.thrift is not None:
-            return columns_by_struct(self.thrift.idl, self.thrift.struct, self._unused)
-        return () if self.json_schema is None else columns_by_json_schema(self.json_schema, self._unused)
+            return columns_by_struct(self.thrift.idl, self.thrift.struct, self._use)
+        return Declared(()) if self.json_schema is None else columns_by_json_schema(self.json_schema, self._use)
 
     @property
     def source(self) -> tuple[str, ...]:
@@ -269,7 +298,7 @@ class SchemaSpec(Model):
     def _an_avro_schema_has_columns(self) -> Sequence[Finding]:
         try:
             if self.avro is not None and self.fields is None:
-                columns_by(self.avro, self._unused)
+                columns_by(self.avro, self._use)
             elif self.avro is not None:
                 check_avro(self.avro)
         except RefusedError as error:
@@ -291,7 +320,7 @@ class SchemaSpec(Model):
         if self.json_schema is None:
             return []
         try:
-            columns_by_json_schema(self.json_schema, self._unused)
+            columns_by_json_schema(self.json_schema, self._use)
         except RefusedError as error:
             return findings_at(error, "jsonSchema")
         return []
@@ -311,7 +340,7 @@ class SchemaSpec(Model):
             return []
         try:
             if self.fields is None:
-                columns_by_message(self.protobuf, self.message, self._unused)
+                columns_by_message(self.protobuf, self.message, self._use)
             else:
                 check_message(self.protobuf, self.message)
         except RefusedError as error:
@@ -378,8 +407,7 @@ class SchemaSpec(Model):
         return self.protobuf is None or self.registry is None or self.registry.version != LATEST
 
     @rule(
-        "!has(self.fields)"
-        " || self.fields.all(one, self.fields.exists_one(other, other.name.lowerAscii() == one.name.lowerAscii()))",
+        NotInCel("comparing so many names costs more than the API server allows"),
         "has the same name twice; case does not count",
         "rename or remove one",
         "fields",
@@ -387,11 +415,34 @@ class SchemaSpec(Model):
     def _names_differ(self) -> Sequence[Finding]:
         seen: set[str] = set()
         found: list[Finding] = []
-        for index, field in enumerate(self.fields or ()):
+        for index, field in enumerate(() if self.rename else self.fields or ()):
             if field.name.lower() in seen:
                 told = "is there before; case does not count"
                 found.append(Finding(told, "rename or remove one", ("fields", index, "name"), f'"{field.name}"'))
             seen.add(field.name.lower())
+        return found
+
+    @rule(
+        NotInCel("it would have to know the names that rename gives"),
+        NO_NAME,
+        "give the column a name by spec.schema.rename",
+        "fields",
+    )
+    def _columns_have_names(self) -> Sequence[Finding]:
+        if self.fields is None:
+            return []
+        _, unnamed = usable(self.source_columns, self.rename, self._use.unused)
+        names = [one.name for one in self.fields]
+        found: list[Finding] = []
+        for one in (one for one in unnamed if "; " in one.text):
+            at, told = "name", f"{NO_NAME} ({FOR_COLUMNS})"
+            index = names.index(one.path) if one.path in names else None
+            if index is None:
+                index = next(place for place, name in enumerate(names) if one.path.startswith(name))
+                at, told = "type", f"{NO_NAME_INSIDE} ({FOR_COLUMNS})"
+            elif "case" in one.text:
+                continue  # told by the rule above
+            found.append(Finding(told, one.text.partition("; ")[2], ("fields", index, at), f'"{one.path}"'))
         return found
 
     @rule(

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
+from logpersister.manifest.column import Column
 from logpersister.manifest.constraint import Model
-from logpersister.manifest.declared_columns import Column
 from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import FinishSpec, has_time_folders
 from logpersister.manifest.hive_types import hive_refusal, kafka_columns

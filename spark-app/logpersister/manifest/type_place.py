@@ -3,8 +3,8 @@
 from typing import Annotated, Literal
 
 from logpersister.manifest.constraint import Flag, Model, Text
-from logpersister.manifest.field import FieldName
 from logpersister.manifest.frame import FrameSpec
+from logpersister.manifest.names import FieldName
 from logpersister.manifest.partition_rule import FieldPath
 from logpersister.manifest.protobuf.parts import WHOLE, Plan, any_in, oneof_in
 from logpersister.manifest.protobuf.schema import Schema

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
-from logpersister.manifest.declared_columns import Column
+from logpersister.manifest.column import Column
 from logpersister.manifest.event_types import TypeRule, TypesSpec
 from logpersister.manifest.finish import FinishSpec
 from logpersister.manifest.framing_rules import Rows

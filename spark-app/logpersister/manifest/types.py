@@ -5,6 +5,7 @@ Grammar, with any white space between words::
     type    = word | word "[" unit "]" | "decimal" "(" precision "," scale ")"
             | "struct" "<" name ":" item {"," name ":" item} ">" | "list" "<" item ">" | "map" "<" "string" "," item ">"
     item    = type ["not" "null"]
+    name    = word | "`" any text, "``" for a backtick "`"
 """
 
 import re
@@ -21,8 +22,10 @@ TimeUnit = Literal["ms", "us"]
 
 Unit = TypeVar("Unit")
 
-NAME: Final = r"[A-Za-z_@\$][A-Za-z0-9_@\$-]*"
-"""What a field may be called. No dot, which separates names in field paths; no space, which Parquet readers refuse."""
+LETTERS: Final = "\u00c0-\U000efffd"
+"""Letters of all scripts but ASCII: a range for a class of characters, short because CEL pays for what is longer."""
+NAME: Final = rf"[A-Za-z_@\${LETTERS}][A-Za-z0-9_@\${LETTERS}-]*"
+"""What a column may be called. No dot, which separates names in field paths; no space, which Parquet readers refuse."""
 NO_TYPE: Final = "is not a type: it"
 """How every refusal begins."""
 KAFKA_PREFIX: Final = "kafka_"
@@ -33,7 +36,9 @@ MOST_COLUMNS: Final = 1000
 MOST_DIGITS: Final = 38
 """Of a decimal: what 128 bits hold."""
 
-_TOKEN: Final = re.compile(rf"\s*(?:(?P<word>{NAME})|(?P<number>[0-9]+)|(?P<sign>[<>\[\](),:]))")
+_TOKEN: Final = re.compile(
+    rf"\s*(?:(?P<word>{NAME})|`(?P<quoted>(?:[^`]|``)+)`|(?P<number>[0-9]+)|(?P<sign>[<>\[\](),:]))"
+)
 WHOLE: Final[tuple[PlainName, ...]] = ("int8", "int16", "int32", "int64")
 _WORDS: Final = (*get_args(PlainName), "binary", "time", "timestamp", "decimal", "struct", "list", "map")
 _TIME_UNITS: "Final[Mapping[str, TimeUnit]]" = {"ms": "ms", "us": "us"}
@@ -130,7 +135,8 @@ class Struct:
     members: tuple[Member, ...]
 
     def __str__(self) -> str:
-        return f"struct<{', '.join(f'{one.name}: {_item(one.type, one.required)}' for one in self.members)}>"
+        members = (f"{_named(one.name)}: {_item(one.type, one.required)}" for one in self.members)
+        return f"struct<{', '.join(members)}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +165,11 @@ class MapOf:
 
 Type = Plain | Binary | Time | Timestamp | Decimal | Struct | ListOf | MapOf
 """Its text is what `parse_type` reads."""
+
+
+def _named(name: str) -> str:
+    """Return a name as it is written in types: in backticks where it is no name of a column."""
+    return name if re.fullmatch(NAME, name) else f"`{name.replace('`', '``')}`"
 
 
 def _item(type_: Type, required: bool) -> str:  # noqa: FBT001 - one of two ways to write it
@@ -249,7 +260,7 @@ class _TypeParser:
         members: list[Member] = []
         self._expect("<", example)
         while True:
-            _, name = self._next("word")
+            name = self._name()
             if name.lower() in (member.name.lower() for member in members):
                 self._refuse(f"has the field {name!r} twice in one struct", "rename one; case does not count")
             self._expect(":", example)
@@ -297,6 +308,14 @@ class _TypeParser:
     def _word(self, word: str, example: str) -> None:
         if self._next("word")[1] != word:
             self._refuse(f"has another word than {word}", f"write it as in {example}")
+
+    def _name(self) -> str:
+        """Return the name of a field, which may be in backticks."""
+        match = _TOKEN.match(self._text, self._position)
+        if match is None or match["quoted"] is None:
+            return self._next("word")[1]
+        self._position = match.end()
+        return match["quoted"].replace("``", "`")
 
     def _next(self, kind: str) -> tuple[int, str]:
         """Return the next token, which must be of a kind, and where it begins."""

@@ -10,6 +10,7 @@ from logpersister.manifest.problems import some_of
 from logpersister.manifest.protobuf import columns as protobuf_columns
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.types import ListOf, MapOf, Member, Struct, Type
+from logpersister.manifest.written_column import WrittenColumn
 
 NOT_WRITTEN: Final = "is in no schema by which values are written"
 NO_FIELD_OF_KEYS: Final = "has a field that is in no schema by which keys are written"
@@ -22,7 +23,7 @@ Written = Mapping[str, Type | None]
 def fields_by(avro: str) -> Written | None:
     """Return the fields of an Avro record; None: it is none, which others tell."""
     try:
-        return {one.name: one.type for one in avro_columns.columns_of(avro)}
+        return _types(avro_columns.columns_of(avro))
     except AvroTextError:
         return None
 
@@ -31,9 +32,14 @@ def fields_by(avro: str) -> Written | None:
 def fields_by_message(protobuf: str, message: str | None) -> Written | None:
     """Return the fields of a message of protobuf; None: there is none, which others tell."""
     try:
-        return {one.name: one.type for one in protobuf_columns.columns_of(protobuf, message)}
+        return _types(protobuf_columns.columns_of(protobuf, message))
     except ProtobufError:
         return None
+
+
+def _types(columns: Sequence[WrittenColumn]) -> Written:
+    """Return types of fields by name; None where a field in one is left out, so that its parts are not known."""
+    return {one.name: None if any(part.is_left_out for part in one.remarks) else one.type for one in columns}
 
 
 def unwritten(members: Sequence[Member], writers: Sequence[Written | None]) -> dict[str, tuple[str, str]]:

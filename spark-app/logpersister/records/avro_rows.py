@@ -11,6 +11,7 @@ import pyarrow as pa
 
 import logpersister_native as native
 from logpersister.formats.avro_numbers import written
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
@@ -18,7 +19,7 @@ from logpersister.records.resolved_rows import GIVEN, ResolvedRows
 from logpersister.records.unread_fields import tell, unread_fields
 from logpersister.records.writers import Writers
 
-AVRO_RULES: Final = 1
+AVRO_RULES: Final = 2
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
 
 
@@ -56,7 +57,7 @@ class AvroBlocks:
         if not 0 <= count <= len(content):
             raise ValueError(f"a block in it has {count} rows in {len(content)} bytes")
         array = written(count) + content + written(0) if count else written(0)
-        found, _, _, _ = self._native.parse(cast("Any", pa.array([array], pa.binary())))
+        found, *_ = self._native.parse(cast("Any", pa.array([array], pa.binary())))
         if found.num_rows != 1 or (not count and content):
             raise ValueError("a row in it is damaged")
         return pa.RecordBatch.from_struct_array(cast("Any", found.column(0)).flatten())
@@ -67,15 +68,18 @@ class AvroRows(ResolvedRows):
 
     kind = "avro"
 
-    def __init__(self, schema: SchemaSpec, framing: Framing, writers: Writers | None) -> None:
+    def __init__(
+        self, schema: SchemaSpec, framing: Framing, writers: Writers | None, faults: FaultsSpec = REFUSED
+    ) -> None:
         """Learn no schema yet, but those of the manifest.
 
         Args:
             schema: the columns; and with framings without ids, schemas of writers.
             framing: what stands before records.
             writers: by which other schemas they were written; None: by no other.
+            faults: what becomes of values that do not fit.
         """
-        self._native = native.AvroParser(row_columns(schema), framing=framing)
+        self._native = native.AvroParser(row_columns(schema), framing=framing, faults=faults.words)
         self._read = frozenset(name for one in schema.columns for name in (one.name, *one.aliases)) | {*schema.drop}
         super().__init__(self._native, framing, writers)
         for text in schema.written_by(framing):

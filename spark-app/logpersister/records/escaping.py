@@ -6,6 +6,7 @@ would treat specially. ``.`` and ``..`` are encoded too, because tools that mirr
 follow them out of the prefix.
 """
 
+from typing import Final
 from urllib.parse import quote, unquote
 
 QUARANTINE = "_quarantine"
@@ -15,6 +16,9 @@ QUARANTINE = "_quarantine"
 LATE = "_late"
 """The folder of records that came when their own folder was finished (``spec.finish.late: folder``): their own folders
 stand below it, so a partition path begins with it. The same is true of this name."""
+
+_NO_TEXT: Final = frozenset("\ufffe\uffff")
+"""What lists of objects, which are XML, cannot have."""
 
 MAX_SEGMENT_BYTES = 255
 """S3 has no limit for one segment, but S3 servers that keep objects as files have that of the file system."""
@@ -27,8 +31,32 @@ def escape(text: str) -> str:
     """
     if not text:
         raise ValueError("an empty text cannot be a segment of an object name")
-    segment = quote(text, safe="", encoding="utf-8", errors="surrogatepass").replace("~", "%7E")
+    segment = _percent(text)
     return segment.replace(".", "%2E") if segment in (".", "..") else segment
+
+
+def _percent(text: str) -> str:
+    return quote(text, safe="", encoding="utf-8", errors="surrogatepass").replace("~", "%7E")
+
+
+def escape_value(text: str) -> str:
+    """Return a value as it stands in the name of a folder; ``unescape_value`` gives it back. Raises ValueError.
+
+    As `escape`, but what is not ASCII stays as it is: Hive, Spark and Trino take each ``%XX`` for one character, so the
+    bytes of ``ö`` would become two of them. pyarrow and DuckDB read both.
+    """
+    if text.isascii():
+        return escape(text)
+    return "".join(sign if sign >= "\u00a0" and sign not in _NO_TEXT else _percent(sign) for sign in text)
+
+
+def unescape_value(segment: str) -> str | None:
+    """Return the text that `escape_value` made `segment` from; None when it never gives this segment."""
+    try:
+        text = unquote(segment, encoding="utf-8", errors="surrogatepass")
+        return text if text and escape_value(text) == segment else None
+    except UnicodeDecodeError:
+        return None
 
 
 def unescape(segment: str) -> str | None:
@@ -64,10 +92,11 @@ def is_safe_path(path: str) -> bool:
 
 
 def _is_safe_segment(segment: str) -> bool:
+    ascii_part = "".join(sign for sign in segment if sign < "\u00a0")
     return (
         segment not in ("", ".", "..")
-        and segment.isascii()
-        and segment.isprintable()
+        and ascii_part.isascii()
+        and ascii_part.isprintable()
         and "\\" not in segment
-        and len(segment) <= MAX_SEGMENT_BYTES
+        and len(segment.encode(errors="replace")) <= MAX_SEGMENT_BYTES
     )

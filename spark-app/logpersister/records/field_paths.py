@@ -15,17 +15,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from logpersister.manifest.partition_rule import PartitionRule
-from logpersister.records.escaping import escape
+from logpersister.records.escaping import escape_value
 from logpersister.records.murmur3 import hash_bytes, hash_numbers
 from logpersister.records.schema import ROW
 
-RULES: Final = 1
+RULES: Final = 2
 """Raise it when a value gets another folder than before."""
 
 NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 """The value of folders for null and for the empty text, which Hive, Spark and Athena read as null."""
 
-MOST_CHARACTERS: Final = 120
+MOST_BYTES: Final = 120
 """Of an escaped value; a longer one is cut, and ends with a digest of the whole."""
 _DIGEST: Final = 16
 
@@ -75,10 +75,11 @@ def name_of(value: Any) -> str:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if text == NULL:
         return "%5F" + NULL[1:]  # the text itself is no null
-    name = escape(text)
-    if len(name) <= MOST_CHARACTERS:
-        return name
-    whole = re.sub("%[0-9A-F]?$", "", name[: MOST_CHARACTERS - _DIGEST - 1])
+    name = escape_value(text).encode()
+    if len(name) <= MOST_BYTES:
+        return name.decode()
+    begin = name[: MOST_BYTES - _DIGEST - 1].decode(errors="ignore")
+    whole = re.sub("%[0-9A-F]?$", "", begin)
     return f"{whole}~{hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]}"
 
 

@@ -14,9 +14,9 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
 from logpersister.records.native_rows import NativeRows
 
-CSV_RULES: Final = 1
+CSV_RULES: Final = 2
 """Raise it when a CSV record is accepted or refused otherwise than before, or becomes another row."""
-REGEX_RULES: Final = 1
+REGEX_RULES: Final = 2
 """The same of a text that a pattern matches."""
 
 

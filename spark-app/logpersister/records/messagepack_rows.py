@@ -14,7 +14,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
 from logpersister.records.native_rows import NativeRows
 
-MESSAGEPACK_RULES: Final = 1
+MESSAGEPACK_RULES: Final = 2
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
 
 

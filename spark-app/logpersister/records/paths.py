@@ -63,18 +63,29 @@ class Assignment:
 class Granularity(StrEnum):
     """How much time one folder holds."""
 
+    YEAR = "year"
+    MONTH = "month"
     DAY = "day"
     HOUR = "hour"
     MINUTE = "minute"
 
     @property
-    def milliseconds(self) -> int:
-        return _SIZES[self]
-
-    @property
     def components(self) -> int:
-        """How many of date, hour and minute say when such a folder begins."""
+        """How many of year, month, day, hour and minute say when such a folder begins."""
         return _COMPONENTS[self]
+
+    def floor(self, local: int) -> int:
+        """Return when the folder of a time begins; like it, milliseconds since 1970-01-01T00:00 on the wall."""
+        if self in _SIZES:
+            return local - local % _SIZES[self]
+        time = _EPOCH + timedelta(days=local // _DAY_MS)
+        begin = time.replace(month=1 if self is Granularity.YEAR else time.month, day=1)
+        return (begin - _EPOCH).days * _DAY_MS
+
+    def after(self, begin: int) -> int:
+        """Return when the folder that begins then is over."""
+        longest = {Granularity.YEAR: 366, Granularity.MONTH: 31}
+        return begin + _SIZES[self] if self in _SIZES else self.floor(begin + longest[self] * _DAY_MS)
 
 
 _SIZES = {Granularity.DAY: _DAY_MS, Granularity.HOUR: 3_600_000, Granularity.MINUTE: 60_000}
@@ -139,12 +150,16 @@ class DateStep:
         return Assignment([*inner.paths, unknown], indices)
 
     def _assign_usable(self, timestamps: Int64s) -> Assignment:
-        local = local_milliseconds(timestamps, self.timezone)
-        return _assign_floors(local, self.levels[-1].granularity.milliseconds, self._path)
+        local, finest = local_milliseconds(timestamps, self.timezone), self.levels[-1].granularity
+        if finest in _SIZES:
+            return _assign_floors(local, _SIZES[finest], self._path)
+        days, of_day = _unique(local // _DAY_MS)
+        begins, of_begin = np.unique([finest.floor(int(day) * _DAY_MS) for day in days], return_inverse=True)
+        return Assignment([self._path(int(one)) for one in begins], of_begin.astype(np.int32)[of_day])
 
     def _path(self, floor: int) -> str:
         time = _EPOCH + timedelta(milliseconds=floor)
-        components = f"{time.year:04d}-{time.month:02d}-{time.day:02d}", f"{time.hour:02d}", f"{time.minute:02d}"
+        components = f"{time.year:04d}", *(f"{one:02d}" for one in (time.month, time.day, time.hour, time.minute))
         segments, said = [], 0
         for level in self.levels:
             segments.append(level.prefix + "-".join(components[said : level.granularity.components]))
@@ -305,7 +320,7 @@ def _add_date(steps: list[Step], rule: DateRule) -> None:
     if (
         isinstance(last, DateStep)
         and (last.timezone, last.field) == (rule.timezone, rule.time)
-        and last.levels[-1].granularity.milliseconds > granularity.milliseconds
+        and last.levels[-1].granularity.components < granularity.components
     ):
         steps[-1] = DateStep(rule.timezone, (*last.levels, level), rule.time)
     else:

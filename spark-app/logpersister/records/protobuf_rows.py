@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import logpersister_native as native
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import read_schema
@@ -38,15 +39,19 @@ class ProtobufRows(ResolvedRows):
 
     kind = "protobuf"
 
-    def __init__(self, schema: SchemaSpec, framing: Framing, writers: Writers | None) -> None:
+    def __init__(
+        self, schema: SchemaSpec, framing: Framing, writers: Writers | None, faults: FaultsSpec = REFUSED
+    ) -> None:
         """Learn no schema yet, but the one of values without a header.
 
         Args:
             schema: the columns; and with framing ``plain`` the schema of the writer.
             framing: what stands before messages.
             writers: by which schemas they were written; None with framing ``plain``.
+            faults: what becomes of values that do not fit.
         """
-        self._native = native.ProtobufParser(row_columns(schema), framing=framing, message=schema.message)
+        columns = row_columns(schema)
+        self._native = native.ProtobufParser(columns, framing=framing, message=schema.message, faults=faults.words)
         super().__init__(self._native, framing, writers)
         if framing == "plain":
             assert schema.protobuf is not None

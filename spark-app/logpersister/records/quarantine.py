@@ -101,7 +101,7 @@ def make_parser(
         return JsonParser() if parser.type == "json" else None
 
     def rows_by(parsed: SchemaSpec) -> Parser:
-        rows = renaming(rows_of(parser, parsed.as_written, writers), parsed.rename)
+        rows = renaming(rows_of(parser, parsed.as_written, writers), parsed.renames)
         rows = keyed(rows, parsed, writers)
         if isinstance(parsed, HeadedSchema):
             if heads is not None:

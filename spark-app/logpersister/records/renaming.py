@@ -3,13 +3,13 @@
 Arrays stay what they are; only their types are told anew. `verify.renaming` says the same once more.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pyarrow as pa
 
-from logpersister.manifest.renaming import Renames, RenameSpec, below, renames_of
+from logpersister.manifest.renaming import Renames, below
 from logpersister.records.parsers import Parsed, Parser
 
 
@@ -25,9 +25,9 @@ class RenamingParser:
         return parsed if parsed.rows is None else replace(parsed, rows=_renamed(parsed.rows, self.renames))
 
 
-def renaming(parser: Parser, rename: Sequence[RenameSpec]) -> Parser:
+def renaming(parser: Parser, renames: Renames) -> Parser:
     """Return a parser whose rows have the names that a schema asks for."""
-    return RenamingParser(parser, renames_of(rename)) if rename else parser
+    return RenamingParser(parser, renames) if renames else parser
 
 
 def _renamed(rows: pa.StructArray, renames: Renames) -> pa.StructArray:

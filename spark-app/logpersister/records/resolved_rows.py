@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Protocol, cast
 import pyarrow as pa
 
 from logpersister.manifest.parser import Framing, Parser
-from logpersister.records.native_rows import parsed_of
+from logpersister.records.native_rows import ToldAdjusted, parsed_of
 from logpersister.records.parsers import Parsed
 from logpersister.records.schema_ids import id_of
 from logpersister.records.writers import Writers, can_exist, shown
@@ -24,7 +24,7 @@ class _Native(Protocol):
 
     def parse(
         self, values: "pa.BinaryArray"
-    ) -> "tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray, Sequence[int]]": ...
+    ) -> "tuple[pa.RecordBatch, pa.UInt8Array, pa.StringArray, ToldAdjusted, Sequence[int]]": ...
 
     def refuse_writer(self, writer_id: int) -> None: ...
 
@@ -55,11 +55,11 @@ class ResolvedRows(ABC):
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         """Return what the values become; may raise what `writers` raises."""
         values = cast("pa.BinaryArray", batch.column("value"))
-        accepted, codes, fields, unknown = self.__native.parse(values)
+        accepted, codes, fields, told, unknown = self.__native.parse(values)
         nobodys = self._learn(unknown)
         if len(nobodys) < len(unknown):
-            accepted, codes, fields, _ = self.__native.parse(values)
-        parsed = parsed_of(accepted, codes, fields)
+            accepted, codes, fields, told, _ = self.__native.parse(values)
+        parsed = parsed_of(accepted, codes, fields, told)
         if parsed.refused is None:
             return parsed
         return parsed.because(self._why(values[int(parsed.refused.rows[0])].as_py(), nobodys))

@@ -25,7 +25,7 @@ def rows_of(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> 
         case "messagepack":
             return MessagePackRows(schema, parser.unknown_fields, parser.faults)
         case "thrift":
-            return ThriftRows(schema, (parser.thrift or ThriftSpec()).protocol)
+            return ThriftRows(schema, (parser.thrift or ThriftSpec()).protocol, parser.faults)
         case "csv":
             return CsvRows(schema, parser.csv or CsvSpec(), parser.unknown_fields == "keep", parser.faults)
         case "regex":
@@ -42,9 +42,9 @@ def _resolved_rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | No
     """Return what makes rows of values whose writers have schemas of their own."""
     rows = AvroRows if parser.type == "avro" else ProtobufRows
     if parser.framing == "plain":
-        return rows(schema, parser.framing, None)
+        return rows(schema, parser.framing, None, parser.faults)
     subject = None if schema.registry is None else schema.registry.subject
     found = for_framing(writers, parser.framing, subject)
     if found is None and not schema.written_by(parser.framing):
         raise ValueError(f"parser {parser.type} needs the schemas of writers")
-    return rows(schema, parser.framing, found)
+    return rows(schema, parser.framing, found, parser.faults)

@@ -13,7 +13,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
 from logpersister.records.native_rows import NativeRows
 
-RULES: Final = 1
+RULES: Final = 2
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
 FAULT_RULES: Final = 1
 """The same where ``spec.parser.faults`` adjusts values, a field has a default, or what is unknown is kept."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import logpersister_native as native
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.parser import Protocol
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
@@ -23,6 +24,8 @@ class ThriftRows(NativeRows["native.ThriftParser"]):
 
     schema: SchemaSpec
     protocol: Protocol
+    faults: FaultsSpec = REFUSED
 
     def make(self) -> "native.ThriftParser":
-        return native.ThriftParser(row_columns(self.schema), plan=self.schema.thrift_plan(), protocol=self.protocol)
+        columns, plan = row_columns(self.schema), self.schema.thrift_plan()
+        return native.ThriftParser(columns, plan=plan, protocol=self.protocol, faults=self.faults.words)

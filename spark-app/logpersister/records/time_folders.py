@@ -23,7 +23,11 @@ _DAY_MS = SECONDS_PER_DAY * 1000
 _FIRST_YEAR, _LAST_YEAR = 1969, 9998
 """That a record can have (`records.paths`), up to a day. Others may have folders of years that no time zone knows."""
 _DIGEST_DIGITS = 8
-_COMPONENT = (r"(\d{4}-\d{2}-\d{2})", r"(\d{2})", r"(\d{2})")
+_OF_A_DAY = 3
+"""Components that say a day."""
+_BEGIN = ("1970", "01", "01", "00", "00")
+"""Of each component the first."""
+_COMPONENT = (r"(\d{4})", *[r"(\d{2})"] * 4)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -110,7 +114,7 @@ class TimeFolders:
         local = _local(components)
         if local is None:
             return None
-        end = over_at(local + self.granularity.milliseconds, self.timezone)
+        end = over_at(self.granularity.after(local), self.timezone)
         return TimeFolder(end, "/".join(segments), inside=self.inside)
 
     def may_hold(self, path: str, after: int | None, until: int) -> bool:
@@ -121,11 +125,13 @@ class TimeFolders:
         if len(segments) <= self.above:
             return True
         first = self.levels[0].fullmatch(segments[self.above])
-        day = None if first is None else _local(first.groups()[:1])
-        if day is None:
+        said = () if first is None else first.groups()[:_OF_A_DAY]
+        begin = _local(said)
+        if begin is None:
             return False
-        ends_too_early = after is not None and over_at(day + _DAY_MS, self.timezone) <= after
-        return not ends_too_early and over_at(day, self.timezone) < until
+        end = next(one for one in Granularity if one.components == len(said)).after(begin)
+        ends_too_early = after is not None and over_at(end, self.timezone) <= after
+        return not ends_too_early and over_at(begin, self.timezone) < until
 
     def before_all(self, after: int) -> str:
         """Return a name before those of all folders of the first level that may hold one which ends behind an instant.
@@ -133,16 +139,15 @@ class TimeFolders:
         Names of dates are in the order of time. Three days: zones differ by one, and listings in whether they begin
         with the name that they are told.
         """
-        date = _EPOCH + timedelta(days=max(0, after // _DAY_MS - 3))
-        return f"{self.first_prefix}{date:%Y-%m-%d}"
+        said = min(self.levels[0].groups, _OF_A_DAY)
+        date = _EPOCH + timedelta(days=max(0, after // _DAY_MS - (3, 34, 369)[_OF_A_DAY - said]))
+        return self.first_prefix + "-".join(f"{date:%Y %m %d}".split()[:said])
 
     def last_end(self, instant: int) -> int:
         """Return when the last folder was over of those that are over at an instant (milliseconds since the epoch)."""
-        size, end = self.granularity.milliseconds, instant
-        local = instant + _offset(instant, self.timezone)
-        floor = local - local % size
+        floor = self.granularity.floor(instant + _offset(instant, self.timezone))
         while (end := over_at(floor, self.timezone)) > instant:
-            floor -= size
+            floor = self.granularity.floor(floor - 1)
         return end
 
 
@@ -194,13 +199,11 @@ def _offset(instant: int, timezone: str) -> int:
 
 def _local(components: Sequence[str]) -> int | None:
     """Return the time on the wall that the components of a path say; None: no record has it, or no calendar."""
+    if not components:
+        return None
+    year, month, day, hour, minute = (int(one) for one in [*components, *_BEGIN[len(components) :]])
     try:
-        date = datetime.strptime(components[0], "%Y-%m-%d").replace(tzinfo=UTC)
+        time = datetime(year, month, day, hour, minute, tzinfo=UTC)
     except ValueError:
         return None
-    if not _FIRST_YEAR <= date.year <= _LAST_YEAR:
-        return None
-    hour, minute = (int(one) for one in [*components[1:], "0", "0"][:2])
-    if hour > 23 or minute > 59:
-        return None
-    return (date - _EPOCH + timedelta(hours=hour, minutes=minute)) // timedelta(milliseconds=1)
+    return (time - _EPOCH) // timedelta(milliseconds=1) if _FIRST_YEAR <= year <= _LAST_YEAR else None

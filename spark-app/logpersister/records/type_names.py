@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from logpersister.manifest.event_types import MOST_NAME_BYTES, OTHER_TYPES, RuleFinder, TypesSpec
-from logpersister.records.escaping import escape, own_path, unescape
+from logpersister.records.escaping import escape_value, own_path, unescape_value
 
-RULES: Final = 1
+RULES: Final = 2
 """Raise it when a record gets another type, or a type another folder, than before."""
 
 NO_TYPE: Final = "no_type"
@@ -71,7 +71,7 @@ class TypeNames:
             text = "" if name is None else name.decode()
         except UnicodeDecodeError:
             text = ""
-        if not text or len(escape(text)) > MOST_NAME_BYTES:
+        if not text or len(escape_value(text).encode()) > MOST_NAME_BYTES:
             return _NO_TYPE
         rule = self._finder.place(text)
         applies, label = self.types.rules[rule], self.types.label(rule, text)
@@ -87,12 +87,14 @@ class TypeNames:
 
     def folder_of(self, value: str) -> str:
         """Return the name of the folder that stands for a type, or for all types of an entry."""
-        return self.types.prefix + escape(value)
+        return self.types.prefix + escape_value(value)
 
     def value_of(self, path: str) -> str | None:
         """Return the type of a partition path, by the value of its folder; None: no folder of a type is in the path."""
         segment = own_path(path).split("/", 1)[0]
-        return unescape(segment.removeprefix(self.types.prefix)) if segment.startswith(self.types.prefix) else None
+        return (
+            unescape_value(segment.removeprefix(self.types.prefix)) if segment.startswith(self.types.prefix) else None
+        )
 
     def rule_at(self, path: str) -> int | None:
         """Return the rule by which the objects of a path were written; None: no type has this path."""

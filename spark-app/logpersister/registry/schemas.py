@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import structlog
+
 from logpersister.manifest import LogPersister, ManifestError, Problem
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.revision import OutputSchema, resource_with
@@ -12,6 +14,8 @@ from logpersister.registry.connection import Connect, Connection
 from logpersister.registry.errors import RegistryError
 from logpersister.registry.kinds import KINDS, SchemaTextError
 
+log = structlog.get_logger(__name__)
+_MOST_NAMED: Final = 20
 _REMEDY: Final = "register a version that can, or name the columns in spec.schema.fields"
 MOST_EARLIER: Final = 50
 """Versions that are compared at most with the one that declares the columns."""
@@ -70,7 +74,12 @@ class RegistrySchemas:
         """Return the manifest as it is for a topic, with a schema. Raises ManifestError."""
         key = topic, schema
         if key not in self._resources:
-            self._resources[key] = resource_with(self._resource.for_topic(topic), schema)
+            self._resources[key] = found = resource_with(self._resource.for_topic(topic), schema)
+            of_topic = found.spec.row_schema
+            left_out = [one.path for one in of_topic.remarks if one.is_left_out] if of_topic is not None else []
+            if left_out:
+                told, count = left_out[:_MOST_NAMED], len(left_out)
+                log.warning("schema.fields.left_out", topic=topic, version=schema.version, fields=told, count=count)
         return self._resources[key]
 
     def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:

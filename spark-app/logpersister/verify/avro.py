@@ -7,13 +7,12 @@ and timestamps are integers, as in `verify.rows`.
 import struct
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal as Number
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
-import numpy as np
-
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
@@ -24,8 +23,9 @@ from logpersister.verify.avro_defaults import GROWTH_OF_A_CHARACTER, MisfitError
 from logpersister.verify.avro_fingerprint import fingerprint
 from logpersister.verify.avro_input import Cursor
 from logpersister.verify.avro_schema import NoSchemaError, WrittenType, read_schema, skip
+from logpersister.verify.faults import Faults
 from logpersister.verify.growth import width
-from logpersister.verify.json_values import Reading, column_value, instant_in_range
+from logpersister.verify.json_values import Reading, column_value, exact_real, instant_in_range
 from logpersister.verify.refusal import RefusalError
 from logpersister.verify.rows import Oracle, Row
 
@@ -42,6 +42,7 @@ class AvroOracle(Oracle):
     schema: SchemaSpec
     framing: Framing
     writers: Writers | None
+    faults: FaultsSpec = REFUSED
 
     def row(self, value: bytes) -> Row:
         writer_id, data = headers.split(value, self.framing)
@@ -73,7 +74,7 @@ class AvroOracle(Oracle):
 
     def _reading(self, text: str | None) -> "_Resolved | str":
         try:
-            return "other_schema" if text is None else _Resolved(text, self.schema)
+            return "other_schema" if text is None else _Resolved(text, self.schema, self.faults)
         except (MisfitError, NoSchemaError):
             return "other_schema"
 
@@ -103,9 +104,10 @@ class _Column:
 class _Resolved:
     """One writer's schema, resolved against the columns."""
 
-    def __init__(self, text: str, schema: SchemaSpec) -> None:
+    def __init__(self, text: str, schema: SchemaSpec, faults: FaultsSpec) -> None:
         """Resolve it. Raises `MisfitError` and `NoSchemaError`."""
         self._root = read_schema(text)
+        self._faults = Faults(faults)
         self._depth = 0
         self._readings = {one.name: Reading(one.format or "rfc3339") for one in schema.columns}
         self._plan = self._value(self._root, _Column(Struct(schema.columns), required=True, reading=None))
@@ -159,7 +161,9 @@ class _Resolved:
                 symbols = written.symbols
                 longest = max(len(one.encode()) for one in symbols)
                 return _Plan(lambda cursor: symbols[cursor.place(len(symbols))], longest)
-        return _scalar(written, column)
+        plan = _scalar(written, column)
+        read = partial(self._faults.or_null, plan.read, required=column.required)
+        return replace(plan, read=read)
 
     def _record(self, written: WrittenType, members: tuple[Member, ...], reading: Reading | None) -> _Plan:
         targets = _targets([name for name, _ in written.fields], members)
@@ -301,8 +305,7 @@ def _real(cursor: Cursor, kind: str, name: str) -> float:
         return float(struct.unpack("<d", cursor.take(8))[0])
     if kind == "float":
         return float(struct.unpack("<f", cursor.take(4))[0])
-    number = np.int64(cursor.int32() if kind == "int" else cursor.int64())
-    return float(number.astype(name))
+    return exact_real(cursor.int32() if kind == "int" else cursor.int64(), name)
 
 
 def _time(kind: str, logical: object, unit: str) -> _Plan:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from logpersister.manifest.declared_columns import Column
+from logpersister.manifest.column import Column
 from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.row_schema import SchemaSpec

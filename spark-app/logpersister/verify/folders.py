@@ -27,7 +27,7 @@ from logpersister.verify.text_values import text_value
 
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 _KEPT: Final = frozenset((string.ascii_letters + string.digits + "-._").encode())
-_COMPONENTS: Final = {"day": 1, "hour": 2, "minute": 3}
+_COMPONENTS: Final = {"year": 1, "month": 2, "day": 3, "hour": 4, "minute": 5}
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _FIRST_UNUSABLE: Final = datetime(9999, 1, 1, tzinfo=UTC)
 _LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -120,7 +120,7 @@ def _date(instant: datetime | None, rule: DateRule, said: int) -> str:
     if instant is None:
         return "unknown"
     local = instant.astimezone(load_zone(rule.timezone))
-    components = [f"{local.year:04}-{local:%m-%d}", f"{local:%H}", f"{local:%M}"]
+    components = [f"{local.year:04}", *f"{local:%m %d %H %M}".split()]
     return "-".join(components[said : _COMPONENTS[rule.granularity]])
 
 
@@ -156,18 +156,24 @@ def _escaped(text: str) -> str:
         return _NULL
     if text == _NULL:
         return "%5F" + text[1:]
-    encoded = text.encode()
-    pieces = [chr(byte) if byte in _KEPT else f"%{byte:02X}" for byte in encoded]
+    pieces = [_encoded(sign) for sign in text]
     if text in (".", ".."):
         pieces = ["%2E"] * len(text)
-    if sum(map(len, pieces)) <= 120:
+    if sum(len(one.encode()) for one in pieces) <= 120:
         return "".join(pieces)
     kept = ""
     for piece in pieces:
-        if len(kept) + len(piece) > 103:
+        if len((kept + piece).encode()) > 103:
             break
         kept += piece
-    return f"{kept}~{hashlib.sha256(encoded).hexdigest()[:16]}"
+    return f"{kept}~{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _encoded(sign: str) -> str:
+    """Return a character of a value: only readers of ASCII's escapes agree on what they stand for."""
+    if ord(sign) >= 0xA0 and sign not in "\ufffe\uffff":
+        return sign
+    return "".join(chr(byte) if byte in _KEPT else f"%{byte:02X}" for byte in sign.encode())
 
 
 def _murmur3(data: bytes) -> int:

@@ -148,15 +148,46 @@ def _integer(node: Node, bits: int) -> int:
 
 
 def _double(node: Node) -> float:
+    number = _nearest(node)
+    _check_whole(node.text, number, repr(number), 53)
+    return number
+
+
+def _nearest(node: Node) -> float:
     _expect(node, "number")
     number = float(node.text)
-    if number in (float("inf"), float("-inf")):
+    if math.isinf(number):
         raise RefusalError("overflow")
     return number
 
 
+def _check_whole(text: str, number: float, shortest: str, bits: int) -> None:
+    """Refuse a whole number that is not what a float says, by all of its digits or by the fewest and zeros."""
+    if (
+        text.lstrip("-").isdigit()
+        and abs(int(text)) > 2**bits
+        and int(text) not in (int(number), int(Number(shortest)))
+    ):
+        raise RefusalError("overflow")
+
+
+def exact_real(number: int, name: str) -> float:
+    """Return a whole number as a float of a type that is exactly it. Raises `RefusalError`."""
+    with np.errstate(over="ignore"):
+        real = float(np.float32(number) if name == "float32" else np.float64(number))
+    if int(real) != number:
+        raise RefusalError("overflow")
+    return real
+
+
 def _single(node: Node) -> float:
-    double = _double(node)
+    number = _nearest_single(node)
+    _check_whole(node.text, number, str(np.float32(number)), 24)
+    return number
+
+
+def _nearest_single(node: Node) -> float:
+    double = _nearest(node)
     try:
         (single,) = struct.unpack("<f", struct.pack("<f", double))
     except OverflowError:

@@ -59,23 +59,25 @@ class JsonLinesContent:
         try:
             tree = tree_of(line.decode())
             names = [name for name, _ in tree.members]
-            if (
-                tree.kind != "object"
-                or [_without(BYTES, name, self.rows.columns) for name in names] != self.rows.columns
-            ):
-                raise ContentError(f"a line has {', '.join(names) or 'no fields'}, not {', '.join(self.rows.columns)}")
+            wanted = self._columns_with(names)
+            if tree.kind != "object" or [_without(BYTES, name, wanted) for name in names] != wanted:
+                raise ContentError(f"a line has {', '.join(names) or 'no fields'}, not {', '.join(wanted)}")
             fields = dict(tree.members)
             kafka = [_KAFKA_FIELDS[name](_either(fields, _KAFKA + name)) for name in self.rows.of_kafka]
             return (*self._value(tree, fields), *kafka)
         except (NotJsonError, UnicodeDecodeError, LookupError, ValueError, RefusalError) as error:
             raise ContentError(f"a line in it cannot be read: {line[:80]!r} ({str(error) or 'no JSON'})") from None
 
+    def _columns_with(self, names: Sequence[str]) -> list[str]:
+        """Return the fields of a line, by those that it has: a tombstone among documents has no value."""
+        is_tombstone = self.rows.values_are_json and not self.rows.skips_tombstones and "value" not in names
+        return self.rows.columns[1:] if is_tombstone else self.rows.columns
+
     def _value(self, tree: Node, fields: Mapping[str, Node]) -> Item:
+        if self._oracle is None and self.rows.values_are_json:
+            return (fields["value"].text if "value" in fields else None,)
         if self._oracle is None:
-            node = _either(fields, "value")
-            if self.rows.values_are_json:
-                return (None,) if _is_null(node[1]) else (node[1].text,)
-            return (_bytes(node),)
+            return (_bytes(_either(fields, "value")),)
         own = [(name, node) for name, node in tree.members if not name.startswith(_KAFKA)]
         return tuple(self._oracle.row_of(Node("object", tree.tokens, tree.begin, tree.end, own, tree.depth)).values())
 

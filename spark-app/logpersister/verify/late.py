@@ -21,7 +21,7 @@ from logpersister.records.paths import Assignment
 from logpersister.records.zones import load_zone
 
 _LENGTHS: Final = {"day": timedelta(days=1), "hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
-_FORMS: Final = {"day": "%Y-%m-%d", "hour": "%Y-%m-%d-%H", "minute": "%Y-%m-%d-%H-%M"}
+_FORMS: Final = {"year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d", "hour": "%Y-%m-%d-%H", "minute": "%Y-%m-%d-%H-%M"}
 _LATEST: Final = timedelta(hours=14)
 """How much later than in UTC a clock on the wall shows a time for the last time, at most."""
 
@@ -62,7 +62,11 @@ def _end(segments: Sequence[str], rules: Sequence[PartitionRule]) -> int | None:
         begin = datetime.strptime(said, _FORMS[finest.granularity]).replace(tzinfo=UTC)
     except ValueError:
         return None
-    return _over(begin + _LENGTHS[finest.granularity], finest.timezone)
+    if finest.granularity in _LENGTHS:
+        return _over(begin + _LENGTHS[finest.granularity], finest.timezone)
+    is_last = finest.granularity == "year" or begin.month == 12
+    end = begin.replace(year=begin.year + 1, month=1) if is_last else begin.replace(month=begin.month + 1)
+    return _over(end, finest.timezone)
 
 
 @lru_cache(maxsize=4096)

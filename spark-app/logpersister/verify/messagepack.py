@@ -11,8 +11,6 @@ from decimal import Decimal as Number
 from functools import cached_property
 from typing import Any, Final
 
-import numpy as np
-
 from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.row_schema import SchemaSpec
@@ -20,7 +18,7 @@ from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, 
 from logpersister.verify.faults import Faults, is_plain_scalar, unique
 from logpersister.verify.growth import Budget, width
 from logpersister.verify.json_text import tree_of as json_tree
-from logpersister.verify.json_values import Reading, column_value, instant_in_range, plain_value
+from logpersister.verify.json_values import Reading, column_value, exact_real, instant_in_range, plain_value
 from logpersister.verify.messagepack_input import Node, tree_of
 from logpersister.verify.messagepack_json import instant_of, key_text, quoted, value_text
 from logpersister.verify.refusal import RefusalError
@@ -232,8 +230,7 @@ def _integer(node: Node, bits: int) -> int:
 
 def _real(node: Node, name: str) -> float:
     if node.kind == "integer":
-        number = np.uint64(node.content) if node.content >= 0 else np.int64(node.content)
-        return float(number.astype(name))
+        return exact_real(node.content, name)
     if node.kind not in ("single", "double"):
         raise RefusalError("wrong_type")
     real: float = node.content

@@ -17,14 +17,14 @@ def oracle_of(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -
     """Return what makes rows of a schema without keys; `writers`: by which schemas values were written."""
     match parser.type:
         case "protobuf":
-            return ProtobufOracle(schema, parser.framing, writers)
+            return ProtobufOracle(schema, parser.framing, writers, parser.faults)
         case "avro":
             subject = None if schema.registry is None else schema.registry.subject
-            return AvroOracle(schema, parser.framing, for_framing(writers, parser.framing, subject))
+            return AvroOracle(schema, parser.framing, for_framing(writers, parser.framing, subject), parser.faults)
         case "messagepack":
             return MessagePackOracle(schema, parser.unknown_fields, parser.faults)
         case "thrift":
-            return ThriftOracle(schema, (parser.thrift or ThriftSpec()).protocol)
+            return ThriftOracle(schema, (parser.thrift or ThriftSpec()).protocol, parser.faults)
         case "csv":
             return CsvOracle(schema, parser.csv or CsvSpec(), parser.faults)
         case "regex" if parser.regex is not None:

@@ -7,12 +7,14 @@ integers, as in `verify.rows`.
 from dataclasses import dataclass
 from functools import cached_property
 
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import Schema, read_schema
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.writers import NOBODYS, Writers, can_exist
 from logpersister.verify.avro_defaults import MisfitError
+from logpersister.verify.faults import Faults
 from logpersister.verify.growth import Budget
 from logpersister.verify.json_values import Reading
 from logpersister.verify.protobuf_header import selected, split
@@ -28,6 +30,7 @@ class ProtobufOracle(Oracle):
     schema: SchemaSpec
     framing: Framing
     writers: Writers | None
+    faults: FaultsSpec = REFUSED
 
     def row(self, value: bytes) -> Row:
         writer_id, selector, data = split(value, self.framing)
@@ -68,6 +71,6 @@ class ProtobufOracle(Oracle):
     def _resolved(self, schema: Schema, name: str) -> "Message | None":
         readings = {one.name: Reading(one.format or "rfc3339") for one in self.schema.columns}
         try:
-            return Message(schema, name, self.schema.columns, readings.__getitem__)
+            return Message(schema, name, self.schema.columns, readings.__getitem__, Faults(self.faults))
         except MisfitError:
             return None

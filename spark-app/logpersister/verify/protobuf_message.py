@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal as Number
+from functools import partial
 from typing import Any
 
 from logpersister.manifest.protobuf.schema import Field, Schema
 from logpersister.manifest.protobuf.well_known import JSON, TIMESTAMP, WRAPPED
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Timestamp, Type
 from logpersister.verify.avro_defaults import GROWTH_OF_A_CHARACTER, MisfitError
+from logpersister.verify.faults import Faults
 from logpersister.verify.growth import Budget, width
 from logpersister.verify.json_values import Reading
 from logpersister.verify.protobuf_input import GROUP, SIZED, Cursor, Part, parts_of
@@ -47,9 +49,12 @@ class _Column:
 class Message:
     """One message of a writer, resolved against columns."""
 
-    def __init__(self, schema: Schema, name: str, members: tuple[Member, ...], reading_of: _ReadingOf) -> None:
+    def __init__(
+        self, schema: Schema, name: str, members: tuple[Member, ...], reading_of: _ReadingOf, faults: Faults
+    ) -> None:
         """Resolve it. Raises `MisfitError`."""
         self._schema = schema
+        self._faults = faults
         self._fields = {one.number: one for one in schema.messages[name]}
         by_name = {one.name: one for one in self._fields.values()}
         self._members = members
@@ -180,27 +185,33 @@ class Message:
 
     def _column(self, member: Member, field: Field, reading: Reading) -> _Column:
         if not field.repeated:
-            return _Column(member, field, self._value(field, member.type, reading))
+            return _Column(member, field, self._value(field, member.type, reading, required=member.required))
         is_map = field.of in self._schema.entries
         match member.type:
-            case MapOf(value) if is_map:
+            case MapOf(value, required) if is_map:
                 key, inner = self._schema.messages[field.of]
-                found = self._value(inner, value, reading)
+                found = self._value(inner, value, reading, required=required)
                 return _Column(member, field, found, key, inner, width(value) + found.added)
-            case ListOf(item) if not is_map:
-                found = self._value(field, item, reading)
+            case ListOf(item, required) if not is_map:
+                found = self._value(field, item, reading, required=required)
                 return _Column(member, field, found, growth=width(item) + found.added)
         raise MisfitError
 
-    def _value(self, field: Field, type_: Type, reading: Reading) -> Value:
-        """Return how a value of a field becomes one of a type. Raises `MisfitError`."""
+    def _value(self, field: Field, type_: Type, reading: Reading, *, required: bool) -> Value:
+        """Return how a value of a field becomes one of a type, or null. Raises `MisfitError`."""
+        found = self._exact_value(field, type_, reading)
+        if isinstance(type_, Struct) or type_ == Plain("json"):
+            return found  # what is wrong is inside, or that there is too much of it
+        return replace(found, read=partial(self._faults.or_null, found.read, required=required))
+
+    def _exact_value(self, field: Field, type_: Type, reading: Reading) -> Value:
         if field.kind == "enum":
             return enumerated(self._schema.enums[field.of], type_)
         if field.kind not in ("message", "group"):
             return Value(scalar(field.kind, type_, reading))
         match type_:
             case Struct(members):
-                message = Message(self._schema, field.of, members, lambda _: reading)
+                message = Message(self._schema, field.of, members, lambda _: reading, self._faults)
                 return Value(lambda part, budget: message.read(part.data, budget), message.added, is_message=True)
             case Timestamp(unit) if field.of == TIMESTAMP:
                 return Value(lambda part, _: instant(part.data, unit), is_message=True)

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.verify.rows import Oracle, Row
 
-_Names = Mapping[str, str]
-"""New names by path."""
+_Names = Mapping[tuple[str, ...], str]
+"""New names by the names that lead to a field."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,11 @@ class RenamingOracle(Oracle):
         return None if found is None else self._renamed(found)
 
     def _renamed(self, row: Row) -> Row:
-        return _renamed(row, "", {one.field: one.to for one in self.schema.rename})
+        return _renamed(row, (), self._names)
+
+    @cached_property
+    def _names(self) -> _Names:
+        return self.schema.renames
 
 
 def renaming(oracle: Oracle, schema: SchemaSpec) -> Oracle:
@@ -34,9 +39,9 @@ def renaming(oracle: Oracle, schema: SchemaSpec) -> Oracle:
     return RenamingOracle(schema, oracle) if schema.rename else oracle
 
 
-def _renamed(row: Row, around: str, names: _Names) -> dict[str, Any]:
+def _renamed(row: Row, around: tuple[str, ...], names: _Names) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in row.items():
-        path = around + name
-        found[names.get(path, name)] = _renamed(value, f"{path}.", names) if isinstance(value, Mapping) else value
+        path = (*around, name)
+        found[names.get(path, name)] = _renamed(value, path, names) if isinstance(value, Mapping) else value
     return found

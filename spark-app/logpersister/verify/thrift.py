@@ -9,10 +9,12 @@ from decimal import Decimal as Number
 from functools import cached_property
 from typing import Any, Final
 
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.thrift.schema import Field, Kind, Schema, read_schema
 from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
+from logpersister.verify.faults import Faults
 from logpersister.verify.growth import Budget, width
 from logpersister.verify.json_values import Reading, column_value, instant_in_range
 from logpersister.verify.refusal import RefusalError
@@ -31,10 +33,11 @@ class ThriftOracle(Oracle):
 
     schema: SchemaSpec
     protocol: str
+    faults: FaultsSpec = REFUSED
 
     def row(self, value: bytes) -> Row:
         tree = tree_of(value, self.protocol)
-        conversion = _Conversion(self._thrift, Budget(len(value)))
+        conversion = _Conversion(self._thrift, Budget(len(value)), Faults(self.faults))
         return conversion.struct(tree, self._struct, self.schema.columns, self._readings)
 
     @cached_property
@@ -53,9 +56,10 @@ class ThriftOracle(Oracle):
 class _Conversion:
     """One value on its way into columns."""
 
-    def __init__(self, schema: Schema, budget: Budget) -> None:
+    def __init__(self, schema: Schema, budget: Budget, faults: Faults) -> None:
         self._schema = schema
         self._budget = budget
+        self._faults = faults
 
     def struct(
         self, node: Node, name: str, members: Iterable[Member], readings: Mapping[str, Reading] | Reading
@@ -69,7 +73,8 @@ class _Conversion:
             if member.name in found:
                 raise RefusalError("duplicate", member.name)
             reading = readings if isinstance(readings, Reading) else readings[member.name]
-            found[member.name] = self._item(value, fields[member.name].kind, member.type, reading, member.name)
+            kind, required = fields[member.name].kind, member.required
+            found[member.name] = self._item(value, kind, member.type, reading, member.name, required=required)
         for member in known.values():
             if member.name not in found:
                 reading = readings if isinstance(readings, Reading) else readings[member.name]
@@ -89,30 +94,32 @@ class _Conversion:
         node = Node(_WIRES.get(field.kind.word, field.kind.word), content)
         return self._item(node, field.kind, member.type, reading, member.name)
 
-    def _item(self, node: Node, kind: Kind, type_: Type, reading: Reading, step: str) -> Any:
+    def _item(self, node: Node, kind: Kind, type_: Type, reading: Reading, step: str, *, required: bool = True) -> Any:
         try:
-            return self._value(node, kind, type_, reading)
+            return self._value(node, kind, type_, reading, required=required)
         except RefusalError as error:
             raise error.below(step) from None
 
-    def _value(self, node: Node, kind: Kind, type_: Type, reading: Reading) -> Any:
+    def _value(self, node: Node, kind: Kind, type_: Type, reading: Reading, *, required: bool) -> Any:
         if node.kind != _WIRES.get(kind.word, kind.word):
             raise RefusalError("wrong_type")
         match type_:
             case Struct(members):
                 return self.struct(node, kind.of, members, reading)
-            case ListOf(item):
+            case ListOf(item, items_required):
                 found = []
                 for one in node.content:
                     _expect(one, kind.inner[0], "[]")
                     self._budget.take(width(item) + self._added(kind.inner[0], item), "[]")
-                    found.append(self._item(one, kind.inner[0], item, reading, "[]"))
+                    found.append(self._item(one, kind.inner[0], item, reading, "[]", required=items_required))
                 return found
-            case MapOf(value):
-                return self._entries(node, kind, value, reading)
-        return self._scalar(node, kind, type_, reading)
+            case MapOf(value, values_required):
+                return self._entries(node, kind, value, reading, required=values_required)
+        return self._faults.or_null(self._scalar, node, kind, type_, reading, required=required)
 
-    def _entries(self, node: Node, kind: Kind, type_: Type, reading: Reading) -> list[tuple[str, Any]]:
+    def _entries(
+        self, node: Node, kind: Kind, type_: Type, reading: Reading, *, required: bool
+    ) -> list[tuple[str, Any]]:
         key_kind, value_kind = kind.inner
         growth = width(type_) + self._added(value_kind, type_) + self._added_as_key(key_kind)
         found: list[tuple[str, Any]] = []
@@ -121,7 +128,7 @@ class _Conversion:
             _expect(value, value_kind, "{}")
             self._budget.take(growth, "{}")
             name = self._item(key, key_kind, Plain("string"), reading, "{}")
-            found.append((name, self._item(value, value_kind, type_, reading, "{}")))
+            found.append((name, self._item(value, value_kind, type_, reading, "{}", required=required)))
         if len(dict(found)) < len(found):
             raise RefusalError("duplicate", "{}")
         return found

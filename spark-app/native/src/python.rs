@@ -233,14 +233,17 @@ struct ThriftParser(crate::ThriftParser);
 #[pymethods]
 impl ThriftParser {
     #[new]
-    #[pyo3(signature = (schema, *, plan, protocol))]
-    fn new(schema: &Bound<'_, PyAny>, plan: &str, protocol: &str) -> PyResult<Self> {
+    #[pyo3(signature = (schema, *, plan, protocol, faults = None))]
+    fn new(schema: &Bound<'_, PyAny>, plan: &str, protocol: &str, faults: Option<Words>) -> PyResult<Self> {
         let is_compact = match protocol {
             "binary" => false,
             "compact" => true,
             other => return Err(PyValueError::new_err(format!("protocol is binary or compact, not {other}"))),
         };
-        crate::ThriftParser::new(schema_of(schema)?, plan, is_compact).map(Self).map_err(PyValueError::new_err)
+        let faults = options_of("drop", faults)?.faults;
+        crate::ThriftParser::new(schema_of(schema)?, plan, is_compact)
+            .map(|parser| Self(parser.with_faults(faults)))
+            .map_err(PyValueError::new_err)
     }
 
     /// Parse the values of a binary array, as RowParser does.
@@ -259,9 +262,12 @@ struct AvroParser(crate::AvroParser);
 #[pymethods]
 impl AvroParser {
     #[new]
-    #[pyo3(signature = (schema, *, framing))]
-    fn new(schema: &Bound<'_, PyAny>, framing: &str) -> PyResult<Self> {
-        crate::AvroParser::new(schema_of(schema)?, framing_of(framing)?).map(Self).map_err(PyValueError::new_err)
+    #[pyo3(signature = (schema, *, framing, faults = None))]
+    fn new(schema: &Bound<'_, PyAny>, framing: &str, faults: Option<Words>) -> PyResult<Self> {
+        let faults = options_of("drop", faults)?.faults;
+        crate::AvroParser::new(schema_of(schema)?, framing_of(framing)?)
+            .map(|parser| Self(parser.with_faults(faults)))
+            .map_err(PyValueError::new_err)
     }
 
     /// From now on, read values of this id by this schema (JSON text). Raises ValueError, naming the field.
@@ -294,10 +300,11 @@ struct ProtobufParser(crate::ProtobufParser);
 #[pymethods]
 impl ProtobufParser {
     #[new]
-    #[pyo3(signature = (schema, *, framing, message = None))]
-    fn new(schema: &Bound<'_, PyAny>, framing: &str, message: Option<String>) -> PyResult<Self> {
+    #[pyo3(signature = (schema, *, framing, message = None, faults = None))]
+    fn new(schema: &Bound<'_, PyAny>, framing: &str, message: Option<String>, faults: Option<Words>) -> PyResult<Self> {
+        let faults = options_of("drop", faults)?.faults;
         crate::ProtobufParser::new(schema_of(schema)?, framing_of(framing)?, message)
-            .map(Self)
+            .map(|parser| Self(parser.with_faults(faults)))
             .map_err(PyValueError::new_err)
     }
 
@@ -482,8 +489,8 @@ type PyAdjusted = (Vec<(u8, String)>, Py<PyAny>, Py<PyAny>);
 /// Rows, reasons, paths, and what was adjusted.
 type PyRows = (Py<PyAny>, Py<PyAny>, Py<PyAny>, PyAdjusted);
 
-/// Rows, reasons, paths, and ids of writers that are not known.
-type PyResolved = (Py<PyAny>, Py<PyAny>, Py<PyAny>, Vec<u128>);
+/// The same, and ids of writers that are not known.
+type PyResolved = (Py<PyAny>, Py<PyAny>, Py<PyAny>, PyAdjusted, Vec<u128>);
 
 fn parsed(
     py: Python<'_>,
@@ -491,13 +498,8 @@ fn parsed(
     parse: impl FnOnce(&BinaryArray) -> Result<Rows, ArrowError> + Send,
 ) -> PyResult<PyRows> {
     let values = binary(values)?;
-    let mut rows = py.detach(|| parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let adjusted = std::mem::take(&mut rows.adjusted);
-    let kinds = adjusted.kinds.into_iter().map(|(refusal, path)| (refusal as u8, path)).collect();
-    let records = adjusted.records.into_data().to_pyarrow(py)?.unbind();
-    let kind_of = adjusted.kind_of.into_data().to_pyarrow(py)?.unbind();
-    let (batch, reasons, paths) = told(py, rows)?;
-    Ok((batch, reasons, paths, (kinds, records, kind_of)))
+    let rows = py.detach(|| parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    told(py, rows)
 }
 
 fn resolved(
@@ -507,14 +509,18 @@ fn resolved(
 ) -> PyResult<PyResolved> {
     let values = binary(values)?;
     let (rows, unknown) = py.detach(|| parse(&values)).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let (batch, reasons, paths) = told(py, rows)?;
-    Ok((batch, reasons, paths, unknown))
+    let (batch, reasons, paths, adjusted) = told(py, rows)?;
+    Ok((batch, reasons, paths, adjusted, unknown))
 }
 
-fn told(py: Python<'_>, rows: Rows) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
+fn told(py: Python<'_>, rows: Rows) -> PyResult<PyRows> {
+    let kinds = rows.adjusted.kinds.into_iter().map(|(refusal, path)| (refusal as u8, path)).collect();
+    let records = rows.adjusted.records.into_data().to_pyarrow(py)?.unbind();
+    let kind_of = rows.adjusted.kind_of.into_data().to_pyarrow(py)?.unbind();
     let batch = rows.batch.to_pyarrow(py)?.unbind();
     let reasons = rows.reasons.into_data().to_pyarrow(py)?.unbind();
-    Ok((batch, reasons, rows.paths.into_data().to_pyarrow(py)?.unbind()))
+    let paths = rows.paths.into_data().to_pyarrow(py)?.unbind();
+    Ok((batch, reasons, paths, (kinds, records, kind_of)))
 }
 
 fn schema_of(schema: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {

@@ -40,3 +40,21 @@ def test_the_start_of_a_member_asks_for_no_earlier_version() -> None:
 def test_a_subject_that_is_not_there_is_a_warning() -> None:
     (found,) = found_of()
     assert (found.verdict, found.message.startswith("clicks: schema registry")) == ("warning", True)
+
+
+def test_it_says_what_columns_do_not_hold_and_which_fields_are_left_out() -> None:
+    infinite = {"type": "long", "logicalType": "timestamp-micros"}
+    both = ["long", "double"]
+    found = found_of(record(id="long", v=both, w=both, at={"type": infinite}, odd=["string", "int"]), compares=False)
+    refused = "refuses the record (overflow), unless spec.parser.faults sets it to null"
+    assert found[1:] == [
+        Finding(
+            "registry", "ok", f"clicks: v, w: a long that no float64 is exactly (from 9007199254740993 on) {refused}"
+        ),
+        Finding(
+            "registry",
+            "ok",
+            f"clicks: at: a timestamp-micros before the year 1 or after 9999, such as infinity, {refused}",
+        ),
+        Finding("registry", "warning", "clicks: odd: left out, because it is one of several types"),
+    ]

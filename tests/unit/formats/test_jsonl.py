@@ -122,9 +122,21 @@ def test_tombstones(schema: SchemaSpec | None) -> None:
     few = batch([Record(1, 5, b"a", None), Record(2, 5, b"b", b'{"n": 1}')])
     kept = lines(files(output_of(tombstones="null", kafkaColumns=["key"]), few, JSON, schema)[""])
     assert [line["kafka_key"] for line in kept] == ["a", "b"]
-    assert kept[0]["value" if schema is None else "n"] is None
+    assert kept[0] == {"kafka_key": "a"} if schema is None else kept[0]["n"] is None
     skipped = lines(files(output_of(kafkaColumns=["key"]), few, JSON, schema)[""])
     assert [line["kafka_key"] for line in skipped] == ["b"]
+
+
+def test_a_tombstone_differs_from_the_document_null_and_verification_reads_both() -> None:
+    values = [b"null", None, b'"null"', b" null\n", b"{}"]
+    records = batch([Record(number, 5, b"k", value) for number, value in enumerate(values)])
+    for tombstones, columns in (("null", ["key"]), ("null", []), ("skip", ["offset"])):
+        output = output_of(tombstones=tombstones, kafkaColumns=columns)
+        content = files(output, records, JSON)[""]
+        found = [line.get("value", "absent") for line in lines(content)]
+        assert found == [None, *(["absent"] if tombstones == "null" else []), "null", None, {}]
+        read = content_of(Writing(output, JSON), TopicPartition("clicks", 3), "")
+        assert [one for some in read.stored([content]) for one in some] == list(read.expectation()(records))
 
 
 _payload = st.none() | st.binary(max_size=40) | st.text(max_size=20).map(str.encode)

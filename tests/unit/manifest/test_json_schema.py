@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.declared_columns import Column, columns_by_json_schema
+from logpersister.manifest.column import Column
+from logpersister.manifest.declared_columns import columns_by_json_schema
 from logpersister.manifest.json_schema.columns import columns_of
 from logpersister.manifest.json_schema.errors import JsonSchemaError
 from logpersister.manifest.json_schema.reading import unreadable
@@ -94,8 +95,8 @@ TYPES: list[tuple[Json, str]] = [
         {"properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}},
         "struct<a: string>",
     ),
-    ({"type": "object", "properties": {"a b": {"type": "string"}}}, "json!"),
-    ({"type": "object", "properties": {"a": True, "A": True}}, "json!"),
+    ({"type": "object", "properties": {"a b": {"type": "string"}}}, "struct<`a b`: string>!"),
+    ({"type": "object", "properties": {"a": True, "A": True}}, "struct<a: json, A: json>!"),
     # one of several
     ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "string"),
     ({"oneOf": [{"type": "null"}, {"type": "string", "format": "date-time"}]}, "timestamp[us]"),
@@ -275,7 +276,7 @@ def test_what_is_nested_deepest_is_json() -> None:
         schema = {"type": "array", "items": schema}
     [column] = columns_of(text_of(p=schema))
     assert str(column.type) == "list<" * 15 + "json" + ">" * 15
-    assert columns_by_json_schema(text_of(p=schema))[0].type is not None
+    assert columns_by_json_schema(text_of(p=schema)).columns[0].type is not None
 
 
 # evolution
@@ -347,7 +348,7 @@ VERSIONS: list[tuple[str, str, str | None]] = [
 
 @pytest.mark.parametrize(("newer", "older", "problem"), VERSIONS)
 def test_which_versions_can_be_read(newer: str, older: str, problem: str | None) -> None:
-    found = unreadable(columns_by_json_schema(newer), older)
+    found = unreadable(columns_by_json_schema(newer).columns, older)
     if problem is None:
         assert found is None
     else:

@@ -220,7 +220,7 @@ TYPES: dict[str, tuple[str, Any]] = {
     "google.protobuf.Timestamp a": ("timestamp[us]", None), "google.protobuf.Value a": ("json", None),
     "google.protobuf.UInt64Value a": ("decimal(20,0)", None), "I a": ("struct<x: int32 not null>", None),
     "google.protobuf.Duration a": ("struct<seconds: int64 not null, nanos: int32 not null>", None),
-    "M a": ("M has itself in it", None), "N a": ("it has no fields", None), "int32 kafka_a": ("kafka_ is for", None),
+    "M a": ("M has itself in it", None), "N a": ("it has no fields", None), "int32 kafka_a": ("int32", "0"),
 }  # fmt: skip
 
 

@@ -118,7 +118,7 @@ def test_columns_of_a_struct() -> None:
     ("type_", "remark"),
     [
         ("S", "S has itself in it"),
-        ("list<Empty>", "Empty has no fields"),
+        ("list<Empty>", "it has no fields"),
         ("map<double, i32>", "it is a map whose keys are double, which cannot become texts"),
         ("map<list<i32>, i32>", "it is a map whose keys are list, which cannot become texts"),
         ("list<" * 20 + "i32" + ">" * 20, "it is nested more than 16 deep"),

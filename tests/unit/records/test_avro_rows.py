@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
@@ -28,17 +29,27 @@ from tests.unit.records.row_samples import batch_of_values
 from tests.unit.records.test_rows import schema_of
 from tests.unit.records.third_party import NoValueError, assert_rows, members_of
 
+LENIENT = FaultsSpec(overflow="setNull", bad_text="setNull")
+
 
 def judged(
-    schema: SchemaSpec, writers: KnownWriters, values: list[bytes | None], framing: Framing = "confluent"
+    schema: SchemaSpec,
+    writers: KnownWriters,
+    values: list[bytes | None],
+    framing: Framing = "confluent",
+    faults: FaultsSpec = REFUSED,
 ) -> Judged:
-    return judged_by(AvroRows(schema, framing, writers), values)
+    return judged_by(AvroRows(schema, framing, writers, faults), values)
 
 
 def expected(
-    schema: SchemaSpec, writers: KnownWriters, values: list[bytes | None], framing: Framing = "confluent"
+    schema: SchemaSpec,
+    writers: KnownWriters,
+    values: list[bytes | None],
+    framing: Framing = "confluent",
+    faults: FaultsSpec = REFUSED,
 ) -> Judged:
-    return of_oracle(AvroOracle(schema, framing, writers), values)
+    return of_oracle(AvroOracle(schema, framing, writers, faults), values)
 
 
 @st.composite
@@ -64,8 +75,10 @@ def assert_oracle_agrees(data: st.DataObject, written: Any, columns: SchemaSpec,
     """Compare what both make of values, some of them damaged."""
     found = data.draw(st.lists(_values(written, values), max_size=8))
     writers = KnownWriters({1: written})
-    ours, oracle = judged(columns, writers, found), expected(columns, writers, found)
-    assert same(list(ours), list(oracle)), (ours, oracle)
+    for faults in (REFUSED, LENIENT):
+        ours = judged(columns, writers, found, faults=faults)
+        oracle = expected(columns, writers, found, faults=faults)
+        assert same(list(ours), list(oracle)), (faults, ours, oracle)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
@@ -42,6 +43,12 @@ def expected(
 def assert_same(schema: SchemaSpec, values: list[bytes | None], **given: Any) -> Judged:
     ours, oracle = judged(schema, values, **given), expected(schema, values, **given)
     assert same(list(ours), list(oracle)), (ours, oracle)
+    faults, how = (
+        FaultsSpec(overflow="setNull", bad_text="setNull"),
+        (given.get("framing", "plain"), given.get("writers")),
+    )
+    lenient = judged_by(ProtobufRows(schema, *how, faults), values)
+    assert same(list(lenient), list(of_oracle(ProtobufOracle(schema, *how, faults), values))), lenient
     return ours
 
 

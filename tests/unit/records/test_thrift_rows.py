@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from thriftpy2.protocol import TBinaryProtocol, TCompactProtocol
 from thriftpy2.transport import TMemoryBuffer
 
+from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.thrift.schema import Kind, Schema, read_schema
@@ -46,8 +47,10 @@ def expected(schema: SchemaSpec, protocol: str, found: list[bytes | None]) -> Ju
 def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, protocol: Any) -> None:
     schema = data.draw(schemas())
     found = data.draw(st.lists(st.none() | values(schema, protocol), max_size=8))
-    ours, oracle = judged(schema, protocol, found), expected(schema, protocol, found)
-    assert same(list(ours), list(oracle)), (ours, oracle)
+    for faults in (FaultsSpec(), FaultsSpec(overflow="setNull", bad_text="setNull")):
+        ours = judged_by(ThriftRows(schema, protocol, faults), found)
+        oracle = of_oracle(ThriftOracle(schema, protocol, faults), found)
+        assert same(list(ours), list(oracle)), (faults, ours, oracle)
 
 
 _modules = itertools.count()

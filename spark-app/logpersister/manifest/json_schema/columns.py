@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from logpersister.manifest.json_schema.documents import Documents, Placed
@@ -22,16 +23,22 @@ from logpersister.manifest.types import (
     Type,
 )
 from logpersister.manifest.written_column import (
+    REFUSED,
     NoColumnError,
-    TypeCount,
+    TypeWalk,
     WrittenColumn,
-    require_new,
-    unusable_name,
 )
 
 ANYTHING: Final = Plain("json")
 _TEXTS: Final[Mapping[str, Type]] = {"date": Plain("date"), "date-time": Timestamp("us")}
 """By ``format``. A ``time`` has an offset (RFC 3339), which no column of times of day has room for."""
+
+_BOUNDS: Final[Mapping[Type, str]] = {
+    Plain("float64"): f"a whole number that no float64 is (from 9007199254740993 on) {REFUSED}",
+    Plain("int64"): f"a whole number beyond 64 bits {REFUSED}; with a bound beyond them it is a decimal",
+    Timestamp("us"): "digits of a second behind the sixth are cut off",
+}
+"""What JSON Schema allows and columns of a type do not hold."""
 
 _Found = tuple[Type, bool]
 """A type, and whether values of it may be null."""
@@ -64,18 +71,15 @@ class _Types:
     def __init__(self, documents: Documents, *, as_reader: bool) -> None:
         self._documents = documents
         self._as_reader = as_reader
-        self._count = TypeCount()
+        self._walk = TypeWalk()
 
     def column(self, name: str, placed: Placed | None, around: Shape) -> WrittenColumn:
-        problem = unusable_name(name)
-        if problem is not None:
-            return WrittenColumn(name, None, problem)
-        self._count.begin_column()
+        self._walk.begin(name)
         try:
             member = self._member(name, placed, around, 1, around.nodes)
         except NoColumnError:  # of too many parts
             member = Member(name, ANYTHING, required=False)
-        return WrittenColumn(name, member.type, str(member.type), member.required)
+        return WrittenColumn(name, member.type, str(member.type), member.required, remarks=self._walk.remarks)
 
     def _member(self, name: str, placed: Placed | None, around: Shape, depth: int, above: tuple[int, ...]) -> Member:
         type_, is_nullable = (ANYTHING, True) if placed is None else self._value(placed, depth, above)
@@ -83,7 +87,7 @@ class _Types:
 
     def _value(self, placed: Placed, depth: int, above: tuple[int, ...]) -> _Found:
         """Return the type of a column. Raises `NoColumnError` where there are too many."""
-        self._count.add(depth)
+        self._walk.add(depth)
         shape = shape_of(placed, self._documents)
         if not set(shape.nodes).isdisjoint(above):
             return ANYTHING, True  # it has itself in it
@@ -123,14 +127,18 @@ class _Types:
             case ["object"]:
                 return self._object(shape, depth, above)
             case scalar:
-                return _scalar(scalar, shape)
+                found = _scalar(scalar, shape)
+                if found in _BOUNDS:
+                    self._walk.note(_BOUNDS[found])
+                return found
 
     def _list(self, shape: Shape, depth: int, above: tuple[int, ...]) -> Type:
         if shape.is_tuple or depth == MOST_NESTED:
             return ANYTHING
         if shape.items is None:
             return ListOf(ANYTHING, required=False)
-        item, is_nullable = self._value(shape.items, depth + 1, above)
+        items = shape.items
+        item, is_nullable = self._walk.inside("[]", lambda: self._value(items, depth + 1, above))
         return ListOf(item, self._as_reader and not is_nullable)
 
     def _object(self, shape: Shape, depth: int, above: tuple[int, ...]) -> Type:
@@ -138,20 +146,13 @@ class _Types:
             return ANYTHING
         if shape.properties or shape.others is None:
             return self._struct(shape, depth, above)
-        value, is_nullable = self._value(shape.others, depth + 1, above)
+        others = shape.others
+        value, is_nullable = self._walk.inside("{}", lambda: self._value(others, depth + 1, above))
         return MapOf(value, self._as_reader and not is_nullable)
 
     def _struct(self, shape: Shape, depth: int, above: tuple[int, ...]) -> Type:
-        members: dict[str, Member] = {}
-        for name, placed in shape.properties.items():
-            try:
-                require_new(name, members)
-            except NoColumnError:
-                return ANYTHING
-            if unusable_name(name) is not None:
-                return ANYTHING
-            members[name.lower()] = self._member(name, placed, shape, depth + 1, above)
-        return Struct(tuple(members.values()))
+        make = partial(self._member, around=shape, depth=depth + 1, above=above)
+        return self._walk.struct((name, partial(make, name, placed)) for name, placed in shape.properties.items())
 
 
 def _decides(shape: Shape) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from logpersister.manifest.protobuf.errors import ProtobufError
@@ -15,17 +16,14 @@ from logpersister.manifest.types import (
     MapOf,
     Member,
     Plain,
-    Struct,
     Timestamp,
     Type,
 )
 from logpersister.manifest.written_column import (
     TOO_MANY,
     NoColumnError,
-    TypeCount,
+    TypeWalk,
     WrittenColumn,
-    require_new,
-    unusable_name,
 )
 
 _UNSIGNED: Final = Decimal(20, 0)
@@ -79,18 +77,16 @@ class _Types:
     def __init__(self, schema: Schema, *, as_reader: bool) -> None:
         self._schema = schema
         self._as_reader = as_reader
-        self._count = TypeCount()
+        self._walk = TypeWalk()
 
     def column(self, one: Field, message: str) -> WrittenColumn:
-        problem = unusable_name(one.name)
-        if problem is not None:
-            return WrittenColumn(one.name, None, problem)
-        self._count.begin_column()
+        self._walk.begin(one.name)
         try:
             member = self._member(one, 1, (message,))
         except NoColumnError as error:
             return WrittenColumn(one.name, None, str(error))
-        return WrittenColumn(one.name, member.type, self._told(one), member.required, member.default)
+        told, remarks = self._told(one), self._walk.remarks
+        return WrittenColumn(one.name, member.type, told, member.required, member.default, remarks=remarks)
 
     def _told(self, one: Field) -> str:
         """Return what protobuf calls a type, as a remark."""
@@ -104,7 +100,7 @@ class _Types:
         if one.repeated:
             is_map = one.of in self._schema.entries
             inner = self._schema.messages[one.of][1] if is_map else one
-            found = self._value(inner, depth + 1, above)
+            found = self._walk.inside("{}" if is_map else "[]", lambda: self._value(inner, depth + 1, above))
             default = ("{}" if is_map else "[]") if self._as_reader else None
             many: Type = MapOf(found, self._as_reader) if is_map else ListOf(found, self._as_reader)
             return Member(one.name, many, self._as_reader, default)
@@ -115,10 +111,11 @@ class _Types:
         return Member(one.name, type_, required=True, default=default)
 
     def _value(self, one: Field, depth: int, above: tuple[str, ...]) -> Type:
-        self._count.add(depth)
+        self._walk.add(depth)
         if one.kind not in ("message", "group"):
             return _TYPES[one.kind]
         if one.of == TIMESTAMP:
+            self._walk.note("digits of a second behind the sixth are cut off; timestamp[ns] in fields has nine")
             return Timestamp("us")
         if one.of in JSON:
             return Plain("json")
@@ -129,13 +126,8 @@ class _Types:
     def _struct(self, name: str, depth: int, above: tuple[str, ...]) -> Type:
         if name in above:
             raise NoColumnError(f"{name} has itself in it")
-        members: dict[str, Member] = {}
-        for one in self._schema.messages[name]:
-            require_new(one.name, members)
-            members[one.name.lower()] = self._member(one, depth + 1, (*above, name))
-        if not members:
-            raise NoColumnError("it has no fields")
-        return Struct(tuple(members.values()))
+        fields = self._schema.messages[name]
+        return self._walk.struct((one.name, partial(self._member, one, depth + 1, (*above, name))) for one in fields)
 
 
 __all__ = ["ProtobufError", "columns_of", "zero_of"]

@@ -1,6 +1,7 @@
 """From a struct of Thrift to columns that fit all that it can hold. Pure; docs/schemas.md has the table."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from logpersister.manifest.thrift.errors import ThriftError
@@ -12,16 +13,13 @@ from logpersister.manifest.types import (
     MapOf,
     Member,
     Plain,
-    Struct,
     Type,
 )
 from logpersister.manifest.written_column import (
     TOO_MANY,
     NoColumnError,
-    TypeCount,
+    TypeWalk,
     WrittenColumn,
-    require_new,
-    unusable_name,
 )
 
 KEYS: Final = frozenset({"bool", "i8", "i16", "i32", "i64", "string", "binary", "enum"})
@@ -57,31 +55,30 @@ def columns_of(idl: str, struct: str | None) -> list[WrittenColumn]:
 class _Types:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._count = TypeCount()
+        self._walk = TypeWalk()
 
     def column(self, one: Field, struct: str) -> WrittenColumn:
-        problem = unusable_name(one.name)
-        if problem is not None:
-            return WrittenColumn(one.name, None, problem)
-        self._count.begin_column()
+        self._walk.begin(one.name)
         try:
             found = self._value(one.kind, 1, (struct,))
         except NoColumnError as error:
             return WrittenColumn(one.name, None, str(error))
-        return WrittenColumn(one.name, found, str(one.kind), one.requirement == "required")
+        required, remarks = one.requirement == "required", self._walk.remarks
+        return WrittenColumn(one.name, found, str(one.kind), required, remarks=remarks)
 
     def _value(self, kind: Kind, depth: int, above: tuple[str, ...]) -> Type:
-        self._count.add(depth)
+        self._walk.add(depth)
         match kind.word:
             case "struct":
                 return self._struct(kind.of, depth, above)
             case "list" | "set":
-                return ListOf(self._value(kind.inner[0], depth + 1, above), required=True)
+                item = self._walk.inside("[]", lambda: self._value(kind.inner[0], depth + 1, above))
+                return ListOf(item, required=True)
             case "map":
                 key, value = kind.inner
                 if key.word not in KEYS:
                     raise NoColumnError(f"it is a map whose keys are {key}, which cannot become texts")
-                return MapOf(self._value(value, depth + 1, above), required=True)
+                return MapOf(self._walk.inside("{}", lambda: self._value(value, depth + 1, above)), required=True)
             case word if word in _TYPES:
                 return _TYPES[word]
         raise NoColumnError(f"it is a {kind}")
@@ -89,11 +86,9 @@ class _Types:
     def _struct(self, name: str, depth: int, above: tuple[str, ...]) -> Type:
         if name in above:
             raise NoColumnError(f"{name} has itself in it")
-        members: dict[str, Member] = {}
-        for one in self._schema.structs[name]:
-            require_new(one.name, members)
+
+        def make(one: Field) -> Member:
             found = self._value(one.kind, depth + 1, (*above, name))
-            members[one.name.lower()] = Member(one.name, found, one.requirement == "required")
-        if not members:
-            raise NoColumnError(f"{name} has no fields")
-        return Struct(tuple(members.values()))
+            return Member(one.name, found, one.requirement == "required")
+
+        return self._walk.struct((one.name, partial(make, one)) for one in self._schema.structs[name])

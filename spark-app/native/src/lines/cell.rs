@@ -58,13 +58,13 @@ impl<'a> Members<'a> {
     /// Appends the object of a row.
     pub fn write(&self, row: usize, text: &mut Vec<u8>) {
         let mut sign = b'{';
-        for member in &self.0 {
+        for member in self.0.iter().filter(|member| !member.is_left_out(row)) {
             text.push(sign);
             text.extend_from_slice(member.name_at(row));
             member.write(row, text);
             sign = b',';
         }
-        if self.0.is_empty() {
+        if sign == b'{' {
             text.push(b'{');
         }
         text.push(b'}');
@@ -80,6 +80,11 @@ impl<'a> Member<'a> {
             cell: Cell::of(field, column).map_err(|error| format!("{}{error}", field.name()))?,
             column: &**column,
         })
+    }
+
+    /// Whether this row has no such field: a document may itself be `null`, so one that is not there has to differ.
+    fn is_left_out(&self, row: usize) -> bool {
+        matches!(self.cell, Cell::JsonBytes(_)) && self.column.is_null(row)
     }
 
     /// The name that the value of this row stands under.

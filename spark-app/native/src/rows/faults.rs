@@ -190,6 +190,37 @@ pub trait ReadValue {
     }
 }
 
+/// Sets values to null that do not fit, for parsers that stand behind a value when they refuse it.
+#[derive(Debug)]
+pub struct Nulls {
+    faults: Faults,
+    pub adjustments: Adjustments,
+}
+
+impl Nulls {
+    /// None: nothing is set to null.
+    pub fn of(faults: Faults) -> Option<Self> {
+        let sets_any = faults.overflow_sets_null || faults.bad_text_sets_null;
+        sets_any.then(|| Self { faults, adjustments: Adjustments::default() })
+    }
+
+    /// Whether a value that was refused could have been set to null somewhere.
+    pub fn helps(&self, refusal: Refusal) -> bool {
+        self.faults.sets_null(refusal)
+    }
+
+    /// Appends null as value number `row`, if the value may be null.
+    pub fn set(&mut self, refusal: Refusal, row: usize, column: &mut Column) -> Result<(), Refusal> {
+        if !self.helps(refusal) || !column.nullable {
+            return Err(refusal);
+        }
+        column.truncate(row);
+        column.push_null();
+        self.adjustments.add(refusal);
+        Ok(())
+    }
+}
+
 /// Each fault refuses the record, and what the schema does not have is left out.
 pub struct Strict;
 

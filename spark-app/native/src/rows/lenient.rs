@@ -1,6 +1,6 @@
 //! What the parsers of JSON and MessagePack do beside reading: adjust values, keep unknown fields, put in defaults.
 
-use arrow_schema::{DataType, Fields, SchemaRef};
+use arrow_schema::SchemaRef;
 
 use super::adjusted::Adjustments;
 use super::column::Filled;
@@ -214,38 +214,16 @@ pub fn defaults(schema: &SchemaRef, options: Options) -> Result<Defaults, String
 pub fn columns(schema: &SchemaRef, options: Options) -> Result<StructColumn, String> {
     let columns = kind::columns(schema.fields(), 1)?;
     if options.unknown_fields == UnknownFields::Keep {
-        keeps_rest(&columns, schema.fields())?;
+        keeps_rest(&columns)?;
     }
     Ok(columns)
 }
 
-/// What is unknown needs a column, and names around it.
-fn keeps_rest(columns: &StructColumn, fields: &Fields) -> Result<(), String> {
+/// What is unknown needs a column.
+fn keeps_rest(columns: &StructColumn) -> Result<(), String> {
     let is_json = |column: &Column| matches!(column.data, Data::Json(_)) && column.nullable;
     if !columns.children.last().is_some_and(is_json) || columns.children.len() < 2 {
         return Err("the last field has to be json that may be null, behind others: it has what is unknown".into());
     }
-    names(fields)
-}
-
-fn names(fields: &Fields) -> Result<(), String> {
-    for field in fields {
-        if field.name().bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
-            return Err(format!("{}: around what is unknown no name may have to be escaped", field.name()));
-        }
-        inner_names(field.data_type())?;
-    }
     Ok(())
-}
-
-fn inner_names(data_type: &DataType) -> Result<(), String> {
-    match data_type {
-        DataType::Struct(fields) => names(fields),
-        DataType::List(item) => inner_names(item.data_type()),
-        DataType::Map(entries, _) => match entries.data_type() {
-            DataType::Struct(entry) => entry.iter().skip(1).try_for_each(|value| inner_names(value.data_type())),
-            _ => Ok(()),
-        },
-        _ => Ok(()),
-    }
 }

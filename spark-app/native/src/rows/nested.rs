@@ -17,6 +17,8 @@ const FEW_ENTRIES: usize = 8;
 pub struct StructColumn {
     pub children: Vec<Column>,
     names: Vec<Name>,
+    /// The same, those that have to be escaped, too.
+    quoted: Vec<Name>,
     positions: HashMap<Box<[u8]>, usize, BuildHasherDefault<NameHasher>>,
 }
 
@@ -27,7 +29,8 @@ impl StructColumn {
     pub fn new(fields: &Fields, children: Vec<Column>) -> Self {
         Self {
             children,
-            names: fields.iter().map(|field| quoted(field.name())).collect(),
+            names: fields.iter().map(|field| unescaped(field.name())).collect(),
+            quoted: fields.iter().map(|field| quoted(field.name())).collect(),
             positions: fields.iter().map(|field| field.name().as_bytes().into()).zip(0..).collect(),
         }
     }
@@ -40,7 +43,7 @@ impl StructColumn {
 
     /// The name of the field at a position, in quotes as JSON has it.
     pub fn quoted(&self, position: usize) -> &[u8] {
-        self.names.get(position).map(|name| &**name).unwrap_or_default()
+        self.quoted.get(position).map(|name| &**name).unwrap_or_default()
     }
 
     /// From now on the last field is found under no name.
@@ -90,10 +93,13 @@ fn arrays(children: Vec<Column>, fields: &Fields) -> Result<Vec<ArrayRef>, Arrow
 }
 
 fn quoted(name: &str) -> Name {
-    if name.bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
-        return Name::default();
-    }
-    format!("\"{name}\"").into_bytes().into()
+    serde_json::to_vec(name).expect("a vector takes all bytes, and text is JSON").into()
+}
+
+/// The same, or nothing for a name that is escaped there.
+fn unescaped(name: &str) -> Name {
+    let found = quoted(name);
+    if found.len() == name.len() + 2 { found } else { Name::default() }
 }
 
 /// FNV-1a. Only names of the schema are put in, so nobody can make them collide.

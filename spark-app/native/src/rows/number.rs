@@ -1,5 +1,6 @@
 //! Numbers of JSON texts, converted exactly or to the nearest.
 
+use std::fmt::Display;
 use std::str::FromStr;
 
 use super::reason::Refusal;
@@ -12,6 +13,24 @@ const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];
+
+/// Up to here doubles and singles have all whole numbers.
+const DENSE_DOUBLES: u128 = 1 << f64::MANTISSA_DIGITS;
+const DENSE_SINGLES: u128 = 1 << f32::MANTISSA_DIGITS;
+
+/// A whole number as a double that is exactly it.
+#[inline]
+pub fn double_of(number: i128) -> Result<f64, Refusal> {
+    let double = number as f64;
+    if number.unsigned_abs() <= DENSE_DOUBLES || double as i128 == number { Ok(double) } else { Err(Refusal::Overflow) }
+}
+
+/// A whole number as a single that is exactly it.
+#[inline]
+pub fn single_of(number: i128) -> Result<f32, Refusal> {
+    let single = number as f32;
+    if number.unsigned_abs() <= DENSE_SINGLES || single as i128 == number { Ok(single) } else { Err(Refusal::Overflow) }
+}
 
 /// A number as it is written: (-1)^negative * mantissa * 10^exponent.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +99,7 @@ impl<'a> Number<'a> {
         }
     }
 
-    /// The double nearest to it.
+    /// The double nearest to it. A whole number must be one that a double is, or how it is written.
     #[inline]
     pub fn double(&self) -> Result<f64, Refusal> {
         // Two exact doubles: their product or quotient is rounded once.
@@ -89,10 +108,11 @@ impl<'a> Number<'a> {
             let value = if self.exponent < 0 { mantissa as f64 / power } else { mantissa as f64 * power };
             return Ok(if self.negative { -value } else { value });
         }
-        self.parse().filter(|value: &f64| value.is_finite()).ok_or(Refusal::Overflow)
+        let is_it = |value: &f64| value.is_finite() && self.is_written(value, *value);
+        self.parse().filter(is_it).ok_or(Refusal::Overflow)
     }
 
-    /// The single nearest to it; not by way of a double, which would round twice.
+    /// The single nearest to it, as `double`; not by way of a double, which would round twice.
     #[inline]
     pub fn single(&self) -> Result<f32, Refusal> {
         if let (Some(mantissa @ ..=0x100_0000), -10..=10) = (self.mantissa, self.exponent) {
@@ -100,7 +120,14 @@ impl<'a> Number<'a> {
             let value = if self.exponent < 0 { mantissa as f32 / power } else { mantissa as f32 * power };
             return Ok(if self.negative { -value } else { value });
         }
-        self.parse().filter(|value: &f32| value.is_finite()).ok_or(Refusal::Overflow)
+        let is_it = |value: &f32| value.is_finite() && self.is_written(value, f64::from(*value));
+        self.parse().filter(is_it).ok_or(Refusal::Overflow)
+    }
+
+    /// Whether a float is what a whole number says: by all of its digits, or by the fewest that make it, and zeros, as
+    /// JavaScript writes floats. Fractions and exponents say no more than the nearest.
+    fn is_written(&self, shortest: &impl Display, value: f64) -> bool {
+        !self.integer || [shortest.to_string(), format!("{value:.0}")].iter().any(|one| one.as_bytes() == self.text)
     }
 }
 

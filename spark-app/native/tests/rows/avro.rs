@@ -157,7 +157,7 @@ fn inner(random: &mut Random, name: &str, depth: usize) -> Sample {
         1 => plain("\"int\"", DataType::Int8, |random, value| varint(value, random.below(130) as i64)),
         2 => plain("\"int\"", DataType::Int32, int),
         3 => plain("\"long\"", DataType::Int64, long),
-        4 => plain("\"int\"", DataType::Float32, int),
+        4 => plain("\"int\"", DataType::Float64, int),
         5 => plain("\"double\"", DataType::Float64, |random, value| value.extend(random.next().to_le_bytes())),
         6 => {
             plain(r#"{"type":"bytes","logicalType":"decimal","precision":9,"scale":1}"#, DataType::Decimal128(9, 2), {

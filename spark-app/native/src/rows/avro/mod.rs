@@ -10,15 +10,16 @@ mod schema;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use arrow_array::{Array, BinaryArray};
-use arrow_buffer::NullBufferBuilder;
+use arrow_array::BinaryArray;
 use arrow_schema::{ArrowError, SchemaRef};
 
-use super::adjusted::Adjusted;
-use super::column::{Bytes, Filled};
+use super::adjusted::Adjustments;
+use super::column::Filled;
+use super::faults::{Faults, Nulls};
+use super::fill::{self, ReadRow, Steps};
 use super::framing::{Framing, Opener};
 use super::nested::StructColumn;
-use super::reason::{Refusal, Step, path};
+use super::reason::Refusal;
 use super::{Rows, kind};
 pub use input::Branch;
 use plan::Plan;
@@ -30,6 +31,7 @@ use schema::Schema;
 pub struct AvroParser {
     schema: SchemaRef,
     framing: Framing,
+    faults: Faults,
     writers: RwLock<Arc<Writers>>,
 }
 
@@ -56,7 +58,12 @@ impl AvroParser {
     /// An error says which field of the schema cannot be read, and why.
     pub fn new(schema: SchemaRef, framing: Framing) -> Result<Self, String> {
         kind::columns(schema.fields(), 0)?;
-        Ok(Self { schema, framing, writers: RwLock::default() })
+        Ok(Self { schema, framing, faults: Faults::default(), writers: RwLock::default() })
+    }
+
+    /// The same where values that do not fit may be set to null.
+    pub fn with_faults(self, faults: Faults) -> Self {
+        Self { faults, ..self }
     }
 
     /// From now on values of this id are read by this schema. An error says which field cannot become its column.
@@ -82,34 +89,10 @@ impl AvroParser {
     /// is; an error only if the rows of all values take more than 2 GiB.
     pub fn parse(&self, values: &BinaryArray) -> Result<(Rows, Vec<u128>), ArrowError> {
         let writers = self.writers.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let fields = self.schema.fields();
-        let columns = kind::columns(fields, values.len()).map_err(ArrowError::SchemaError)?;
-        let opener = Opener::new(self.framing);
-        let mut run = Run { opener, writers, last: None, columns, rows: 0, bytes: 0, steps: Vec::new() };
-        let mut reasons = vec![0; values.len()];
-        let mut paths = Bytes::with_capacity(values.len());
-        let mut has_path = NullBufferBuilder::new(values.len());
-        let mut unknown = BTreeSet::new();
-        for (reason, value) in reasons.iter_mut().zip(values) {
-            run.steps.clear();
-            if let Err(refusal) = run.read(value, &mut unknown) {
-                *reason = refusal as u8;
-                paths.data.extend(path(fields, &run.steps).bytes());
-            }
-            has_path.append(!run.steps.is_empty());
-            paths.end();
-            if run.bytes > i32::MAX as usize {
-                return Err(ArrowError::OffsetOverflowError(run.bytes));
-            }
-        }
-        let batch = run.columns.into_batch(&self.schema, run.rows)?;
-        let rows = Rows {
-            batch,
-            reasons: reasons.into(),
-            paths: paths.strings(has_path.finish())?,
-            adjusted: Adjusted::default(),
-        };
-        Ok((rows, unknown.into_iter().collect()))
+        let (opener, nulls) = (Opener::new(self.framing), Nulls::of(self.faults));
+        let mut run = Run { opener, writers, last: None, unknown: BTreeSet::new(), bytes: 0, nulls };
+        let rows = fill::rows(&self.schema, values, &mut run)?;
+        Ok((rows, run.unknown.into_iter().collect()))
     }
 }
 
@@ -119,43 +102,60 @@ struct Run {
     writers: Arc<Writers>,
     /// The writer of the value before: mostly it is the same.
     last: Option<(u128, Arc<Writer>)>,
-    columns: StructColumn,
-    rows: usize,
+    unknown: BTreeSet<u128>,
     /// No column has more bytes than this.
     bytes: usize,
-    steps: Vec<Step>,
+    nulls: Option<Nulls>,
 }
 
-impl Run {
+impl ReadRow for Run {
     #[inline]
-    fn read(&mut self, value: Option<&[u8]>, unknown: &mut BTreeSet<u128>) -> Result<(), Refusal> {
-        let (id, value) = self.opener.open(value.ok_or(Refusal::Null)?)?;
+    fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
+        let (id, value) = self.opener.open(value)?;
         if self.last.as_ref().is_none_or(|(last, _)| *last != id) {
             let Some(writer) = self.writers.get(&id) else {
-                unknown.insert(id);
+                self.unknown.insert(id);
                 return Err(Refusal::UnknownSchema);
             };
             self.last = Some((id, writer.clone()));
         }
         let Some((_, writer)) = &self.last else { return Err(Refusal::UnknownSchema) };
         let Writer::Resolved { schema, plan, added } = &**writer else { return Err(Refusal::OtherSchema) };
-        let mut reader = ValueReader::new(value, schema, &mut self.steps);
-        let read = reader.row(plan, &mut self.columns);
-        match read {
-            Ok(()) => {
-                self.rows += 1;
-                self.bytes += value.len() + reader.growth.taken() + added;
-                Ok(())
-            }
-            Err(refusal) => {
-                self.columns.truncate(self.rows);
-                // What is wrong with the value as a whole goes before what is wrong with one field, wherever both are.
-                let refusal = check(schema, value).err().unwrap_or(refusal);
-                if matches!(refusal, Refusal::NotAvro | Refusal::TooDeep) {
-                    self.steps.clear();
-                }
-                Err(refusal)
+        let mut reader = ValueReader::new(value, schema, steps, None);
+        let mut read = reader.row(plan, columns);
+        let mut taken = reader.growth.taken();
+        if let Some(nulls) = &mut self.nulls {
+            nulls.adjustments.begin();
+            if read.is_err_and(|refusal| nulls.helps(refusal)) {
+                columns.truncate(row);
+                steps.clear();
+                reader = ValueReader::new(value, schema, steps, Some(nulls));
+                read = reader.row(plan, columns);
+                taken = reader.growth.taken();
             }
         }
+        if let Err(refusal) = read {
+            // What is wrong with the value as a whole goes before what is wrong with one field, wherever both are.
+            let refusal = check(schema, value).err().unwrap_or(refusal);
+            if matches!(refusal, Refusal::NotAvro | Refusal::TooDeep) {
+                steps.clear();
+            }
+            return Err(refusal);
+        }
+        self.bytes += value.len() + taken + added;
+        Ok(())
+    }
+
+    /// That needs the schema of the writer, so [`Run::read`] does it.
+    fn judge_whole(&self, _: &[u8]) -> Option<Refusal> {
+        None
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn adjustments(&mut self) -> Option<&mut Adjustments> {
+        self.nulls.as_mut().map(|nulls| &mut nulls.adjustments)
     }
 }

@@ -1,10 +1,11 @@
 //! One Avro value into the columns of a schema, by a plan.
 
 use super::super::column::{Column, Data};
+use super::super::faults::Nulls;
 use super::super::growth::Growth;
 use super::super::kind::TimeNotation;
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
-use super::super::number::Number as Text;
+use super::super::number::{Number as Text, double_of, single_of};
 use super::super::reader::MOST_NESTED;
 use super::super::reason::{Refusal, Step as PathStep};
 use super::super::time;
@@ -19,12 +20,19 @@ pub struct ValueReader<'a, 's> {
     schema: &'s Schema,
     pub growth: Growth,
     steps: &'s mut Vec<PathStep>,
+    /// What sets values to null; None: each that does not fit refuses the record.
+    nulls: Option<&'s mut Nulls>,
 }
 
 impl<'a, 's> ValueReader<'a, 's> {
     /// After an error, `steps` says where it is, the innermost field first.
-    pub fn new(bytes: &'a [u8], schema: &'s Schema, steps: &'s mut Vec<PathStep>) -> Self {
-        Self { input: Input::new(bytes), schema, growth: Growth::of(bytes.len()), steps }
+    pub fn new(
+        bytes: &'a [u8],
+        schema: &'s Schema,
+        steps: &'s mut Vec<PathStep>,
+        nulls: Option<&'s mut Nulls>,
+    ) -> Self {
+        Self { input: Input::new(bytes), schema, growth: Growth::of(bytes.len()), steps, nulls }
     }
 
     /// Appends a row. After an error the columns must be cut back.
@@ -49,19 +57,36 @@ impl<'a, 's> ValueReader<'a, 's> {
         for step in &record.fields {
             match step {
                 Step::Into(index, plan) => {
-                    if let Err(refusal) = self.value(plan, &mut columns.children[*index]) {
-                        return self.fault(PathStep::Field(*index), refusal);
-                    }
+                    self.child(PathStep::Field(*index), plan, &mut columns.children[*index])?;
                 }
                 Step::Skip(id, depth) => skip(self.schema, &mut self.input, *id, *depth)?,
             }
         }
         for (index, plan) in &record.absent {
-            if let Err(refusal) = self.value(plan, &mut columns.children[*index]) {
-                return self.fault(PathStep::Field(*index), refusal);
-            }
+            self.child(PathStep::Field(*index), plan, &mut columns.children[*index])?;
         }
         Ok(())
+    }
+
+    /// Appends a value that is one step further inside.
+    #[inline(always)]
+    fn child(&mut self, step: PathStep, plan: &Plan, column: &mut Column) -> Result<(), Refusal> {
+        let read = if self.nulls.is_none() { self.value(plan, column) } else { self.value_or_null(step, plan, column) };
+        if let Err(refusal) = read { self.fault(step, refusal) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn value_or_null(&mut self, step: PathStep, plan: &Plan, column: &mut Column) -> Result<(), Refusal> {
+        let row = column.len();
+        self.nulls.iter_mut().for_each(|nulls| nulls.adjustments.enter(step));
+        let mut read = self.value(plan, column);
+        if let Some(nulls) = &mut self.nulls {
+            if let (Err(refusal), true) = (read, self.steps.is_empty()) {
+                read = nulls.set(refusal, row, column);
+            }
+            nulls.adjustments.leave();
+        }
+        read
     }
 
     fn value(&mut self, plan: &Plan, column: &mut Column) -> Result<(), Refusal> {
@@ -128,7 +153,7 @@ impl<'a, 's> ValueReader<'a, 's> {
             Plan::Default(constant) => {
                 // What it grows by is counted with the item that it is in.
                 let (input, schema) = (Input::new(&constant.bytes), self.schema);
-                ValueReader { input, schema, growth: Growth::unlimited(), steps: self.steps }
+                ValueReader { input, schema, growth: Growth::unlimited(), steps: self.steps, nulls: None }
                     .value(&constant.plan, column)
             }
             _ => Err(Refusal::WrongType),
@@ -185,7 +210,7 @@ impl<'a, 's> ValueReader<'a, 's> {
             Number::Double => f64::from_le_bytes(self.input.array()?),
             Number::Float => f32::from_le_bytes(self.input.array()?).into(),
             Number::Int => self.input.int()?.into(),
-            Number::Long => self.input.long()? as f64,
+            Number::Long => double_of(self.input.long()?.into())?,
         })
     }
 
@@ -193,8 +218,8 @@ impl<'a, 's> ValueReader<'a, 's> {
         Ok(match number {
             Number::Double => f64::from_le_bytes(self.input.array()?) as f32,
             Number::Float => f32::from_le_bytes(self.input.array()?),
-            Number::Int => self.input.int()? as f32,
-            Number::Long => self.input.long()? as f32,
+            Number::Int => single_of(self.input.int()?.into())?,
+            Number::Long => single_of(self.input.long()?.into())?,
         })
     }
 
@@ -223,11 +248,10 @@ impl<'a, 's> ValueReader<'a, 's> {
                 break;
             }
             for _ in 0..count {
-                if let Err(refusal) =
-                    self.growth.take(item.growth).and_then(|()| self.value(&item.plan, &mut list.items))
-                {
+                if let Err(refusal) = self.growth.take(item.growth) {
                     return self.fault(PathStep::Item, refusal);
                 }
+                self.child(PathStep::Item, &item.plan, &mut list.items)?;
             }
             self.input.block_end(behind)?;
         }
@@ -243,13 +267,11 @@ impl<'a, 's> ValueReader<'a, 's> {
             }
             for _ in 0..count {
                 let key = self.input.text_into(&mut map.keys.data);
-                let read = key.and_then(|()| self.growth.take(item.growth)).and_then(|()| {
-                    map.keys.end();
-                    self.value(&item.plan, &mut map.values)
-                });
-                if let Err(refusal) = read {
+                if let Err(refusal) = key.and_then(|()| self.growth.take(item.growth)) {
                     return self.fault(PathStep::Entry, refusal);
                 }
+                map.keys.end();
+                self.child(PathStep::Entry, &item.plan, &mut map.values)?;
             }
             self.input.block_end(behind)?;
         }

@@ -5,7 +5,7 @@ use super::super::faults::{Leniency, ReadValue, WrongType};
 use super::super::growth::Growth;
 use super::super::kind::{Clock, TimeNotation, per_second};
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
-use super::super::number::Number;
+use super::super::number::{Number, double_of, single_of};
 use super::super::reason::{Refusal, Step};
 use super::super::rest::{Mark, quoted};
 use super::super::{text, time};
@@ -284,8 +284,8 @@ fn double(token: Token<'_>) -> Result<f64, Refusal> {
     Ok(match token {
         Token::Float64(number) => number,
         Token::Float32(number) => number.into(),
-        Token::Unsigned(number) => number as f64,
-        Token::Signed(number) => number as f64,
+        Token::Unsigned(number) => double_of(number.into())?,
+        Token::Signed(number) => double_of(number.into())?,
         _ => return Err(Refusal::WrongType),
     })
 }
@@ -300,8 +300,8 @@ fn single(token: Token<'_>) -> Result<f32, Refusal> {
             single
         }
         Token::Float32(number) => number,
-        Token::Unsigned(number) => number as f32,
-        Token::Signed(number) => number as f32,
+        Token::Unsigned(number) => single_of(number.into())?,
+        Token::Signed(number) => single_of(number.into())?,
         _ => return Err(Refusal::WrongType),
     })
 }

@@ -17,7 +17,9 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use arrow_array::BinaryArray;
 use arrow_schema::{ArrowError, Fields, SchemaRef};
 
+use super::adjusted::Adjustments;
 use super::column::Filled;
+use super::faults::{Faults, Nulls};
 use super::fill::{self, ReadRow, Steps};
 use super::framing::{Framing, Opener};
 use super::nested::StructColumn;
@@ -36,6 +38,7 @@ pub struct ProtobufParser {
     framing: Framing,
     /// The message that values without a name are of; None: the first one.
     message: Option<String>,
+    faults: Faults,
     writers: RwLock<Arc<Writers>>,
 }
 
@@ -68,7 +71,12 @@ impl ProtobufParser {
     /// An error says which field of the schema cannot be read, and why.
     pub fn new(schema: SchemaRef, framing: Framing, message: Option<String>) -> Result<Self, String> {
         kind::columns(schema.fields(), 0)?;
-        Ok(Self { schema, framing, message, writers: RwLock::default() })
+        Ok(Self { schema, framing, message, faults: Faults::default(), writers: RwLock::default() })
+    }
+
+    /// The same where values that do not fit may be set to null.
+    pub fn with_faults(self, faults: Faults) -> Self {
+        Self { faults, ..self }
     }
 
     /// From now on values of this id are read by this schema, as Python has resolved it. Whether its messages can become the
@@ -108,7 +116,9 @@ impl ProtobufParser {
     pub fn parse(&self, values: &BinaryArray) -> Result<(Rows, Vec<u128>), ArrowError> {
         let writers = self.writers();
         let opener = Opener::new(self.framing);
-        let mut run = Run { parser: self, opener, writers: &writers, last: None, unknown: BTreeSet::new(), bytes: 0 };
+        let nulls = Nulls::of(self.faults);
+        let mut run =
+            Run { parser: self, opener, writers: &writers, last: None, unknown: BTreeSet::new(), bytes: 0, nulls };
         let rows = fill::rows(&self.schema, values, &mut run)?;
         Ok((rows, run.unknown.into_iter().collect()))
     }
@@ -124,6 +134,7 @@ struct Run<'a> {
     unknown: BTreeSet<u128>,
     /// No column has more bytes than this.
     bytes: usize,
+    nulls: Option<Nulls>,
 }
 
 impl ReadRow for Run<'_> {
@@ -141,15 +152,22 @@ impl ReadRow for Run<'_> {
         let Some((_, writer)) = self.last else { return Err(Refusal::UnknownSchema) };
         let plan = writer.plan(selector, self.parser.message.as_deref(), self.parser.schema.fields());
         let plan = plan.map_err(|_| Refusal::OtherSchema)?;
-        let mut reader = ValueReader::new(message, false, steps);
-        if reader.message(plan, message, row, columns).is_err() {
+        let mut reader = ValueReader::new(message, false, steps, None);
+        let mut read = reader.message(plan, message, row, columns);
+        let mut taken = reader.growth.taken();
+        if let Some(nulls) = &mut self.nulls {
+            nulls.adjustments.begin();
+        }
+        if read.is_err() {
             // Nearly all messages are written with each field once; what is said of the others needs a second look.
             columns.truncate(row);
             steps.clear();
-            reader = ValueReader::new(message, true, steps);
-            reader.message(plan, message, row, columns)?;
+            reader = ValueReader::new(message, true, steps, self.nulls.as_mut());
+            read = reader.message(plan, message, row, columns);
+            taken = reader.growth.taken();
         }
-        self.bytes += message.len() + reader.growth.taken() + plan.added;
+        read?;
+        self.bytes += message.len() + taken + plan.added;
         Ok(())
     }
 
@@ -160,5 +178,9 @@ impl ReadRow for Run<'_> {
 
     fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    fn adjustments(&mut self) -> Option<&mut Adjustments> {
+        self.nulls.as_mut().map(|nulls| &mut nulls.adjustments)
     }
 }

@@ -1,6 +1,7 @@
 //! One message into the columns of a schema, by a plan.
 
 use super::super::column::{Column, Data};
+use super::super::faults::Nulls;
 use super::super::growth::Growth;
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
 use super::super::reason::{Refusal, Step};
@@ -19,12 +20,14 @@ pub struct ValueReader<'s> {
     careful: bool,
     pub growth: Growth,
     steps: &'s mut Vec<Step>,
+    /// What sets values to null, only with `careful`; None: each that does not fit refuses the record.
+    nulls: Option<&'s mut Nulls>,
 }
 
 impl<'s> ValueReader<'s> {
     /// After an error, `steps` says where it is, the innermost field first.
-    pub fn new(bytes: &[u8], careful: bool, steps: &'s mut Vec<Step>) -> Self {
-        Self { careful, growth: Growth::of(bytes.len()), steps }
+    pub fn new(bytes: &[u8], careful: bool, steps: &'s mut Vec<Step>, nulls: Option<&'s mut Nulls>) -> Self {
+        Self { careful, growth: Growth::of(bytes.len()), steps, nulls }
     }
 
     /// Appends a message as row number `row`. After an error the columns must be cut back.
@@ -81,18 +84,22 @@ impl<'s> ValueReader<'s> {
                     if column.len() > row {
                         return Err(Refusal::Duplicate);
                     }
-                    self.value(value, &mut input, field.number, wire, column).map_err(|refusal| (*index, refusal))
+                    self.child(Step::Field(*index), value, column, |reader, column| {
+                        reader.value(value, &mut input, field.number, wire, column)
+                    })
+                    .map_err(|refusal| (*index, refusal))
                 }
                 Shape::List(index, item) => match &mut columns.children[*index].data {
-                    Data::List(list) => {
-                        self.items(field, item, &mut input, wire, list).map_err(|refusal| (*index, refusal))
-                    }
+                    Data::List(list) => self
+                        .within(Step::Field(*index), |reader| reader.items(field, item, &mut input, wire, list))
+                        .map_err(|refusal| (*index, refusal)),
                     _ => Err((*index, Refusal::WrongType)),
                 },
                 Shape::Map(index, entry) => match &mut columns.children[*index].data {
                     Data::Map(map) => {
                         let piece = input.message(number, wire)?;
-                        self.entry(entry, piece, map).map_err(|refusal| (*index, refusal))
+                        self.within(Step::Field(*index), |reader| reader.entry(entry, piece, map))
+                            .map_err(|refusal| (*index, refusal))
                     }
                     _ => Err((*index, Refusal::WrongType)),
                 },
@@ -144,6 +151,39 @@ impl<'s> ValueReader<'s> {
             }
             _ => Err(Refusal::WrongType),
         }
+    }
+
+    /// Appends a value by `read`, which is one step further inside; one that does not fit may become null.
+    #[inline(always)]
+    fn child(
+        &mut self,
+        step: Step,
+        value: &Value,
+        column: &mut Column,
+        read: impl FnOnce(&mut Self, &mut Column) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        if self.nulls.is_none() {
+            return read(self, column);
+        }
+        self.within(step, |reader| {
+            let row = column.len();
+            match (read(reader, column), &mut reader.nulls) {
+                // A document that becomes too long is no value that does not fit.
+                (Err(refusal), Some(nulls)) if reader.steps.is_empty() && !matches!(value, Value::Json(_)) => {
+                    nulls.set(refusal, row, column)
+                }
+                (read, _) => read,
+            }
+        })
+    }
+
+    /// Reads what is one step further inside.
+    #[inline(always)]
+    fn within(&mut self, step: Step, read: impl FnOnce(&mut Self) -> Result<(), Refusal>) -> Result<(), Refusal> {
+        self.nulls.iter_mut().for_each(|nulls| nulls.adjustments.enter(step));
+        let found = read(self);
+        self.nulls.iter_mut().for_each(|nulls| nulls.adjustments.leave());
+        found
     }
 
     #[inline(always)]
@@ -227,7 +267,11 @@ impl<'s> ValueReader<'s> {
             }
         }
         let read = self.growth.take(item.growth);
-        let read = read.and_then(|()| self.value(&item.value, input, field.number, wire, &mut list.items));
+        let read = read.and_then(|()| {
+            self.child(Step::Item, &item.value, &mut list.items, |reader, column| {
+                reader.value(&item.value, input, field.number, wire, column)
+            })
+        });
         if let Err(refusal) = read {
             return self.fault(Step::Item, refusal);
         }
@@ -240,14 +284,17 @@ impl<'s> ValueReader<'s> {
             self.growth.take(entry.item.growth)?;
             map.keys.data.extend_from_slice(&found.key);
             map.keys.end();
-            let row = map.values.len();
-            match &entry.item.value {
-                Value::Scalar(of) => scalar(*of, &mut Input::new(&found.value), &mut map.values.data)?,
-                Value::Enum(names) => enumerated(names, &mut Input::new(&found.value), &mut map.values.data)?,
-                value => self.inside(value, &found.value, row, &mut map.values.data)?,
-            }
-            map.values.pushed();
-            Ok(())
+            let value = &entry.item.value;
+            self.child(Step::Entry, value, &mut map.values, |reader, column| {
+                let row = column.len();
+                match value {
+                    Value::Scalar(of) => scalar(*of, &mut Input::new(&found.value), &mut column.data)?,
+                    Value::Enum(names) => enumerated(names, &mut Input::new(&found.value), &mut column.data)?,
+                    value => reader.inside(value, &found.value, row, &mut column.data)?,
+                }
+                column.pushed();
+                Ok(())
+            })
         });
         if let Err(refusal) = read {
             return self.fault(Step::Entry, refusal);

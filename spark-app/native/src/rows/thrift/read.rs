@@ -1,6 +1,7 @@
 //! One struct into the columns of a schema, by a plan.
 
 use super::super::column::{Column, Data};
+use super::super::faults::Nulls;
 use super::super::growth::Growth;
 use super::super::nested::{ListColumn, MapColumn, StructColumn};
 use super::super::reason::{Refusal, Step};
@@ -13,12 +14,14 @@ pub struct ValueReader<'a, 's, const COMPACT: bool> {
     input: Input<'a, COMPACT>,
     pub growth: Growth,
     steps: &'s mut Vec<Step>,
+    /// What sets values to null; None: each that does not fit refuses the record.
+    nulls: Option<&'s mut Nulls>,
 }
 
 impl<'a, 's, const COMPACT: bool> ValueReader<'a, 's, COMPACT> {
     /// After an error, `steps` says where it is, the innermost field first.
-    pub fn new(bytes: &'a [u8], steps: &'s mut Vec<Step>) -> Self {
-        Self { input: Input::new(bytes), growth: Growth::of(bytes.len()), steps }
+    pub fn new(bytes: &'a [u8], steps: &'s mut Vec<Step>, nulls: Option<&'s mut Nulls>) -> Self {
+        Self { input: Input::new(bytes), growth: Growth::of(bytes.len()), steps, nulls }
     }
 
     /// Appends the struct that the value is, as row number `row`. After an error the columns must be cut back.
@@ -44,7 +47,7 @@ impl<'a, 's, const COMPACT: bool> ValueReader<'a, 's, COMPACT> {
             } else if wire != field.value.wire() {
                 Err(Refusal::WrongType)
             } else {
-                self.value(&field.value, column)
+                self.child(Step::Field(field.column), &field.value, column)
             };
             if let Err(refusal) = read {
                 return self.fault(Step::Field(field.column), refusal);
@@ -65,6 +68,26 @@ impl<'a, 's, const COMPACT: bool> ValueReader<'a, 's, COMPACT> {
             }
         }
         Ok(())
+    }
+
+    /// Appends a value that is one step further inside; one that does not fit may become null.
+    #[inline(always)]
+    fn child(&mut self, step: Step, value: &Value, column: &mut Column) -> Result<(), Refusal> {
+        if self.nulls.is_none() { self.value(value, column) } else { self.value_or_null(step, value, column) }
+    }
+
+    #[cold]
+    fn value_or_null(&mut self, step: Step, value: &Value, column: &mut Column) -> Result<(), Refusal> {
+        let row = column.len();
+        self.nulls.iter_mut().for_each(|nulls| nulls.adjustments.enter(step));
+        let mut read = self.value(value, column);
+        if let Some(nulls) = &mut self.nulls {
+            if let (Err(refusal), true) = (read, self.steps.is_empty()) {
+                read = nulls.set(refusal, row, column);
+            }
+            nulls.adjustments.leave();
+        }
+        read
     }
 
     #[inline]
@@ -99,7 +122,8 @@ impl<'a, 's, const COMPACT: bool> ValueReader<'a, 's, COMPACT> {
                 return self.fault(Step::Item, Refusal::WrongType);
             }
             for _ in 0..size {
-                let read = self.growth.take(item.growth).and_then(|()| self.value(&item.value, &mut list.items));
+                let read = self.growth.take(item.growth);
+                let read = read.and_then(|()| self.child(Step::Item, &item.value, &mut list.items));
                 if let Err(refusal) = read {
                     return self.fault(Step::Item, refusal);
                 }
@@ -135,7 +159,7 @@ impl<'a, 's, const COMPACT: bool> ValueReader<'a, 's, COMPACT> {
         let key = self.token(entry.key.wire())?;
         key_text(key, &entry.key, &mut map.keys.data)?;
         map.keys.end();
-        self.value(&entry.item.value, &mut map.values)
+        self.child(Step::Entry, &entry.item.value, &mut map.values)
     }
 
     #[cold]

@@ -1,0 +1,122 @@
+"""Fields of any name, and columns of names that engines take: what is renamed, and what is left out and named."""
+
+import json
+from typing import Any
+
+import pytest
+
+from logpersister.manifest.json_schema.columns import columns_of
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.types import parse_type
+from logpersister.manifest.written_column import column_name, unusable_name
+from logpersister.records.renaming import renaming
+from logpersister.records.rows import JsonRows
+from logpersister.verify.comparison import same
+from logpersister.verify.renaming import renaming as renaming_again
+from logpersister.verify.rows import RowOracle
+from tests.unit.records.judging import judged_by, of_oracle
+
+NESTED = "struct<`user agent`: string, `a.b`: int32>"
+FIELDS = [
+    {"name": "service.name", "type": "string"}, {"name": "2xx", "type": "int64"},
+    {"name": "user agent", "type": "string"}, {"name": "Gr\u00f6\u00dfe", "type": "int64"},
+    {"name": 'say "\\', "type": "bool"}, {"name": "service", "type": NESTED}, {"name": "kafka_x", "type": "int8"},
+]  # fmt: skip
+RENAME = {
+    "service.name": "service_name", "2xx": "ok", "user agent": "agent", 'say "\\': "say", "service.user agent": "agent",
+    "service.a.b": "a_b", "kafka_x": "x",
+}  # fmt: skip
+
+
+def schema_of(rename: dict[str, str], **declared: Any) -> SchemaSpec:
+    renames = [{"field": field, "to": to} for field, to in rename.items()]
+    return SchemaSpec.model_validate({**declared, "rename": renames})
+
+
+def test_fields_of_any_name_become_columns() -> None:
+    schema = schema_of(RENAME, fields=FIELDS)
+    value = {
+        "service.name": "api", "2xx": 17, "user agent": "x", "Gr\u00f6\u00dfe": 4, 'say "\\': True,
+        "service": {"user agent": "y", "a.b": 1}, "kafka_x": 2,
+    }  # fmt: skip
+    values: list[bytes | None] = [json.dumps(value).encode(), json.dumps(value, ensure_ascii=False).encode(), b"{}"]
+    parser = renaming(JsonRows(schema.as_written, "drop"), schema.renames)
+    rows, refused = judged_by(parser, values)
+    expected = {
+        "service_name": "api", "ok": 17, "agent": "x", "Gr\u00f6\u00dfe": 4, "say": True,
+        "service": {"agent": "y", "a_b": 1}, "x": 2,
+    }  # fmt: skip
+    assert (rows, refused) == ([expected, expected, dict.fromkeys(expected)], [])
+    oracle = renaming_again(RowOracle(schema.as_written, "drop"), schema)
+    assert same(list(of_oracle(oracle, values)), [rows, refused])
+
+
+def test_what_is_unknown_is_kept_beside_fields_of_any_name() -> None:
+    schema = SchemaSpec.model_validate({"fields": FIELDS, "rename": [{"field": f, "to": t} for f, t in RENAME.items()]})
+    values: list[bytes | None] = [b'{"say \\"\\\\": true, "service": {"user agent": "y", "z": 1}, "more": 2}']
+    rows, _ = judged_by(JsonRows(schema.as_written.with_rest("_rest"), "keep"), values)
+    assert rows[0]["_rest"] == '{"service":{"z":1},"more":2}'
+
+
+@pytest.mark.parametrize(
+    ("name", "to"),
+    [
+        ("service.name", "service_name"),
+        ("2xx", "_2xx"),
+        ("user agent", "user_agent"),
+        ("kafka_x", "_kafka_x"),
+        (" ", "_"),
+    ],
+)
+def test_an_error_says_which_name_would_do(name: str, to: str) -> None:
+    assert column_name(name) == to
+    assert unusable_name(to) is None
+    with pytest.raises(ValueError, match=rf"give it another by spec.schema.rename: {{field: {name}, to: {to}}}"):
+        schema_of({}, fields=[{"name": name, "type": "string"}])
+
+
+def test_names_in_types_are_in_backticks() -> None:
+    found = parse_type("struct<`a ``b`: int8, Gr\u00f6\u00dfe: list<struct<`2`: bool>>>")
+    assert str(found) == "struct<`a ``b`: int8, Gr\u00f6\u00dfe: list<struct<`2`: bool>>>"
+
+
+PROPERTIES: dict[str, Any] = {
+    "id": {"type": "string"}, "service.name": {"type": "string"}, "ID": {"type": "string"},
+    "of": {"type": "object", "properties": {"a b": {"type": "string"}, "c": {"type": "boolean"}}},
+    "all": {"type": "array", "items": {"type": "object", "properties": {"2": {"type": "string"}}}},
+}  # fmt: skip
+
+
+def test_what_has_no_name_for_a_column_is_left_out_alone() -> None:
+    text = json.dumps({"properties": PROPERTIES})
+    assert [one.name for one in columns_of(text)] == [*PROPERTIES]
+    schema = schema_of({}, jsonSchema=text)
+    assert [(one.name, str(one.type)) for one in schema.columns] == [("id", "string"), ("of", "struct<c: bool>")]
+    assert [one.path for one in schema.remarks if one.is_left_out] == ["service.name", "ID", "of.a b", "all[].2", "all"]
+    schema = schema_of({"service.name": "service", "ID": "other", "of.a b": "b"}, jsonSchema=text)
+    columns = [(one.name, str(one.type)) for one in schema.columns]
+    assert columns == [
+        ("id", "string"), ("service", "string"), ("other", "string"), ("of", "struct<b: string, c: bool>"),
+    ]  # fmt: skip
+
+
+def test_what_can_be_no_column_costs_no_field_beside_it() -> None:
+    union, inner = ["string", "int"], [{"name": "x", "type": ["string", "int"]}, {"name": "y", "type": "int"}]
+    fields = [
+        {"name": "id", "type": "long"},
+        {"name": "u", "type": union},
+        {"name": "g", "type": {"type": "record", "name": "G", "fields": inner}},
+        {"name": "l", "type": {"type": "array", "items": union}},
+        {"name": "big", "type": {"type": "bytes", "logicalType": "decimal", "precision": 50, "scale": 2}},
+    ]
+    schema = SchemaSpec(avro=json.dumps({"type": "record", "name": "R", "fields": fields}))
+    assert [(one.name, str(one.type)) for one in schema.columns] == [
+        ("id", "int64"), ("g", "struct<y: int32 not null>"), ("big", "binary[base64]"),
+    ]  # fmt: skip
+    told = {one.path: (one.is_left_out, one.text) for one in schema.remarks}
+    assert told == {
+        "u": (True, "it is one of several types"),
+        "g.x": (True, "it is one of several types"),
+        "l": (True, "it is one of several types"),
+        "big": (False, "its digits are bytes: no column has a decimal of more than 38 digits"),
+    }
