@@ -4,6 +4,7 @@ import sys
 
 from bench import (
     backlog,
+    executors,
     filters,
     folders,
     formats,
@@ -27,6 +28,7 @@ COMMANDS = {
     "backlog": backlog,
     "parsers": parsers,
     "formats": formats,
+    "executors": executors,
     "filters": filters,
     "folders": folders,
     "peers": peers,

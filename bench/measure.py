@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from bench.local_executors import executors_here
 from bench.processes import Usage, cpu_seconds, watched
 from logpersister import __version__, manifest
 from logpersister.manifest.revision import revision_of
@@ -66,6 +67,8 @@ def measure(document: Mapping[str, Any], warm_up: str, measured: str, others: Ma
     """Run a member on a manifest with two topics; measure the second one."""
     began = time.perf_counter()
     resource = manifest.parse(dict(document))
+    if resource.spec.spark.has_executors:
+        executors_here()
     fork_early(resource.spec.spark)
     sums, wake = _Sums(), threading.Event()
     revision = revision_of(resource, __version__, rules_of(resource))

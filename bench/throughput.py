@@ -48,11 +48,13 @@ class Case:
     payload: Payload
     output: str
     parser: str
+    executors: int = 0
+    """Of one core each; 0: tasks run in the member, on all cores."""
     results: list[Result] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        return f"{self.payload.topic}-{self.output}-{self.parser}"
+        return f"{self.payload.topic}-{self.output}-{self.parser}-{self.executors}"
 
 
 def run(running: Servers, cases: Sequence[Case], *, rounds: int, megabytes: int, warm_up: int) -> Iterator[Case]:
@@ -65,6 +67,7 @@ def run(running: Servers, cases: Sequence[Case], *, rounds: int, megabytes: int,
             "output": dict(OUTPUTS[case.output]),
             **PARSERS[case.parser],
             "upload": {"maxBytes": "64Mi"},
+            "spark": {"executors": case.executors},
         }
         case.results.append(child.measure(running, f"r{number}-{case.name}", case.payload, spec))
         yield case

@@ -1,9 +1,11 @@
 """Spark's settings in a pod: what the operator's rendering and the member agree on."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from logpersister.manifest import load
 from logpersister.manifest.spark import SparkSpec
 from logpersister.pipeline.kubernetes import (
     DRIVER_LABEL,
@@ -32,10 +34,13 @@ def test_a_fixed_number_of_executors() -> None:
     assert settings["spark.kubernetes.driver.pod.name"] == "clicks-0a1b2c3d4e5f-0"
 
 
-def test_executors_by_load() -> None:
-    settings = executor_settings(SparkSpec(min_executors=1, max_executors=5), POD, LIFE)
+def test_executors_by_load_as_the_example_has_them() -> None:
+    spark = load(Path(__file__).parents[3] / "examples" / "executors.yaml").spec.spark
+    settings = executor_settings(spark, POD, LIFE) | spark.conf
     assert settings["spark.dynamicAllocation.minExecutors"] == "1"
-    assert settings["spark.dynamicAllocation.maxExecutors"] == "5"
+    assert settings["spark.dynamicAllocation.maxExecutors"] == "6"
+    assert settings["spark.dynamicAllocation.executorIdleTimeout"] == "2m"
+    assert settings["spark.dynamicAllocation.shuffleTracking.enabled"] == "true", "Spark refuses to start without it"
     assert "spark.executor.instances" not in settings
 
 
