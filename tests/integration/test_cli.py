@@ -1,8 +1,10 @@
 """The commands that look: `check`, `lag` and `ls`, on a real broker and a real S3 server."""
 
 import json
+import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,7 @@ from logpersister.ranges import TopicPartition
 from logpersister.storage.names import object_key, revision_key
 from logpersister.storage.store import open_store
 from tests.stack import KafkaBroker, MinioServer
+from tests.stack.artifacts import java, kafka_classpath
 from tests.stack.fault_proxy import Answer, FaultProxy, Stall
 from tests.stack.topics import Record, admin, delete_records, produce, transaction
 from tests.stack.webhooks import receiving
@@ -68,6 +71,11 @@ def manifest(
         return file
 
     return write
+
+
+def messages(found: Mapping[str, Any], verdict: str) -> str:
+    """Return what a `check` says with a verdict."""
+    return "\n".join(one["message"] for one in found["findings"] if one["verdict"] == verdict)
 
 
 def run_json(capsys: pytest.CaptureFixture[str], *argv: str, code: Exit = Exit.OK) -> Any:
@@ -263,6 +271,8 @@ class TestCheck:
         assert found["ok"] is True
         assert [(one["subject"], one["verdict"]) for one in found["findings"]] == [
             ("manifest", "ok"),
+            ("output", "ok"),
+            ("output", "ok"),
             ("kafka", "ok"),
             ("topics", "ok"),
             ("group", "ok"),
@@ -408,6 +418,69 @@ class TestCheck:
             TopicRecords(config, "no-such-topic").session() as send,
         ):
             send(Message("id", "a/b", 1, b"{}"))
+
+    def test_a_group_that_another_program_uses(
+        self,
+        kafka: KafkaBroker,
+        topic: CreateTopic,
+        manifest: Manifest,
+        unique: str,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """By the classic protocol, and by Kafka's own consumer with the one of KIP-848, which only it can describe."""
+        name = topic()
+        produce(kafka.bootstrap, name, [b"a"])
+        file = str(manifest(topics=[name]))
+        with closing(KafkaConsumer(name, bootstrap_servers=kafka.bootstrap, group_id=unique)) as consumer:
+            deadline = time.monotonic() + 30
+            while not consumer.assignment() and time.monotonic() < deadline:
+                consumer.poll(timeout_ms=100)
+            found = run_json(capsys, "check", "-f", file, code=Exit.INVALID)
+            assert f"another program is in group {unique}: it speaks consumer: range" in messages(found, "failed")
+            consumer.commit()
+        found = run_json(capsys, "check", "-f", file)
+        assert f"another program has committed offsets of group {unique}" in messages(found, "warning")
+
+        console = ["org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", kafka.bootstrap]
+        newest = ["--topic", name, "--group", f"{unique}-new", "--from-beginning", "--command-property"]
+        program = [java(), "-cp", kafka_classpath(), *console, *newest, "group.protocol=consumer"]
+        with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as consuming:
+            try:
+                assert consuming.stdout is not None
+                assert consuming.stdout.readline() == b"a\n"
+                found = run_json(
+                    capsys, "check", "-f", str(manifest(topics=[name], groupId=f"{unique}-new")), code=Exit.INVALID
+                )
+            finally:
+                consuming.kill()
+        assert "it speaks the protocol of consumer groups" in messages(found, "failed").lower()
+
+    def test_a_prefix_and_a_generation_that_are_taken(
+        self,
+        kafka: KafkaBroker,
+        topic: CreateTopic,
+        manifest: Manifest,
+        unique: str,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        name = topic()
+        file = manifest(topics=[name])
+        with open_store(load(file).spec.storage, Secrets()) as store:
+            _Writer(store, "another-group")(name, "dt=2026-11-20", 1, 0, 0, records=5)
+        commit(kafka, unique, {TopicPartition(name, 0): (5, stored(5, None, 2).text)})
+
+        found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
+        assert f"group another-group has stored topic {name} there in generation 1" in messages(found, "failed")
+        assert f"1 is lower than 2, in which group {unique} has stored already; write 2" in messages(found, "failed")
+
+        monkeypatch.setattr(run, "run_member", lambda *_: Exit.OK)
+        assert main(["run", "-f", str(file)]) == Exit.OK, "a member of the old generation restarts during an upgrade"
+        assert "another-group" in capsys.readouterr().err
+        by_pattern = manifest(topicPattern=f"^{name}$", groupId=f"{unique}-2")
+        assert "another-group" in messages(
+            run_json(capsys, "check", "-f", str(by_pattern), code=Exit.INVALID), "failed"
+        )
 
     def test_nothing_is_left_in_the_bucket(
         self, topic: CreateTopic, manifest: Manifest, s3: "S3Client", bucket: str, capsys: pytest.CaptureFixture[str]

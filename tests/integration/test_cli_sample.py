@@ -120,6 +120,8 @@ def test_values_that_are_no_objects_and_other_topics(
     assert "the last 3 records of 1 partition" in out
     assert "\x1b" not in out
     assert "text, as in the manifest" in out
+    assert "without a value, in no file: 1 record (tombstones: skip)" in out
+    assert "delimiter '\\n' in 1 value: readers see 3 lines for 2 records; set spec.output.text.delimiterInValue" in out
 
     for command, topics, options, code, words in (
         (["schema", "infer"], [name], [], Exit.FAILED, "2 of 3 values are no JSON objects (2 not_json)"),

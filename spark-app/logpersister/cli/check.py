@@ -14,7 +14,7 @@ from typing import Literal
 import structlog
 
 from logpersister import __version__
-from logpersister.cli import brokers, bucket, context, policy, registry
+from logpersister.cli import brokers, bucket, context, policy, registry, taken
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.cli.group import NEW, describe_group
 from logpersister.cli.name_lengths import may_be_too_long
@@ -147,13 +147,14 @@ def findings_of(
         if schema is not None and not schema.asks_registry:
             yield from _bounds("schema", "", schema)
     yield from _table(resource.spec)
+    yield from _left_out(resource.spec)
     yield from _quarantine(resource.spec)
     for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
         yield Finding("schema", "ok", f"Secret {name}: has the key of hashed fields")
     tellers = [("table", _metastore), ("webhook", _webhook), ("told", _told_topic)] if told else []
     kafka = partial(_kafka, topics_exist=topics_exist, describes=told)
-    registries = partial(_registry, compares=told)
-    looks: list[tuple[str, _Look]] = [("kafka", kafka), ("bucket", _bucket), ("registry", registries), *tellers]
+    bucket_, registries = partial(_bucket, refuses=told), partial(_registry, compares=told)
+    looks: list[tuple[str, _Look]] = [("kafka", kafka), ("bucket", bucket_), ("registry", registries), *tellers]
     for subject, look in looks:
         try:
             yield from look(resource, secrets, seconds)
@@ -209,6 +210,21 @@ def _table(spec: Spec) -> Iterator[Finding]:
             "lock there is no compare-and-set; take a REST catalog where each must be there once (docs/tables.md)"
         )
         yield Finding("table", "warning", told)
+    elif spec.table is not None and spec.table.format == "iceberg":
+        catalog = spec.table.catalog
+        named = f" under the name {catalog.name}" if catalog.type == "sql" else ""
+        yield Finding("table", "ok", f"{spec.table.name}, in the {catalog.type} catalog {catalog.address}{named}")
+
+
+def _left_out(spec: Spec) -> Iterator[Finding]:
+    """Say what readers of files may miss by the defaults of formats: records without a value, whole lines."""
+    skipping = sorted({one.output.format for one in spec.variants() if not one.output.stores_tombstones})
+    if skipping:
+        fields = ", ".join(f"spec.output.{name}.tombstones" for name in skipping)
+        yield Finding("output", "ok", f"records without a value (tombstones) are in no file ({fields}: skip)")
+    if any(one.output.text is not None and one.output.text.delimiter_in_value == "keep" for one in spec.variants()):
+        told = "a value with the delimiter in it is several lines (spec.output.text.delimiterInValue: keep)"
+        yield Finding("output", "ok", f"{told}; logpersister try counts them")
 
 
 def _quarantine(spec: Spec) -> Iterator[Finding]:
@@ -278,11 +294,23 @@ def _kafka(
     yield from _names(resource, report.topics)
     if not describes:
         return
-    group = describe_group(brokers.config(resource, secrets, seconds, report), resource.group_id, seconds)
+    config = brokers.config(resource, secrets, seconds, report)
+    group = describe_group(config, resource.group_id, seconds)
     if group.state == NEW:
         yield Finding("group", "ok", f"{resource.group_id}: new, nothing is committed")
     else:
         yield Finding("group", "ok", f"{resource.group_id}: {group.state}, {plural(len(group.members), 'member')}")
+    committed = taken.committed(resource, config, report.topics, seconds)
+    yield from (Finding("group", "warning", told) for told in taken.foreign_offsets(resource, committed))
+    yield from _taken("group", taken.group_problems(resource, group, committed), refuses=True)
+
+
+def _taken(subject: str, problems: Iterable[str], *, refuses: bool) -> Iterator[Finding]:
+    """Tell problems as warnings, or raise `CommandError` with all of them."""
+    found = list(problems)
+    if found and refuses:
+        raise CommandError("\n".join(found), Exit.INVALID)
+    yield from (Finding(subject, "warning", problem) for problem in found)
 
 
 def _absent_topics(spec: Spec, report: BrokerReport, *, topics_exist: bool) -> Iterator[Finding]:
@@ -374,7 +402,7 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join([*names[:_MOST_TOPICS], *more])
 
 
-def _bucket(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[Finding]:
+def _bucket(resource: LogPersister, secrets: Secrets, seconds: float, *, refuses: bool) -> Iterator[Finding]:
     storage = resource.spec.storage
     what = "; ".join(["can be read and written", *bucket.reach(resource, secrets, seconds)])
     where = f"s3://{storage.bucket}/{storage.prefix}".rstrip("/")
@@ -385,6 +413,7 @@ def _bucket(resource: LogPersister, secrets: Secrets, seconds: float) -> Iterato
             "(docs/guarantees.md#stores-without-conditional-writes)"
         )
         yield Finding("bucket", "warning", told)
+    yield from _taken("bucket", taken.prefix_problems(resource, secrets), refuses=refuses)
 
 
 def _registry(resource: LogPersister, secrets: Secrets, _: float, *, compares: bool) -> Iterator[Finding]:

@@ -20,7 +20,17 @@ def describe_group(config: Mapping[str, Any], group_id: str, seconds: float) -> 
     def ask() -> GroupDescription:
         with KafkaAdminClient(**config) as admin:
             found = describe(admin, group_id)
-        # Kafka says "Dead" of a group that it does not know. An operator would look for what has died.
-        return replace(found, state=NEW) if found.state == "Dead" else found
+            if found.state != "Dead":
+                return found
+            # Kafka says "Dead" of a group that it does not know. An operator would look for what has died.
+            return _of_another_type(admin, group_id) or replace(found, state=NEW)
 
     return patiently(f"group {group_id} cannot be described", seconds, ask)
+
+
+def _of_another_type(admin: KafkaAdminClient, group_id: str) -> GroupDescription | None:
+    """Return a group that the classic protocol does not know: of KIP-848, a share group, or one of Kafka Streams."""
+    for one in admin.list_groups():
+        if one["group_id"] == group_id and one.get("group_type") not in (None, "", "classic"):
+            return GroupDescription(one["group_state"], (), f"the protocol of {one['group_type']} groups")
+    return None

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, Final, TextIO, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from logpersister.cli import context, registry, sampling
 from logpersister.cli.exits import CommandError, Exit
@@ -95,6 +96,7 @@ class Trial:
         self._show_left_out(out)
         self._show_refused(out)
         self._show_adjusted(out)
+        self._show_lines(out)
         if self._spec.types is not None:
             self._show_types(self._spec, self._spec.types, out)
             return
@@ -133,6 +135,24 @@ class Trial:
         columns = [Column("REASON"), Column("FIELD"), Column("VALUES", right=True)]
         found = self._adjusted.most_common(MOST_KINDS)
         table(columns, [[reason, field or "-", number(count)] for (reason, field), count in found], out)
+
+    def _show_lines(self, out: TextIO) -> None:
+        """Show how many values are in no file for want of a value, and how many are several lines of text."""
+        values = pa.chunked_array([rows.column("value") for _, _, rows in self._shown], pa.binary())
+        if values.null_count and not self._output.stores_tombstones:
+            out.write(f"\nwithout a value, in no file: {plural(values.null_count, 'record')} (tombstones: skip)\n")
+        text = self._output.text
+        if text is None or text.delimiter_in_value == "escape":
+            return
+        counts = pc.count_substring(values, text.delimiter)
+        having, delimiters = pc.sum(pc.greater(counts, 0)).as_py() or 0, pc.sum(counts).as_py() or 0
+        if having:
+            stored = len(values) - values.null_count
+            out.write(
+                f"\ndelimiter {text.delimiter!r} in {plural(having, 'value')}: readers see "
+                f"{stored + delimiters:,} lines for {plural(stored, 'record')}; set "
+                "spec.output.text.delimiterInValue to escape, or another delimiter\n"
+            )
 
     def _show_types(self, spec: Spec, types: TypesSpec, out: TextIO) -> None:
         """Show what becomes of each type that is stored, and how many records are left out."""

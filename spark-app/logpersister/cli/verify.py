@@ -298,6 +298,22 @@ def _verdict(group_id: str, results: Sequence[TopicResult]) -> Iterator[str]:
         )
     elif not any(result.errors for result in results):
         yield from _no_problem(group_id, results)
+    yield from _in_no_row(results)
+
+
+def _in_no_row(results: Sequence[TopicResult]) -> Iterator[str]:
+    """Say how many stored records readers of the rows do not see."""
+    records = sum(result.records for result in results)
+    if quarantined := sum(result.quarantined for result in results):
+        yield (
+            f"in quarantine: {quarantined:,} of {plural(records, 'record')}, which the parser refused; see why with "
+            "logpersister quarantine (docs/parsers.md)"
+        )
+    if tombstones := sum(result.tombstones for result in results):
+        yield (
+            f"without a value: {tombstones:,} of {plural(records, 'record')} (tombstones); files have them unless "
+            "tombstones of spec.output is skip"
+        )
 
 
 def _no_problem(group_id: str, results: Sequence[TopicResult]) -> Iterator[str]:

@@ -64,3 +64,5 @@ class GroupDescription:
     """Kafka's word: ``Stable``, ``Empty``, ``PreparingRebalance``, ``CompletingRebalance``; ``Dead``: no such group."""
     members: tuple[GroupMember, ...]
     """By name."""
+    protocol: str = ""
+    """How its members agree: type and assignor, as ``consumer: cooperative-sticky``. Empty: Kafka does not tell."""

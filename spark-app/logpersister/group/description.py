@@ -25,7 +25,10 @@ def described(found: Mapping[str, Any], group_id: str) -> GroupDescription:
     clients = Counter(member["client_id"] for member in found["members"])
     described = (_member(member, unique=clients[member["client_id"]] == 1) for member in found["members"])
     members = sorted(described, key=lambda member: member.name)
-    return GroupDescription(found["group_state"] or "Dead", tuple(members))
+    type_, assignor = found.get("protocol_type"), found.get("protocol_data")
+    # Kafka names the assignor of a stable group only, and consumers without one may be ours.
+    protocol = "" if type_ == "consumer" and not assignor else ": ".join(filter(None, (type_, assignor)))
+    return GroupDescription(found["group_state"] or "Dead", tuple(members), protocol)
 
 
 def error_of(text: str | None) -> type[KafkaError] | None:

@@ -29,6 +29,9 @@ class Rows(Protocol):
     @property
     def keep(self) -> Sequence[Condition]: ...
 
+    @property
+    def types(self) -> object: ...
+
 
 _KEYS = "self.schema.key"
 _HAS_REGISTRY = "has(self.schema) && has(self.schema.registry)"

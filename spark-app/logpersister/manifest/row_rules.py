@@ -274,7 +274,9 @@ class RowRules(FramingRules):
         *("output", "parquet"),
     )
     def _options_are_of_columns(self: Rows) -> Sequence[Finding]:
-        if self.output.parquet is None or (self.row_schema is not None and self.row_schema.asks_registry):
+        if self.types is not None or self.output.parquet is None:
+            return []  # told of each type
+        if self.row_schema is not None and self.row_schema.asks_registry:
             return []  # told when the registry has said what the fields are
         return list(parquet_findings(self.output.parquet, self.row_schema))
 
@@ -286,8 +288,8 @@ class RowRules(FramingRules):
         "partitionBy",
     )
     def _folders_are_of_fields(self: Rows) -> Sequence[Finding]:
-        if self.row_schema is not None and self.row_schema.asks_registry:
-            return []  # told when the registry has said what the fields are
+        if self.types is not None or (self.row_schema is not None and self.row_schema.asks_registry):
+            return []  # told of each type, or when the registry has said what the fields are
         found = enumerate(self.output.partition_by)
         return [one for index, level in found for one in folder_findings(level, index, self.row_schema)]
 

@@ -127,7 +127,7 @@ class TypeRules(RowRules):
     def _types_fit(self: Typed) -> Sequence[Finding]:
         if self.types is None:
             return []
-        own = _findings(self.model_copy(update={"types": None}))
+        own = _findings(self)
         return [
             of_entry(place, self.types, finding)
             for place, (entry, spec) in enumerate(zip(self.types.rules, specs_of_types(self), strict=True))

@@ -26,7 +26,7 @@ LETTERS: Final = "\u00c0-\U000efffd"
 """Letters of all scripts but ASCII: a range for a class of characters, short because CEL pays for what is longer."""
 NAME: Final = rf"[A-Za-z_@\${LETTERS}][A-Za-z0-9_@\${LETTERS}-]*"
 """What a column may be called. No dot, which separates names in field paths; no space, which Parquet readers refuse."""
-NO_TYPE: Final = "is not a type: it"
+NO_TYPE: Final = "is not a type:"
 """How every refusal begins."""
 KAFKA_PREFIX: Final = "kafka_"
 """Of columns that hold Kafka's own fields (``output.parquet.kafkaColumns``)."""
@@ -221,7 +221,7 @@ class _TypeParser:
         known = _OF_OTHERS.get(word.lower())
         similar = [known] if known else get_close_matches(word.lower(), _WORDS, 1)
         self._position = begin
-        raise self._refusal(f"has no type {word!r}", f"did you mean {similar[0]}?" if similar else _EXAMPLES)
+        raise self._refusal(f"there is no type {word!r}", f"did you mean {similar[0]}?" if similar else _EXAMPLES)
 
     def end(self) -> None:
         if self._text[self._position :].strip():
@@ -327,7 +327,7 @@ class _TypeParser:
         return match.start(kind), match[kind]
 
     def _refuse(self, expectation: str, remedy: str) -> NoReturn:
-        raise self._refusal(expectation, remedy)
+        raise self._refusal(f"it {expectation}", remedy)
 
     def _refusal(self, expectation: str, remedy: str) -> RefusedError:
         rest = self._text[self._position :]

@@ -146,7 +146,8 @@ def run_member(
             log.error("member.failed", message=str(error))  # noqa: TRY400 - the message says all of it
             return ExitCode.FENCED if isinstance(error, FencedError) else ExitCode.UNREACHABLE
         board.state(MemberState.STOPPED)
-    log.info("member.stopped", exit_code=int(code))
+    totals = board.snapshot().totals
+    log.info("member.stopped", exit_code=int(code), records=totals.records, quarantined=totals.quarantined)
     return code
 
 

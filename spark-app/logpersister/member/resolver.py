@@ -150,11 +150,18 @@ class Resolver:
         if self._clock() - since >= STALE_SECONDS:
             self._states.hold(partition, holds.commit_vanished(partition, read, known))
 
+    def _note_higher(self, read: Read) -> None:
+        ours = self._resource.spec.generation
+        found = [one.metadata.generation for one in read.values() if one is not None and one.metadata is not None]
+        if higher := [generation for generation in found if generation > ours]:
+            log.warning("generation.lower", partitions=len(higher), generation=ours, stored=max(higher))
+
     # what should stand in the register
 
     def _from_bucket(self, unclear: Read, topics: Mapping[str, TopicDescription]) -> Targets:
         if not unclear:
             return {}
+        self._note_higher(unclear)
         answer = self._offsets.log_starts(unclear)
         log_starts, self.unreadable = answer.values, answer.errors
         stored_tails, targets = self._tails(unclear)

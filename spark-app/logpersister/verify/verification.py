@@ -9,6 +9,7 @@ from logpersister.group.answers import Answer, TopicDescription
 from logpersister.kafka_client.causes import in_words
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.records.escaping import QUARANTINE
 from logpersister.report.lines import partitions_text
 from logpersister.storage.left_out import LeftOutRange
 from logpersister.storage.losses import Loss
@@ -52,6 +53,10 @@ class TopicResult:
     """That take part: not those of others."""
     bytes: int = 0
     records: int = 0
+    quarantined: int = 0
+    """Records that the parser refused; they are among `records`."""
+    tombstones: int = 0
+    """Records without a value; they are among `records`."""
     compared: int | None = None
     """Records that stand in their objects as Kafka has them; None: objects were not read."""
     findings: list[Finding] = field(default_factory=list)
@@ -124,7 +129,10 @@ class Verification:
             for one in examination.objects:
                 result.objects += 1
                 result.bytes += one.size
-                result.records += one.facts.records if one.facts else 0
+                if one.facts is not None:
+                    result.records += one.facts.records
+                    result.tombstones += one.facts.tombstones
+                    result.quarantined += one.facts.records if one.name.path == QUARANTINE else 0
             result.findings += examination.findings
             result.findings += missing_offsets.explain(examination, self._reader, rules)
             if self._deep is not None:

@@ -21,7 +21,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "is a topic that the group stores, so that it would tell of itself": (
         "the API server cannot say whether a pattern in Python's syntax selects a topic"
     ),
-    "is not a type: it": "types nest, and patterns do not",
+    "is not a type:": "types nest, and patterns do not",
     "is a pattern that tells no instant": "it would have to take the pattern apart",
     "has more than 1000 columns at all depths together": "it would have to understand the types",
     "is also the name of a folder of output.partitionBy, and readers take both for one column": (

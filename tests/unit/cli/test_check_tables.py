@@ -11,21 +11,23 @@ from tests.unit.tables.hive.fakes import manifest
 
 NOWHERE = {"type": "hive", "uri": "thrift://127.0.0.1:1"}
 HIVE = {"type": "hive", "uri": "thrift://metastore:9083"}
+SQL = {"type": "sql", "name": "prod", "uri": "sqlite:///c.db"}
 
 
 @pytest.mark.parametrize(
-    ("table", "warns"),
+    ("table", "told"),
     [
-        ({"format": "iceberg", "catalog": HIVE}, True),
-        ({"format": "iceberg", "catalog": {"type": "glue"}}, False),
-        ({"format": "iceberg", "catalog": {"type": "rest", "uri": "https://c"}}, False),
-        ({"format": "hive", "catalog": HIVE}, False),
+        ({"format": "iceberg", "catalog": HIVE}, "warning a lock there is no compare-and-set"),
+        ({"format": "iceberg", "catalog": {"type": "glue"}}, "ok in the glue catalog glue"),
+        ({"format": "iceberg", "catalog": SQL}, "ok sqlite:///c.db under the name prod"),
+        ({"format": "hive", "catalog": HIVE}, ""),
     ],
 )
-def test_an_iceberg_table_in_a_metastore_is_warned_of(table: dict[str, Any], warns: bool) -> None:
+def test_catalogs_of_iceberg_tables_are_told(table: dict[str, Any], told: str) -> None:
     findings = list(_table(manifest(table=table).spec))
-    assert [one.verdict for one in findings] == ["warning"] * warns
-    assert all("a lock there is no compare-and-set" in one.message for one in findings)
+    verdict, _, words = told.partition(" ")
+    assert [one.verdict for one in findings] == [verdict] * bool(told)
+    assert all(words in one.message for one in findings)
 
 
 def test_a_metastore_that_does_not_answer_is_told() -> None:

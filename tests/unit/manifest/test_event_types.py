@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.revision import reached_like, resource_of, revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry import open_schemas
@@ -333,3 +334,19 @@ def test_a_revision_of_types_is_read_back_and_reaches_registries_our_way() -> No
     assert schema is not None
     assert schema.registry is not None
     assert schema.registry.secret_name == "new"
+
+
+def test_folders_may_be_by_a_field_that_every_type_declares() -> None:
+    """The topic has no schema then, so that each type is asked."""
+    named = {"name": "country", "type": "string"}
+    changes = {
+        "spec.parser": {"type": "json"},
+        "spec.output": {"format": "parquet", "partitionBy": [{"field": "country", "prefix": "of="}]},
+    }
+    click = {"names": ["click"], "schema": {"fields": [{"name": "id", "type": "int64"}, named]}}
+    view = {"names": ["view"], "schema": {"fields": [named]}}
+    assert accepted(changes | types(click, view)).spec.types is not None
+    lacks = {"names": ["view"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}
+    for entry in (lacks, {"names": ["view"]}):
+        with pytest.raises(ManifestError, match=r"entries\[1\].*cannot name folders"):
+            accepted(changes | types(click, entry))

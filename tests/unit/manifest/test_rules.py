@@ -922,7 +922,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     # schema
     (
         rows({"name": "id", "type": "int46"}),
-        "fields[0].type: \"int46\" is not a type: it has no type 'int46' (position 1); did you mean int64?",
+        "fields[0].type: \"int46\" is not a type: there is no type 'int46' (position 1); did you mean int64?",
     ),
     (rows({"name": "id", "type": "xyz"}), "has no type 'xyz' (position 1); write one of: bool, int8"),
     (rows({"name": "id", "type": "timestamp"}), "has no [ (position 10); write it as in timestamp[ms]"),
