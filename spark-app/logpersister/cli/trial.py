@@ -144,8 +144,8 @@ class Trial:
         text = self._output.text
         if text is None or text.delimiter_in_value == "escape":
             return
-        counts = pc.count_substring(values, text.delimiter)
-        having, delimiters = pc.sum(pc.greater(counts, 0)).as_py() or 0, pc.sum(counts).as_py() or 0
+        counts = pc.count_substring(values, text.delimiter).drop_null().to_numpy()
+        having, delimiters = int((counts > 0).sum()), int(counts.sum())
         if having:
             stored = len(values) - values.null_count
             out.write(
