@@ -1,20 +1,24 @@
 """What `kopf` calls: a daemon for each resource, which waits until something changes and then reconciles."""
 
 import asyncio
+import itertools
+from collections.abc import Iterator
 from typing import Any, Final
 
 import kopf
 
+from logpersister.backoff import Backoff
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.kinds import LOGPERSISTER
+from logpersister_operator.observe.streams import SILENCE_SECONDS
 from logpersister_operator.runtime import Operator
 from logpersister_operator.supervision import FINALIZER, Supervisors
-from logpersister_operator.watchdog import WorkerPoolWatchdog
 
 PREFIX: Final = "logpersister.dev"
 _GROUP, _, _VERSION = LOGPERSISTER.api_version.partition("/")
 _WHERE: Final = (_GROUP, _VERSION, LOGPERSISTER.plural)
 """Our resources: not of the version that the API server prefers, which may be a newer one."""
+_BACKOFF: Final = Backoff(1.0, 30.0)
 
 
 def configure(settings: kopf.OperatorSettings, resource_selector: str = "") -> None:
@@ -27,23 +31,33 @@ def configure(settings: kopf.OperatorSettings, resource_selector: str = "") -> N
     settings.background.cancellation_polling = 1.0
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
+    settings.watching.inactivity_timeout = SILENCE_SECONDS
     settings.networking.request_timeout = 30
+    settings.networking.error_backoffs = _Patience()
     if resource_selector:
         settings.watching.label_selectors[_WHERE] = resource_selector
 
 
+class _Patience:
+    """Pauses of `kopf` between attempts. It would end for all namespaces when one is refused for a minute."""
+
+    def __iter__(self) -> Iterator[float]:
+        return (_BACKOFF.pause(failures) for failures in itertools.count(1))
+
+
 def connection_info(access: Access) -> kopf.ConnectionInfo:
-    """Return the credentials as `kopf` takes them; raises OSError when the token cannot be read."""
-    user, password = access.user or (None, None)
+    """Return the credentials as `kopf` takes them; raises AccessError when there are none."""
+    configuration = access.configuration
+    scheme, _, token = (access.authorization() or "").partition(" ")
     return kopf.ConnectionInfo(
-        server=access.server,
-        ca_data=access.ca,
-        insecure=access.insecure,
-        username=user,
-        password=password,
-        token=access.token(),
-        certificate_data=access.certificate,
-        private_key_data=access.key,
+        server=configuration.host,
+        ca_path=configuration.ssl_ca_cert,
+        insecure=not configuration.verify_ssl,
+        scheme=scheme or None,
+        token=token or None,
+        certificate_path=configuration.cert_file,
+        private_key_path=configuration.key_file,
+        proxy_url=configuration.proxy,
     )
 
 
@@ -51,11 +65,11 @@ def register(
     registry: kopf.OperatorRegistry,
     operator: Operator,
     supervisors: Supervisors,
-    watchdog: WorkerPoolWatchdog,
     access: Access,
 ) -> None:
     """Register all handlers."""
     where = _WHERE
+    refused: Any = None
 
     @kopf.on.startup(registry=registry)
     async def start(settings: kopf.OperatorSettings, **_: Any) -> None:
@@ -64,18 +78,15 @@ def register(
 
     @kopf.on.login(registry=registry)
     async def login(**_: Any) -> kopf.ConnectionInfo:
-        return connection_info(access)  # again when the API server does not take the token any more
+        nonlocal refused
+        if refused is not None:  # the API server does not take this any more
+            await asyncio.to_thread(access.renew, refused)
+        refused = access.configuration
+        return await asyncio.to_thread(connection_info, access)
 
     @kopf.on.cleanup(registry=registry)
     async def stop(**_: Any) -> None:
         await asyncio.get_running_loop().run_in_executor(None, operator.stop)
-
-    @kopf.on.probe(registry=registry, id="watchdog")
-    async def alive(**_: Any) -> str:
-        failure = watchdog.failure()
-        if failure is not None:
-            raise kopf.PermanentError(failure)  # any other exception would be retried while the probe waits
-        return "ok"
 
     # An index: `kopf` calls it for all resources that are there before it calls anything else for one of them.
     @kopf.index(*where, registry=registry)

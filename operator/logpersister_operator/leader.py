@@ -100,6 +100,11 @@ class Candidacy:
         self._candidate = candidate
         self._terms = terms
         self._clock = clock
+        self._others_lead = False
+
+    def unready(self) -> str | None:
+        """Return why this process cannot take over; None while another one leads."""
+        return None if self._others_lead else "it has not taken the Lease, and has not seen another one hold it"
 
     def failure(self) -> str | None:
         """Return why this process must be restarted; None while it tries to lead, or leads."""
@@ -115,6 +120,7 @@ class Candidacy:
             try:
                 if self._candidate.attempt():
                     break
+                self._others_lead = True
             except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
                 if str(error) != last_error:
                     log.warning("leader.not_elected", error=str(error))

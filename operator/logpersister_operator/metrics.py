@@ -2,6 +2,7 @@
 
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,6 +15,20 @@ from logpersister_operator.rollout.progress import Ended, Ending, RolloutProgres
 from logpersister_operator.rollout.transitions import Phase
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchAge:
+    """How well one kind of object is known in one namespace, or in all."""
+
+    kind: str
+    namespace: str | None
+    listed_seconds: float
+    """Since the last complete list, or since the beginning when there was none."""
+    heard_seconds: float
+    """Since the API server answered last, by a list, an event or a bookmark; or since the beginning."""
+    refusal: str
+    """Why the API server refuses it now; empty when it does not."""
 
 
 class Metrics:
@@ -57,6 +72,25 @@ class Metrics:
         )
         self._resources = Gauge(
             "logpersister_operator_resources", "Resources by condition", ["condition", "status"], registry=self.registry
+        )
+        labels = ["kind", "resource_namespace"]
+        self._list_age = Gauge(
+            "logpersister_operator_list_age_seconds",
+            "Time since the last complete list of a kind; resource_namespace is empty for all namespaces",
+            labels,
+            registry=self.registry,
+        )
+        self._watch_age = Gauge(
+            "logpersister_operator_watch_age_seconds",
+            "Time since the API server last told of a kind: by a list, an event or a bookmark",
+            labels,
+            registry=self.registry,
+        )
+        self._refused = Gauge(
+            "logpersister_operator_refused",
+            "1 for a kind that the API server refuses to list or watch",
+            labels,
+            registry=self.registry,
         )
         self._by_resource = _ByResource(clock)
         self.registry.register(self._by_resource)
@@ -117,6 +151,14 @@ class Metrics:
         self._resources.clear()
         for (condition, status), count in tally.items():
             self._resources.labels(condition, status).set(count)
+
+    def watches(self, ages: Iterable[WatchAge]) -> None:
+        """Take in how well each kind is known in each namespace."""
+        for one in ages:
+            labels = (one.kind, one.namespace or "")
+            self._list_age.labels(*labels).set(one.listed_seconds)
+            self._watch_age.labels(*labels).set(one.heard_seconds)
+            self._refused.labels(*labels).set(bool(one.refusal))
 
     def targets(self, seconds: Mapping[ResourceKey, float]) -> None:
         """Take in how long records of all resources may wait."""

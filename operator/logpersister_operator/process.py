@@ -1,7 +1,6 @@
 """The operator's process."""
 
 import asyncio
-import contextlib
 import logging
 import signal
 import socket
@@ -16,18 +15,19 @@ import structlog
 from prometheus_client import start_http_server
 
 from logpersister.report import logs
-from logpersister_operator import handlers, standby
+from logpersister_operator import handlers
 from logpersister_operator.cluster.access import Access, AccessError, find_access
 from logpersister_operator.cluster.client import ApiServer
 from logpersister_operator.cluster.connection import Connection
 from logpersister_operator.cluster.definition import wait_until_served
 from logpersister_operator.cluster.lease import Candidate, Terms
+from logpersister_operator.health import Health, serve
 from logpersister_operator.leader import Candidacy, Leadership
 from logpersister_operator.observe.namespaces import Namespaces
 from logpersister_operator.runtime import Operator
 from logpersister_operator.settings import Settings, SettingsError
 from logpersister_operator.supervision import Supervisors
-from logpersister_operator.watchdog import WorkerPoolWatchdog
+from logpersister_operator.watchdog import EventLoopWatchdog, WorkerPoolWatchdog
 
 log = structlog.get_logger(__name__)
 
@@ -51,18 +51,17 @@ def main() -> int:
     _listen_to_signals(stop)
     sys.setswitchinterval(SWITCH_SECONDS)
     candidacy = _candidacy(settings, access)
-    with contextlib.ExitStack() as until_it_runs:
-        until_it_runs.enter_context(standby.alive(settings.health_port, candidacy.failure))
-        with candidacy.lead(stop) as leadership:
-            connection = Connection(access)
-            if leadership is not None and wait_until_served(connection, stop):
-                namespaces = Namespaces(ApiServer(connection), settings)
-                while (found := namespaces.wait(stop)) is not None:
-                    until_it_runs.close()  # kopf takes over the port
-                    if not run(settings, access, connection, leadership, namespaces, found):
-                        break
-                    _listen_to_signals(stop)  # kopf did, and does no more
-                    until_it_runs.enter_context(standby.alive(settings.health_port, candidacy.failure))
+    health = Health(candidacy.failure, candidacy.unready)
+    with serve(settings.health_port, health), candidacy.lead(stop) as leadership:
+        connection = Connection(access)
+        namespaces = Namespaces(ApiServer(connection), settings)
+        health.unready = lambda: namespaces.failure
+        if leadership is not None and wait_until_served(connection, stop):
+            while (found := namespaces.wait(stop)) is not None:
+                if not run(settings, access, leadership, namespaces, found, health):
+                    break
+                health.failure, health.unready = candidacy.failure, lambda: namespaces.failure
+                _listen_to_signals(stop)  # kopf did, and does no more
     return 0
 
 
@@ -83,26 +82,31 @@ def _candidacy(settings: Settings, access: Access) -> Candidacy:
 def run(
     settings: Settings,
     access: Access,
-    connection: Connection,
     leadership: Leadership,
     namespaces: Namespaces,
     found: tuple[str, ...],
+    health: Health,
 ) -> bool:
-    """Run the operator until a signal comes, or the namespaces are others: then return True, to run anew with those.
+    """Run the operator until a signal comes, or until the namespaces are others or etcd was restored.
+
+    Then it returns True, to run anew with what is there by then.
 
     ``found`` are the namespaces, none for all of them.
     """
     registry = kopf.OperatorRegistry()
     with ThreadPoolExecutor(settings.threads, thread_name_prefix="reconcile") as pool:
-        operator = Operator(connection, settings, ApiServer(connection, before_write=leadership.check))
-        watchdog = WorkerPoolWatchdog(pool)
+        writer = ApiServer(Connection(access), before_write=leadership.check)
+        operator = Operator(access, settings, writer, namespaces.ages)
+        watchdog, loop = WorkerPoolWatchdog(pool), EventLoopWatchdog()
         supervisors = Supervisors(operator, pool)
-        handlers.register(registry, operator, supervisors, watchdog, access)
+        handlers.register(registry, operator, supervisors, access)
+        health.failure = lambda: watchdog.failure() or loop.failure()
+        health.unready = lambda: namespaces.failure or operator.unready((settings.namespaces and found) or (None,))
         watchdog.start()
         server, _ = start_http_server(settings.metrics_port, registry=operator.metrics.registry)
         log.info("operator.started", image=settings.image, namespaces=list(found) or "all")
         try:
-            return asyncio.run(_serve(registry, settings.health_port, namespaces, found))
+            return asyncio.run(_serve(registry, operator, namespaces, found, loop))
         finally:
             watchdog.stop()
             supervisors.close()
@@ -111,25 +115,29 @@ def run(
 
 
 async def _serve(
-    registry: kopf.OperatorRegistry, health_port: int, namespaces: Namespaces, found: tuple[str, ...]
+    registry: kopf.OperatorRegistry,
+    operator: Operator,
+    namespaces: Namespaces,
+    found: tuple[str, ...],
+    watchdog: EventLoopWatchdog,
 ) -> bool:
-    """Serve until the end; return whether it came because the namespaces are others."""
+    """Serve until the end; return whether it came because another operator must begin."""
     changed = asyncio.Event()
 
     async def look() -> None:
-        await namespaces.until_changed(found)
+        await namespaces.until_changed(found, lambda: operator.outdated)
         changed.set()
 
-    looking = asyncio.create_task(look())
+    tasks = [asyncio.create_task(look()), asyncio.create_task(watchdog.run())]
     try:
         await kopf.operator(
             registry=registry,
             clusterwide=not found,
             namespaces=found,
-            liveness_endpoint=f"http://0.0.0.0:{health_port}/healthz",
             standalone=True,
             stop_flag=changed,
         )
     finally:
-        looking.cancel()
+        for task in tasks:
+            task.cancel()
     return changed.is_set()

@@ -1,7 +1,7 @@
 """The running operator: it observes each resource, reconciles it, and wakes its actor when something changes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -14,6 +14,7 @@ from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
 from logpersister_operator.act.reconciler import Reconciler, Reconciliation
 from logpersister_operator.act.status_writer import StatusRefusedError
+from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.client import ApiServer, Cluster
 from logpersister_operator.cluster.connection import ClusterError, Connection
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
@@ -23,8 +24,8 @@ from logpersister_operator.decide.health.departed_members import known_names
 from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits
 from logpersister_operator.decide.validity import Validity, check
 from logpersister_operator.managed_resources import ManagedResource, ManagedResources
-from logpersister_operator.metrics import Metrics
-from logpersister_operator.observe.children import Children
+from logpersister_operator.metrics import Metrics, WatchAge
+from logpersister_operator.observe.children import Children, RefusedError
 from logpersister_operator.observe.groups import Groups
 from logpersister_operator.observe.lag_connection import connection_key
 from logpersister_operator.observe.lag_pool import LagPool
@@ -34,6 +35,7 @@ from logpersister_operator.observe.polling_pool import PollingPool
 from logpersister_operator.observe.resource import key_of, resource_of
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
+from logpersister_operator.observe.streams import Streams
 from logpersister_operator.observe.watches import Watches
 from logpersister_operator.observed_state import Claim, MemberReport, ObservedState, ResourceKey, pods_of
 from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
@@ -60,13 +62,21 @@ class _Reports:
 class Operator:
     """Everything but `kopf`."""
 
-    def __init__(self, connection: Connection, settings: Settings, cluster: Cluster) -> None:
+    def __init__(
+        self,
+        access: Access,
+        settings: Settings,
+        cluster: Cluster,
+        resources: Callable[[], Iterable[WatchAge]] = lambda: (),
+    ) -> None:
+        """Prepare; ``resources`` returns how well resources themselves are known."""
         self.settings = settings
         self.metrics = Metrics()
         self.children = Children(self.wake)
         self.groups = Groups(self.wake)
         self._cluster = cluster
-        self._watches = Watches(connection, self.children, settings.namespaces)
+        self._watches = Watches(Streams(access), self.children, settings.namespaces)
+        self._resources = resources
         self._reconciler = Reconciler(self._cluster, self.children, self.metrics)
         self._reader = MemberReader()
         self._lags = LagPool(seconds=settings.lag_seconds, on_answer=self.wake, on_asked=self.metrics.lags_asked)
@@ -82,7 +92,7 @@ class Operator:
         limits = RolloutLimits(settings.max_concurrent_rollouts, settings.canary_namespaces, selected)
         self.rollout_places = RolloutPlaces(limits, self.wake)
         self._canaries = CanaryNamespaces(
-            ApiServer(connection), settings.canary_namespace_selector, self.rollout_places.select
+            ApiServer(Connection(access)), settings.canary_namespace_selector, self.rollout_places.select
         )
         self._departures = Departures(POLLING_THREADS)
         self._managed = ManagedResources(self._stop_polling)
@@ -92,6 +102,20 @@ class Operator:
         """Begin to watch."""
         self._watches.start()
         self._canaries.start()
+
+    def unready(self, namespaces: Iterable[str | None]) -> str | None:
+        """Return why not everything of these namespaces is known yet, None for all of them; None when it is."""
+        missing = next((one for one in namespaces if not self.children.listed(one)), "")
+        if missing == "":
+            return None
+        ages = [one for one in self._watches.ages() if one.namespace == missing]
+        refusal = next((one.refusal for one in ages if one.refusal), "the lists are not complete yet")
+        return f"namespace {missing or '(all)'}: {refusal}"
+
+    @property
+    def outdated(self) -> bool:
+        """Whether another operator must begin, because etcd was restored: its versions and statuses are of the past."""
+        return bool(self._watches.restored)
 
     def stop(self) -> None:
         self._canaries.stop()
@@ -209,6 +233,8 @@ class Operator:
             return read_secrets(self._cluster, namespace, tuple(secret_names(runs.spec))).secrets()
 
         def observe() -> ObservedState:
+            if refusal := self._watches.refusal(namespace):
+                raise RefusedError(refusal)
             latest = self._reconciler.with_latest_status(resource)
             return replace(self._with_children(latest), rivals=self.groups.rivals(resource))
 
@@ -256,6 +282,7 @@ class Operator:
         return _Reports({name: reports[name] for name in members}, {name: reports[name] for name in shadows})
 
     def _count_resources(self) -> None:
+        self.metrics.watches([*self._watches.ages(), *self._resources()])
         last = self._managed.reconciliations()
         self.metrics.resources({key: one.status for key, one in last.items()})
         self.metrics.targets({key: one.target_seconds for key, one in last.items() if one.target_seconds is not None})

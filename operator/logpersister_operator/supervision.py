@@ -116,7 +116,7 @@ class _Supervision:
 
     async def live(self) -> None:
         """Reconcile until the resource is deleted, or another operator's, or the operator ends."""
-        while not self._operator.children.listed and not self._is_over:
+        while not self._operator.children.listed(self._body["metadata"]["namespace"]) and not self._is_over:
             await self._first_of((), PAUSE_SECONDS)
         key, loop = _key(self._body), asyncio.get_running_loop()
 

@@ -1,5 +1,6 @@
-"""A watchdog of the pool that reconciles: a task of its own takes the way of every reconciliation."""
+"""Watchdogs of the pool that reconciles and of the event loop: tasks of their own take the way of the others."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable
@@ -9,6 +10,26 @@ from typing import Final
 PERIOD_SECONDS: Final = 10.0
 LIMIT_SECONDS: Final = 120.0
 """Reconciliations have deadlines, so a pool that is only busy has a free thread again before that."""
+LOOP_SECONDS: Final = 30.0
+"""Nothing in the event loop takes longer."""
+
+
+class EventLoopWatchdog:
+    """A task of an event loop that notes each turn."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._turned = clock()
+
+    def failure(self) -> str | None:
+        """Return why the operator must be restarted; None while it lives."""
+        age = self._clock() - self._turned
+        return f"the event loop has not turned for {age:.0f} s" if age > LOOP_SECONDS else None
+
+    async def run(self) -> None:
+        while True:
+            self._turned = self._clock()
+            await asyncio.sleep(1.0)
 
 
 class WorkerPoolWatchdog:

@@ -15,7 +15,7 @@ from logpersister_operator.cluster.kinds import STATEFUL_SET
 from logpersister_operator.decide.health.departed_members import members_of, reported_names
 from logpersister_operator.decide.health.group_sharing import own_names
 from logpersister_operator.decide.validity import check
-from logpersister_operator.observe.children import NotListedError
+from logpersister_operator.observe.children import NotListedError, RefusedError
 from logpersister_operator.observed_objects import Pod, StatefulSet
 from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.application import COMPONENT_LABEL, SHADOW
@@ -45,7 +45,8 @@ class Drain:
 
         Args:
             cluster: where the members are.
-            observe: returns what is there; raises NotListedError when that is not known yet.
+            observe: returns what is there; raises NotListedError when that is not known yet, RefusedError when the API
+                server does not tell.
             secrets: reads the Secrets of a manifest; raises ClusterError.
             clock: monotonic seconds.
         """
@@ -61,6 +62,9 @@ class Drain:
         """Do what can be done now; return whether this is the end, because everything is gone or the time is up."""
         try:
             observed = self._observe()
+        except RefusedError as error:  # as when the namespace is deleted, and the rights in it are gone before the rest
+            log.warning("drain.refused", error=str(error))
+            return True
         except NotListedError:
             return self._is_late(MARGIN_SECONDS)
         resource = check(observed).runs

@@ -1,23 +1,26 @@
-"""Connections to the API server: requests with a deadline, and answers that are read line by line."""
+"""Connections to the API server: requests with a deadline, by the REST client of the package `kubernetes`."""
 
+import copy
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import threading
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import urllib3
 import urllib3.exceptions
+from kubernetes.client import Configuration
+from kubernetes.client.exceptions import ApiException
+from kubernetes.client.rest import RESTClientObject
 
-from logpersister_operator.cluster.access import Access
+from logpersister_operator.cluster.access import Access, AccessError
 
 CONNECTIONS: Final = 32
-"""That are kept open; more are made when more are needed at once."""
+"""Connections that are kept open; more are made when more are needed at once."""
 _RETRIES: Final = 3
 """Of a request that certainly has not come through, or may come through twice: urllib3's own rule."""
 JSON: Final = "application/json"
-_OK: Final = 200
-_PIECE: Final = 1 << 16
 
 
 class ClusterError(Exception):
@@ -37,8 +40,9 @@ class Connection:
     def __init__(self, access: Access, *, patient: bool = True) -> None:
         """Prepare; one that is not ``patient`` sends each request once: it is answered or has failed in time."""
         self._access = access
-        retries = urllib3.Retry(_RETRIES) if patient else False
-        self._pool = urllib3.PoolManager(maxsize=CONNECTIONS, retries=retries, ssl_context=access.ssl_context())
+        self._retries = urllib3.Retry(_RETRIES, redirect=False) if patient else False
+        self._lock = threading.Lock()
+        self._made: tuple[Configuration, RESTClientObject] | None = None
 
     def request(
         self,
@@ -51,62 +55,45 @@ class Connection:
         seconds: float,
     ) -> dict[str, Any]:
         """Return what the API server answers, empty when that is nothing; raises ClusterError."""
-        headers = {"Accept": JSON} if body is None else {"Accept": JSON, "Content-Type": content_type}
-        content = None if body is None else json.dumps(body).encode()
-        url = self._url(path, query)
-        limit = urllib3.Timeout(total=seconds)
         try:
-            headers |= self._access.headers()
-            answer = self._pool.urlopen(method, url, redirect=False, body=content, headers=headers, timeout=limit)
-        except (urllib3.exceptions.HTTPError, OSError) as error:
+            configuration, client = self._client()
+            headers = headers_of(self._access) | {"Content-Type": content_type}
+            url = url_of(configuration, path, query)
+            answer = client.request(method, url, headers=headers, body=body, _request_timeout=seconds)
+            content = answer.read()
+            if answer.status == HTTPStatus.UNAUTHORIZED:
+                self._access.renew(configuration)
+        except (urllib3.exceptions.HTTPError, ApiException, AccessError, OSError) as error:
             raise ClusterError(f"{method} {path}: the API server did not answer: {error}") from error
-        if not 200 <= answer.status < 300:
-            raise ClusterError(f"{method} {path}: {_reason(answer.data, answer.status)}", answer.status)
-        return dict(json.loads(answer.data)) if answer.data else {}
+        return content_of(f"{method} {path}", answer.status, content)
 
-    @contextmanager
-    def lines(self, path: str, query: Mapping[str, str], seconds: float) -> Iterator["Lines"]:
-        """Ask for an answer that goes on; raises ClusterError, here and while it is read.
-
-        Args:
-            path: what is asked for.
-            query: parameters of the question.
-            seconds: the longest silence.
-        """
-        limit = urllib3.Timeout(connect=seconds, read=seconds)
-        try:
-            headers = {"Accept": JSON} | self._access.headers()
-            answer = self._pool.urlopen(
-                "GET", self._url(path, query), redirect=False, headers=headers, timeout=limit, preload_content=False
-            )
-            try:
-                if answer.status != _OK:
-                    raise ClusterError(f"GET {path}: {_reason(answer.data, answer.status)}", answer.status)
-                yield Lines(answer)
-            finally:
-                answer.close()  # what is not read to its end cannot be used for another question
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise ClusterError(f"GET {path}: the API server did not answer: {error}") from error
-
-    def _url(self, path: str, query: Mapping[str, str] | None) -> str:
-        return self._access.server + path + ("?" + urlencode(query) if query else "")
+    def _client(self) -> tuple[Configuration, RESTClientObject]:
+        """Return the client of the present configuration."""
+        configuration = self._access.configuration
+        with self._lock:
+            if self._made is None or self._made[0] is not configuration:
+                ours = copy.copy(configuration)
+                ours.retries, ours.connection_pool_maxsize = self._retries, CONNECTIONS
+                self._made = configuration, RESTClientObject(ours)
+            return self._made
 
 
-class Lines:
-    """The lines of an answer that goes on."""
-
-    def __init__(self, answer: urllib3.BaseHTTPResponse) -> None:
-        self._answer = answer
-
-    def __iter__(self) -> Iterator[bytes]:
-        rest = b""
-        for piece in self._answer.stream(_PIECE, decode_content=False):
-            *whole, rest = (rest + piece).split(b"\n")
-            yield from (line for line in whole if line)
+def headers_of(access: Access) -> dict[str, str]:
+    """Return the headers of each request; raises AccessError."""
+    authorization = access.authorization()
+    return {"Accept": JSON} | ({"Authorization": authorization} if authorization else {})
 
 
-def _reason(content: bytes, status: int) -> str:
+def url_of(configuration: Configuration, path: str, query: Mapping[str, str] | None) -> str:
+    return f"{configuration.host}{path}" + ("?" + urlencode(query) if query else "")
+
+
+def content_of(question: str, status: int, content: bytes) -> dict[str, Any]:
+    """Return the document of an answer, empty when there is none; raises ClusterError for a refusal."""
+    if 200 <= status < 300:
+        return dict(json.loads(content)) if content else {}
     try:
-        return f"{json.loads(content)['message']} ({status})"
+        reason = f"{json.loads(content)['message']} ({status})"
     except (ValueError, KeyError, TypeError):
-        return f"HTTP status {status}"
+        reason = f"HTTP status {status}"
+    raise ClusterError(f"{question}: {reason}", status)

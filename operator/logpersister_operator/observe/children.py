@@ -14,6 +14,10 @@ class NotListedError(Exception):
     """Not everything that is there has been seen yet: what is not known may well exist."""
 
 
+class RefusedError(Exception):
+    """The API server does not tell of a namespace any more."""
+
+
 class Children:
     """What is known of the children, and who is notified when one changes. Thread-safe."""
 
@@ -21,20 +25,20 @@ class Children:
         self._on_change = on_change
         self._known: dict[ResourceKey, dict[Reference, Child]] = {}
         self._lock = threading.Lock()
-        self._listed = False
+        self._listed: set[str | None] = set()
+        """Namespaces; None for all of them."""
 
-    @property
-    def listed(self) -> bool:
-        """Whether everything was seen once, so that what is not known is not there."""
-        return self._listed
+    def listed(self, namespace: str | None) -> bool:
+        """Whether everything of a namespace was seen once, so that what is not known is not there."""
+        return None in self._listed or namespace in self._listed
 
-    def complete(self) -> None:
-        """Take in that the first lists are complete."""
-        self._listed = True
+    def complete(self, namespace: str | None = None) -> None:
+        """Take in that the first lists of a namespace, or of all of them, are complete."""
+        self._listed.add(namespace)
 
     def of(self, key: ResourceKey) -> Mapping[Reference, Child]:
         """Return the children of a resource as they are known now; raises NotListedError before all were listed."""
-        if not self._listed:
+        if not self.listed(key.namespace):
             raise NotListedError(f"{key}: not all objects are listed yet")
         with self._lock:
             return dict(self._known.get(key, {}))

@@ -1,74 +1,103 @@
-"""Watches of all kinds of children: each lists, then follows changes, and keeps nothing but what `Children` keeps."""
+"""Watches of all kinds of children: each lists, then follows changes, and keeps nothing but what `Children` keeps.
 
-import json
+They run in one event loop, in a thread of its own, however many namespaces there are.
+"""
+
+import asyncio
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from http import HTTPStatus
 from typing import Final
 
 import structlog
 
 from logpersister.backoff import Backoff
-from logpersister_operator.cluster.client import ApiServer
-from logpersister_operator.cluster.connection import ClusterError, Connection
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import CHILDREN, POD, Document, Kind
+from logpersister_operator.metrics import WatchAge
 from logpersister_operator.observe.children import Children
+from logpersister_operator.observe.streams import Streams
 from logpersister_operator.render.application import RESOURCE_LABEL
 
 log = structlog.get_logger(__name__)
 
 RESYNC_SECONDS: Final = 300.0
 """How often everything is listed anew: what a watch has missed is known after that."""
-READ_MARGIN_SECONDS: Final = 30.0
-"""How much longer than it was asked to a watch may be silent."""
-LIST_SECONDS: Final = 60.0
-PAGE: Final = 100
-"""Objects of one answer to a list, so that the memory that it needs is bounded."""
+LISTS_AT_ONCE: Final = 8
+"""Lists that are read at the same time, so that the memory that they need is bounded."""
+REFUSED_SECONDS: Final = 20.0
+"""How long a namespace may be refused before that counts: an API server that is upgraded refuses for a moment, too."""
 _SHORT_SECONDS: Final = 1.0
 """A watch that ends sooner is not asked for again at once."""
 _BACKOFF: Final = Backoff(2.0, 30.0)
 """Between attempts to list or watch while the API server is away."""
-_GONE: Final = 410
+_OTHER_PAST: Final = (HTTPStatus.GONE, HTTPStatus.GATEWAY_TIMEOUT)
+"""The version is too old, or, after a restore of etcd, of a future that did not happen: only a list helps."""
 
 
 class Watches:
-    """Feeds `Children` from the API server, with a thread for each kind and namespace."""
+    """Feeds `Children` from the API server."""
 
     def __init__(
         self,
-        connection: Connection,
+        streams: Streams,
         children: Children,
         namespaces: Sequence[str],
         resync_seconds: float = RESYNC_SECONDS,
     ) -> None:
         """Prepare watches of all namespaces, or of those that are named."""
+        self._streams = streams
         self._children = children
-        self._stopped = threading.Event()
-        self._lock = threading.Lock()
+        self._stop: Callable[[], object] = lambda: None
+        self.restored = ""
+        """What showed that etcd was restored from a backup: then nothing that is known counts any more."""
+        lists = asyncio.Semaphore(LISTS_AT_ONCE)
         self._watches = [
-            _Watch(connection, children, kind, namespace, resync_seconds, self._stopped, self._note_listed)
-            for kind in (*CHILDREN, POD)
+            _Watch(streams, children, kind, namespace, resync_seconds, lists, self._note_listed, self._note_restored)
             for namespace in (namespaces or (None,))
+            for kind in (*CHILDREN, POD)
         ]
         self._unlisted = set(self._watches)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="watches", daemon=True)
 
     def start(self) -> None:
-        for watch in self._watches:
-            threading.Thread(target=watch.run, name=f"watch-{watch.kind.plural}", daemon=True).start()
+        self._thread.start()
 
     def stop(self) -> None:
         """Ask all watches to end, without waiting for their last answer."""
-        self._stopped.set()
+        with contextlib.suppress(RuntimeError):  # they have ended
+            self._stop()
+
+    def ages(self) -> Iterator[WatchAge]:
+        """Yield how well each kind is known in each namespace; from any thread."""
+        return (watch.age() for watch in self._watches)
+
+    def refusal(self, namespace: str) -> str:
+        """Return why the API server has refused to tell of a namespace for some time; empty when it tells."""
+        ages = (one for one in self.ages() if one.namespace in (None, namespace))
+        return next((one.refusal for one in ages if one.refusal and one.heard_seconds > REFUSED_SECONDS), "")
+
+    async def _run(self) -> None:
+        tasks = [asyncio.create_task(watch.run()) for watch in self._watches]
+        loop = asyncio.get_running_loop()
+        self._stop = lambda: loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._streams.close()
+
+    def _note_restored(self, what: str) -> None:
+        if not self.restored:
+            log.warning("etcd.restored", seen=what)
+        self.restored = what
 
     def _note_listed(self, watch: "_Watch") -> None:
-        with self._lock:
-            if not self._unlisted:
-                return
-            self._unlisted.discard(watch)
-            if self._unlisted:
-                return
-        self._children.complete()
-        log.info("children.listed")
+        if watch not in self._unlisted:
+            return
+        self._unlisted.discard(watch)
+        if not any(other.namespace == watch.namespace for other in self._unlisted):
+            self._children.complete(watch.namespace)
+            log.info("children.listed", namespace=watch.namespace or "all")
 
 
 class _Watch:
@@ -76,88 +105,113 @@ class _Watch:
 
     def __init__(
         self,
-        connection: Connection,
+        streams: Streams,
         children: Children,
         kind: Kind,
         namespace: str | None,
         resync_seconds: float,
-        stopped: threading.Event,
+        lists: asyncio.Semaphore,
         on_listed: Callable[["_Watch"], None],
+        on_restored: Callable[[str], None],
     ) -> None:
         self.kind = kind
-        self._connection = connection
-        self._lists = ApiServer(connection, LIST_SECONDS)
+        self.namespace = namespace
+        self._streams = streams
         self._children = children
-        self._namespace = namespace
         self._resync_seconds = resync_seconds
-        self._stopped = stopped
+        self._lists = lists
         self._on_listed = on_listed
-        self._version: str | None = None
+        self._on_restored = on_restored
+        self._version: int | None = None
         """From where changes are followed; None before a list."""
-        self._listed_at = 0.0
+        self._newest = 0
+        """The newest version that was seen, also before the last list."""
+        self._listed_at = self._heard_at = time.monotonic()
+        self._refusal = ""
 
-    def run(self) -> None:
-        """List and follow until the end, whatever goes wrong."""
+    def age(self) -> WatchAge:
+        now = time.monotonic()
+        return WatchAge(self.kind.name, self.namespace, now - self._listed_at, now - self._heard_at, self._refusal)
+
+    async def run(self) -> None:
+        """List and follow until this is cancelled, whatever goes wrong."""
         failures = 0
-        while not self._stopped.is_set():
+        while True:
             try:
                 if self._version is None or self._seconds_left() <= 0:
-                    self._list()
-                self._follow()
+                    async with self._lists:
+                        await self._list()
+                await self._follow()
                 failures = 0
             except Exception as error:
+                failures += 1
                 if not isinstance(error, ClusterError):
                     log.exception("watch.failed", kind=self.kind.name)
-                if getattr(error, "status", 0) == _GONE or not isinstance(error, ClusterError):
-                    self._version = None
-                failures += 1
-                log.warning("watch.interrupted", kind=self.kind.name, error=str(error)[:500])
-                self._stopped.wait(_BACKOFF.pause(failures))
+                self._note_failure(error)
+                await asyncio.sleep(_BACKOFF.pause(failures))
+
+    def _note_failure(self, error: Exception) -> None:
+        status = error.status if isinstance(error, ClusterError) else HTTPStatus.GONE
+        if status in _OTHER_PAST:
+            self._version = None
+        refusal = str(error)[:500] if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) else ""
+        if not refusal or refusal != self._refusal:
+            log.warning("watch.interrupted", kind=self.kind.name, namespace=self.namespace, error=str(error)[:500])
+        self._refusal = refusal
 
     def _seconds_left(self) -> float:
         return self._listed_at + self._resync_seconds - time.monotonic()
 
-    def _list(self) -> None:
+    def _heard(self) -> None:
+        self._heard_at = time.monotonic()
+        self._refusal = ""
+
+    async def _list(self) -> None:
         began = time.monotonic()
-        uids: set[str] = set()
-        version = ""
-        for page in self._lists.pages(self.kind, self._namespace, labels=RESOURCE_LABEL, size=PAGE):
-            version = page["metadata"]["resourceVersion"]  # the same for all pages
-            for found in page["items"]:
-                uids.add(found["metadata"]["uid"])
-                self._children.seen(self._document(found))
-        self._children.only(self.kind, self._namespace, uids, int(version))
-        self._version, self._listed_at = version, began
+        found: set[str] = set()
+        version = 0
+        async for page in self._streams.pages(self.kind, self.namespace, RESOURCE_LABEL):
+            self._heard()
+            version = int(page["metadata"]["resourceVersion"])  # the same for all pages
+            if version < self._newest:
+                self._on_restored(f"{self.kind.plural} are listed at version {version} after {self._newest}")
+                return
+            for one in page["items"]:
+                found.add(one["metadata"]["uid"])
+                self._children.seen(self._document(one))
+        self._children.only(self.kind, self.namespace, found, version)
+        self._version, self._newest, self._listed_at = version, version, began
         self._on_listed(self)
 
-    def _follow(self) -> None:
+    async def _follow(self) -> None:
         began = time.monotonic()
         seconds = max(1, round(self._seconds_left()))
-        query = {
-            "watch": "true",
-            "allowWatchBookmarks": "true",
-            "labelSelector": RESOURCE_LABEL,
-            "resourceVersion": self._version or "",
-            "timeoutSeconds": str(seconds),
-        }
-        with self._connection.lines(self.kind.path(self._namespace), query, seconds + READ_MARGIN_SECONDS) as lines:
-            for line in lines:
-                if self._stopped.is_set():
-                    return
-                self._take(json.loads(line))
+        events = self._streams.events(
+            self.kind,
+            self.namespace,
+            RESOURCE_LABEL,
+            version=str(self._version),
+            seconds=seconds,
+            on_begin=self._heard,
+        )
+        async with contextlib.aclosing(events):
+            async for event in events:
+                self._heard()
+                self._take(event)
         if time.monotonic() - began < _SHORT_SECONDS:
-            self._stopped.wait(_SHORT_SECONDS)
+            await asyncio.sleep(_SHORT_SECONDS)
 
     def _take(self, event: Document) -> None:
-        """Take in an event; raises ClusterError for one that says what is wrong."""
+        """Take in an event; raises ClusterError when a list must tell whether etcd was restored."""
         found = event["object"]
-        if event["type"] == "ERROR":
-            raise ClusterError(f"watch of {self.kind.plural}: {found.get('message', found)}", found.get("code") or 0)
+        version = int(found["metadata"]["resourceVersion"])
+        if version < self._newest:
+            raise ClusterError(f"version {version} after {self._newest}: list anew", HTTPStatus.GONE)
         if event["type"] in ("ADDED", "MODIFIED"):
             self._children.seen(self._document(found))
         elif event["type"] == "DELETED":
             self._children.gone(self._document(found))
-        self._version = found["metadata"]["resourceVersion"]  # a bookmark has nothing else
+        self._version = self._newest = version  # a bookmark has nothing else
 
     def _document(self, found: Document) -> Document:
         """Complete an item of a list, which has no kind."""

@@ -127,6 +127,10 @@ class OperatorProcess:
         """Return the HTTP status of the liveness probe; 0 without an answer."""
         return self._get(self._health, "/healthz")[0]
 
+    def readyz(self) -> int:
+        """Return the HTTP status of the readiness probe; 0 without an answer."""
+        return self._get(self._health, "/readyz")[0]
+
     def metrics(self) -> dict[str, float]:
         lines = (line for line in self._get(self._metrics, "/metrics")[1].splitlines() if not line.startswith("#"))
         return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}

@@ -1,6 +1,7 @@
 """Where the API server is and who asks it."""
 
 import base64
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from logpersister_operator.cluster.access import AccessError, find_access
+from logpersister_operator.handlers import connection_info
 
 CA = "-----BEGIN CERTIFICATE-----\nca\n-----END CERTIFICATE-----\n"
 
@@ -29,46 +31,71 @@ def kubeconfig(folder: Path, user: dict[str, Any], name: str = "config", **clust
     return {"KUBECONFIG": str(folder / name)}
 
 
-def test_a_pod_uses_its_service_account_whose_token_is_replaced_now_and_then(tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("first\n")
+def test_a_pod_uses_its_service_account_whose_token_is_replaced_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    (tmp_path / "token").write_text("first")
     (tmp_path / "ca.crt").write_text(CA)
     access = find_access({"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}, tmp_path)
-    assert (access.server, access.ca) == ("https://[fd00::1]:443", CA)
-    assert access.headers() == {"Authorization": "Bearer first"}
-    (tmp_path / "token").write_text("second\n")
-    assert access.headers() == {"Authorization": "Bearer second"}
+    found = access.configuration
+    assert (found.host, found.ssl_ca_cert) == ("https://[fd00::1]:443", str(tmp_path / "ca.crt"))
+    assert found.proxy is None, "the API server is in the cluster"
+    assert access.authorization() == "bearer first"
+    (tmp_path / "token").write_text("second")
+    access.renew(found)
+    assert access.authorization() == "bearer second"
+    renewed = access.configuration
+    access.renew(found)
+    assert access.configuration is renewed, "one refusal is told by many requests"
 
 
-def test_a_kubeconfig_with_data_and_with_files_beside_it(tmp_path: Path) -> None:
+def test_a_kubeconfig_with_data_and_with_files_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    monkeypatch.setenv("NO_PROXY", "10.0.0.0/8")
     (tmp_path / "client.key").write_text("key")
     user = {"client-certificate-data": encoded("certificate"), "client-key": "client.key"}
     environment = kubeconfig(tmp_path, user, **{"certificate-authority-data": encoded(CA)})
     access = find_access(environment, tmp_path / "none")
-    assert (access.server, access.ca) == ("https://10.0.0.1:6443", CA)
-    assert (access.certificate, access.key, access.headers()) == ("certificate", "key", {})
+    found = access.configuration
+    texts = [Path(path).read_text() for path in (found.ssl_ca_cert, found.cert_file, found.key_file)]
+    assert (found.host, texts) == ("https://10.0.0.1:6443", [CA, "certificate", "key"])
+    assert (access.authorization(), found.proxy) == (None, None)
+    monkeypatch.setenv("NO_PROXY", "")
+    assert find_access(environment, tmp_path / "none").configuration.proxy == "http://proxy:3128"
 
 
-def test_a_login_by_token_file_and_by_password(tmp_path: Path) -> None:
+def test_a_login_by_token_file_by_password_and_by_a_program(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t")
-    assert find_access(kubeconfig(tmp_path, {"tokenFile": "token"}), tmp_path / "none").headers() == {
-        "Authorization": "Bearer t"
+    program = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "status": {"token": "of-exec"},
     }
-    user = {"username": "ann", "password": "secret"}
-    access = find_access(kubeconfig(tmp_path, user), tmp_path / "none")
-    assert access.headers() == {"Authorization": "Basic " + encoded("ann:secret")}
-    assert "secret" not in repr(access)
+    command = {"apiVersion": program["apiVersion"], "command": "echo", "args": [json.dumps(program)]}
+    users: dict[str, dict[str, Any]] = {
+        "Bearer t": {"tokenFile": "token"},
+        "Basic " + encoded("ann:secret"): {"username": "ann", "password": "secret"},
+        "Bearer of-exec": {"exec": command},
+    }
+    for expected, user in users.items():
+        access = find_access(kubeconfig(tmp_path, user), tmp_path / "none")
+        assert access.authorization() == expected
+        info = connection_info(access)
+        assert f"{info.scheme} {info.token}" == expected, "kopf logs in alike"
 
 
 def test_of_several_kubeconfigs_the_first_counts(tmp_path: Path) -> None:
     names = [kubeconfig(tmp_path, {"token": token}, token)["KUBECONFIG"] for token in ("one", "two")]
-    assert find_access({"KUBECONFIG": ":".join(names)}, tmp_path / "none").fixed_token == "one"
+    (tmp_path / "two").write_text((tmp_path / "two").read_text().replace("current-context: here", "current-context: x"))
+    assert find_access({"KUBECONFIG": ":".join(names)}, tmp_path / "none").authorization() == "Bearer one"
 
 
 @pytest.mark.parametrize(
     ("user", "message"),
     [
-        ({"exec": {"command": "aws"}}, "user u logs in by a program"),
-        ({"client-certificate": "missing.pem"}, "client-certificate cannot be read"),
+        ({"exec": {"apiVersion": "v1", "command": "false"}}, "context 'here': the user has no credentials"),
+        ({"client-certificate": "missing.pem", "client-key": "x"}, "missing.pem"),
     ],
 )
 def test_what_cannot_be_used_is_named_with_a_remedy(tmp_path: Path, user: dict[str, Any], message: str) -> None:
@@ -83,5 +110,5 @@ def test_neither_account_nor_kubeconfig(tmp_path: Path) -> None:
 
 def test_an_incomplete_kubeconfig_says_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("current-context: there\n")
-    with pytest.raises(AccessError, match="context 'there' is not complete"):
+    with pytest.raises(AccessError, match=r"context 'there': .*contexts"):
         find_access({"KUBECONFIG": str(tmp_path / "config")}, tmp_path / "none")

@@ -1,20 +1,25 @@
 """What is known of children, and how lists and watches keep that true."""
 
+import asyncio
 import json
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 import pytest
+from kubernetes.client import Configuration
 
 from logpersister.backoff import Backoff
+from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.connection import ClusterError
-from logpersister_operator.cluster.kinds import CONFIG_MAP, SERVICE, Document, Kind, Reference
+from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, SERVICE, Document, Kind, Reference
 from logpersister_operator.observe import watches
-from logpersister_operator.observe.children import Children
+from logpersister_operator.observe.children import Children, NotListedError
+from logpersister_operator.observe.streams import SILENCE_SECONDS, Streams
 from logpersister_operator.observe.watches import Watches
 from logpersister_operator.observed_state import ResourceKey
+from tests.integration.harness.waiting import eventually
+from tests.stack.ports import LOOPBACK
 
 KEY = ResourceKey("logs", "clicks")
 
@@ -59,59 +64,59 @@ class Server:
 
     def __init__(self) -> None:
         self.lists: list[Any] = []
-        """Pages of items, or an error."""
-        self.events: list[Any] = []
-        """The lines of each watch, or an error; then nothing happens until the end."""
+        """Versions and items of pages, or an error."""
+        self.events_of: list[Any] = []
+        """The events of each watch, or an error; then nothing happens until the end."""
         self.followed_from: list[str] = []
         self.idle = threading.Event()
-        self.over = threading.Event()
-        self._lock = threading.Lock()
 
-    def request(self, method: str, path: str, *_: Any, query: Mapping[str, str], **__: Any) -> Document:
-        assert method == "GET"
-        if not path.endswith("/configmaps"):
-            return {"items": [], "metadata": {"resourceVersion": "1"}}
-        with self._lock:
-            answer = self.lists.pop(0)
+    async def pages(self, kind: Kind, namespace: str | None, labels: str) -> AsyncIterator[Document]:
+        if kind is not CONFIG_MAP:
+            yield {"items": [], "metadata": {"resourceVersion": "1"}}
+            return
+        answer = self.lists.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        version, items, *more = answer
-        return {"items": items, "metadata": {"resourceVersion": version, "continue": more[0] if more else ""}}
+        version, *pages = answer
+        for items in pages:
+            yield {"items": items, "metadata": {"resourceVersion": version}}
 
-    @contextmanager
-    def lines(self, path: str, query: Mapping[str, str], _seconds: float) -> Iterator[Iterator[bytes]]:
+    async def events(
+        self, kind: Kind, namespace: str | None, labels: str, *, version: str, **_: object
+    ) -> AsyncGenerator[Document, None]:
         answer = None
-        if path.endswith("/configmaps"):
-            self.followed_from.append(query["resourceVersion"])
-            answer = self.events.pop(0) if self.events else None
+        if kind is CONFIG_MAP:
+            self.followed_from.append(version)
+            answer = self.events_of.pop(0) if self.events_of else None
         if isinstance(answer, Exception):
             raise answer
-        yield (json.dumps(one).encode() for one in answer) if answer is not None else self._silent(path)
+        for one in answer or ():
+            if isinstance(one, Exception):
+                raise one
+            yield one
+        if answer is None:
+            if kind is CONFIG_MAP:
+                self.idle.set()
+            await asyncio.Event().wait()
 
-    def _silent(self, path: str) -> Iterator[bytes]:
-        if path.endswith("/configmaps"):
-            self.idle.set()
-        assert self.over.wait(60)
-        return iter(())
+    async def close(self) -> None: ...
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.setattr(watches, "_BACKOFF", Backoff(0.001, 0.001))
     monkeypatch.setattr(watches, "_SHORT_SECONDS", 0.001)
-    found = Server()
-    yield found
-    found.over.set()
+    return Server()
 
 
-def follow(server: Server) -> Children:
+def follow(server: Server) -> tuple[Watches, Children]:
     """Watch until nothing happens any more; return what is known then."""
     children = Children(lambda _: None)
     watching = Watches(server, children, ("logs",))  # type: ignore[arg-type]
     watching.start()
     assert server.idle.wait(60)
     watching.stop()
-    return children
+    return watching, children
 
 
 def event(kind: str, found: Document) -> Document:
@@ -119,24 +124,94 @@ def event(kind: str, found: Document) -> Document:
 
 
 def test_a_list_of_several_pages_and_the_changes_after_it(server: Server) -> None:
-    server.lists = [("10", [child("a", 3), child("b", 4)], "more"), ("10", [child("c", 5)])]
-    server.events = [[event("DELETED", child("a", 11)), event("ADDED", child("d", 12))]]
-    assert names(follow(server)) == {"b", "c", "d"}
+    server.lists = [("10", [child("a", 3), child("b", 4)], [child("c", 5)])]
+    server.events_of = [[event("DELETED", child("a", 11)), event("ADDED", child("d", 12))]]
+    assert names(follow(server)[1]) == {"b", "c", "d"}
     assert server.followed_from == ["10", "12"]
 
 
 def test_a_watch_whose_past_is_gone_begins_with_a_new_list(server: Server) -> None:
-    expired = event("ERROR", {"kind": "Status", "code": 410, "message": "too old resource version"})
+    expired = ClusterError("too old resource version", 410)
     server.lists = [("10", [child("a", 3), child("b", 4)]), ("20", [child("b", 4)])]
-    server.events = [[event("BOOKMARK", {"metadata": {"resourceVersion": "15"}}), expired]]
-    assert names(follow(server)) == {"b"}
+    server.events_of = [[event("BOOKMARK", {"metadata": {"resourceVersion": "15"}}), expired]]
+    assert names(follow(server)[1]) == {"b"}
     assert server.followed_from == ["10", "20"]
 
 
 def test_an_api_server_that_is_away_is_asked_again_and_nothing_is_taken_for_gone(server: Server) -> None:
     server.lists = [ClusterError("away"), ("10", [child("a", 3)])]
-    server.events = [ClusterError("away"), [event("MODIFIED", child("a", 14))], ClusterError("refused", 403)]
-    children = follow(server)
+    server.events_of = [ClusterError("away"), [event("MODIFIED", child("a", 14))], ClusterError("refused", 403)]
+    watching, children = follow(server)
     assert names(children) == {"a"}
     assert children.of(KEY)[Reference("ConfigMap", "a")].version == 14
     assert server.followed_from == ["10", "10", "14", "14"]
+    assert not watching.restored
+
+
+def test_a_list_of_an_earlier_version_shows_that_etcd_was_restored_and_an_event_is_no_proof(server: Server) -> None:
+    behind = event("BOOKMARK", {"metadata": {"resourceVersion": "9"}})  # of an API server whose cache is behind
+    server.lists = [("10", [child("a", 3)]), ("11", [child("a", 3)])]
+    server.events_of = [[behind]]
+    assert not follow(server)[0].restored
+
+    server.lists, server.followed_from = [("10", [child("a", 3)]), ("9", [child("a", 2)])], []
+    server.events_of, server.idle = [[behind]], threading.Event()
+    children = Children(lambda _: None)
+    watching = Watches(server, children, ("logs",))  # type: ignore[arg-type]
+    watching.start()
+    eventually("it is noticed", lambda: watching.restored == "configmaps are listed at version 9 after 10")
+    watching.stop()
+
+
+def test_each_namespace_is_complete_by_itself_and_one_that_is_refused_is_told(server: Server) -> None:
+    pages = server.pages
+
+    async def refused_in_audit(kind: Kind, namespace: str | None, labels: str) -> AsyncIterator[Document]:
+        if namespace == "audit" and kind is POD:
+            raise ClusterError("pods is forbidden (403)", 403)
+        async for page in pages(kind, namespace, labels):
+            yield page
+
+    server.pages = refused_in_audit  # type: ignore[method-assign]
+    server.lists = [("10", [child("a", 3)]), ("10", [])]
+    children = Children(lambda _: None)
+    watching = Watches(server, children, ("logs", "audit"))  # type: ignore[arg-type]
+    before = threading.active_count()
+    watching.start()
+    assert threading.active_count() <= before + 1, "one thread, however many namespaces there are"
+    eventually("one namespace is known", lambda: children.listed("logs"))
+    assert names(children) == {"a"}
+    assert not children.listed("audit")
+    with pytest.raises(NotListedError):
+        children.of(ResourceKey("audit", "clicks"))
+    told = {(one.kind, one.namespace): one.refusal for one in watching.ages()}
+    assert {where for where, refusal in told.items() if refusal} == {("Pod", "audit")}
+    watching.stop()
+
+
+SILENT = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def test_a_watch_that_is_silent_for_longer_than_bookmarks_take_ends() -> None:
+    assert 60 < SILENCE_SECONDS < 90
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        line = json.dumps(event("BOOKMARK", {"metadata": {"resourceVersion": "1"}})).encode() + b"\n"
+        writer.write(SILENT + f"{len(line):x}\r\n".encode() + line + b"\r\n")
+        await writer.drain()
+        await reader.read()  # a connection that is there and says nothing, as behind a dead load balancer
+        writer.close()
+
+    async def scene() -> list[str]:
+        listening = await asyncio.start_server(answer, LOOPBACK, 0)
+        port = listening.sockets[0].getsockname()[1]
+        streams = Streams(Access(lambda: Configuration(f"http://{LOOPBACK}:{port}")), silence_seconds=0.2)
+        begun: list[str] = []
+        async with listening:
+            events = streams.events(POD, None, "", version="1", seconds=300, on_begin=lambda: begun.append("begun"))
+            found = [one["type"] async for one in events]
+            await streams.close()
+        return begun + found
+
+    assert asyncio.run(asyncio.wait_for(scene(), 60)) == ["begun", "BOOKMARK"]

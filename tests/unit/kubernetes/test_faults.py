@@ -74,7 +74,7 @@ class Play:
         for _ in range(MOST_ROUNDS):
             before = self.cluster.writes
             self._reconcile()
-            if self.cluster.children is not None and not self.cluster.children.listed:
+            if self.cluster.children is not None and not self.cluster.children.listed(KEY.namespace):
                 quiet = 0
             elif self.cluster.writes == before:
                 self.cluster.get_members_ready()
@@ -89,9 +89,9 @@ class Play:
 
     def _reconcile(self) -> None:
         assert self.cluster.children is not None
-        if not self.cluster.children.listed:
+        if not self.cluster.children.listed(KEY.namespace):
             self._list_one_more(self.cluster.children)
-        writes, listed = self.cluster.writes, self.cluster.children.listed
+        writes, listed = self.cluster.writes, self.cluster.children.listed(KEY.namespace)
         try:
             document = copied(self.cluster.objects[RESOURCE])
             observed = self._observed(document, self.cluster.children)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 import pytest
+from kubernetes.client import Configuration
 
 from logpersister import manifest
 from logpersister.group.answers import GroupDescription, GroupMember
@@ -13,7 +14,7 @@ from logpersister_operator import managed_resources, runtime
 from logpersister_operator.act import reconciler
 from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.access import Access
-from logpersister_operator.cluster.connection import ClusterError, Connection
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits, RolloutStanding, turn
 from logpersister_operator.observe import resource as observe_resource
@@ -47,7 +48,7 @@ def operator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Operator]:
     monkeypatch.setattr(managed_resources, "GroupLag", Group)
     monkeypatch.setattr(LagConnection, "ask", lambda _, groups: [group.answer for group in groups])
     monkeypatch.setattr(runtime, "Departures", Leaving)
-    operator = Operator(Connection(Access("http://none")), Settings(IMAGE), FakeCluster())
+    operator = Operator(Access(lambda: Configuration("http://none")), Settings(IMAGE), FakeCluster())
     operator.register(KEY, lambda: None)
     operator.children.complete()
     yield operator
@@ -132,7 +133,7 @@ def test_old_secrets_of_a_spec_that_became_invalid_do_not_hurry(operator: Operat
 
 
 def test_nothing_is_observed_before_everything_is_listed() -> None:
-    operator = Operator(Connection(Access("http://none")), Settings(IMAGE), FakeCluster())
+    operator = Operator(Access(lambda: Configuration("http://none")), Settings(IMAGE), FakeCluster())
     with pytest.raises(NotListedError):
         operator.observe(resource())
     assert not operator.drain(resource()).step(), "that no member is known does not mean that there is none"

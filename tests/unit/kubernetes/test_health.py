@@ -1,5 +1,7 @@
-"""What answers the liveness probe before the operator has begun, and what it waits for."""
+"""What answers the probes, and what the operator waits for before it begins."""
 
+import asyncio
+import contextlib
 import threading
 import urllib.error
 import urllib.request
@@ -7,22 +9,48 @@ from typing import Any
 
 import pytest
 
-from logpersister_operator import standby
 from logpersister_operator.cluster import definition
 from logpersister_operator.cluster.connection import ClusterError
+from logpersister_operator.health import Health, serve
+from logpersister_operator.watchdog import LOOP_SECONDS, EventLoopWatchdog
 from tests.stack.ports import LOOPBACK, free_port
 
 
-def test_it_is_alive_as_long_as_the_block_runs_and_then_frees_the_port() -> None:
+def ask(port: int, path: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"http://{LOOPBACK}:{port}{path}", timeout=60) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_probes_are_answered_as_long_as_the_block_runs_and_then_the_port_is_free() -> None:
     port = free_port()
-    for failure in (None, "the Lease has not been requested for 60 s"):
-        with standby.alive(port, lambda failure=failure: failure):  # type: ignore[misc]
-            if failure is None:
-                with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/healthz", timeout=60) as answer:
-                    assert answer.status == 200
-            else:
-                with pytest.raises(urllib.error.HTTPError, match="503"):
-                    urllib.request.urlopen(f"http://{LOOPBACK}:{port}/healthz", timeout=60)
+    health = Health(lambda: None, lambda: "lists are not complete")
+    for _ in range(2):
+        with serve(port, health):
+            assert ask(port, "/healthz") == (200, "ok")
+            assert ask(port, "/readyz") == (503, "lists are not complete")
+    with serve(port, health):
+        health.failure, health.unready = lambda: "the Lease has not been requested for 60 s", lambda: None
+        assert ask(port, "/healthz") == (503, "the Lease has not been requested for 60 s")
+        assert ask(port, "/readyz") == (200, "ok")
+
+
+def test_an_event_loop_that_stands_still_ends_the_process() -> None:
+    now = 0.0
+    watchdog = EventLoopWatchdog(lambda: now)
+    now = LOOP_SECONDS
+    assert watchdog.failure() is None
+    now += 1
+    assert watchdog.failure() == "the event loop has not turned for 31 s"
+
+    async def turn() -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(watchdog.run(), 0.01)
+
+    asyncio.run(turn())
+    assert watchdog.failure() is None
 
 
 class Discovery:
