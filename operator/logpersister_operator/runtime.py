@@ -1,9 +1,10 @@
 """The running operator: it observes each resource, reconciles it, and wakes its actor when something changes."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Final
 
 import structlog
@@ -103,14 +104,17 @@ class Operator:
         self._watches.start()
         self._canaries.start()
 
-    def unready(self, namespaces: Iterable[str | None]) -> str | None:
-        """Return why not everything of these namespaces is known yet, None for all of them; None when it is."""
-        missing = next((one for one in namespaces if not self.children.listed(one)), "")
-        if missing == "":
+    def unready(self, namespaces: Collection[str | None]) -> str | None:
+        """Return why not everything of these namespaces is known yet, None for all of them; None when it is.
+
+        One that is refused does not keep the operator from the others.
+        """
+        refusals = {one.namespace: one.refusal for one in self._watches.ages() if one.refusal}
+        missing = [one for one in namespaces if not self.children.listed(one)]
+        if all(one in refusals for one in missing) and len(missing) < len(namespaces):
             return None
-        ages = [one for one in self._watches.ages() if one.namespace == missing]
-        refusal = next((one.refusal for one in ages if one.refusal), "the lists are not complete yet")
-        return f"namespace {missing or '(all)'}: {refusal}"
+        reasons = [f"{one or 'all'}: {refusals.get(one, 'lists are not complete yet')}" for one in missing]
+        return f"namespaces are not known: {'; '.join(reasons)}"
 
     @property
     def outdated(self) -> bool:
@@ -259,7 +263,12 @@ class Operator:
     def _rivals(self, resource: Document) -> tuple[Claim, ...]:
         """Return what other resources want its group, as they are now: a watch may be behind, or miss that one goes."""
         for rival in self.groups.rivals(resource):
-            found = self._cluster.get(LOGPERSISTER, rival.key.namespace, rival.key.name)
+            try:
+                found = self._cluster.get(LOGPERSISTER, rival.key.namespace, rival.key.name)
+            except ClusterError as error:
+                if error.status != HTTPStatus.FORBIDDEN:
+                    raise
+                continue  # the rights in its namespace are gone; what was seen last counts, until it is seen to be gone
             if found is None or found["metadata"]["uid"] != rival.uid:
                 self.groups.lost(rival.key, rival.uid)
             if found is not None:

@@ -60,7 +60,7 @@ class Settings:
     """Reconciliations at once. One that waits for the API server holds one thread."""
 
     health_port: int = 8080
-    """Port of ``/healthz``."""
+    """Port of ``/healthz`` and ``/readyz``."""
 
     metrics_port: int = 9090
     """Port of ``/metrics``."""

@@ -81,13 +81,10 @@ def test_several_replicas_are_spread_unless_somebody_says_how() -> None:
     assert render(EVERYTHING).pod()["topologySpreadConstraints"] == EVERYTHING["topologySpreadConstraints"]
 
 
-def test_a_probe_that_restarts_is_not_the_one_that_says_who_can_be_reached(default: Rendered) -> None:
+def test_a_probe_that_restarts_is_not_the_one_that_says_whether_everything_is_known(default: Rendered) -> None:
     (container,) = default.pod()["containers"]
-    probes = [container[name] for name in ("livenessProbe", "readinessProbe")]
-    assert [[name for name in ("httpGet", "tcpSocket") if name in one] for one in probes] == [
-        ["httpGet"],
-        ["tcpSocket"],
-    ]
+    paths = [container[name]["httpGet"]["path"] for name in ("livenessProbe", "readinessProbe")]
+    assert paths == ["/healthz", "/readyz"]
 
 
 @pytest.mark.parametrize("values", COMBINATIONS.values(), ids=COMBINATIONS)
@@ -189,10 +186,12 @@ def test_nothing_is_there_but_what_cannot_be_left_out() -> None:
         render({"serviceAccount": {"create": False}})
 
 
-def test_with_namespaces_nothing_is_cluster_wide_but_the_definition_and_the_roles_of_users() -> None:
-    kinds = {"ClusterRole", "ClusterRoleBinding"}
-    found = [one["metadata"]["name"] for one in render(NAMESPACES).all if one["kind"] in kinds]
-    assert found == ["logpersister-system-logpersister-view", "logpersister-system-logpersister-edit"]
+def test_with_namespaces_nothing_is_cluster_wide_but_the_definition_the_roles_of_users_and_finalizers() -> None:
+    users = {"logpersister-system-logpersister-view", "logpersister-system-logpersister-edit"}
+    for deletion, expected in ((True, {"logpersister-system-logpersister-operator-finalizers"}), (False, set())):
+        rendered = render(NAMESPACES | {"rbac": {"namespaceDeletion": deletion}})
+        kinds = {"ClusterRole", "ClusterRoleBinding"}
+        assert {one["metadata"]["name"] for one in rendered.all if one["kind"] in kinds} == users | expected
 
 
 def test_two_releases_can_stand_beside_each_other() -> None:

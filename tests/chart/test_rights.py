@@ -94,6 +94,11 @@ def test_the_table_of_the_operator_in_the_documents_is_true() -> None:
     assert documented("The operator, where resources are") == operator_rights(render())
 
 
+def test_the_table_of_deleted_namespaces_in_the_documents_is_true() -> None:
+    role = render(NAMESPACES).one("ClusterRole", "logpersister-system-logpersister-operator-finalizers")
+    assert documented("The operator of some namespaces, everywhere") == set(rights(role["rules"]))
+
+
 def test_the_table_of_selected_namespaces_in_the_documents_is_true() -> None:
     rendered = render({"namespaceSelector": "team=web"})
     more = operator_rights(rendered) - operator_rights(render())

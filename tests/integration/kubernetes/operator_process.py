@@ -212,6 +212,10 @@ class Resource:
         self.eventually(f"{count} StatefulSets", lambda: len(self.stateful_sets()) == count)
         return self.stateful_sets()
 
+    def wait_finalizer(self) -> None:
+        """Wait until the operator looks after it."""
+        self.eventually("a finalizer", lambda: "finalizers" in (self.get() or {}).get("metadata", {}))
+
     def get_ready(self, name: str, *, collisions: int = 0) -> None:
         """Do what the controller of StatefulSets does when all pods are ready, for one that is not gone."""
         found = self.stateful_sets().get(name)
