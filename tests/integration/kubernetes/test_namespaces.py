@@ -66,9 +66,7 @@ def test_a_namespace_that_is_deleted_gets_free_and_the_others_go_on(
         first, second, third = (Resource(api, name, "clicks", operator.tail) for name in (stays, leaves, later))
         for resource in (first, second, third):
             resource.apply(SMALL)
-            resource.eventually(
-                "it has its finalizer", lambda one=resource: "finalizers" in (one.get() or {})["metadata"]
-            )
+            resource.wait_finalizer()
         first.wait_stateful_sets(1)
         eventually("everything is listed", lambda: operator.readyz() == 200, explain=operator.tail)
         told = [one for one in operator.metrics() if one.startswith("logpersister_operator_watch_age_seconds")]
