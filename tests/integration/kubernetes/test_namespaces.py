@@ -103,7 +103,8 @@ def test_after_a_restore_of_etcd_an_operator_goes_on_with_what_is_there(
     api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", yaml.safe_load(CRD_FILE.read_text()))
     namespace = make_namespace(api, unique)
     eventually("LogPersisters are served", lambda: "logpersister.dev" in str(api.get("/apis")))
-    with OperatorProcess(server, tmp_path, namespace) as operator:
+    # The Lease outlives the restore: a shorter one would end the process, and its successor know nothing.
+    with OperatorProcess(server, tmp_path, namespace, LEASE_SECONDS="600") as operator:
         resource = Resource(api, namespace, "clicks", operator.tail)
         resource.apply(SMALL)
         ((name, before),) = resource.wait_stateful_sets(1).items()
