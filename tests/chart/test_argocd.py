@@ -1,5 +1,6 @@
 """What Argo CD makes of a LogPersister: its health by our Lua script, on documents as the operator writes them."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from tests.unit.kubernetes.samples import CLICKS, Life, failure, lag, report
 
 EXAMPLES = CHART.parents[1] / "examples" / "argocd"
 DOCUMENT = (CHART.parents[1] / "docs" / "argocd.md").read_text()
-SCRIPT = (EXAMPLES / "health.lua").read_text()
+CUSTOMIZATION = EXAMPLES / "resource_customizations" / "logpersister.dev" / "LogPersister"
+"""As a folder of Argo CD's repository."""
+SCRIPT = (CUSTOMIZATION / "health.lua").read_text()
 KEY = "resource.customizations.health.logpersister.dev_LogPersister"
 
 
@@ -103,26 +106,51 @@ def behind() -> Document:
     return running(lag=lag(500, 9000.0, over_target=("clicks",)))
 
 
-@pytest.mark.parametrize(
-    ("resource", "status", "message"),
-    [
-        (new, "Progressing", "waits for the operator"),
-        (changed, "Progressing", "has not looked at the newest spec yet"),
-        (starting, "Progressing", "StartingMembers: 0 of 1 member"),
-        (replacing, "Progressing", "TryingCanary: from revision"),
-        (running, "Healthy", "WithinTarget: nothing waits"),
-        (behind, "Healthy", "Behind: 500 records behind"),
-        (without_secret, "Degraded", "SecretMissing: missing: Secret s3"),
-        (invalid, "Degraded", "SpecInvalid: spec.output.format"),
-        (failing, "Degraded", "Unauthorized: AccessDenied"),
-        (stuck, "Degraded", "PartitionStuck: partition clicks"),
-        (paused, "Suspended", "Paused: paused by annotation"),
-    ],
-    ids=lambda value: getattr(value, "__name__", None),
-)
+CASES: list[tuple[Callable[[], Document], str, str]] = [
+    (new, "Progressing", "waits for the operator"),
+    (changed, "Progressing", "has not looked at the newest spec yet"),
+    (starting, "Progressing", "StartingMembers: 0 of 1 member"),
+    (replacing, "Progressing", "TryingCanary: from revision"),
+    (running, "Healthy", "WithinTarget: nothing waits"),
+    (behind, "Healthy", "Behind: 500 records behind"),
+    (without_secret, "Degraded", "SecretMissing: missing: Secret s3"),
+    (invalid, "Degraded", "SpecInvalid: spec.output.format"),
+    (failing, "Degraded", "Unauthorized: AccessDenied"),
+    (stuck, "Degraded", "PartitionStuck: partition clicks"),
+    (paused, "Suspended", "Paused: paused by annotation"),
+]
+READ = ("Ready", "Reconciling", "Stalled", "UploadsSucceeding", "LagWithinTarget", "Paused", "ReconciliationPaused")
+"""Conditions that the files keep."""
+
+
+@pytest.mark.parametrize(("resource", "status", "message"), CASES, ids=lambda value: getattr(value, "__name__", None))
 def test_health(resource: Callable[[], Document], status: str, message: str) -> None:
     found, told = health(resource())
     assert (found, message in told) == (status, True), told
+
+
+def test_files_for_argo_are_what_the_operator_writes() -> None:
+    files = {f"testdata/{scene.__name__}.yaml": kept(scene()) for scene, _, _ in CASES}
+    texts = {name: yaml.safe_dump(one, sort_keys=False, width=1000) for name, one in files.items()}
+    found = {name: dict(zip(("status", "message"), health(one), strict=True)) for name, one in files.items()}
+    tests = [{"healthStatus": one, "inputPath": name} for name, one in found.items()]
+    texts["health_test.yaml"] = yaml.safe_dump({"tests": tests}, sort_keys=False, width=1000)
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        for name, text in texts.items():
+            (CUSTOMIZATION / name).write_text(text)
+    there = {str(one.relative_to(CUSTOMIZATION)): one.read_text() for one in CUSTOMIZATION.rglob("*.yaml")}
+    assert there == texts, "make golden"
+
+
+def kept(document: Document) -> Document:
+    """Return what the files have of a resource."""
+    found = {name: document[name] for name in ("apiVersion", "kind")}
+    found["metadata"] = {name: document["metadata"][name] for name in ("name", "namespace", "generation")}
+    status = document.get("status")
+    if status is not None:
+        conditions = [one for one in status["conditions"] if one["type"] in READ]
+        found["status"] = {"observedGeneration": status["observedGeneration"], "conditions": conditions}
+    return found
 
 
 def test_every_document_of_a_life_gets_one_of_argos_words() -> None:
@@ -140,10 +168,11 @@ def test_every_document_of_a_life_gets_one_of_argos_words() -> None:
     assert seen == {"Progressing", "Healthy"}
 
 
-def test_the_config_map_and_the_document_have_the_same_script() -> None:
-    (config_map,) = documents((EXAMPLES / "argocd-cm.yaml").read_text())
-    assert config_map["data"] == {KEY: SCRIPT}
-    assert f"```lua\n{SCRIPT}```" in DOCUMENT
+def test_the_page_names_the_script_and_its_key() -> None:
+    path = CUSTOMIZATION.relative_to(EXAMPLES.parents[1]) / "health.lua"
+    assert DOCUMENT.count(str(path)) == 3
+    assert f"{KEY}={path}" in DOCUMENT
+    assert KEY.replace(".", r"\.") + f"={path}" in DOCUMENT
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.yaml")), ids=lambda file: file.name)

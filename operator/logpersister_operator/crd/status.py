@@ -103,7 +103,7 @@ class Lag(Model):
     """Partitions of the group's topics."""
 
     behind: Count
-    """Partitions with records older than the target."""
+    """Partitions with records that are not stored yet."""
 
     worst: Annotated[tuple[PartitionLag, ...], Field(max_length=MOST_WORST)] = ()
     """The partitions that are most behind, the worst first."""

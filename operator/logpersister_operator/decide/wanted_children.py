@@ -21,7 +21,7 @@ from logpersister_operator.plan import Scale
 from logpersister_operator.render.accounts import driver_role, service_accounts
 from logpersister_operator.render.application import SHADOW, Application
 from logpersister_operator.render.network import headless_service, network_policy
-from logpersister_operator.render.workload import config_map, disruption_budget, stateful_set
+from logpersister_operator.render.workload import RESTART_ANNOTATION, config_map, disruption_budget, stateful_set
 from logpersister_operator.rollout.transitions import Phase
 
 _OF_MEMBERS = (SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
@@ -30,7 +30,7 @@ _OF_MEMBERS = (SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
 
 def wanted(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
     """Return everything that shall be there, in the order in which it is needed, except for what is only scaled."""
-    lead, members = rollout.lead, rollout.step.members
+    lead, members, restart = rollout.lead, rollout.step.members, observed.annotation(RESTART_ANNOTATION)
     joins = rollout.step.record.phase is not Phase.SHADOWING or not rollout.inputs.fleet(lead.revision).is_gone
     made = joins and not _has_other_pods(observed, lead)
     return [
@@ -40,7 +40,7 @@ def wanted(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
         headless_service(lead),
         *network_policy(lead),
         disruption_budget(lead),
-        *([stateful_set(lead, members.get(lead.revision, 0))] if made else []),
+        *([stateful_set(lead, members.get(lead.revision, 0), restart)] if made else []),
         *_restored(observed, rollout),
         *observed_shadow.children(observed, rollout.app, rollout.step.record, rollout.step.shadow),
     ]
@@ -96,4 +96,6 @@ def _restored(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
     number = rollout.step.members.get(revision or "", 0)
     if revision != rollout.lead.revision and number and revision not in observed.stateful_sets():
         stable = stored(observed, rollout.app, revision)
-    return [] if stable is None else [config_map(stable), stateful_set(stable, number)]
+    if stable is None:
+        return []
+    return [config_map(stable), stateful_set(stable, number, observed.annotation(RESTART_ANNOTATION))]

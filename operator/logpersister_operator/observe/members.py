@@ -57,10 +57,24 @@ class MemberReader:
                 answer.release_conn()
             document: Any = json.loads(content)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            return MemberReport(None, f"{type(error).__name__}: {error}")
+            return MemberReport(None, self._in_words(error))
         if answer.status != 200 or not isinstance(document, dict):
             return MemberReport(None, f"HTTP status {answer.status}")
         return MemberReport(document)
+
+    def _in_words(self, error: Exception) -> str:
+        """Return what went wrong without the names of classes."""
+        match error:
+            case urllib3.exceptions.NewConnectionError():
+                cause = error.__cause__ if isinstance(error.__cause__, OSError) else None
+                why = (None if cause is None else cause.strerror) or "no connection"
+                return f"it takes no connections at port {self._port} ({why}): it starts, or has ended"
+            case urllib3.exceptions.TimeoutError():
+                return f"it did not answer at port {self._port} within {SECONDS:.0f} s"
+            case ValueError():
+                return f"its answer at port {self._port} is not a status"
+            case _:
+                return f"the connection to port {self._port} ended: {error}"
 
 
 class UnansweredSince:

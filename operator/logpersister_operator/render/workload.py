@@ -23,6 +23,9 @@ DEFAULTS_ANNOTATION: Final = "logpersister.dev/member-defaults"
 RENDERING_ANNOTATION: Final = "logpersister.dev/rendering"
 """The same of the version of the operator's own part of its pods; not there when that is the first."""
 
+RESTART_ANNOTATION: Final = "logpersister.dev/restart"
+"""Of the resource, and then of its pods: another value makes Kubernetes restart the members one after the other."""
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenSettings:
@@ -67,12 +70,15 @@ def config_map(app: Application) -> Document:
     return app.child(CONFIG_MAP, app.revision_name, {"data": data}, labels=labels, annotations=annotations)
 
 
-def stateful_set(app: Application, members: int) -> Document:
+def stateful_set(app: Application, members: int, restart: str = "") -> Document:
     """Return the members of this revision.
 
     Stable names give them static membership: one that restarts in time does not rebalance the group. All start and
-    stop at once, for none waits for another.
+    stop at once, for none waits for another. With another ``restart`` they are replaced one after the other.
     """
+    template = member_template(app)
+    if restart:
+        template["metadata"]["annotations"] = template["metadata"]["annotations"] | {RESTART_ANNOTATION: restart}
     labels = {COMPONENT_LABEL: app.component, REVISION_LABEL: app.revision}
     spec = {
         "replicas": members,
@@ -81,7 +87,7 @@ def stateful_set(app: Application, members: int) -> Document:
         "updateStrategy": {"type": "RollingUpdate"},
         "revisionHistoryLimit": 1,
         "selector": {"matchLabels": app.selector | labels},
-        "template": member_template(app),
+        "template": template,
     }
     return app.child(STATEFUL_SET, app.revision_name, {"spec": spec}, labels=labels)
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
+from logpersister.manifest.rollout import ABORT
 from logpersister_operator.rollout import analysis, shadow_analysis
 from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.invariants import RolloutError
@@ -14,7 +15,7 @@ MOST_STEPS: Final = 64
 
 def advance_phase(record: RolloutRecord | None, inputs: RolloutInputs) -> tuple[RolloutRecord, ...]:
     """Return all records on the way from this one to where nothing follows now, both included."""
-    path = [first(inputs) if record is None else record]
+    path = [first(inputs) if record is None else _forgiven(record, inputs)]
     while not inputs.deleting and (after := _next(path[-1], inputs)) != path[-1]:
         path.append(after)
         if len(path) > MOST_STEPS:
@@ -37,6 +38,9 @@ def _next(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     record_of_spec = _follow_spec(record, inputs)
     if record_of_spec is not None:
         return record_of_spec
+    withdrawn = _aborted(record, inputs)
+    if withdrawn is not None:
+        return withdrawn
     frozen = inputs.paused or bool(inputs.blocked)
     if frozen:
         return replace(record, frozen=True)
@@ -59,8 +63,7 @@ def _follow_spec(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord 
         return _enter(record, Phase.RETURNING, inputs)
     refused = record.failure_of(wanted, attempt) is not None
     if wanted == record.candidate:
-        again = record.phase in (Phase.RETURNING, Phase.HALTED) and not refused
-        return _begin(record, inputs) if again else None
+        return _follow_attempt(record, inputs, refused=refused)
     stable = _proven(record, inputs)
     if stable is None:
         return RolloutRecord(
@@ -76,6 +79,14 @@ def _follow_spec(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord 
             frozen=record.frozen,
         )
     return _begin(replace(record, stable=stable), inputs)
+
+
+def _follow_attempt(record: RolloutRecord, inputs: RolloutInputs, *, refused: bool) -> RolloutRecord | None:
+    """Try the candidate again, or withdraw it because the spec went back to an attempt that failed."""
+    if record.phase in ONGOING:
+        return _enter(record, Phase.RETURNING, inputs) if refused else None
+    again = record.phase in (Phase.RETURNING, Phase.HALTED) and not refused
+    return _begin(record, inputs) if again else None
 
 
 def _proven(record: RolloutRecord, inputs: RolloutInputs) -> str | None:
@@ -102,6 +113,25 @@ def _begin(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
         failures=record.failures,
         frozen=record.frozen,
     )
+
+
+# somebody decides
+
+
+def _forgiven(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
+    """Forget the failure of a revision that somebody wants to be tried again."""
+    return replace(record, failures=tuple(one for one in record.failures if not inputs.is_retried(one)))
+
+
+def _aborted(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord | None:
+    """Withdraw the candidate; None when nobody has asked for that, or it is withdrawn already."""
+    if record.phase in ONGOING and inputs.is_aborted(record.candidate, record.began):
+        return _fail(record, f"aborted by the annotation {ABORT}", inputs, Phase.RETURNING)
+    failed = record.failure_of(record.candidate, inputs.policy.attempt)
+    left = record.phase is Phase.HALTED and not inputs.fleet(record.candidate).is_gone
+    if left and failed is not None and inputs.is_aborted(record.candidate, failed.time):
+        return _enter(record, Phase.RETURNING, inputs)
+    return None
 
 
 # the same revision goes on
@@ -172,10 +202,11 @@ def _complete(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     return RolloutRecord(Phase.STEADY, inputs.now, stable=record.candidate, failures=proven.failures)
 
 
-def _fail(record: RolloutRecord, cause: str, inputs: RolloutInputs) -> RolloutRecord:
+def _fail(record: RolloutRecord, cause: str, inputs: RolloutInputs, phase: Phase | None = None) -> RolloutRecord:
+    """Remember the failure; go on as the spec says, unless another phase is given."""
     assert record.candidate is not None
     failed = record.with_failure(Failure(record.candidate, inputs.policy.attempt, cause, inputs.now))
-    return _enter(failed, Phase.RETURNING if inputs.policy.rolls_back else Phase.HALTED, inputs)
+    return _enter(failed, phase or (Phase.RETURNING if inputs.policy.rolls_back else Phase.HALTED), inputs)
 
 
 def _settle(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:

@@ -8,6 +8,7 @@ from logpersister_operator.rollout import evidence, fleet
 from logpersister_operator.rollout.evidence import Evidence, GroupLag
 from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.policy import Policy
+from logpersister_operator.rollout.record import Failure
 from logpersister_operator.rollout.shadow_evidence import UNSEEN, Shadow
 
 
@@ -32,6 +33,10 @@ class RolloutInputs:
     """None while Kafka cannot be asked."""
     promote: str = ""
     """``<revision>.<step>``, or ``<revision>`` for all steps."""
+    abort: str = ""
+    """``<revision>.<time>``: the rollout of that revision that began, or failed, at that time is withdrawn."""
+    retry: str = ""
+    """``<revision>.<time>``: the failure of that revision at that time counts no more."""
     paused: bool = False
     """No member shall run."""
     blocked: str = ""
@@ -53,7 +58,22 @@ class RolloutInputs:
             return False
         return not number or (number.isdecimal() and int(number) >= step)
 
+    def is_aborted(self, revision: str | None, time: datetime | None) -> bool:
+        return _names(self.abort, revision, time)
+
+    def is_retried(self, failure: Failure) -> bool:
+        return _names(self.retry, failure.revision, failure.time)
+
     @property
     def most(self) -> int:
         """How many members there may be at any time, of all revisions together."""
         return self.members + self.policy.surge(self.members)
+
+
+def _names(annotation: str, revision: str | None, time: datetime | None) -> bool:
+    """Whether an annotation names this try of a revision: it has no effect on a later one."""
+    named, _, when = annotation.strip().partition(".")
+    try:
+        return bool(revision) and named == revision and datetime.fromisoformat(when) == time
+    except ValueError:
+        return False

@@ -51,7 +51,7 @@ def failure_message(record: RolloutRecord, failure: Failure, inputs: RolloutInpu
     """Return why a revision failed, and the remedy."""
     return (
         f"revision {failure.revision} failed: {failure.cause}; {_who_runs(record, inputs)}; "
-        f"correct the spec, or set spec.rollout.attempt to {failure.attempt + 1} to try it again"
+        f"correct the spec, or try it again: kubectl logpersister retry, or spec.rollout.attempt {failure.attempt + 1}"
     )
 
 

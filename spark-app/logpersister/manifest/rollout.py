@@ -19,6 +19,12 @@ from logpersister.manifest.storage import PREFIX
 PROMOTE = "logpersister.dev/promote"
 """Annotation of the resource that ends a pause without a duration."""
 
+ABORT = "logpersister.dev/abort"
+"""Annotation that withdraws a candidate: ``<revision>.<time>``, with the time at which its rollout began, or failed."""
+
+RETRY = "logpersister.dev/retry"
+"""Annotation that tries a failed revision again: ``<revision>.<time>``, with the time at which it failed."""
+
 _LONGEST_TRY = len(".0123456789ab.2147483647")
 """What is added to the group and the prefix of a shadow: its revision and the number of the try."""
 

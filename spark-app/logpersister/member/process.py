@@ -40,6 +40,7 @@ from logpersister.ranges import Offset, TopicPartition
 from logpersister.report import logs
 from logpersister.report.facts import Identity
 from logpersister.report.health import Condition, Health
+from logpersister.report.human import duration
 from logpersister.report.metrics import Metrics
 from logpersister.report.outages import NAMES, Outage, Server
 from logpersister.report.server import ReportServer
@@ -55,6 +56,8 @@ CYCLE_LIMIT = timedelta(minutes=5)
 START_LIMIT = timedelta(minutes=3)
 WARM_UP_SECONDS = 60.0
 """How long a member waits for Spark before it joins: executors may have to wait for a node."""
+JOINING_SECONDS = 5.0
+"""How long it takes to join a group in which nobody has to be waited for."""
 RETRY_SECONDS = 1.0
 SHOW_SECONDS = 2.0
 """How often the state of all partitions is summed up for reports; a busy member has many turns a second."""
@@ -245,6 +248,9 @@ class Member:
         """That are away now."""
         self._draining = False
         self._state = MemberState.JOINING
+        self._state_since = time.monotonic()
+        self._waits = False
+        """Whether it is logged that joining waits for somebody."""
         self._shown_at = float("-inf")
         self._unshown = False
 
@@ -261,6 +267,7 @@ class Member:
             self._targets = target_offsets_of(self._resource.spec.kafka, self._assembly.offsets, time.monotonic)
             self._cycle.targets = self._targets.ends
         self._board.state(MemberState.JOINING)
+        self._state_since = time.monotonic()
         self._group.start()
         code = self._turn_until_stopped()
         self._drain()
@@ -273,7 +280,8 @@ class Member:
             if code is not None:
                 return code
             until_next = self._cycle.seconds_to_next()
-            self._stop.wake.wait(min(until_next, SHOW_SECONDS) if self._unshown else until_next)
+            soon = self._unshown or self._state is MemberState.JOINING
+            self._stop.wake.wait(min(until_next, SHOW_SECONDS) if soon else until_next)
         return ExitCode.DONE
 
     def _turn(self, *, promising: bool = True) -> ExitCode | None:
@@ -319,9 +327,23 @@ class Member:
             return
         state = MemberState.RUNNING if joined else MemberState.JOINING
         if state != self._state:
-            self._state = state
+            self._state, self._state_since, self._waits = state, time.monotonic(), False
             log.info("member.state", state=str(state), **({"message": message} if message else {}))
-        self._board.state(state, message)
+        self._board.state(state, message or self._awaited())
+
+    def _awaited(self) -> str:
+        """Return for whom joining waits, once it takes longer than it does when there is nobody; else nothing."""
+        if self._state is not MemberState.JOINING or time.monotonic() - self._state_since < JOINING_SECONDS:
+            return ""
+        longest = duration(self._resource.spec.kafka.session_timeout.total_seconds())
+        message = (
+            "the group waits for the session of a member that ended without leaving, "
+            f"or for one that still ends its work: usually up to {longest} (spec.kafka.sessionTimeout)"
+        )
+        if not self._waits:
+            self._waits = True
+            log.info("member.waits", message=message)
+        return message
 
     def _show(self, *, at_once: bool) -> None:
         now = time.monotonic()

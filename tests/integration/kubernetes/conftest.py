@@ -1,7 +1,9 @@
 """Fixtures on a real Kubernetes API server: one for the session, a namespace for each test."""
 
+import os
+import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,12 +12,15 @@ import yaml
 from tests.integration.kubernetes.judge import Judge
 from tests.integration.kubernetes.kubelet import Kubelet
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
+from tests.stack import artifacts
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
 
 CRD_FILE = Path(__file__).parents[3] / "crds" / "logpersisters.yaml"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _SECONDS = 30
+Said = subprocess.CompletedProcess[str]
+Plugin = Callable[..., Said]
 
 
 @pytest.fixture(scope="session")
@@ -76,6 +81,20 @@ def kubelet(api_server: ApiServer, resource: Resource, operator: OperatorProcess
         theirs = Resource(api, resource.namespace, resource.name, operator.tail)
         with Kubelet(api, theirs) as kubelet:
             yield kubelet
+
+
+@pytest.fixture
+def plugin(api_server: ApiServer, namespace: str, tmp_path: Path) -> Plugin:
+    """``plugin("status", "NAME")`` in the namespace of the test, as people call it."""
+    programs = f"{artifacts.ROOT / 'kubectl'}:{artifacts.go_program('kubectl').parent}:{os.environ['PATH']}"
+    environment = {"PATH": programs, "HOME": str(tmp_path), "KUBECONFIG": str(api_server.kubeconfig)}
+    environment["KUBECACHEDIR"] = str(api_server.kubeconfig.with_name("kubectl"))
+
+    def run(*arguments: str) -> Said:
+        command = ["kubectl", "logpersister", *arguments, "-n", namespace]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -1,42 +1,30 @@
 """``kubectl logpersister``: kubectl finds the plugin, which reads what the operator wrote and sets annotations."""
 
-import os
-import subprocess
-from collections.abc import Callable
+import json
+import tarfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from logpersister.manifest.rollout import PROMOTE
+from logpersister.manifest.rollout import ABORT, PROMOTE, RETRY
 from logpersister_operator.decide.decision import PAUSED_ANNOTATION
 from logpersister_operator.decide.health.data_losses import ACKNOWLEDGED
+from logpersister_operator.render.application import RESOURCE_LABEL
+from logpersister_operator.render.workload import RESTART_ANNOTATION
+from tests.integration.kubernetes.conftest import Plugin, Said
 from tests.integration.kubernetes.judge import COLLECTION
 from tests.integration.kubernetes.test_crd_kubectl import full_status
-from tests.stack import artifacts
-from tests.stack.kubernetes import ApiServer, Client
+from tests.stack.kubernetes import Client
 from tests.unit.manifest.documents import DOCUMENT
 
 pytestmark = pytest.mark.usefixtures("crd")
 
 NAME = "clicks-backup"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 TIME = "2026-11-21T12:00:00Z"
-Said = subprocess.CompletedProcess[str]
-Plugin = Callable[..., Said]
-
-
-@pytest.fixture
-def plugin(api_server: ApiServer, namespace: str, tmp_path: Path) -> Plugin:
-    """``plugin("status", "NAME")`` in the namespace of the test, as people call it."""
-    programs = f"{artifacts.ROOT / 'kubectl'}:{artifacts.go_program('kubectl').parent}:{os.environ['PATH']}"
-    environment = {"PATH": programs, "HOME": str(tmp_path), "KUBECONFIG": str(api_server.kubeconfig)}
-    environment["KUBECACHEDIR"] = str(api_server.kubeconfig.with_name("kubectl"))
-
-    def run(*arguments: str) -> Said:
-        command = ["kubectl", "logpersister", *arguments, "-n", namespace]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-    return run
 
 
 @pytest.fixture
@@ -109,7 +97,7 @@ def test_a_status_of_the_least_is_told(plugin: Plugin, api: Client, path: str) -
 
 
 def test_what_no_operator_looks_after_is_told(plugin: Plugin, path: str) -> None:
-    for command in ("status", "lag", "promote", "acknowledge"):
+    for command in ("status", "lag", "promote", "abort", "retry", "restart", "acknowledge"):
         assert f"no operator has looked at {NAME} yet" in refused(plugin(command, NAME))
     assert '"other" not found' in refused(plugin("status", "other"))
     assert '"other" not found' in refused(plugin("pause", "other"))
@@ -121,7 +109,7 @@ def test_lag(plugin: Plugin, api: Client, path: str) -> None:
         {"topic": "clicks", "partition": 10, "records": 7},
         {"topic": "clicks", "partition": 11, "records": 1, "seconds": 0},
     ]
-    lag = {"records": 12345678908, "seconds": 90, "partitions": 12, "behind": 1, "worst": worst}
+    lag = {"records": 12345678908, "seconds": 90, "partitions": 12, "behind": 3, "worst": worst}
     condition = {
         "type": "LagWithinTarget",
         "status": "False",
@@ -131,7 +119,7 @@ def test_lag(plugin: Plugin, api: Client, path: str) -> None:
     }
     tell(api, path, {"lag": lag, "conditions": [condition]})
     assert succeeded(plugin("lag", NAME)).splitlines() == [
-        "12345678908 records behind in 12 partitions, the oldest for 90 s; 1 partitions over their target",
+        "12345678908 records behind in 3 of 12 partitions, the oldest for 90 s",
         "",
         "     RECORDS    SECONDS  PARTITION",
         " 12345678901         90  clicks-3  stands still",
@@ -141,9 +129,7 @@ def test_lag(plugin: Plugin, api: Client, path: str) -> None:
         "Behind: late",
     ]
     tell(api, path, {"lag": {"records": 0, "seconds": 0, "partitions": 12, "behind": 0}})
-    assert succeeded(plugin("lag", NAME)).splitlines() == [
-        "0 records behind in 12 partitions; 0 partitions over their target"
-    ]
+    assert succeeded(plugin("lag", NAME)).splitlines() == ["0 records behind in 0 of 12 partitions"]
     tell(api, path, {"conditions": [condition | {"reason": "LagUnknown", "message": "no broker answers"}]})
     assert succeeded(plugin("lag", NAME)).split("\n") == [
         "The lag is not known.",
@@ -166,12 +152,84 @@ def test_a_promotion_names_revision_and_step(plugin: Plugin, api: Client, path: 
 
 def test_what_cannot_be_promoted_is_not(plugin: Plugin, api: Client, path: str) -> None:
     tell(api, path, rolling("Halted"))
-    assert "raise spec.rollout.attempt" in refused(plugin("promote", NAME))
+    assert f"kubectl logpersister retry {NAME}" in refused(plugin("promote", NAME))
     tell(api, path, {"rollout": {"phase": "Steady", "since": TIME, "stable": "a" * 12}})
     assert "there is nothing to promote: the rollout of clicks-backup is Steady" in refused(plugin("promote", NAME))
     tell(api, path, {})
     assert "is not known" in refused(plugin("promote", NAME))
     assert annotations(api, path) == {}
+
+
+def test_a_rollout_is_aborted_and_tried_again(plugin: Plugin, api: Client, path: str) -> None:
+    began, failed = "2026-11-21T11:00:00Z", "2026-11-21T11:07:00Z"
+    tell(api, path, rolling("Canary", began=began))
+    assert f"retry {NAME}" in succeeded(plugin("abort", NAME))
+    assert annotations(api, path)[ABORT] == f"{'b' * 12}.{began}"
+    assert "nothing to try again: the rollout of clicks-backup is Canary" in refused(plugin("retry", NAME))
+    other = {"revision": "c" * 12, "attempt": 0, "cause": "it crashes", "time": TIME}
+    tell(api, path, rolling("Halted", failures=[other, other | {"revision": "b" * 12, "time": failed}]))
+    succeeded(plugin("abort", NAME))
+    assert annotations(api, path)[ABORT] == f"{'b' * 12}.{failed}"
+    assert f"which failed at {failed}, is tried again" in succeeded(plugin("retry", NAME))
+    assert annotations(api, path)[RETRY] == f"{'b' * 12}.{failed}"
+    tell(api, path, {"rollout": {"phase": "Steady", "since": TIME, "stable": "a" * 12}})
+    assert "there is nothing to abort" in refused(plugin("abort", NAME))
+    tell(api, path, {"rollout": {"phase": "Starting", "since": TIME, "candidate": "a" * 12}})
+    assert f"kubectl logpersister pause {NAME}" in refused(plugin("abort", NAME))
+
+
+def test_a_restart_waits_for_the_end_of_a_rollout(plugin: Plugin, api: Client, path: str) -> None:
+    tell(api, path, rolling("Rolling", began=TIME))
+    assert "a rollout replaces the members of clicks-backup: it is Rolling" in refused(plugin("restart", NAME))
+    tell(api, path, {"rollout": {"phase": "Steady", "since": TIME, "stable": "a" * 12}})
+    succeeded(plugin("restart", NAME))
+    asked = datetime.fromisoformat(annotations(api, path)[RESTART_ANNOTATION])
+    assert timedelta(0) <= datetime.now(UTC) - asked < timedelta(minutes=1)
+
+
+PASSWORD = "correct-horse"
+LOGIN = {"name": "LOGIN", "value": f"{PASSWORD}\n  of two lines"}
+POD_SPEC = {"serviceAccountName": "default", "containers": [{"name": "member", "image": "x", "env": [LOGIN]}]}
+
+
+def test_a_diagnosis_has_everything_but_secrets(plugin: Plugin, api: Client, path: str, tmp_path: Path) -> None:
+    resource = api.get(path)
+    namespace = resource["metadata"]["namespace"]
+    resource["spec"]["spark"] = {"conf": {"spark.hadoop.fs.s3a.secret.key": PASSWORD, "spark.ui.enabled": "true"}}
+    resource["spec"]["podTemplate"] = {"spec": POD_SPEC}
+    resource["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(resource)}
+    api.replace(path, resource)
+    tell(api, path, {"summary": {"state": "MembersReady"}})
+    core, pod = f"/api/v1/namespaces/{namespace}", f"{NAME}-{'a' * 12}-0"
+    metadata = {"name": pod, "labels": {RESOURCE_LABEL: NAME}}
+    api.create(f"{core}/pods", {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": POD_SPEC})
+    manifest = json.dumps({"spec": resource["spec"]}, indent=2)
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"manifest.json": manifest}}
+    api.create(f"{core}/configmaps", config)
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"password": PASSWORD}}
+    api.create(f"{core}/secrets", secret)
+    for name, about in ((pod, "Failed to pull image"), ("other-0", "of something else")):
+        event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "reason": "Failed", "message": about}
+        involved = {"kind": "Pod", "name": name, "namespace": namespace}
+        api.create(f"{core}/events", event | {"type": "Warning", "involvedObject": involved})
+    bundle = tmp_path / "bundle.tar.gz"
+    assert "bundle.tar.gz has what is known of" in succeeded(plugin("diagnose", NAME, "--file", str(bundle)))
+    with tarfile.open(bundle) as archive:
+        files = {Path(one.name).name: archive.extractfile(one) for one in archive.getmembers() if one.isfile()}
+        texts = {name: file.read().decode() for name, file in files.items() if file is not None}
+    assert {name for name, text in texts.items() if PASSWORD in text or "two lines" in text} == set()
+    assert "state: MembersReady" in texts["resource.yaml"]
+    assert "spark.hadoop.fs.s3a.secret.key: left out" in texts["resource.yaml"]
+    assert 'spark.ui.enabled: "true"' in texts["resource.yaml"]
+    assert yaml.safe_load(texts["resource.yaml"])["spec"]["topics" if "topics" in resource["spec"] else "kafka"]
+    kinds = [one["kind"] for one in yaml.safe_load(texts["children.yaml"])["items"]]
+    assert sorted(kinds) == ["ConfigMap", "Pod"]
+    assert '"bucket"' in texts["children.yaml"], "the manifest of a revision is readable"
+    assert "Failed to pull image" in texts["events.txt"]
+    assert "of something else" not in texts["events.txt"]
+    assert "pod does not have a host assigned" in texts[f"{pod}.log.failed"], "what cannot be had is told"
+    assert "bundle.tar.gz exists" in refused(plugin("diagnose", NAME, "--file", str(bundle)))
+    assert '"other" not found' in refused(plugin("diagnose", "other"))
 
 
 def test_pause_and_resume(plugin: Plugin, api: Client, path: str) -> None:
@@ -200,6 +258,7 @@ def test_a_command_line_that_makes_no_sense(plugin: Plugin) -> None:
         (("status",), "status needs the name of a LogPersister"),
         (("status", NAME, "other"), "'other' is one name too many"),
         (("pause", NAME, "--all"), "--all belongs to promote"),
+        (("pause", NAME, "--file=x"), "--file belongs to diagnose"),
         (("pause", NAME, "--force"), "--force is not an option"),
         (("pause", NAME, "--context="), "--context needs a value"),
     ):

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from logpersister_operator.render.workload import RESTART_ANNOTATION
+from tests.integration.kubernetes.conftest import Plugin
 from tests.integration.kubernetes.kubelet import Kubelet
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
 from tests.stack.kubernetes import Client
@@ -25,6 +27,12 @@ RECONCILIATIONS = 'logpersister_operator_reconciles_total{outcome="done"}'
 
 def members(resource: Resource) -> dict[str, int]:
     return {name: one["spec"]["replicas"] for name, one in resource.stateful_sets().items()}
+
+
+def restarts(resource: Resource) -> dict[str, str | None]:
+    """Return when the members of each StatefulSet were to be restarted last."""
+    templates = {name: one["spec"]["template"]["metadata"] for name, one in resource.stateful_sets().items()}
+    return {name: one.get("annotations", {}).get(RESTART_ANNOTATION) for name, one in templates.items()}
 
 
 def _reaches(resource: Resource, name: str, number: int) -> Callable[[], bool]:
@@ -54,7 +62,9 @@ def test_a_canary_takes_over_though_the_operator_is_killed(
     assert duration >= 1, "from before the operator was killed"
 
 
-def test_a_canary_that_crashes_is_withdrawn(resource: Resource, operator: OperatorProcess, kubelet: Kubelet) -> None:
+def test_a_canary_that_crashes_is_withdrawn(
+    resource: Resource, operator: OperatorProcess, kubelet: Kubelet, plugin: Plugin
+) -> None:
     resource.apply(SPEC)
     resource.wait("Ready", "True", "MembersReady")
     (old,) = members(resource)
@@ -65,15 +75,23 @@ def test_a_canary_that_crashes_is_withdrawn(resource: Resource, operator: Operat
     operator.start()
     message = resource.wait("Stalled", "True", "RolloutFailed")["message"]
     assert "no such bucket" in message
-    assert "spec.rollout.attempt to 1" in message
+    assert "kubectl logpersister retry, or spec.rollout.attempt 1" in message
     resource.eventually("what the canary left goes", lambda: members(resource) == {old: MEMBERS})
     assert resource.status()["summary"]["state"].startswith("Failed, revision")
     resource.apply(SPEC)
     resource.wait("Ready", "True", "MembersReady")
     kubelet.crashing = set()
-    again = SPEC["rollout"] | {"attempt": 1}
-    resource.apply(SPEC | CHANGED | {"rollout": again})
+    slow = {"canary": {"analysis": {"duration": "9m", "minRanges": 0}}, "progressDeadline": "1h"}
+    resource.apply(SPEC | CHANGED | {"rollout": slow})
+    resource.wait("Stalled", "True", "RolloutFailed")
+    assert plugin("retry", resource.name).returncode == 0
     resource.wait("Reconciling", "True", "TryingCanary")
+    assert plugin("abort", resource.name).returncode == 0
+    assert "aborted by the annotation" in resource.wait("Stalled", "True", "RolloutFailed")["message"]
+    resource.eventually("the canary leaves", lambda: members(resource) == {old: MEMBERS})
+    assert plugin("restart", resource.name).returncode == 0
+    asked = (resource.get() or {})["metadata"]["annotations"][RESTART_ANNOTATION]
+    resource.eventually("Kubernetes is told to restart", lambda: restarts(resource) == {old: asked})
     assert kubelet.broken == []
     assert kubelet.most <= MEMBERS + 1
 

@@ -13,6 +13,7 @@ from logpersister_operator.observed_objects import Pod
 from tests.stack.ports import LOOPBACK
 
 HANGS = "127.0.0.2"
+NOBODY = "127.0.0.3"
 
 
 class _Member(BaseHTTPRequestHandler):
@@ -46,8 +47,11 @@ def test_those_that_hang_hide_no_answer_of_others(port: int, monkeypatch: pytest
     monkeypatch.setattr(members, "ALL_SECONDS", 0.5)
     reader = MemberReader(port)
     pods = {f"hangs-{number}": at(HANGS) for number in range(2)} | {"new": at(""), "well": at(LOOPBACK)}
+    pods["starts"] = at(NOBODY)
     reports = reader.ask(pods)
     reader.close()
     assert reports["well"].document == {"state": "running"}
     assert reports["new"].error == "the pod has no address yet"
+    refused = f"it takes no connections at port {port} (Connection refused): it starts, or has ended"
+    assert reports["starts"].error == refused
     assert {reports[f"hangs-{number}"].error for number in range(2)} == {"it did not answer in time"}

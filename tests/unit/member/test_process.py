@@ -1,11 +1,14 @@
 """The process of a member, before anything of it runs."""
 
+import itertools
 import threading
+import time
 import urllib.error
 import urllib.request
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from structlog.testing import capture_logs
@@ -13,8 +16,11 @@ from structlog.testing import capture_logs
 from logpersister.manifest import parse
 from logpersister.manifest.secrets import Secrets
 from logpersister.member import process
-from logpersister.member.process import MemberOptions, run_member, warm_up
+from logpersister.member.process import Member, MemberOptions, Readiness, run_member, warm_up
 from logpersister.member.stopping import Stop
+from logpersister.report.facts import Identity
+from logpersister.report.health import Health
+from logpersister.report.status import StatusBoard
 
 
 def test_spark_is_waited_for_before_a_member_joins() -> None:
@@ -38,6 +44,16 @@ def test_spark_is_not_waited_for_in_vain() -> None:
     assert "the JVM is gone" in logs[0]["error"]
 
 
+RESOURCE = parse(
+    {
+        "apiVersion": "logpersister.dev/v1alpha1",
+        "kind": "LogPersister",
+        "metadata": {"name": "starting"},
+        "spec": {"kafka": {"bootstrapServers": "b:1", "topics": ["t"]}, "storage": {"bucket": "logs"}},
+    }
+)
+
+
 class StartedError(Exception):
     """Far enough."""
 
@@ -59,16 +75,31 @@ def test_a_member_that_starts_is_alive_and_not_ready(monkeypatch: pytest.MonkeyP
         raise StartedError
 
     monkeypatch.setattr(process, "assemble", assemble)
-    resource = parse(
-        {
-            "apiVersion": "logpersister.dev/v1alpha1",
-            "kind": "LogPersister",
-            "metadata": {"name": "starting"},
-            "spec": {"kafka": {"bootstrapServers": "b:1", "topics": ["t"]}, "storage": {"bucket": "logs"}},
-        }
-    )
-
     with capture_logs() as logs, pytest.raises(StartedError):
-        run_member(resource, Secrets(), MemberOptions(http="127.0.0.1:0"))
+        run_member(RESOURCE, Secrets(), MemberOptions(http="127.0.0.1:0"))
 
     assert answers == [200, 503]
+
+
+def test_a_member_that_joins_says_for_whom_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was killed keeps its place in the group until its session ends."""
+    seconds = itertools.count(0.0, 3.0)
+    monkeypatch.setattr(process, "time", Mock(monotonic=lambda: next(seconds), perf_counter=time.perf_counter))
+    health, group, stop = Health(), Mock(joined=False), Stop()
+    board = StatusBoard(Identity("g", 1, "r", "one", "0"))
+    shown: list[str] = []
+
+    def turn(**_: object) -> None:
+        status = board.snapshot()
+        shown.append(f"{status.state} {status.state_message}".strip())
+        group.joined, stop.asked = len(shown) >= 4, len(shown) >= 6
+
+    cycle = Mock(turn=turn, seconds_to_next=lambda: 0.0, execution=Mock(jobs_in_flight=0))
+    member = Member(RESOURCE, Mock(cycle=cycle, group=group), Mock(), board, Mock(), health, Readiness(health), stop)
+    with capture_logs() as logs:
+        member.run(until_current=False)
+    assert shown[0] == "joining"
+    assert "session of a member that ended without leaving" in shown[3]
+    assert "up to 45s (spec.kafka.sessionTimeout)" in shown[3]
+    assert shown[4] == "running"
+    assert [event["event"] for event in logs][:2] == ["member.waits", "member.state"]

@@ -78,8 +78,19 @@ def _turning(world: World) -> Iterator[tuple[str, World]]:
 
 
 def _attempt(world: World) -> Iterator[tuple[str, World]]:
-    policy = replace(world.policy, attempt=world.policy.attempt + 1)
-    yield "another attempt", _change(world, policy=policy)
+    now = world.policy.attempt
+    for number in (now + 1, now - 1) if now else (1,):
+        yield f"attempt {number}", _change(world, policy=replace(world.policy, attempt=number))
+
+
+def _abort(world: World) -> Iterator[tuple[str, World]]:
+    for mark in world.marks():
+        yield "abort", _change(world, abort=mark)
+
+
+def _retry(world: World) -> Iterator[tuple[str, World]]:
+    for mark in world.marks():
+        yield "retry", _change(world, retry=mark)
 
 
 Possible = Iterable[tuple[str, World]]
@@ -99,6 +110,8 @@ EVENTS: dict[str, Callable[[World], Possible]] = {
     "block": lambda world: [("a Secret", _change(world, blocked=not world.blocked))],
     "promote": lambda world: [("promotion", _change(world, promote=world.revision))],
     "attempt": _attempt,
+    "abort": _abort,
+    "retry": _retry,
     "policy": _policy,
     "outage": lambda world: [("outage", _change(world, outage=not world.outage))],
     "old news": lambda world: [("old news", _change(world, seen=dict(world.pods)))] if world.seen is None else [],

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from unittest.mock import ANY
 
 import pytest
 
 from logpersister.manifest.quantity import Share
 from logpersister_operator.rollout.policy import Pause, Policy, ShadowPolicy, Step
+from logpersister_operator.rollout.record import Failure, RolloutRecord
+from logpersister_operator.rollout.transitions import Phase
 from tests.unit.rollout.search import explore, wander
 from tests.unit.rollout.world import MINUTE, POLICY, Kind, World
 
@@ -22,7 +25,7 @@ def steady(kinds: Mapping[str, Kind], policy: Policy = POLICY, members: int = 2,
     """Return a world in which A runs."""
     world = World(members=members, policy=policy, kinds=dict(kinds)).settle()
     world.budget = {name.replace("_", " "): number for name, number in budget.items()}
-    world.late = budget.get("time", 0) > 2
+    world.late = budget.get("time", 0) > 2 or "abort" in budget
     return world
 
 
@@ -48,6 +51,10 @@ WORLDS = {
     "a Secret is missing": steady({"B": "good"}, turn=1, block=2, time=1),
     "old news": steady({"B": "good"}, turn=1, old_news=1, promote=1, death=1),
     "another attempt": steady({"B": "crashing"}, turn=2, attempt=1, time=2),
+    "an attempt that is taken back": steady({"B": "failing"}, turn=1, attempt=2, time=2),
+    "aborted": steady({"B": "good"}, turn=1, abort=1, retry=1, death=1),
+    "aborted in a shadow": steady({"B": "good"}, SHADOW, turn=1, abort=1, retry=1),
+    "tried again": steady({"B": "crashing"}, HALT, turn=1, abort=1, retry=1, time=2),
     "an outage": steady({"B": "good"}, turn=1, outage=2, time=2),
     "another size": steady({"B": "good"}, turn=1, size=1, promote=1),
     "steps": steady({"B": "good"}, STEPS, turn=1, promote=1, time=2),
@@ -81,8 +88,26 @@ def test_all_that_may_happen(name: str) -> None:
     assert explore(WORLDS[name]).worlds > 50
 
 
+def test_an_aborted_revision_is_tried_again_once() -> None:
+    world = steady({"B": "good"})
+    world.revision = "B"
+    world.act(99)
+    (world.abort,) = world.marks()
+    world = world.settle()
+    assert world.record is not None
+    assert (world.record.phase, world.sets) == (Phase.HALTED, {"A": 2})
+    assert "aborted by the annotation" in world.record.failures[0].cause
+    (world.retry,) = world.marks()
+    world = world.settle()  # with both annotations, as they stay
+    assert world.record is not None
+    assert (world.record, world.sets) == (RolloutRecord(Phase.STEADY, ANY, stable="B"), {"B": 2})
+    world.record = world.record.with_failure(Failure("B", 0, "later", world.now))
+    assert world.decide().record.failures, "what it forgives is one failure"
+
+
 STRUCK = {
     "turn": 9, "time": 30, "death": 5, "pause": 2, "block": 2, "promote": 2, "attempt": 2, "outage": 2, "policy": 1,
+    "abort": 2, "retry": 2,
 }  # fmt: skip
 
 

@@ -53,6 +53,8 @@ class World:
     paused: bool = False
     blocked: bool = False
     promote: str = ""
+    abort: str = ""
+    retry: str = ""
     now: datetime = EPOCH
     record: RolloutRecord | None = None
     sets: dict[str, int] = field(default_factory=dict)
@@ -88,9 +90,18 @@ class World:
         )
         return (
             ages, self.revision, self.paused, self.blocked, self.promote, self.policy, self.members, self.outage,
+            (self.abort, self.retry) if {self.abort, self.retry} & set(self.marks()) else None,
             tuple(sorted(self.sets.items())), tuple(sorted(self.pods.items())),
             None if self.seen is None else tuple(sorted(self.seen.items())), tuple(sorted(self.budget.items())),
         )  # fmt: skip
+
+    def marks(self) -> list[str]:
+        """Return how annotations name what may be aborted or tried again now."""
+        if self.record is None:
+            return []
+        began = [(self.record.candidate, self.record.began)] if self.record.began else []
+        failed = [(failure.revision, failure.time) for failure in self.record.failures]
+        return [f"{revision}.{time.isoformat()}" for revision, time in (*began, *failed)]
 
     def _aged(self, time: datetime) -> datetime:
         return EPOCH + min(self.now - time, OLDEST * MINUTE)
@@ -131,6 +142,8 @@ class World:
             shadow=self._shadow(pods),
             lag=GroupLag(0),
             promote=self.promote,
+            abort=self.abort,
+            retry=self.retry,
             paused=self.paused,
             blocked="Secret" if self.blocked else "",
         )

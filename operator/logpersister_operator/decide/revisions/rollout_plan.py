@@ -6,7 +6,7 @@ from datetime import timedelta
 from operator import itemgetter
 from typing import Final
 
-from logpersister.manifest.rollout import PROMOTE
+from logpersister.manifest.rollout import ABORT, PROMOTE, RETRY
 from logpersister_operator.crd.status_rollout import (
     Rollout,
     ShadowState,
@@ -207,6 +207,8 @@ def _inputs(
         shadow=observed_shadow.shadow(observed, app, record),
         lag=group_lag(observed),
         promote=observed.annotation(PROMOTE),
+        abort=observed.annotation(ABORT),
+        retry=observed.annotation(RETRY),
         paused=paused,
         blocked=f"missing: {', '.join(missing)}" if missing else "",
         refused="; ".join(

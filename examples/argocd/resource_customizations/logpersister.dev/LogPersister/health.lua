@@ -23,6 +23,9 @@ end
 if is("Stalled", "True") then
   return verdict("Degraded", "Stalled")
 end
+if is("ReconciliationPaused", "True") then
+  return verdict("Suspended", "ReconciliationPaused")
+end
 if is("Paused", "True") then
   return verdict("Suspended", "Paused")
 end
