@@ -20,6 +20,8 @@ from logpersister_operator.rollout.record import RolloutRecord
 OfRevision = TypeVar("OfRevision", ConfigMap, StatefulSet)
 MOST_NAMED: Final = 5
 """Resources that a message names."""
+RECONCILE_ANNOTATION: Final = "logpersister.dev/reconcile"
+"""Of the resource: ``paused`` leaves everything as it is."""
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -251,6 +253,11 @@ class ObservedState:
     def status(self) -> Status:
         """The status as it was written last."""
         return self.resource.status
+
+    @property
+    def is_unattended(self) -> bool:
+        """Whether nothing of the resource may be changed, whatever the spec says."""
+        return self.annotation(RECONCILE_ANNOTATION).lower() == "paused"
 
     def annotation(self, name: str) -> str:
         """Return an annotation of the resource; empty when it has none of that name."""

@@ -227,7 +227,8 @@ class Operator:
         self._poll_lag(managed, key, validity.runs, secrets)
         observed = replace(observed, secrets=secrets.seen)
         app = application_of(observed, validity.runs)
-        return replace(observed, turn=self.rollout_places.ask(observed, app, paused=is_paused(observed))), validity
+        paused = observed.is_unattended or is_paused(observed)
+        return replace(observed, turn=self.rollout_places.ask(observed, app, paused=paused)), validity
 
     def drain(self, resource: Document) -> Drain:
         """Return what lets the members of a resource that is being deleted leave."""

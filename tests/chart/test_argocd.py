@@ -94,6 +94,13 @@ def paused() -> Document:
     return life.resource
 
 
+def unattended() -> Document:
+    life = Life(running())
+    life.annotate(**{"logpersister.dev/reconcile": "paused"})
+    life.step(lag=lag(), reports=reports())
+    return life.resource
+
+
 def failing() -> Document:
     return running(reports=reports(failure()))
 
@@ -118,6 +125,7 @@ CASES: list[tuple[Callable[[], Document], str, str]] = [
     (failing, "Degraded", "Unauthorized: AccessDenied"),
     (stuck, "Degraded", "PartitionStuck: partition clicks"),
     (paused, "Suspended", "Paused: paused by annotation"),
+    (unattended, "Suspended", "ReconciliationPaused: paused by annotation: members go on"),
 ]
 READ = ("Ready", "Reconciling", "Stalled", "UploadsSucceeding", "LagWithinTarget", "Paused", "ReconciliationPaused")
 """Conditions that the files keep."""

@@ -32,6 +32,8 @@ class Aspect(StrEnum):
     AUTOSCALING = "Autoscaling"
     """Only of a resource that has ``spec.autoscale``."""
     PAUSED = "Paused"
+    RECONCILIATION_PAUSED = "ReconciliationPaused"
+    """Only while it is."""
 
 
 _WATCHED: Final = (Aspect.UPLOADS_SUCCEEDING, Aspect.DUTIES_SUCCEEDING, Aspect.MEMBERS_PROGRESSING)

@@ -48,11 +48,11 @@ def decide(observed: ObservedState, validity: Validity) -> Plan:
     if rollout is not None:
         events += [*rollout.events(), *repair.events]
     target_seconds = None if validity.runs is None else longest_target_seconds(validity.runs.spec)
-    if rollout is None or observed.secrets.missing or observed.is_being_deleted:
+    if rollout is None or observed.secrets.missing or observed.is_being_deleted or observed.is_unattended:
         return Plan(
             status,
             events=events,
-            leave=own_names(departed(observed), observed.rivals),
+            leave=() if observed.is_unattended else own_names(departed(observed), observed.rivals),
             target_seconds=target_seconds,
             progress=None if rollout is None else rollout.step.progress,
             ended=() if rollout is None else rollout.step.ended,
@@ -74,7 +74,9 @@ def decide(observed: ObservedState, validity: Validity) -> Plan:
 
 
 def is_paused(observed: ObservedState) -> bool:
-    return observed.annotation(PAUSED_ANNOTATION).lower() == "true"
+    """Whether no member shall run; while nothing may be changed, whether none does."""
+    runs = observed.is_unattended and any(one.replicas for one in observed.stateful_sets().values())
+    return observed.annotation(PAUSED_ANNOTATION).lower() == "true" and not runs
 
 
 def application_of(observed: ObservedState, resource: LogPersister) -> Application:
@@ -94,6 +96,8 @@ def _care(observed: ObservedState, rollout: RolloutPlan | None, *, paused: bool,
     hands_off = ""
     if observed.is_being_deleted or observed.secrets.missing:
         hands_off = "it would not come back"
+    elif observed.is_unattended:
+        hands_off = "reconciliation is paused"
     elif rollout is not None and not rollout.is_calm:
         hands_off = "a rollout is in progress and judges members itself"
     spec = None if rollout is None or held else rollout.app.resource.spec
@@ -113,9 +117,12 @@ def _verdicts(
 ) -> list[Verdict]:
     obstacle = pod_failure(observed.pods(), observed.now) if rollout is None else rollout.failure or rollout.obstacle
     hindered = verdicts.hindrance(validity, shared.obstacle, observed.secrets.missing, observed.refusals, obstacle)
+    reconciling, unattended = verdicts.reconciling(readiness, hindered), ()
+    if observed.is_unattended:
+        reconciling, *unattended = verdicts.reconciliation_paused()
     return [
         verdicts.ready(readiness, hindered),
-        verdicts.reconciling(readiness, hindered),
+        reconciling,
         verdicts.stalled(hindered),
         verdicts.reconciled(),
         verdicts.spec_valid(validity, readiness.revision),
@@ -129,6 +136,7 @@ def _verdicts(
         repair.verdict,
         *([] if rollout is None else rollout.autoscaling(observed)),
         verdicts.paused(is_paused=readiness.paused),
+        *unattended,
     ]
 
 

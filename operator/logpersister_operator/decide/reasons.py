@@ -34,6 +34,7 @@ class Reason(StrEnum):
     ROLLING_BACK = "RollingBack"
     PAUSED = "Paused"
     PAUSING = "Pausing"
+    RECONCILIATION_PAUSED = "ReconciliationPaused"
     # somebody must act
     SPEC_INVALID = "SpecInvalid"
     SECRET_MISSING = "SecretMissing"  # noqa: S105 - a word

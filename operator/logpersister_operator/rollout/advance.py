@@ -35,6 +35,8 @@ def first(inputs: RolloutInputs) -> RolloutRecord:
 
 
 def _next(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
+    if inputs.unattended:
+        return replace(record, frozen=True)
     record_of_spec = _follow_spec(record, inputs)
     if record_of_spec is not None:
         return record_of_spec

@@ -43,6 +43,8 @@ class RolloutInputs:
     """Why nothing may change now, such as a Secret that is missing."""
     refused: str = ""
     """What the API server said to the candidate's objects."""
+    unattended: bool = False
+    """Nothing may change, and no clock runs: reconciliation is paused."""
     deleting: bool = False
 
     def fleet(self, revision: str | None) -> Fleet:

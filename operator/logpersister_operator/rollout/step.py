@@ -40,7 +40,7 @@ def next_step(record: RolloutRecord | None, inputs: RolloutInputs) -> RolloutSte
     """Decide. Raises RolloutError instead of a decision that breaks a rule, which is a mistake in this package."""
     path = advance_phase(record, inputs)
     last = path[-1]
-    held = inputs.deleting or (bool(inputs.blocked) and not inputs.paused)
+    held = inputs.deleting or inputs.unattended or (bool(inputs.blocked) and not inputs.paused)
     members = {} if held else next_replica_counts(last, inputs)
     shadow = 0 if held else shadow_analysis.members(last, inputs)
     check(path, inputs, members, shadow)

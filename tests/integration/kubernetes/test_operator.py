@@ -70,8 +70,11 @@ def test_the_life_of_a_resource(resource: Resource, operator: OperatorProcess) -
     resource.wait("Ready", "True", "MembersReady")
     resource.eventually("the old ConfigMap goes", lambda: len(resource.children("api/v1", "configmaps")) == 1)
 
+    resource.apply(spec(members=3, output={"compression": "zstd"}), **{"logpersister.dev/reconcile": "paused"})
+    resource.wait("ReconciliationPaused", "True", "ReconciliationPaused")
     resource.apply(spec(members=2, output={"compression": "zstd"}), **{"logpersister.dev/paused": "true"})
     resource.wait("Paused", "True", "Paused")
+    assert resource.condition("ReconciliationPaused") == {}
     resource.eventually("no member", lambda: resource.stateful_sets()[second]["spec"]["replicas"] == 0)
     resource.apply(spec(members=2, output={"compression": "zstd"}))
     resource.wait("Paused", "False", "Active")

@@ -159,6 +159,41 @@ def test_pause_and_resume() -> None:
     assert life.revisions() == {revision: 3}
 
 
+@pytest.mark.parametrize("during", [{}, {"logpersister.dev/paused": "true"}], ids=["", "then paused"])
+def test_while_reconciliation_is_paused_nothing_is_touched(during: dict[str, str]) -> None:
+    life = Life(resource(members=3))
+    life.step()
+    life.get_ready()
+    life.step(lag=lag())
+    before = dict(life.children)
+    life.annotate(**{"logpersister.dev/reconcile": "paused"})
+    plan = life.step(lag=lag())
+    assert "ReconciliationPaused" in [event.reason for event in plan.events]
+    life.annotate(**{"logpersister.dev/reconcile": "paused"}, **during)
+    life.change(members=5, output={"compression": "zstd"})
+    life.resource["metadata"]["generation"] += 1
+    del life.children[next(one for one in before if one.kind == "PodDisruptionBudget")]
+    there = dict(life.children)
+    plan = life.step(lag=lag(records=7))
+    assert (plan.apply, plan.delete, plan.scale, plan.restart, plan.leave, life.children) == ((), (), (), (), (), there)
+    assert verdict(plan, "ReconciliationPaused") == ("True", "ReconciliationPaused")
+    assert verdict(plan, "Reconciling") == ("False", "ReconciliationPaused")
+    assert verdict(plan, "Paused") == ("False", "Active"), "members run"
+    assert plan.status["summary"]["state"] == "ReconciliationPaused"
+    assert plan.status["lag"]["records"] == 7, "it is looked at all the same"
+    assert plan.status["rollout"]["phase"] == "Steady"
+    life.annotate()
+    plan = life.step(lag=lag())
+    assert "ReconciliationPaused" not in [one["type"] for one in plan.status["conditions"]]
+    assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
+    assert before.keys() < life.children.keys()
+
+
+def test_a_new_resource_whose_reconciliation_is_paused_gets_nothing() -> None:
+    life = Life(resource(annotations={"logpersister.dev/reconcile": "paused"}))
+    assert (life.step().apply, life.children) == ((), {})
+
+
 def test_a_policy_that_is_no_longer_wanted_goes() -> None:
     life = Life(resource(networkPolicy="Restricted"))
     life.step()

@@ -140,7 +140,8 @@ class RolloutPlan:
 def plan_rollout(observed: ObservedState, app: Application, *, paused: bool) -> RolloutPlan:
     """Take the next step towards what the spec describes."""
     record, there = observed.resource.record, fleets(observed)
-    scaled = member_count.decide(observed, app.resource.spec, app.revision, record, there, paused=paused)
+    halted = paused or observed.is_unattended
+    scaled = member_count.decide(observed, app.resource.spec, app.revision, record, there, paused=halted)
     members = app.resource.spec.members if scaled is None else scaled.members
     inputs = _inputs(observed, app, record, there, members, paused=paused)
     step = next_step(record, inputs)
@@ -215,6 +216,7 @@ def _inputs(
             str(why) if why.taken else f"the API server refuses {one}: {why}"
             for one, why in sorted(observed.refusals.items(), key=itemgetter(0))
         ),
+        unattended=observed.is_unattended,
         deleting=observed.is_being_deleted,
     )
 

@@ -201,6 +201,8 @@ def _hindrance(
     paused: bool,
 ) -> tuple[Reason, str] | None:
     """Return why nothing may change now."""
+    if observed.is_unattended:
+        return Reason.RECONCILIATION_PAUSED, "reconciliation is paused"
     if paused:
         return Reason.PAUSED, "paused"
     if record is None or record.phase is Phase.STARTING:

@@ -128,6 +128,8 @@ def summary(
 
 
 def _state(states: Mapping[str, Verdict], words: str) -> str:
+    if "ReconciliationPaused" in states:
+        return Reason.RECONCILIATION_PAUSED
     for aspect in ("Paused", "Stalled", "Reconciling"):
         if states[aspect].holds:
             is_rollout = aspect == "Reconciling" or states[aspect].reason == Reason.ROLLOUT_FAILED

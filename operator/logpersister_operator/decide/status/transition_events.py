@@ -47,6 +47,6 @@ def transitions(before: Iterable[Condition], after: Iterable[Condition]) -> list
 
 def _is_news(aspect: Aspect, status: str, *, bad: bool) -> bool:
     """Whether the first status of a condition is worth an event: a member that is not ready yet is none."""
-    if aspect is Aspect.PAUSED:
+    if aspect in (Aspect.PAUSED, Aspect.RECONCILIATION_PAUSED):
         return status == "True"
     return bad and aspect is not Aspect.READY

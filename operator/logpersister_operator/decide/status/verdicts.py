@@ -70,6 +70,16 @@ def paused(*, is_paused: bool) -> Verdict:
     return no(Aspect.PAUSED, Reason.ACTIVE, "not paused")
 
 
+def reconciliation_paused() -> tuple[Verdict, Verdict]:
+    """Return the conditions of a resource of which nothing may be changed."""
+    message = (
+        "paused by annotation: members go on as they are, and neither the spec nor a rollout is followed; "
+        "remove the annotation logpersister.dev/reconcile to continue"
+    )
+    reason = Reason.RECONCILIATION_PAUSED
+    return no(Aspect.RECONCILING, reason, message), yes(Aspect.RECONCILIATION_PAUSED, reason, message)
+
+
 def hindrance(
     validity: Validity,
     shared: Obstacle | None,
