@@ -8,6 +8,7 @@ from logpersister.manifest import LogPersister
 from logpersister_operator.act.reconciler import Reconciliation
 from logpersister_operator.observe.lag import GroupLag, lag_depends_on
 from logpersister_operator.observe.members import UnansweredSince
+from logpersister_operator.observe.object_events import ObjectEvents
 from logpersister_operator.observe.secrets import SecretCache, SecretsRead
 from logpersister_operator.observe.uploads import UploadTally
 from logpersister_operator.observed_state import ResourceKey
@@ -24,6 +25,7 @@ class ManagedResource:
     member_names: frozenset[str] = frozenset()
     """Names of all members that the resource was seen to have."""
     secrets: SecretCache = field(default_factory=SecretCache)
+    events: ObjectEvents = field(default_factory=ObjectEvents)
     group: GroupLag | None = None
     last: Reconciliation | None = None
     """The last reconciliation; None before the first one has ended."""

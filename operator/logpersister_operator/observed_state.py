@@ -232,6 +232,8 @@ class ObservedState:
     """Of all members, past ones too, that were seen to be this resource's."""
     refusals: Mapping[Reference, Refusal] = field(default_factory=dict)
     """Objects that could not be made or changed at the last attempt."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """The last warning about objects that wait for something, by uid."""
     rivals: Sequence[Claim] = ()
     """Other resources that want the same consumer group."""
     defaults: MemberDefaults = NO_DEFAULTS

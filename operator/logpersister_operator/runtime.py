@@ -22,6 +22,7 @@ from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.decision import application_of, is_paused
 from logpersister_operator.decide.health.departed_members import known_names
+from logpersister_operator.decide.health.observed_fleets import unexplained
 from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits
 from logpersister_operator.decide.validity import Validity, check
 from logpersister_operator.managed_resources import ManagedResource, ManagedResources
@@ -215,6 +216,7 @@ class Operator:
             stored=None if reports is None else managed.uploads.observe(reports, latest["status"], observed.now),
             refusals=self._reconciler.refusals(key),
             rivals=self._rivals(resource),
+            told=managed.events.read(self._cluster, key.namespace, unexplained(observed)),
         )
         managed.member_names = known_names(managed.member_names, observed)
         observed = replace(observed, names=managed.member_names)

@@ -112,7 +112,7 @@ capabilities:
   verbs: [get]
 - apiGroups: [""]
   resources: [events]
-  verbs: [create]
+  verbs: [list, create]
 {{- end -}}
 
 {{- define "logpersister.namespaceSelector" -}}

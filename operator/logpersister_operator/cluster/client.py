@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from logpersister_operator.cluster.connection import JSON, ClusterError, Connection
-from logpersister_operator.cluster.kinds import STATEFUL_SET, Document, Kind, kind_of
+from logpersister_operator.cluster.kinds import EVENT, STATEFUL_SET, Document, Kind, kind_of
 
 FIELD_MANAGER: Final = "logpersister-operator"
 """Owner of every field that we set, in ``metadata.managedFields``."""
@@ -38,6 +38,8 @@ class Cluster(Protocol):
     def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None: ...
 
     def post_event(self, document: Document) -> None: ...
+
+    def events(self, namespace: str, uid: str) -> list[Document]: ...
 
 
 class ApiServer:
@@ -144,6 +146,11 @@ class ApiServer:
     def post_event(self, document: Document) -> None:
         """Create an Event."""
         self.create(document)
+
+    def events(self, namespace: str, uid: str) -> list[Document]:
+        """Return the Events about one object."""
+        query = {"fieldSelector": f"involvedObject.uid={uid}", "limit": str(PAGE)}
+        return list(self._request("GET", EVENT.path(namespace), query=query)["items"])
 
     def _apply(self, document: Document, subresource: str | None = None) -> Document:
         metadata = document["metadata"]

@@ -117,7 +117,7 @@ def _verdicts(
 ) -> list[Verdict]:
     obstacle = pod_failure(observed.pods(), observed.now) if rollout is None else rollout.failure or rollout.obstacle
     hindered = verdicts.hindrance(validity, shared.obstacle, observed.secrets.missing, observed.refusals, obstacle)
-    reconciling, unattended = verdicts.reconciling(readiness, hindered), ()
+    reconciling, unattended = verdicts.reconciling(readiness, hindered), list[Verdict]()
     if observed.is_unattended:
         reconciling, *unattended = verdicts.reconciliation_paused()
     return [

@@ -16,6 +16,8 @@ MOST_STEPS: Final = 64
 def advance_phase(record: RolloutRecord | None, inputs: RolloutInputs) -> tuple[RolloutRecord, ...]:
     """Return all records on the way from this one to where nothing follows now, both included."""
     path = [first(inputs) if record is None else _forgiven(record, inputs)]
+    if inputs.unattended:
+        return (replace(path[0], frozen=True),)
     while not inputs.deleting and (after := _next(path[-1], inputs)) != path[-1]:
         path.append(after)
         if len(path) > MOST_STEPS:
@@ -35,8 +37,6 @@ def first(inputs: RolloutInputs) -> RolloutRecord:
 
 
 def _next(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
-    if inputs.unattended:
-        return replace(record, frozen=True)
     record_of_spec = _follow_spec(record, inputs)
     if record_of_spec is not None:
         return record_of_spec

@@ -86,6 +86,25 @@ def test_the_life_of_a_resource(resource: Resource, operator: OperatorProcess) -
     assert operator.stop() == 0
 
 
+def test_pods_that_are_refused_say_why(resource: Resource, api: Client, namespace: str) -> None:
+    """In the words of the API server, as the controller of StatefulSets repeats them; until the pods are there."""
+    resource.apply(spec(members=2))
+    (name,) = resource.wait_stateful_sets(1)
+    words = (
+        f'create Pod {name}-0 in StatefulSet {name} failed error: pods "{name}-0" is forbidden: exceeded quota: small'
+    )
+    involved = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": name, "namespace": namespace}
+    involved["uid"] = resource.stateful_sets()[name]["metadata"]["uid"]
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "refused"}, "involvedObject": involved}
+    event |= {"type": "Warning", "reason": "FailedCreate", "message": words, "lastTimestamp": "2026-11-21T12:00:00Z"}
+    api.create(f"/api/v1/namespaces/{namespace}/events", event)
+    assert words in resource.wait("Stalled", "True", "Refused")["message"]
+    assert words in resource.condition("Ready")["message"]
+    resource.get_ready(name)
+    resource.wait("Ready", "True", "MembersReady")
+    assert resource.condition("Stalled")["status"] == "False"
+
+
 def test_children_are_owned_by_the_resource(resource: Resource) -> None:
     resource.apply(spec(networkPolicy="Restricted", spark={"executors": 1}))
     resource.wait_stateful_sets(1)

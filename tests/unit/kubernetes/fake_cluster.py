@@ -130,6 +130,9 @@ class FakeCluster:
     def post_event(self, document: Document) -> None:
         self._write(lambda: document)
 
+    def events(self, namespace: str, uid: str) -> list[Document]:
+        return []
+
     # inside
 
     def _write(self, effect: Callable[[], Document]) -> Document:

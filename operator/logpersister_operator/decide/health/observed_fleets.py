@@ -1,29 +1,37 @@
 """The members of each revision, from StatefulSets and pods."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from logpersister_operator.decide.health.pod_failures import pod_failure
+from logpersister.report.human import plural
+from logpersister_operator.decide.conditions import Obstacle
+from logpersister_operator.decide.health.pod_failures import is_held_up, pod_failure
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.observed_objects import Pod, StatefulSet
 from logpersister_operator.observed_state import ObservedState
-from logpersister_operator.render.application import REVISION_LABEL
+from logpersister_operator.render.application import REVISION_LABEL, SHADOW
 from logpersister_operator.rollout.fleet import Fleet
 
-OUTSIDE: Final = frozenset({Reason.UNSCHEDULABLE})
+OUTSIDE: Final = frozenset({Reason.UNSCHEDULABLE, Reason.REFUSED})
 """What keeps a pod waiting that is not the fault of its revision: a rollout gives it time."""
 LASTING: Final = timedelta(minutes=2)
 """How long none of the members of a revision may be ready before it is given up."""
 LOST: Final = timedelta(seconds=60)
 """How long after its time to stop a pod counts: one that is still there has a node that does not answer."""
+MOST_ASKED: Final = 2
+"""Objects of each kind whose Events are asked for: those of others say the same."""
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
 def fleets(observed: ObservedState) -> dict[str, Fleet]:
     """Return the members of every revision that has a StatefulSet or pods."""
     sets, pods = observed.stateful_sets(), pods_by_revision(observed)
     revisions = sorted({*sets, *pods})
-    return {revision: fleet_of(sets.get(revision), pods.get(revision, []), observed.now) for revision in revisions}
+    return {
+        revision: fleet_of(sets.get(revision), pods.get(revision, []), observed.now, observed.told)
+        for revision in revisions
+    }
 
 
 def pods_by_revision(observed: ObservedState) -> dict[str, list[Pod]]:
@@ -34,8 +42,10 @@ def pods_by_revision(observed: ObservedState) -> dict[str, list[Pod]]:
     return found
 
 
-def fleet_of(stateful_set: StatefulSet | None, pods: Sequence[Pod], now: datetime) -> Fleet:
-    """Return the members that a StatefulSet and its pods are."""
+def fleet_of(
+    stateful_set: StatefulSet | None, pods: Sequence[Pod], now: datetime, told: Mapping[str, str] = _NOTHING
+) -> Fleet:
+    """Return the members that a StatefulSet and its pods are; ``told`` has the last warnings by uid."""
     wanted = 0 if stateful_set is None else stateful_set.replicas
     there = [pod for pod in pods if not _is_lost(pod, now)]
     staying = [pod for pod in there if ordinal(pod) < wanted]
@@ -43,7 +53,7 @@ def fleet_of(stateful_set: StatefulSet | None, pods: Sequence[Pod], now: datetim
         ready = sum(pod.is_ready for pod in staying)
     else:
         ready = min(wanted, ready_members(stateful_set))
-    found = pod_failure(staying, now)
+    found = pod_failure(staying, now, told) or refused_pods(stateful_set, pods, told)
     unready = [pod.unready_since(now) for pod in staying]
     waits = found is not None and found.reason in OUTSIDE
     message = "" if found is None else found.message
@@ -55,6 +65,28 @@ def fleet_of(stateful_set: StatefulSet | None, pods: Sequence[Pod], now: datetim
         lasting=all(now - since >= LASTING for since in unready),
         waits=message if waits else "",
     )
+
+
+def refused_pods(stateful_set: StatefulSet | None, pods: Sequence[Pod], told: Mapping[str, str]) -> Obstacle | None:
+    """Return why pods of a StatefulSet are not made, in the words of the API server; None when they are."""
+    if stateful_set is None or not _lacks_pods(stateful_set, pods) or stateful_set.uid not in told:
+        return None
+    name, words = stateful_set.name, told[stateful_set.uid]
+    return Obstacle(Reason.REFUSED, f"{len(pods)} of {plural(stateful_set.replicas, 'pod')} of {name}: {words}")
+
+
+def unexplained(observed: ObservedState) -> list[str]:
+    """Return the uids of a few objects that wait without saying why: StatefulSets for pods, pods for containers."""
+    of_members, of_shadows = pods_by_revision(observed), observed.pods(SHADOW)
+    lacking = [one.uid for name, one in observed.stateful_sets().items() if _lacks_pods(one, of_members.get(name, []))]
+    lacking += [one.uid for one in observed.shadows().values() if _lacks_pods(one, of_shadows)]
+    held_up = [pod.uid for pod in (*observed.pods(), *of_shadows) if is_held_up(pod)]
+    return [*lacking[:MOST_ASKED], *held_up[:MOST_ASKED]]
+
+
+def _lacks_pods(stateful_set: StatefulSet, pods: Sequence[Pod]) -> bool:
+    there = sum(ordinal(pod) < stateful_set.replicas for pod in pods)
+    return max(there, ready_members(stateful_set)) < stateful_set.replicas
 
 
 def ready_members(stateful_set: StatefulSet) -> int:

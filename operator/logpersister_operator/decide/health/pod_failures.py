@@ -1,6 +1,6 @@
 """What is wrong with pods, found in what Kubernetes says of them. Only names it; others act."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,32 +15,51 @@ IMAGE_REASONS: Final = frozenset(
     {"ErrImagePull", "ErrImageNeverPull", "ImageInspectError", "ImagePullBackOff", "InvalidImageName"}
 )
 CONFIG_REASONS: Final = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+_BEGINNING: Final = frozenset({"ContainerCreating", "PodInitializing"})
 MANY_RESTARTS: Final = 2
 RECENT: Final = timedelta(minutes=10)
 """How long ago a container that ended last may have begun: it began because it had ended before."""
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
-def pod_failure(pods: Iterable[Pod], now: datetime) -> Obstacle | None:
-    """Return what is wrong with the first pod that has something; None when waiting may help."""
+def pod_failure(pods: Iterable[Pod], now: datetime, told: Mapping[str, str] = _NOTHING) -> Obstacle | None:
+    """Return what is wrong with the first pod that has something; None when waiting may help.
+
+    Args:
+        pods: of members.
+        now: the present time.
+        told: the last warning about each pod that has one, by uid.
+    """
     for pod in pods:
-        found = _of_pod(pod, now)
+        found = _of_pod(pod, now, told.get(pod.uid, ""))
         if found is not None:
             return found
     return None
 
 
-def _of_pod(pod: Pod, now: datetime) -> Obstacle | None:
+def is_held_up(pod: Pod) -> bool:
+    """Whether a pod has a node, and a container of it does not begin for a reason that the pod itself does not say."""
+    if pod.is_ready or pod.is_leaving or not pod.node:
+        return False
+    waits = {one.waits for one in (*pod.init_containers, *pod.containers)}
+    return not waits or bool(waits & (_BEGINNING | IMAGE_REASONS))
+
+
+def _of_pod(pod: Pod, now: datetime, told: str) -> Obstacle | None:
     if pod.is_ready or pod.is_leaving:
         return None
     unscheduled = pod.without_node
     if unscheduled is not None and now - (unscheduled.since or now) > PATIENCE:
         return Obstacle(Reason.UNSCHEDULABLE, f"pod {pod.name} waits for a node: {unscheduled.message}")
-    found = (_of_container(pod.name, one, now) for one in (*pod.init_containers, *pod.containers))
-    return next((one for one in found if one is not None), None)
+    found = (_of_container(pod.name, one, now, told) for one in (*pod.init_containers, *pod.containers))
+    of_container = next((one for one in found if one is not None), None)
+    if of_container is None and told and is_held_up(pod):
+        return Obstacle(Reason.POD_NOT_STARTABLE, f"pod {pod.name} cannot start on node {pod.node}: {told}")
+    return of_container
 
 
-def _of_container(pod: str, container: Container, now: datetime) -> Obstacle | None:
-    reason, message = container.waits, container.waits_message
+def _of_container(pod: str, container: Container, now: datetime, told: str) -> Obstacle | None:
+    reason, message = container.waits, told or container.waits_message
     if reason in IMAGE_REASONS:
         return Obstacle(
             Reason.IMAGE_UNAVAILABLE, f"pod {pod} cannot pull its image {container.image}: {reason} {message}"

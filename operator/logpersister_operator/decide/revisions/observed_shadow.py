@@ -40,7 +40,7 @@ def shadow(observed: ObservedState, app: Application, record: RolloutRecord | No
     reports = reports_of(pods, observed.shadow_reports)
     reports = {name: one for name, one in reports.items() if one["group"] == present.group_id}
     compared = _comparison(list(reports.values()))
-    return Shadow(fleet_of(found, pods, observed.now), evidence_of(reports, app.resource.spec), compared)
+    return Shadow(fleet_of(found, pods, observed.now, observed.told), evidence_of(reports, app.resource.spec), compared)
 
 
 def children(observed: ObservedState, app: Application, record: RolloutRecord, members: int) -> list[Document]:

@@ -14,7 +14,7 @@ from logpersister_operator.crd.status_rollout import (
 )
 from logpersister_operator.decide.conditions import Obstacle, Verdict
 from logpersister_operator.decide.health import quarantined_records
-from logpersister_operator.decide.health.observed_fleets import OUTSIDE, fleets
+from logpersister_operator.decide.health.observed_fleets import OUTSIDE, fleets, refused_pods
 from logpersister_operator.decide.health.pod_failures import pod_failure
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.revisions import observed_shadow
@@ -151,7 +151,10 @@ def plan_rollout(observed: ObservedState, app: Application, *, paused: bool) -> 
     others = observed.stateful_sets().keys() - {lead.revision}
     pods = [pod for pod in observed.pods() if pod.labels.get(REVISION_LABEL) not in others]
     pods += observed.pods(SHADOW) if step.record.phase is Phase.SHADOWING else []
-    failure, shadow = pod_failure(pods, observed.now), observed_shadow.state(observed, app, step.record)
+    ours = [pod for pod in pods if pod.labels.get(REVISION_LABEL) == lead.revision]
+    refused = refused_pods(observed.stateful_sets().get(lead.revision), ours, observed.told)
+    failure = pod_failure(pods, observed.now, observed.told) or refused
+    shadow = observed_shadow.state(observed, app, step.record)
     generation = observed_shadow.generation(observed, lead, step.record)
     return RolloutPlan(step, inputs, app, lead, failure, scaled, shadow, generation)
 

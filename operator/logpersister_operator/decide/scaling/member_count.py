@@ -31,6 +31,7 @@ from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.transitions import Phase
 
 _ROLLING_OUT: Final = (Reason.ROLLING_OUT, "the number does not change until the rollout has ended")
+_UNATTENDED: Final = (Reason.RECONCILIATION_PAUSED, "reconciliation is paused")
 _OTHER_WAIT: Final = (
     Reason.ROLLING_OUT,
     "the running revision has another upload.maxAge or cycleInterval than the spec",
@@ -201,10 +202,8 @@ def _hindrance(
     paused: bool,
 ) -> tuple[Reason, str] | None:
     """Return why nothing may change now."""
-    if observed.is_unattended:
-        return Reason.RECONCILIATION_PAUSED, "reconciliation is paused"
     if paused:
-        return Reason.PAUSED, "paused"
+        return _UNATTENDED if observed.is_unattended else (Reason.PAUSED, "paused")
     if record is None or record.phase is Phase.STARTING:
         return Reason.STARTING_MEMBERS, "the first members start"
     if ready is None:
