@@ -292,6 +292,7 @@ def _kafka(
     yield from _absent_topics(resource.spec, report, topics_exist=topics_exist)
     yield from _overrides(resource.spec, report.topics)
     yield from _names(resource, report.topics)
+    yield from _table_names(resource.spec, report.topics)
     if not describes:
         return
     config = brokers.config(resource, secrets, seconds, report)
@@ -397,6 +398,23 @@ def _names(resource: LogPersister, topics: Iterable[str]) -> Iterator[Finding]:
         yield Finding("names", "warning", told)
 
 
+def _table_names(spec: Spec, topics: Iterable[str]) -> Iterator[Finding]:
+    """Say which topics would have one table: the first to come gets it, and the others are stored without one."""
+    table = spec.table
+    if table is None or spec.types is not None:
+        return
+    of_name: dict[str, list[str]] = {}
+    for topic in sorted(topics):
+        of_name.setdefault(table.full_name(topic, spec.generation), []).append(topic)
+    for name, some in of_name.items():
+        if len(some) > 1:
+            told = (
+                f"spec.table.name: {_few(some)} would all have table {name}; the first of them gets it, and objects of "
+                "the others are in no table; exclude them here and store them by a resource of their own"
+            )
+            yield Finding("table", "warning", told)
+
+
 def _few(names: Sequence[str]) -> str:
     more = [f"{len(names) - _MOST_TOPICS:,} more"] if len(names) > _MOST_TOPICS else []
     return ", ".join([*names[:_MOST_TOPICS], *more])
@@ -428,14 +446,36 @@ def _registry(resource: LogPersister, secrets: Secrets, _: float, *, compares: b
                 writers.reach()
                 yield Finding("registry", "ok", f"{writers.url}: knows schemas")
     with registry.declared(resource, secrets) as schemas:
-        if schemas is not None:
-            asking = filter(schemas.asks, resource.spec.kafka.topics or ())
-            for topic in islice(asking, _MOST_TOPICS):
-                yield from _columns(schemas, topic, compares=compares)
+        if schemas is None:
+            return
+        asking = islice(filter(schemas.asks, resource.spec.kafka.topics or ()), _MOST_TOPICS)
+        yield from _columns_of_all(schemas, list(asking), compares=compares)
+
+
+def _columns_of_all(schemas: TopicSchemas, topics: Sequence[str], *, compares: bool) -> Iterator[Finding]:
+    """Say which columns topics have. One that can have none ends `check` (`compares`), and a start only if all are so.
+
+    Raises RegistryError.
+    """
+    broken: dict[str, RegistryError] = {}
+    for topic in topics:
+        try:
+            yield from _columns(schemas, topic, compares=compares)
+        except RegistryError as error:
+            if error.retriable or compares:
+                raise
+            broken[topic] = error
+    if broken and len(broken) == len(topics):
+        raise next(iter(broken.values()))
+    for topic, why in broken.items():
+        yield Finding("registry", "warning", f"{topic}: {why}; this topic waits, and all others do not")
 
 
 def _columns(schemas: TopicSchemas, topic: str, *, compares: bool) -> Iterator[Finding]:
-    """Say which columns a topic has; no schema yet is no reason not to start, as no topic yet is none."""
+    """Say which columns a topic has; no schema yet is no reason not to start, as no topic yet is none.
+
+    Raises RegistryError.
+    """
     try:
         now = schemas.current(topic)
         spec = schemas.with_schema(topic, now).spec

@@ -85,7 +85,7 @@ def open_tables(
             store, group, spec.full_name, lambda topic, number: open_table(topic, number, NO_TYPE), table_columns
         )
         stack.callback(bindings.close)
-        return MemberTables(bindings, [duty()], stack)
+        return MemberTables(bindings, [duty(without_table=bindings.without_table)], stack)
     of_types = TypeBindings(
         store, group, lambda topic, number, type_: spec.for_type(type_).full_name(topic, number), open_table
     )

@@ -4,6 +4,9 @@ A revision can promise ranges for a table only when the table has its columns. W
 the table and puts a note beside the other documents of the group; all others read the note. So the catalog is asked
 when columns are new, and not when a member starts: storing does not depend on it.
 
+A topic whose table has the name of somebody else's is stored without a table meanwhile: nothing of it can be in that
+table, so no receipt is missing there. When it gets a table, that begins with the next range.
+
 The catalog and the bucket are asked in a thread each, because the cycle waits for nobody, and notes wait for no
 catalog. Meanwhile the topic waits.
 """
@@ -23,6 +26,7 @@ from logpersister.manifest.revision import Revision, resource_of
 from logpersister.manifest.table_binding import TableBinding, parse_binding, with_table
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import table_key
+from logpersister.storage.receipts import NO_TYPE
 from logpersister.storage.store import ObjectStore
 from logpersister.tables.errors import TableError
 
@@ -57,6 +61,8 @@ class _Asked:
     failures: int = 0
     retry_at: float = float("-inf")
     refused: bool = False
+    taken: str = ""
+    """Why the name of the table cannot be ours; empty: it can, as far as is known."""
 
 
 class Bindings(Generic[OfTable]):
@@ -99,7 +105,17 @@ class Bindings(Generic[OfTable]):
     def bound(self, topic: str, revision: Revision) -> Revision | None:
         """Return the revision with its table; None: that is not known yet, and the topic has to wait."""
         binding = self.binding(topic, revision.hash, revision.document)
-        return None if binding is None else with_table(revision.document, binding)
+        if binding is not None:
+            return with_table(revision.document, binding)
+        asked = self._asked.get((topic, revision.hash))
+        return revision if asked is not None and asked.taken else None
+
+    def without_table(self, topic: str) -> Mapping[str, str]:
+        """Return why a topic is stored without its table, if it is. From any thread."""
+        for (name, _), asked in list(self._asked.items()):
+            if name == topic and asked.taken:
+                return {NO_TYPE: asked.taken}
+        return {}
 
     def binding(self, topic: str, revision: str, document: Mapping[str, Any]) -> TableBinding | None:
         """Return the binding for a revision of a topic; None: it is not known yet, and the topic has to wait."""
@@ -147,9 +163,13 @@ class Bindings(Generic[OfTable]):
             binding = answer.result()
         except Exception as error:  # noqa: BLE001 - whatever it is, only this topic waits
             asked.failures += 1
-            asked.refused = isinstance(error, TableError) and not error.retriable
+            if isinstance(error, TableError) and error.reason == "other-owner" and asked.taken != str(error):
+                asked.taken = str(error)
+                log.error("table.refused", topic=topic, error=str(error))  # noqa: TRY400 - the message says all of it
+            asked.refused = isinstance(error, TableError) and not error.retriable and not asked.taken
             asked.retry_at = self._clock() + _BACKOFF.pause(asked.failures) * random.uniform(0.9, 1.1)
-            self._errors[topic] = error
+            if not asked.taken:
+                self._errors[topic] = error
             return
         if binding is None:
             asked.answer = self._of_catalog.submit(self._made, topic, document)

@@ -162,8 +162,9 @@ class IcebergTable:
         if owner and owner != self._owner:
             raise TableError(
                 "other-owner",
-                f"table {self.name} is that of {_people(owner)}, not of {_people(self._owner)}; name another one in "
-                "spec.table.name",
+                f"table {self.name} is that of {_people(owner)}, not of {_people(self._owner)}; objects are "
+                "stored, and in no table, until spec.table.name names another one; where two topics of this resource "
+                "have one name, exclude one of them here and store it by a resource of its own",
             )
         if str(table.metadata.format_version) != WRITTEN_VERSION:
             raise TableError(

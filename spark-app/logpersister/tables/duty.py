@@ -144,7 +144,7 @@ class TableDuty:
         problems = [*map(str, failed.values()), *self._without_table(topic).values()]
         if not problems:
             return self._interval
-        if self._types(topic) == {NO_TYPE}:
+        if self._types(topic) == {NO_TYPE} and failed:
             raise next(iter(failed.values()))
         more = f" (and {len(problems) - 1} more tables)" if len(problems) > 1 else ""
         raise PartlyFailedError(problems[0] + more, self._interval)

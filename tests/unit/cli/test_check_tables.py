@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from logpersister.cli.check import _metastore, _table
+from logpersister.cli.check import _metastore, _table, _table_names
 from logpersister.cli.exits import UnreachableError
 from logpersister.manifest.secrets import Secrets
 from tests.unit.tables.hive.fakes import manifest
@@ -28,6 +28,13 @@ def test_catalogs_of_iceberg_tables_are_told(table: dict[str, Any], told: str) -
     verdict, _, words = told.partition(" ")
     assert [one.verdict for one in findings] == [verdict] * bool(told)
     assert all(words in one.message for one in findings)
+
+
+def test_topics_that_would_have_one_table_are_named() -> None:
+    spec = manifest(table={"name": "lake.{topic}"}).spec
+    (found,) = _table_names(spec, ["orders.eu", "clicks", "orders-eu"])
+    assert found.message.startswith("spec.table.name: orders-eu, orders.eu would all have table lake.orders_eu;")
+    assert list(_table_names(spec, ["orders.eu", "clicks"])) == []
 
 
 def test_a_metastore_that_does_not_answer_is_told() -> None:

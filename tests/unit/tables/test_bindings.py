@@ -6,11 +6,13 @@ from threading import Event
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.table_binding import TableBinding, table_of, with_table
 from logpersister.storage.errors import StorageError
 from logpersister.storage.object_requests import StoredObject
+from logpersister.storage.receipts import NO_TYPE
 from logpersister.tables.bindings import Bindings
 from logpersister.tables.columns import TableColumns, table_columns
 from logpersister.tables.errors import TableError
@@ -72,6 +74,24 @@ def test_the_catalog_is_asked_once_for_all_members_and_revisions() -> None:
     other = revision_of(manifest(), "2.0")
     assert (world.asked(revision=other), world.opened) == (BINDING, 1)
     assert [key.rpartition("/")[0] for key in world.documents] == ["_logpersister/group/tables/clicks"]
+
+
+def test_a_topic_whose_table_is_somebody_elses_is_stored_without_one_until_it_gets_one() -> None:
+    """Nothing of it can be in that table, so the topic need not wait; its own table makes it wait for columns."""
+    world = World()
+    world.error = TableError("schema", "no")
+    assert (world.asked(), world.bindings.bound("clicks", REVISION), world.bindings.refused) == (None, None, {"clicks"})
+    world.error, world.time = TableError("other-owner", "it is that of orders-eu"), world.time + 100
+    with capture_logs() as logs:
+        assert world.asked() is None
+    assert [one["event"] for one in logs] == ["table.refused"]
+    assert world.bindings.bound("clicks", REVISION) == REVISION
+    assert world.bindings.refused == set()
+    assert world.bindings.without_table("clicks") == {NO_TYPE: "it is that of orders-eu"}
+    world.error, world.time = None, world.time + 100
+    assert world.asked() == BINDING
+    assert world.bindings.bound("clicks", REVISION) == with_table(REVISION.document, BINDING)
+    assert world.bindings.without_table("clicks") == {}
 
 
 def test_other_columns_are_asked_for_anew() -> None:

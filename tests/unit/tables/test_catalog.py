@@ -125,7 +125,7 @@ def test_a_table_is_of_one_topic_or_type_of_one_group(
     catalog: Catalog, own: dict[str, str], other: dict[str, str]
 ) -> None:
     table_in(catalog, name="lake.clicks", **own).ensure(columns())
-    with pytest.raises(TableError, match="name another one") as error:
+    with pytest.raises(TableError, match="names another one") as error:
         table_in(catalog, name="lake.clicks", **other).ensure(columns())
     assert reason(error) == "other-owner"
 
