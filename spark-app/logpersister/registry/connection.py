@@ -1,11 +1,14 @@
 """The connection to the registry that a manifest names."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.registry import RegistrySpec
-from logpersister.manifest.secrets import Secrets, aws_keys
-from logpersister.registry.access import access
+from logpersister.manifest.secrets import AwsKeys, Secrets, aws_keys
+from logpersister.registry.access import RegistryAccess, access
 from logpersister.registry.answers import Client
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryError
@@ -22,11 +25,12 @@ Connect = Callable[[], Client]
 
 
 class Connection:
-    """A client, made anew when the registry refuses it: its Secret may have been renewed. To be closed."""
+    """A client, made anew when the registry refuses it, or its Secret has been renewed. To be closed."""
 
     def __init__(self, connect: Connect) -> None:
         """Connect to nothing yet."""
         self._connect = connect
+        self._login = _login_of(connect)
         self._client = connect()
 
     @property
@@ -41,21 +45,48 @@ class Connection:
         try:
             return question(self._client)
         except RegistryError as error:
-            if error.kind == "unauthorized":
-                self._client.close()
-                self._client = self._connect()
+            # A client knows the schemas that it has asked for: one that cannot reach the registry is kept, unless it
+            # trusts another authority than the Secret now does.
+            if error.kind == "unauthorized" or (
+                error.kind == "unreachable" and _login_of(self._connect) != self._login
+            ):
+                self._renew()
             raise
+
+    def _renew(self) -> None:
+        with suppress(ManifestError):  # the error that led here is the one to report
+            login, client = _login_of(self._connect), self._connect()
+            self._client.close()
+            self._login, self._client = login, client
+
+
+@dataclass(frozen=True, slots=True)
+class _Connector:
+    """Makes clients of a registry by its Secret as it is then."""
+
+    registry: RegistrySpec
+    secrets: Secrets
+
+    def login(self) -> AwsKeys | RegistryAccess | None:
+        if self.registry.glue is not None:
+            return aws_keys(self.registry.secret_name, self.secrets, _SECRET)
+        return access(self.registry.url, self.registry.secret_name, self.secrets, _SECRET)
+
+    def __call__(self) -> Client:
+        login, place = self.login(), self.registry.glue
+        if isinstance(login, RegistryAccess):
+            return RegistryClient(login, attempts=ATTEMPTS)
+        assert place is not None, "only a registry of AWS is reached otherwise"
+        return GlueClient(self.registry.url, place, login, attempts=ATTEMPTS)
+
+
+def _login_of(connect: Connect) -> object:
+    """Return what a client shows that would be made now; None where that is not known, or no Secret can be read."""
+    with suppress(ManifestError):
+        return connect.login() if isinstance(connect, _Connector) else None
+    return None
 
 
 def connector(registry: RegistrySpec, secrets: Secrets) -> Connect:
     """Return what makes clients of a registry."""
-
-    def connect() -> Client:
-        place = registry.glue
-        if place is not None:
-            keys = aws_keys(registry.secret_name, secrets, _SECRET)
-            return GlueClient(registry.url, place, keys, attempts=ATTEMPTS)
-        found = access(registry.url, registry.secret_name, secrets, _SECRET)
-        return RegistryClient(found, attempts=ATTEMPTS)
-
-    return connect
+    return _Connector(registry, secrets)

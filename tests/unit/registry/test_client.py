@@ -1,8 +1,10 @@
 """The client of schema registries against servers that misbehave; with a real one it is in tests/integration."""
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,10 +12,13 @@ from pathlib import Path
 import pytest
 
 from logpersister.manifest.problems import ManifestError
+from logpersister.manifest.registry import RegistrySpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, Schema, access
+from logpersister.registry.connection import Connection, connector
 from tests.stack.authority import Authority
 from tests.stack.ports import free_port
+from tests.stack.tls import Certificates
 
 GOOD = {"subject": "t-value", "version": 3, "id": 7, "schema": '"string"'}
 Answer = tuple[int, object]
@@ -195,3 +200,61 @@ def test_an_authority_alone_is_enough(tmp_path: Path) -> None:
 def test_a_secret_without_what_it_takes(tmp_path: Path, keys: dict[str, str], told: str) -> None:
     with pytest.raises(ManifestError, match=told):
         access("https://r", "registry", secrets(tmp_path, **keys), "spec.x")
+
+
+def test_a_rotated_secret_reaches_a_registry_that_is_asked_already(fake: FakeRegistry, tmp_path: Path) -> None:
+    secret = tmp_path / "r"
+    secret.mkdir()
+    (secret / "token").write_text("one")
+    spec = RegistrySpec(url=fake.url, secret_name="r")
+    connection = Connection(connector(spec, Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)})))
+    fake.answers = [(200, GOOD), (401, {}), (200, GOOD)]
+    connection.ask(lambda client: client.latest("t-value"))
+    (secret / "token").write_text("two")
+    with pytest.raises(RegistryError) as refused:
+        connection.ask(lambda client: client.latest("t-value"))
+    assert refused.value.kind == "unauthorized"
+    connection.ask(lambda client: client.latest("t-value"))
+    assert [login for _, login in fake.asked] == ["Bearer one", "Bearer one", "Bearer two"]
+    connection.close()
+
+
+@contextmanager
+def registry_behind_tls(certificates: Certificates) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(GOOD).encode())
+
+        def log_message(self, *_: object) -> None:
+            return None
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.broker)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"https://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_rotated_authority_is_trusted_and_what_is_known_is_kept_till_then(tmp_path: Path) -> None:
+    """A registry that cannot be reached costs nobody the schemas that are known already."""
+    secret = Certificates(tmp_path / "other").write_secret(tmp_path, "r")
+    right = Certificates(tmp_path / "right")
+    with registry_behind_tls(right) as url:
+        spec = RegistrySpec(url=url, secret_name="r")
+        connection = Connection(connector(spec, Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)})))
+        for _ in range(2):
+            before = connection._client
+            with pytest.raises(RegistryError) as refused:
+                connection.ask(lambda client: client.latest("t-value"))
+            assert (refused.value.kind, connection._client is before) == ("unreachable", True)
+        (secret / "ca.crt").write_bytes(right.authority.read_bytes())
+        with pytest.raises(RegistryError):
+            connection.ask(lambda client: client.latest("t-value"))
+        assert connection.ask(lambda client: client.latest("t-value")).version == 3
+        connection.close()
