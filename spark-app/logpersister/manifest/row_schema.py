@@ -50,7 +50,6 @@ from logpersister.manifest.written_column import Remark
 MOST_FIELDS = 256
 FOR_COLUMNS = "at most 64 letters of any script, digits, _, @, $ and -, no digit or - first, no kafka_"
 NO_NAME = "is no name for a column"
-NO_NAME_INSIDE = "has a field whose name is none for a column"
 MOST_WRITERS = 32
 _NOT_IN_CEL = NotInCel("it would have to understand Avro, protobuf and Thrift")
 
@@ -408,7 +407,7 @@ class SchemaSpec(Model):
 
     @rule(
         NotInCel("comparing so many names costs more than the API server allows"),
-        "has the same name twice; case does not count",
+        "is there before; case does not count",
         "rename or remove one",
         "fields",
     )
@@ -439,7 +438,7 @@ class SchemaSpec(Model):
             index = names.index(one.path) if one.path in names else None
             if index is None:
                 index = next(place for place, name in enumerate(names) if one.path.startswith(name))
-                at, told = "type", f"{NO_NAME_INSIDE} ({FOR_COLUMNS})"
+                at = "type"
             elif "case" in one.text:
                 continue  # told by the rule above
             found.append(Finding(told, one.text.partition("; ")[2], ("fields", index, at), f'"{one.path}"'))

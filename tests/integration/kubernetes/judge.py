@@ -51,10 +51,8 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
         "fields of keys are paths, whose first name the manifest may choose"
     ),
     "is in fieldIds twice": "comparing so many numbers costs more than the API server allows",
-    "has the same name twice; case does not count": "comparing so many names costs more than the API server allows",
     "is there before; case does not count": "comparing so many names costs more than the API server allows",
     "is no name for a column": "it would have to know the names that rename gives",
-    "has a field whose name is none for a column": "it would have to know the names that rename gives",
     "cannot be renamed": "it would have to understand the types",
     "cannot be the default": "of a value of any type CEL sees nothing",
     "has no meaning, because values of this parser lack no fields": "of a value of any type CEL sees nothing",
