@@ -79,14 +79,19 @@ class OutageMonitor:
         probes: list[ConnectivityProbe],
         limit_seconds: float,
         on_check: Callable[[tuple[Outage, ...]], None],
+        refusals: Callable[[], tuple[Outage, ...]] = lambda: (),
         *,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Take the session time-out as `limit_seconds`; `on_check` gets after each check what is away."""
+        """Take the session time-out as `limit_seconds`; `on_check` gets after each check what is away.
+
+        `refusals` returns servers that can be reached and are of no use all the same (`member.refusals`).
+        """
         self._probes = probes
         self._limit = limit_seconds
         self._on_check = on_check
+        self._refusals = refusals
         self._clock = clock
         self._wall = wall
         self._calm_seconds = min(max(limit_seconds / 3, 2.0), 15.0)
@@ -108,8 +113,9 @@ class OutageMonitor:
         self._wake.set()
 
     def away(self) -> tuple[Outage, ...]:
-        """Return what is away."""
-        return tuple(probe.outage for probe in self._probes if probe.outage is not None)
+        """Return what is away, or refuses what it is asked."""
+        found = {probe.server: probe.outage for probe in self._probes if probe.outage is not None}
+        return tuple(({one.server: one for one in self._refusals()} | found).values())
 
     def check(self) -> None:
         """Run all probes once."""

@@ -9,8 +9,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum
+from functools import partial
 
 import structlog
+from kafka.errors import KafkaError
 
 from logpersister import __version__
 from logpersister.group.membership import FencedError
@@ -42,7 +44,7 @@ from logpersister.report.facts import Identity
 from logpersister.report.health import Condition, Health
 from logpersister.report.human import duration
 from logpersister.report.metrics import Metrics
-from logpersister.report.outages import NAMES, Outage, Server
+from logpersister.report.outages import PROBED, Outage, Server
 from logpersister.report.server import ReportServer
 from logpersister.report.shadow import ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
@@ -138,8 +140,10 @@ def run_member(
         perform_once_more = stack.enter_context(performing(assembly.duties, assembly.group.ownership, reports))
         member = Member(resource, assembly, reports, board, metrics, health, readiness, stop)
         session = resource.spec.kafka.session_timeout.total_seconds()
-        outages = stack.enter_context(OutageMonitor(connectivity_probes(resource, secrets), session, member.on_outages))
-        stack.enter_context(logs.kafka_complaints.taken_by(outages.complain))
+        probes, refusals = connectivity_probes(resource, secrets), reports.refusals
+        outages = stack.enter_context(OutageMonitor(probes, session, member.on_outages, refusals.outages))
+        refused = partial(refusals.failed, "kafka", is_cause=True)
+        stack.enter_context(logs.kafka_complaints.taken_by(outages.complain, refused))
         try:
             code = member.run(until_current=options.until_current)
             if options.until_current and code == ExitCode.DONE and not perform_once_more():
@@ -212,9 +216,16 @@ class Readiness:
     def __init__(self, health: Health) -> None:
         self.joined = health.condition("group")
         self.looked = health.condition("first-look")
-        self.servers: dict[Server, Condition] = {server: health.condition(server) for server in NAMES}
-        for condition in self.servers.values():
-            condition.set(met=True, message="reached at the start")
+        self._health = health
+        self.servers: dict[Server, Condition] = {}
+        for server in PROBED:
+            self.of(server).set(met=True, message="reached at the start")
+
+    def of(self, server: Server) -> Condition:
+        """Return the condition of a server; one that is not probed has none before its first outage."""
+        if server not in self.servers:
+            self.servers[server] = self._health.condition(server)
+        return self.servers[server]
 
 
 class Member:
@@ -293,6 +304,8 @@ class Member:
             self._cycle.turn(promising=promising)
             code = self._current(self._targets) if promising and self._targets is not None else None
         except Exception as error:  # Kafka or S3 is away; nothing was decided, so the next turn may try again
+            if isinstance(error, KafkaError):
+                self._reports.refusals.failed("kafka", in_words(error))
             away = next(iter(self._outages.values()), None)
             if away is None:  # else it is logged already, and in better words
                 log.warning("cycle.failed", error=in_words(error), retry_seconds=RETRY_SECONDS)
@@ -300,6 +313,8 @@ class Member:
             self._metrics.lag_unknown()
             time.sleep(RETRY_SECONDS)
         else:
+            if any(partition not in self._cycle.unreadable for partition in self._cycle.states.owned()):
+                self._reports.refusals.worked("kafka")
             self._show(at_once=code is not None or not promising)
             self._readiness.looked.set(met=True)
         self._metrics.cycle(time.perf_counter() - started)
@@ -311,10 +326,12 @@ class Member:
         """Show what is away; on the thread of the monitor, since a turn may wait for a server that is away."""
         self._outages = {outage.server: outage for outage in outages}
         self._board.outages(outages)
+        for outage in outages:
+            self._readiness.of(outage.server)
         for server, condition in self._readiness.servers.items():
-            outage = self._outages.get(server)
-            met = outage is None or not outage.lasting
-            condition.set(met=met, message="reached" if outage is None else str(outage))
+            away = self._outages.get(server)
+            met = away is None or not away.lasting
+            condition.set(met=met, message="reached" if away is None else str(away))
         self._show_state()
 
     def _show_state(self) -> None:

@@ -9,6 +9,7 @@ import structlog
 from logpersister.member.cycle import Cycle
 from logpersister.member.duties import DutyListener
 from logpersister.member.listener import Listener
+from logpersister.member.refusals import Refusals
 from logpersister.member.summary import Summary
 from logpersister.member.telling import FolderListener
 from logpersister.pipeline.work import RangeOutcome, WorkError
@@ -58,6 +59,8 @@ class Reports(Listener, DutyListener, FolderListener, TableListener):
     """A listener that counts, logs and shows."""
 
     def __init__(self, metrics: Metrics, board: StatusBoard) -> None:
+        self.refusals = Refusals()
+        """Servers that are of no use, as what is reported tells."""
         self._metrics = metrics
         self._board = board
         self._summary = Summary()
@@ -66,6 +69,9 @@ class Reports(Listener, DutyListener, FolderListener, TableListener):
 
     def stored(self, outcomes: Sequence[RangeOutcome]) -> None:
         for outcome in outcomes:
+            self.refusals.worked("registry", outcome.range.partition.topic)
+            if outcome.objects:
+                self.refusals.worked("bucket")
             log.debug("range.written", **self._count(outcome), keys=[written.key for written in outcome.objects])
         if outcomes:
             objects = [written for outcome in outcomes for written in outcome.objects]
@@ -123,6 +129,10 @@ class Reports(Listener, DutyListener, FolderListener, TableListener):
         }
 
     def failed(self, range_: Range, error: WorkError) -> None:
+        if error.upload:
+            self.refusals.failed("bucket", error.message)
+        elif error.kind == "registry":
+            self.refusals.failed("registry", error.message, range_.partition.topic)
         failed = RangeFailed(range_, error.kind, error.message, upload=error.upload)
         self._metrics.range_failed(failed)
         self._metrics.retried("range")
@@ -135,6 +145,7 @@ class Reports(Listener, DutyListener, FolderListener, TableListener):
         )
 
     def bucket_failed(self, error: StorageError) -> None:
+        self.refusals.failed("bucket", str(error))
         failed = BucketFailed(error.kind, str(error))
         self._metrics.bucket_failed(failed)
         self._board.bucket_failed(failed)

@@ -48,38 +48,45 @@ class KafkaComplaints(logging.Filter):
     """
 
     _NAMES: Final = ("kafka.net", "kafka.cluster", "kafka.coordinator", "kafka.consumer", "kafka.fetcher")
-    _OF_SETTINGS: Final = ("authoriz", "authentic", "fenced", "sasl")
-    """In messages that no outage explains."""
+    _OF_LOGINS: Final = ("authentic", "sasl", "identity provider", "certificate")
+    _OF_SETTINGS: Final = (*_OF_LOGINS, "authoriz", "fenced")
+    """In messages that no outage of the network explains."""
     _OF_WAITING: Final = "Rebalance listener "
     """Begin of what is said of each rebalance that waits for running work, as it should; heartbeats go on meanwhile."""
 
     def __init__(self) -> None:
         super().__init__()
         self._take: Callable[[str], None] | None = None
+        self._refused: Callable[[str], None] = lambda _: None
+        self.hides = True
+        """Whether what is taken is not logged besides."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if self._take is None or not record.name.startswith(self._NAMES):
             return True
         message = record.getMessage()
         if message.startswith(self._OF_WAITING):
-            return False
+            return not self.hides
         if any(word in message.lower() for word in self._OF_SETTINGS):
+            if "fail" in message.lower() and any(word in message.lower() for word in self._OF_LOGINS):
+                self._refused(message)
             return True
-        self._take(message)
-        return False
+        if self.hides:
+            self._take(message)
+        return not self.hides
 
     def drop(self) -> None:
         """Leave complaints out for good: what is wrong is told by another process."""
         self._take = lambda _: None
 
     @contextmanager
-    def taken_by(self, take: Callable[[str], None]) -> Iterator[None]:
-        """Give complaints to `take` until the block ends."""
-        self._take = take
+    def taken_by(self, take: Callable[[str], None], refused: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+        """Give complaints to `take` until the block ends, and those of a refused login to `refused`."""
+        self._take, self._refused = take, refused
         try:
             yield
         finally:
-            self._take = None
+            self._take, self._refused = None, lambda _: None
 
 
 kafka_complaints: Final = KafkaComplaints()
@@ -165,8 +172,8 @@ def configure(
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         )
     )
-    if level != "debug":
-        handler.addFilter(kafka_complaints)
+    kafka_complaints.hides = level != "debug"
+    handler.addFilter(kafka_complaints)
     handler.addFilter(RepetitionLimit())
     logging.root.handlers[:] = [handler]
     logging.root.setLevel(logging.WARNING)

@@ -2,17 +2,19 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from logpersister.report.human import instant
 
-Server = Literal["kafka", "bucket"]
-NAMES: dict[Server, str] = {"kafka": "Kafka", "bucket": "the bucket"}
+Server = Literal["kafka", "bucket", "registry"]
+PROBED: Final[tuple[Server, ...]] = ("kafka", "bucket")
+"""Servers that every member has, and looks after whether it asks them anything or not."""
+NAMES: dict[Server, str] = {"kafka": "Kafka", "bucket": "the bucket", "registry": "the schema registry"}
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """One server that cannot be reached."""
+    """One server that cannot be reached, or refuses what it is asked."""
 
     server: Server
     reason: str

@@ -27,6 +27,7 @@ from tests.integration.storage.writing import (
 )
 from tests.stack import MinioServer
 from tests.stack.fault_proxy import Answer, Fault, FaultProxy, Stall
+from tests.stack.tls import Certificates
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -154,7 +155,7 @@ def test_objects_are_deleted_one_by_one_where_many_at_once_are_refused(
     assert (keys(s3, bucket), refused.met) == ([], met + 1), "found out once"
 
 
-def test_a_policy_that_wants_signed_bodies_is_told_by_check(
+def test_signed_bodies_are_asked_for_by_a_policy_and_a_rotated_authority_is_trusted(
     make_store: MakeStore, tmp_path: Path, secrets_dir: Path
 ) -> None:
     """On https the SDK leaves bodies unsigned, and so do our own puts."""
@@ -170,6 +171,16 @@ def test_a_policy_that_wants_signed_bodies_is_told_by_check(
         with pytest.raises(StorageError, match=r"AccessDenied.*set spec\.storage\.checksums: when_required: with it"):
             make_store(**place).check(GROUP, PROOF_SECONDS)
         make_store(**place, checksums="when_required").check(GROUP, PROOF_SECONDS)
+
+        authority = secrets_dir / "signed" / "ca.crt"
+        authority.write_bytes(Certificates(tmp_path / "other").authority.read_bytes())
+        store = make_store(**place, checksums="when_required")
+        for _ in range(2):  # the second time with the new Secret already, of which the next connection hears
+            with pytest.raises(StorageError) as refused:
+                store.put_json("raw/x.json", {})
+            assert refused.value.kind == "unreachable"
+            authority.write_bytes(secured.certificates.authority.read_bytes())
+        store.put_json("raw/x.json", {})
 
 
 def test_rotated_credentials_are_read_again(make_store: MakeStore, minio: MinioServer, secrets_dir: Path) -> None:

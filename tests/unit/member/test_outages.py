@@ -3,12 +3,14 @@
 import logging
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from structlog.testing import capture_logs
 
 from logpersister.kafka_client.causes import Failure
 from logpersister.member.outages import CALM_SECONDS, ConnectivityProbe, OutageMonitor
+from logpersister.member.refusals import Refusals
 from logpersister.report import logs
 from logpersister.report.outages import Outage
 
@@ -24,7 +26,10 @@ class Surroundings:
         self.now = 0.0
         self.told: tuple[Outage, ...] = ()
         probe = ConnectivityProbe("kafka", 2, self._find_unreachable)
-        self.monitor = OutageMonitor([probe], 6.0, self._tell, clock=lambda: self.now, wall=lambda: NOON)
+        self.refusals = Refusals(clock=lambda: self.now, wall=lambda: NOON)
+        self.monitor = OutageMonitor(
+            [probe], 6.0, self._tell, self.refusals.outages, clock=lambda: self.now, wall=lambda: NOON
+        )
 
     def _find_unreachable(self) -> Mapping[str, Failure]:
         return dict(self.failures)
@@ -44,7 +49,7 @@ class Surroundings:
 def surroundings(logging_as_before: None) -> Iterator[Surroundings]:
     logs.configure("json")
     made = Surroundings()
-    with logs.kafka_complaints.taken_by(made.monitor.complain):
+    with logs.kafka_complaints.taken_by(made.monitor.complain, partial(made.refusals.failed, "kafka", is_cause=True)):
         yield made
 
 
@@ -85,3 +90,51 @@ def test_complaints_about_a_broker_that_is_not_known_are_summed_up(
     library.error("Not authorized to commit offsets for group clicks")
     assert "Not authorized" in capsys.readouterr().err
     assert surroundings.check() == []
+
+
+def test_a_login_that_is_refused_for_a_minute_is_an_outage_though_brokers_answer(surroundings: Surroundings) -> None:
+    library = logging.getLogger("kafka.net.connection")
+    for _ in range(13):
+        assert surroundings.told == ()
+        library.error("Connection failed: SaslAuthenticationFailedError: Authentication failed")
+        assert surroundings.check(after=5) == [], "it is in the log as it is"
+        surroundings.refusals.failed("kafka", "the connection to a broker broke")
+    surroundings.check()
+    (outage,) = surroundings.told
+    assert (outage.server, outage.lasting, outage.since) == ("kafka", True, NOON)
+    assert "Authentication failed" in outage.reason
+    surroundings.failures |= {"b:1": REFUSED, "b:2": REFUSED}
+    surroundings.check()
+    assert [one.reason for one in surroundings.told] == ["b:1: connection refused: nothing listens there"]
+    surroundings.failures.clear()
+    surroundings.check(after=61)
+    assert surroundings.told == (), "no login has been refused since"
+
+
+def test_what_the_library_says_of_each_login_is_no_refusal(surroundings: Surroundings) -> None:
+    for _ in range(20):
+        logging.getLogger("kafka.net.sasl.scram").warning(
+            "Exchanging credentials in the clear during Sasl Authentication"
+        )
+        logging.getLogger("kafka.cluster").error("Not authorized to read topic closed: TopicAuthorizationFailedError")
+        surroundings.check(after=5)
+    assert surroundings.told == ()
+
+
+def test_a_bucket_that_refuses_and_a_registry_of_one_topic_are_outages_until_they_work(
+    surroundings: Surroundings,
+) -> None:
+    refusals = surroundings.refusals
+    for _ in range(3):
+        refusals.failed("bucket", "AccessDenied")
+        refusals.failed("registry", "401", "clicks")
+        refusals.worked("registry", "orders")
+        surroundings.check(after=30)
+    assert {one.server: one.reason for one in surroundings.told} == {"bucket": "AccessDenied", "registry": "401"}
+    refusals.worked("bucket")
+    refusals.worked("registry", "clicks")
+    surroundings.check()
+    assert surroundings.told == ()
+    refusals.failed("bucket", "AccessDenied")
+    surroundings.check(after=120)
+    assert surroundings.told == (), "it failed once, and is perhaps not asked any more"

@@ -1,0 +1,82 @@
+"""Servers that can be reached and yet are of no use: they refuse the login, or fail what they are asked. Thread-safe.
+
+Connectivity probes need no login (`member.connectivity`), so this goes by the member's own work: what fails for a
+minute, while nothing succeeds, is an outage.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from logpersister.report.outages import Outage, Server
+from logpersister.report.status import utc_now
+
+LASTING_SECONDS: Final = 60.0
+"""Of failures, until they count as an outage."""
+FORGOTTEN_SECONDS: Final[dict[Server, float]] = {"kafka": 60.0, "bucket": 180.0, "registry": 180.0}
+"""Without another failure, until they count as over; longer than the longest pause between attempts."""
+_REMEDIES: Final[dict[Server, str]] = {
+    "kafka": "check the Secrets that spec.kafka.security names, and the rights of the user",
+    "bucket": "check the Secret and the rights in spec.storage; the reason says more",
+    "registry": "check the registry and the Secret that spec.schema.registry names; the reason says more",
+}
+_TRIED: Final[dict[Server, str]] = {
+    "kafka": "the login is tried again with the Secret as it is then",
+    "bucket": "uploads are tried again, at most a minute apart; records wait in Kafka",
+    "registry": "it is asked again, at most a minute apart; records of its topics wait in Kafka",
+}
+
+
+@dataclass(slots=True)
+class _Failures:
+    since: float
+    wall: datetime
+    latest: float
+    reason: str
+    cause: str = ""
+    """Why it fails, in words of the server or of the library."""
+
+
+class Refusals:
+    """Remembers since when each server has failed; a topic of a registry for itself."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, wall: Callable[[], datetime] = utc_now) -> None:
+        self._clock = clock
+        self._wall = wall
+        self._lock = threading.Lock()
+        self._failures: dict[tuple[Server, str], _Failures] = {}
+
+    def failed(self, server: Server, reason: str, topic: str = "", *, is_cause: bool = False) -> None:
+        """Note that a server failed; `topic` if others are not concerned, `is_cause` if this says more than others."""
+        now = self._clock()
+        with self._lock:
+            self._forget(now)
+            known = self._failures.setdefault((server, topic), _Failures(now, self._wall(), now, reason))
+            known.latest, known.reason = now, reason
+            known.cause = reason if is_cause else known.cause
+
+    def worked(self, server: Server, topic: str = "") -> None:
+        """Note that a server did what it was asked."""
+        with self._lock:
+            self._failures.pop((server, topic), None)
+
+    def outages(self) -> tuple[Outage, ...]:
+        """Return what has failed for long, at most one outage of each server."""
+        now = self._clock()
+        with self._lock:
+            self._forget(now)
+            found: dict[Server, Outage] = {}
+            for (server, _), failures in sorted(self._failures.items(), key=lambda item: item[1].since):
+                if failures.latest - failures.since >= LASTING_SECONDS and server not in found:
+                    reason = failures.cause or failures.reason
+                    found[server] = Outage(
+                        server, reason, _REMEDIES[server], _TRIED[server], failures.wall, lasting=True
+                    )
+            return tuple(found.values())
+
+    def _forget(self, now: float) -> None:
+        for key in [one for one, it in self._failures.items() if now - it.latest > FORGOTTEN_SECONDS[one[0]]]:
+            del self._failures[key]
