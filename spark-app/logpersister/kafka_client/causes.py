@@ -98,6 +98,11 @@ def explain_inquiry(error: Exception, security: SecuritySpec) -> Failure:
     return failure
 
 
+def is_of_kafka(error: Exception) -> bool:
+    """Whether brokers, or the way to them, are why something failed."""
+    return isinstance(error, errors.KafkaError)
+
+
 def in_words(error: Exception) -> str:
     """Say what an error of the running member is, for its log and its status: Kafka's names, and no library's.
 

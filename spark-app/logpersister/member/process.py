@@ -12,12 +12,11 @@ from enum import IntEnum
 from functools import partial
 
 import structlog
-from kafka.errors import KafkaError
 
 from logpersister import __version__
 from logpersister.group.membership import FencedError
 from logpersister.kafka_client import client_config
-from logpersister.kafka_client.causes import in_words
+from logpersister.kafka_client.causes import in_words, is_of_kafka
 from logpersister.manifest import LogPersister
 from logpersister.manifest.hiding_key import check_keys
 from logpersister.manifest.revision import revision_of
@@ -304,7 +303,7 @@ class Member:
             self._cycle.turn(promising=promising)
             code = self._current(self._targets) if promising and self._targets is not None else None
         except Exception as error:  # Kafka or S3 is away; nothing was decided, so the next turn may try again
-            if isinstance(error, KafkaError):
+            if is_of_kafka(error):
                 self._reports.refusals.failed("kafka", in_words(error))
             away = next(iter(self._outages.values()), None)
             if away is None:  # else it is logged already, and in better words
