@@ -49,6 +49,7 @@ class Reason(StrEnum):
     MEMBER_CRASHING = "MemberCrashing"
     POD_NOT_STARTABLE = "PodNotStartable"
     UNSCHEDULABLE = "Unschedulable"
+    NODE_LOST = "NodeLost"
     # about the flow of records
     NO_MEMBER_ANSWERS = "NoMemberAnswers"
     NOTHING_LOST = "NothingLost"

@@ -201,6 +201,9 @@ def test_a_diagnosis_has_everything_but_secrets(plugin: Plugin, api: Client, pat
     tell(api, path, {"summary": {"state": "MembersReady"}})
     core, pod = f"/api/v1/namespaces/{namespace}", f"{NAME}-{'a' * 12}-0"
     metadata = {"name": pod, "labels": {RESOURCE_LABEL: NAME}}
+    api.create(
+        f"{core}/serviceaccounts", {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    )
     api.create(f"{core}/pods", {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": POD_SPEC})
     manifest = json.dumps({"spec": resource["spec"]}, indent=2)
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"manifest.json": manifest}}

@@ -1,6 +1,7 @@
 """Why objects wait, in the words of Kubernetes: of quotas, volumes and images."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.observe.object_events import AGAIN_SECONDS, PATIENCE_SECONDS, ObjectEvents, last_warning
 from tests.unit.kubernetes.fake_cluster import FakeCluster
 from tests.unit.kubernetes.samples import (
+    NOW,
     Life,
     by_reference,
     condition,
@@ -101,3 +103,19 @@ def test_a_pod_that_does_not_start_says_why(reason: str, told: str, expected: tu
     plan = life.step(told={"77": told} if told else {})
     assert verdict(plan, "Stalled") == expected
     assert told in condition(plan, "Stalled")["message"]
+
+
+def test_a_node_that_is_lost_is_named_with_what_to_do() -> None:
+    life = Life()
+    life.step()
+    (revision,) = life.revisions()
+    leaving = pod("clicks-backup-0", revision=revision)
+    leaving["spec"] = {"nodeName": "node-1"}
+    leaving["metadata"]["deletionTimestamp"] = (NOW - timedelta(seconds=30)).isoformat()
+    life.children |= by_reference([leaving])
+    assert verdict(life.step(), "Stalled") == ("False", "Progressing"), "it may still end"
+    leaving["metadata"]["deletionTimestamp"] = (NOW - timedelta(seconds=90)).isoformat()
+    plan = life.step()
+    assert verdict(plan, "Stalled") == ("True", "NodeLost")
+    for words in ("pod clicks-backup-0", "kubectl taint node node-1 node.kubernetes.io/out-of-service", "--force"):
+        assert words in condition(plan, "Stalled")["message"]

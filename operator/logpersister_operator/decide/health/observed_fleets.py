@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from logpersister.report.human import plural
+from logpersister.report.human import instant, plural
 from logpersister_operator.decide.conditions import Obstacle
 from logpersister_operator.decide.health.pod_failures import is_held_up, pod_failure
 from logpersister_operator.decide.reasons import Reason
@@ -13,7 +13,7 @@ from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.application import REVISION_LABEL, SHADOW
 from logpersister_operator.rollout.fleet import Fleet
 
-OUTSIDE: Final = frozenset({Reason.UNSCHEDULABLE, Reason.REFUSED})
+OUTSIDE: Final = frozenset({Reason.UNSCHEDULABLE, Reason.REFUSED, Reason.NODE_LOST})
 """What keeps a pod waiting that is not the fault of its revision: a rollout gives it time."""
 LASTING: Final = timedelta(minutes=2)
 """How long none of the members of a revision may be ready before it is given up."""
@@ -73,6 +73,21 @@ def refused_pods(stateful_set: StatefulSet | None, pods: Sequence[Pod], told: Ma
         return None
     name, words = stateful_set.name, told[stateful_set.uid]
     return Obstacle(Reason.REFUSED, f"{len(pods)} of {plural(stateful_set.replicas, 'pod')} of {name}: {words}")
+
+
+def lost_pods(stateful_set: StatefulSet | None, pods: Sequence[Pod], now: datetime) -> Obstacle | None:
+    """Return which member cannot come back because its node does not say that its pod has ended, and what to do."""
+    wanted = 0 if stateful_set is None else stateful_set.replicas
+    lost = next((pod for pod in pods if ordinal(pod) < wanted and _is_lost(pod, now)), None)
+    if lost is None or lost.deadline is None:
+        return None
+    taint = f"kubectl taint node {lost.node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
+    return Obstacle(
+        Reason.NODE_LOST,
+        f"pod {lost.name} should have ended by {instant(lost.deadline)}, and its node {lost.node} does not say that it "
+        f"has: no pod of this name starts before; if the node is gone for good: {taint}, "
+        f"or kubectl delete pod {lost.name} --force",
+    )
 
 
 def unexplained(observed: ObservedState) -> list[str]:

@@ -14,7 +14,7 @@ from logpersister_operator.crd.status_rollout import (
 )
 from logpersister_operator.decide.conditions import Obstacle, Verdict
 from logpersister_operator.decide.health import quarantined_records
-from logpersister_operator.decide.health.observed_fleets import OUTSIDE, fleets, refused_pods
+from logpersister_operator.decide.health.observed_fleets import OUTSIDE, fleets, lost_pods, refused_pods
 from logpersister_operator.decide.health.pod_failures import pod_failure
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.revisions import observed_shadow
@@ -152,8 +152,12 @@ def plan_rollout(observed: ObservedState, app: Application, *, paused: bool) -> 
     pods = [pod for pod in observed.pods() if pod.labels.get(REVISION_LABEL) not in others]
     pods += observed.pods(SHADOW) if step.record.phase is Phase.SHADOWING else []
     ours = [pod for pod in pods if pod.labels.get(REVISION_LABEL) == lead.revision]
-    refused = refused_pods(observed.stateful_sets().get(lead.revision), ours, observed.told)
-    failure = pod_failure(pods, observed.now, observed.told) or refused
+    leading = observed.stateful_sets().get(lead.revision)
+    failure = (
+        lost_pods(leading, ours, observed.now)
+        or pod_failure(pods, observed.now, observed.told)
+        or refused_pods(leading, ours, observed.told)
+    )
     shadow = observed_shadow.state(observed, app, step.record)
     generation = observed_shadow.generation(observed, lead, step.record)
     return RolloutPlan(step, inputs, app, lead, failure, scaled, shadow, generation)
