@@ -1,5 +1,7 @@
 """SIGTERM, once and twice, in the middle of an upload; workers that are killed; servers that are away for a while."""
 
+import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -66,20 +68,34 @@ def test_what_does_not_end_in_time_stays_promised(
     scene.assert_stored(name)
 
 
+STOP_SPARK = """
+import signal, threading
+
+def stop(*_):
+    from pyspark import SparkContext
+    threading.Thread(target=lambda: SparkContext._active_spark_context._jsc.sc().stop()).start()
+
+signal.signal(signal.SIGUSR1, stop)
+"""
+"""Python runs it at its start. SIGUSR1 then makes the JVM stop its context as Spark does when too many executors fail:
+nothing of pyspark hears of it."""
+
+
 def jobs(member: MemberProcess) -> list[Mapping[str, Any]]:
     """Return the jobs that run, by ``/status``."""
     return list(member.status().get("progress", {}).get("jobs", []))
 
 
-def test_workers_that_hang_are_seen_and_killed_ones_are_ranges_tried_again(
-    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy
+def test_hung_workers_are_seen_killed_ones_are_tried_again_and_spark_that_stops_ends_the_member(
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, tmp_path: Path
 ) -> None:
+    (tmp_path / "sitecustomize.py").write_text(STOP_SPARK)
     name = topic(2)
     scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
     manifest = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint})
     fault = stalled_puts(f"/{name}/")
     s3_proxy.inject(fault)
-    member = scene.member(manifest)
+    member = scene.member(manifest, environment={"PYTHONPATH": str(tmp_path)})
     member.wait("the uploads are on their way", lambda: fault.met >= 2)
     assert {"fork-server", "spark-worker"} <= {process.name() for process in member.workers()}
     assert str(CLASS_ARCHIVE) in {mapped.path for mapped in member.java().memory_maps()}
@@ -100,8 +116,10 @@ def test_workers_that_hang_are_seen_and_killed_ones_are_ranges_tried_again(
     scene.group.wait_current(name, explain=member.tail)
 
     scene.assert_stored(name)
-    member.terminate()
-    assert member.wait_end() == 0
+    os.kill(member.pid, signal.SIGUSR1)
+    assert member.wait_end() == 1
+    assert "Spark has stopped by itself" in member.wait_event("member.failed")["message"]
+    assert not scene.group.members(), "others take over at once"
 
 
 @pytest.fixture

@@ -109,5 +109,10 @@ def _rules_of_keys(names: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return what is said about the keys of a map as rules on the map: a structural schema has no propertyNames."""
     longest = names["maxLength"]
     size = {"rule": f"self.size() <= {longest}", "message": f"has a name of more than {longest} characters; shorten it"}
-    said = [size, *names[VALIDATIONS]]
-    return [entry | {"rule": f"self.all(key, {_SELF.sub('key', entry['rule'])})"} for entry in said]
+    return [_rule_of_keys(entry) for entry in (size, *names[VALIDATIONS])]
+
+
+def _rule_of_keys(entry: Mapping[str, str]) -> dict[str, str]:
+    rule, words = (_SELF.sub("key", entry.get(name, "")) for name in ("rule", "messageExpression"))
+    said = {"messageExpression": f"self.filter(key, !({rule})).map(key, {words})[0]"} if words else {}
+    return {**entry, "rule": f"self.all(key, {rule})", **said}

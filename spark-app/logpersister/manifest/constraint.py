@@ -81,12 +81,15 @@ class Condition:
     """The same in Python. May itself raise `RefusedError` to say more."""
     expectation: str
     remedy: str
+    words: str = ""
+    """An expression of ``self`` for the message of the API server, where it depends on the text."""
 
     def validation(self) -> dict[str, str] | None:
         """Return the entry of ``x-kubernetes-validations``; none for what CEL cannot say."""
         if isinstance(self.cel, NotInCel):
             return None
-        return {"rule": self.cel, "message": f"{self.expectation}; {self.remedy}"}
+        said = {"messageExpression": self.words} if self.words else {}
+        return {"rule": self.cel, "message": f"{self.expectation}; {self.remedy}", **said}
 
 
 def matches(text: str, pattern: str, message: str) -> dict[str, str]:

@@ -52,9 +52,8 @@ _PLACE = ("bucket", "prefix")
 _OF_THE_PLACE = (*_PLACE, "acl", "encryption", "partSize", "storageClass")
 """What a revision that stores elsewhere asks for there; the rest of ``storage`` says how to reach it."""
 _SECRET = ("secretName",)
+_SPARK = ("spark",)
 _ACCESS_TO_KAFKA = ("bootstrapServers", "security", "clientRack")
-
-
 _OF_REGISTRIES = {"avro": "avro", "protobuf": "protobuf", "json": "jsonSchema"}
 """By parser: the field of ``spec.schema`` for the text of a schema that a registry has."""
 
@@ -167,9 +166,9 @@ def revision_of_document(document: Mapping[str, Any]) -> Revision:
 
 
 def reached_like(document: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document of a revision with our own ways to the brokers and to the bucket.
+    """Return the document of a revision with our own ways to the brokers and to the bucket, and our Spark.
 
-    Names and content of objects do not depend on them. They may not work any more, or never did: keys that were
+    Names and content of objects do not depend on them. Ways may not work any more, or never did: keys that were
     revoked and replaced under another name, or those of a canary that was withdrawn because its uploads were refused.
     A revision that stores elsewhere still does so, by our way: that was good enough to find its snapshot there.
     """
@@ -178,7 +177,7 @@ def reached_like(document: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
     storage = ours["storage"]
     if _only(spec["storage"], _PLACE) != _only(storage, _PLACE):
         storage = _without(storage, _OF_THE_PLACE) | _only(spec["storage"], _OF_THE_PLACE)
-    reached = {**spec, "kafka": kafka, "storage": storage}
+    reached = {**_without(spec, _SPARK), **_only(ours, _SPARK), "kafka": kafka, "storage": storage}
     reached |= _registry_reached(spec, ours)
     if "types" in spec:
         types = spec["types"]

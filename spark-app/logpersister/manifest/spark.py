@@ -6,33 +6,56 @@ from typing import Annotated
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Condition, Model, String, Text, Whole
+from logpersister.manifest.constraint import Condition, Model, String, Text, Whole, never
 from logpersister.manifest.pods import PodTemplate
 from logpersister.manifest.problems import refuse
 from logpersister.manifest.rule import cel_literal, rule
 
+_IMAGE = "use spec.image"
+_PLACE = "it follows from where the member runs"
+_PYTHON = "workers must run the Python of the member"
+_DRAINED = "executors of a drained node end what they are at"
+
 RESERVED: Mapping[str, str] = {
     "spark.app.name": "it is named after the resource",
     "spark.authenticate": "executors always log in at their member",
-    "spark.driver.bindAddress": "it follows from where the member runs",
-    "spark.driver.host": "it follows from where the member runs",
-    "spark.driver.port": "it follows from where the member runs",
+    "spark.authenticate.enableSaslEncryption": "executors always encrypt, by spark.network.crypto",
+    "spark.blockManager.port": "network policies name it",
+    "spark.decommission.enabled": _DRAINED,
+    "spark.driver.bindAddress": _PLACE,
+    "spark.driver.blockManager.port": _PLACE,
+    "spark.driver.host": _PLACE,
+    "spark.driver.port": _PLACE,
     "spark.dynamicAllocation.enabled": "use spec.spark.maxExecutors",
     "spark.dynamicAllocation.maxExecutors": "use spec.spark.maxExecutors",
     "spark.dynamicAllocation.minExecutors": "use spec.spark.minExecutors",
     "spark.executor.instances": "use spec.spark.executors",
+    "spark.kubernetes.container.image": _IMAGE,
+    "spark.kubernetes.decommission.script": _DRAINED,
+    "spark.kubernetes.driver.container.image": _IMAGE,
     "spark.kubernetes.driver.pod.name": "it is the pod of the member",
+    "spark.kubernetes.executor.container.image": _IMAGE,
+    "spark.kubernetes.executor.podNamePrefix": "names of executors begin with their member's",
+    "spark.kubernetes.executor.podTemplateContainerName": "it is executor",
     "spark.kubernetes.executor.podTemplateFile": "use spec.spark.executorPodTemplate",
     "spark.kubernetes.namespace": "it is the namespace of the resource",
     "spark.master": "use spec.spark.executors",
-    "spark.pyspark.driver.python": "workers must run the Python of the member",
-    "spark.pyspark.python": "workers must run the Python of the member",
+    "spark.pyspark.driver.python": _PYTHON,
+    "spark.pyspark.python": _PYTHON,
+    "spark.python.daemon.module": _PYTHON,
+    "spark.python.worker.module": _PYTHON,
     "spark.python.worker.reuse": "connections to Kafka and the storage must outlive a task",
     "spark.scheduler.mode": "jobs must share the executors, so it is FAIR",
     "spark.submit.deployMode": "a member is the driver",
     "spark.task.cpus": "tasks are packed for one core each",
 }
 """Settings that logpersister sets itself, with the reason or the field to use."""
+
+_RESERVED_FAMILIES = (
+    "^spark[.](network[.]crypto|kubernetes[.]authenticate)[.]"
+    "|^spark[.]kubernetes[.]executor[.]label[.](app[.]kubernetes[.]io|logpersister[.]dev)/"
+)
+"""Encryption, accounts, and the labels by which members and network policies find executors."""
 
 _SENSITIVE = "(?i)secret|password|token|access[.]?key"
 """What Spark itself redacts (spark.redaction.regex)."""
@@ -62,6 +85,12 @@ SettingName = Annotated[
                 _is_ours_to_set,
                 "is set by logpersister itself",
                 "remove it (docs/manifest.md)",
+                f"self + ' is set by logpersister itself; remove it: ' + {cel_literal(RESERVED)}[self]",
+            ),
+            never(
+                _RESERVED_FAMILIES,
+                "is of the settings that logpersister sets itself: encryption, accounts and labels of executors",
+                "remove it; use spec.serviceAccount for the account, spec.spark.executorPodTemplate for labels",
             ),
             Condition(
                 f"!self.matches({cel_literal(_SENSITIVE)}) || self.matches({cel_literal(_REFERENCE)})",
@@ -92,8 +121,9 @@ class SparkSpec(Model):
     removes idle ones, down to `minExecutors`. For variable load; a new pod takes some seconds to start."""
 
     conf: Annotated[dict[SettingName, SettingValue], Field(max_length=200)] = Field(default_factory=dict)
-    """Further Spark settings, for example `spark.executor.memory: 2g`; quote values that look like numbers. Secrets and
-    settings that logpersister sets itself are refused."""
+    """Further Spark settings, for example `spark.executor.memory: 2g`; quote values that look like numbers. Refused are
+    secrets, and settings that logpersister sets itself: the number of executors, their image, account, labels, names
+    and ports, encryption, Python, the scheduler, and what happens on drained nodes."""
 
     executor_pod_template: PodTemplate | None = None
     """Merged into the executors' pods; their container is named `executor`. `logpersister run` ignores it."""

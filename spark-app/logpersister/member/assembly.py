@@ -1,7 +1,6 @@
 """Connects everything that a member consists of: Kafka, S3 and Spark behind the ports of its cycle."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -28,13 +27,10 @@ from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
 from logpersister.registry import Registries, open_schemas
-from logpersister.report.health import Probe
-from logpersister.report.status import StatusBoard
 from logpersister.storage.connection import Timeouts
 from logpersister.storage.store import ObjectStore, open_store
 from logpersister.tables.duty import TableListener
 
-SPARK_ASK_SECONDS = 10.0
 FOR_A_SNAPSHOT = Timeouts(connect=3.0, read=5.0, attempts=1)
 """Patience with another place: what it keeps waiting are all partitions, and it is asked again soon."""
 
@@ -147,26 +143,6 @@ def _duties(
     stack.callback(offsets.close)
     tell = [TellDuty(resource, teller, store, folders) for teller in tellers(finish, config, secrets)]
     return [FinishDuty(resource, offsets, store, folders), *tell]
-
-
-def watch_spark(jobs: SparkJobs, probe: Probe, board: StatusBoard) -> None:
-    """Let the probe beat, from a thread of its own, as long as Spark's JVM answers; show its executors and jobs."""
-    threading.Thread(target=_ask_spark, args=(jobs, probe, board), name="spark-health", daemon=True).start()
-
-
-def _ask_spark(jobs: SparkJobs, probe: Probe, board: StatusBoard) -> None:
-    while True:
-        try:
-            if not jobs.answers():
-                probe.stop()
-                return
-            probe.beat()
-            board.executors(jobs.executors)
-            board.running(jobs.running())
-        except Exception as error:
-            probe.fail(f"Spark does not answer: {error!r}")
-            return
-        time.sleep(SPARK_ASK_SECONDS)
 
 
 def _membership(resource: LogPersister, member: str | None, instance_id: str | None) -> MembershipSettings:

@@ -21,12 +21,13 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.hiding_key import check_keys
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
-from logpersister.member.assembly import Assembly, assemble, watch_spark
+from logpersister.member.assembly import Assembly, assemble
 from logpersister.member.connectivity import bucket_probe, kafka_probe
 from logpersister.member.duties import performing
 from logpersister.member.outages import ConnectivityProbe, OutageMonitor
 from logpersister.member.reports import Reports
 from logpersister.member.shadow.watch import ShadowWatch, comparing, seconds_between
+from logpersister.member.spark_watch import SparkLostError, SparkWatch
 from logpersister.member.stopping import Stop
 from logpersister.member.summary import banner
 from logpersister.member.target_offsets import (
@@ -68,12 +69,21 @@ class ExitCode(IntEnum):
     """Exit codes of ``logpersister run``, beside that of a bad manifest."""
 
     DONE = 0
+    FAILED = 1
+    """Spark ended although nobody asked; a new process may work."""
     UNREACHABLE = 3
     """A topic of ``--until-current`` does not exist, cannot be read, or was deleted meanwhile."""
     HELD = 4
     """``--until-current`` cannot be reached: partitions are held, or have no schema; or a duty of it has failed."""
     FENCED = 5
     """Another process has taken this member's name."""
+
+
+_CODES: Mapping[type[Exception], ExitCode] = {
+    FencedError: ExitCode.FENCED,
+    NoTopicsError: ExitCode.UNREACHABLE,
+    SparkLostError: ExitCode.FAILED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +143,12 @@ def run_member(
         group_probe.watch(assembly.group.thread)
         stop.listen()
         warm_up(assembly.jobs.warm_up(), stop)
-        watch_spark(assembly.jobs, health.probe("spark", SPARK_LIMIT, START_LIMIT), board)
+        spark_probe = health.probe("spark", SPARK_LIMIT, START_LIMIT)
+        spark = stack.enter_context(SparkWatch(assembly.jobs, spark_probe, board, stop))
         if options.shadow_of is not None:
             stack.enter_context(shadowing(resource, options.shadow_of, secrets, assembly, board, metrics))
         perform_once_more = stack.enter_context(performing(assembly.duties, assembly.group.ownership, reports))
-        member = Member(resource, assembly, reports, board, metrics, health, readiness, stop)
+        member = Member(resource, assembly, spark, reports, board, metrics, health, readiness, stop)
         session = resource.spec.kafka.session_timeout.total_seconds()
         probes, refusals = connectivity_probes(resource, secrets), reports.refusals
         outages = stack.enter_context(OutageMonitor(probes, session, member.on_outages, refusals.outages))
@@ -147,10 +158,10 @@ def run_member(
             code = member.run(until_current=options.until_current)
             if options.until_current and code == ExitCode.DONE and not perform_once_more():
                 code = ExitCode.HELD
-        except (FencedError, NoTopicsError) as error:
+        except (FencedError, NoTopicsError, SparkLostError) as error:
             board.state(MemberState.FAILED, str(error))
             log.error("member.failed", message=str(error))  # noqa: TRY400 - the message says all of it
-            return ExitCode.FENCED if isinstance(error, FencedError) else ExitCode.UNREACHABLE
+            return _CODES[type(error)]
         board.state(MemberState.STOPPED)
     totals = board.snapshot().totals
     log.info("member.stopped", exit_code=int(code), records=totals.records, quarantined=totals.quarantined)
@@ -234,6 +245,7 @@ class Member:
         self,
         resource: LogPersister,
         assembly: Assembly,
+        spark: SparkWatch,
         reports: Reports,
         board: StatusBoard,
         metrics: Metrics,
@@ -243,6 +255,7 @@ class Member:
     ) -> None:
         self._resource = resource
         self._assembly = assembly
+        self._spark = spark
         self._cycle = assembly.cycle
         self._group = assembly.group
         self._reports = reports
@@ -270,6 +283,7 @@ class Member:
         Raises:
             FencedError: another process has taken this member's name.
             NoTopicsError: ``until_current`` names topics that do not exist.
+            SparkLostError: Spark ended although nobody asked.
         """
         if self._stop.asked:  # while Spark started
             return ExitCode.DONE
@@ -286,6 +300,7 @@ class Member:
     def _turn_until_stopped(self) -> ExitCode:
         while not self._stop.asked:
             self._stop.wake.clear()
+            self._spark.raise_if_lost()
             code = self._turn()
             if code is not None:
                 return code

@@ -30,6 +30,13 @@ REQUIRED: Final[Mapping[str, str]] = {
     "KUBERNETES_SERVICE_PORT": "its port",
 }
 
+FAILURES_INTERVAL: Final = "10m"
+LEAST_FAILURES: Final = 100
+FAILURES_PER_EXECUTOR: Final = 10
+"""Spark stops itself when more executors fail within the interval. By default it counts all failures of its life and
+allows 2 for each executor. Executors that are killed now and then cost retries only; what fails as often as this never
+works, and a member that ends shows it."""
+
 _HEAP: Final = 512
 """MiB. An executor's JVM passes bytes on and holds none; its Python workers are outside of its heap."""
 _USUAL: Final = "1280Mi"
@@ -90,6 +97,7 @@ def executor_settings(spark: SparkSpec, environment: Mapping[str, str], life: st
         "spark.decommission.enabled": "true",
         "spark.kubernetes.decommission.script": DECOMMISSION,
         "spark.executor.cores": "1",
+        "spark.executor.failuresValidityInterval": FAILURES_INTERVAL,
         **_number_of_executors(spark),
     }
 
@@ -129,10 +137,11 @@ def _mebibytes(memory: Any) -> int:
 
 
 def _number_of_executors(spark: SparkSpec) -> dict[str, str]:
+    fewest, most = spark.dynamic_executors or (spark.executors, spark.executors)
+    failures = {"spark.executor.maxNumFailures": str(max(LEAST_FAILURES, FAILURES_PER_EXECUTOR * most))}
     if spark.dynamic_executors is None:
-        return {"spark.executor.instances": str(spark.executors)}
-    fewest, most = spark.dynamic_executors
-    return {
+        return failures | {"spark.executor.instances": str(spark.executors)}
+    return failures | {
         "spark.dynamicAllocation.enabled": "true",
         "spark.dynamicAllocation.shuffleTracking.enabled": "true",  # there is no shuffle, and no service for it
         "spark.dynamicAllocation.minExecutors": str(fewest),

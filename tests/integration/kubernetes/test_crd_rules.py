@@ -50,6 +50,11 @@ def test_both_refuse(judge: Judge, changes: dict[str, Any]) -> None:
         assert verdicts.causes is not None, verdicts
 
 
+def test_a_reserved_setting_is_refused_with_what_to_use_instead(judge: Judge) -> None:
+    verdicts = judge.both(changed({"spec.spark": {"conf": {"spark.note": "1", "spark.master": "yarn"}}}))
+    assert "spark.master is set by logpersister itself; remove it: use spec.spark.executors" in str(verdicts.causes)
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """One value that the schema knows."""

@@ -114,8 +114,13 @@ def test_a_member_starts_though_they_cannot_be_ended(account: Path, environment:
     assert logs[0]["error"].startswith("401: ")
 
 
-@pytest.mark.timeout(180)
-def test_spark_makes_executors_beside_those_that_are_still_there(
+OOM_KILLED = {"state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}
+KILLED = 6
+"""Of two executors: by default Spark stops itself after the fifth."""
+
+
+@pytest.mark.timeout(900)
+def test_spark_makes_executors_beside_those_that_are_still_there_and_in_place_of_those_that_are_killed(
     api: Client, namespace: str, account: Path, environment: dict[str, str], make_pod: MakePod
 ) -> None:
     make_pod(DRIVER)
@@ -128,13 +133,32 @@ def test_spark_makes_executors_beside_those_that_are_still_there(
         found = api.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
         return [one for one in found if one["metadata"]["name"] not in {DRIVER, "own-1", *of_a_release_before}]
 
+    def names() -> set[str]:
+        return {str(one["metadata"]["name"]) for one in new()}
+
     with driver(account, environment) as log:
-        eventually("two new ones", lambda: len(new()) == 2, seconds=120, explain=log.read_text)
+        eventually("two new ones", lambda: len(new()) == 2, seconds=300, explain=log.read_text)
         assert "own-1" not in pods(api, namespace)
         assert {one["metadata"]["labels"][DRIVER_LABEL] for one in new()} == {DRIVER}
+        killed: set[str] = set()
+        while len(killed) < KILLED:
+            eventually("one in its place", lambda: names() - killed, seconds=120, explain=log.read_text)
+            name = min(names() - killed)
+            kill(api, namespace, name)
+            killed.add(name)
+            eventually("it is removed", lambda name=name: name not in names(), seconds=120, explain=log.read_text)  # type: ignore[misc]
+        eventually("two that live", lambda: len(names() - killed) == 2, seconds=120, explain=log.read_text)
         said = log.read_text()
     assert "executors.ended" in said
     assert "already exists" not in said
+
+
+def kill(api: Client, namespace: str, name: str) -> None:
+    """Tell of a pod what a kubelet tells whose kernel has run out of memory."""
+    container = {"name": "executor", "image": "image", "imageID": "", "ready": False, "restartCount": 0}
+    status = {"phase": "Failed", "containerStatuses": [container | OOM_KILLED]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}}
+    api.apply(f"/api/v1/namespaces/{namespace}/pods/{name}/status", pod | {"status": status}, manager="kubelet")
 
 
 @contextmanager

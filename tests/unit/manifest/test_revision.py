@@ -180,11 +180,16 @@ _WAYS = {"secretName": "old", "endpoint": "https://old", "encryption": {"type": 
 
 def test_what_others_promised_is_written_by_ways_that_work_now() -> None:
     kafka = {"bootstrapServers": "old:9092", "topics": ["clicks"], "isolationLevel": "read_uncommitted"}
-    theirs = revision({"spec.kafka": kafka, "spec.storage": {"bucket": "logs", **_WAYS}})
+    theirs = revision(
+        {"spec.kafka": kafka, "spec.storage": {"bucket": "logs", **_WAYS}, "spec.spark": {"executors": 2}}
+    )
+    reserved = {"spark.network.crypto.enabled": "false"}  # as an earlier release allowed
+    theirs.document["spec"]["spark"]["conf"] = reserved
     ours = revision({"spec.storage.secretName": "new", "spec.output.compression": "zstd"})
     spec = resource_of(reached_like(theirs.document, ours.document)).spec
     assert spec.storage == resource_of(ours.document).spec.storage
     assert spec.kafka.bootstrap_servers == resource_of(ours.document).spec.kafka.bootstrap_servers
+    assert spec.spark == resource_of(ours.document).spec.spark
     assert spec.kafka.isolation_level == "read_uncommitted", "what decides the content is as promised"
     assert spec.output == resource_of(theirs.document).spec.output
 

@@ -396,6 +396,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {U + "overrides": [{"topicPattern": "^audit", "maxAge": "1m"}, {"topicPattern": ".", "maxBytes": "1Mi"}]},
     {"spec.spark": {"executors": 1000, "conf": {"spark.executor.memory": "2g"}}},
     {"spec.spark": {"conf": {"spark.kubernetes.executor.secrets.my-ca": "/etc/ca"}}},
+    {"spec.spark": {"conf": {"spark.kubernetes.executor.label.team": "web", "spark.authenticates": "1"}}},
     {"spec.spark": {"maxExecutors": 5}},
     {"spec.spark": {"minExecutors": 5, "maxExecutors": 5, "executors": 0}},
     {"spec.spark": {"minExecutors": 0, "maxExecutors": 1000}},
@@ -1773,6 +1774,22 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"spec.spark": {"conf": {"executor.memory": "1g"}}}, 'conf["executor.memory"]: is not a Spark setting'),
     ({"spec.spark": {"conf": {"spark.master": "yarn"}}}, 'conf["spark.master"]: is set by logpersister itself; remove'),
     ({"spec.spark": {"conf": {"spark.executor.instances": "2"}}}, "is set by logpersister itself; remove it: use spec"),
+    (
+        {"spec.spark": {"conf": {"spark.kubernetes.executor.container.image": "mine:1"}}},
+        'conf["spark.kubernetes.executor.container.image"]: is set by logpersister itself; remove it: use spec.image',
+    ),
+    (
+        {"spec.spark": {"conf": {"spark.network.crypto.enabled": "false"}}},
+        'conf["spark.network.crypto.enabled"]: is of the settings that logpersister sets itself: encryption',
+    ),
+    (
+        {"spec.spark": {"conf": {"spark.kubernetes.authenticate.executor.serviceAccountName": "other"}}},
+        "is of the settings that logpersister sets itself: encryption, accounts and labels of executors; remove it",
+    ),
+    (
+        {"spec.spark": {"conf": {"spark.kubernetes.executor.label.logpersister.dev/driver": "other"}}},
+        "is of the settings that logpersister sets itself",
+    ),
     ({"spec.spark": {"conf": {"spark.ssl.keyPassword": "hunter2"}}}, "looks like a secret, and a manifest is stored"),
     (keyed(keeps=False), 'spec.parser.quarantine.format: "output" cannot keep the keys and null values of refused'),
     (

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from logpersister.manifest import load
 from logpersister.manifest.spark import SparkSpec
@@ -28,6 +29,7 @@ LIFE = "0f1e2d"
 def test_a_fixed_number_of_executors() -> None:
     settings = executor_settings(SparkSpec(executors=2), POD, LIFE)
     assert settings["spark.executor.instances"] == "2"
+    assert settings["spark.executor.maxNumFailures"] == "100"
     assert "spark.dynamicAllocation.enabled" not in settings
     assert settings["spark.master"] == "k8s://https://10.96.0.1:443"
     assert settings["spark.driver.bindAddress"] == settings["spark.driver.host"] == "10.244.0.7"
@@ -57,6 +59,30 @@ def test_executors_log_in_and_no_setting_holds_the_secret() -> None:
     assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
     assert settings["spark.network.crypto.saslFallback"] == "false", "no way around it"
     assert not [name for name in settings if "secret" in name], "settings are in a ConfigMap: Spark makes a secret"
+
+
+def test_as_many_executors_may_fail_as_there_are_times_ten() -> None:
+    settings = executor_settings(SparkSpec(max_executors=50), POD, LIFE)
+    assert settings["spark.executor.maxNumFailures"] == "500"
+
+
+TUNABLE = {
+    "spark.dynamicAllocation.initialExecutors",
+    "spark.dynamicAllocation.shuffleTracking.enabled",
+    "spark.executor.cores",
+    "spark.executor.failuresValidityInterval",
+    "spark.executor.maxNumFailures",
+    "spark.kubernetes.executor.deleteOnTermination",
+}
+"""What users may set otherwise: it breaks no promise."""
+
+
+@pytest.mark.parametrize("spec", [SparkSpec(executors=2), SparkSpec(min_executors=1, max_executors=5)], ids=str)
+def test_settings_that_keep_a_promise_cannot_be_overridden(spec: SparkSpec) -> None:
+    for name in executor_settings(spec, POD, LIFE).keys() - TUNABLE:
+        with pytest.raises(ValidationError, match=r"logpersister (itself|sets itself)"):
+            SparkSpec(conf={name: "x"})
+    SparkSpec(conf=dict.fromkeys(TUNABLE, "1"))
 
 
 def test_an_api_server_with_an_ipv6_address() -> None:
