@@ -18,9 +18,13 @@ RUN echo 'Acquire::Retries "5"; Acquire::Languages "none";' >/etc/apt/apt.conf.d
     && apt-get update --quiet \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends \
         ca-certificates python3 tini \
-    && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/cache/debconf/*-old /var/log/apt /var/log/dpkg.log \
     && groupadd --gid 10001 logpersister \
-    && useradd --uid 10001 --gid 10001 --home-dir /tmp --no-create-home --shell /usr/sbin/nologin logpersister
+    && useradd --uid 10001 --gid 10001 --home-dir /tmp --no-create-home --shell /usr/sbin/nologin logpersister \
+    # Clusters may give containers any other user: it has a name, too, because Spark asks for one. After useradd, which
+    # would take each number for a user that is there.
+    && DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends libnss-unknown \
+    && [ "$(setpriv --reuid=1000680000 --regid=0 --clear-groups id --user --name)" = uid-1000680000 ] \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/cache/debconf/*-old /var/log/apt /var/log/dpkg.log
 # /tmp is the only place that can be written to: the root file system may be read-only.
 ENV HOME=/tmp \
     LANG=C.UTF-8 \

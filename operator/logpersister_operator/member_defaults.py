@@ -16,6 +16,8 @@ _CA_VARIABLES: Final = ("SSL_CERT_FILE", "AWS_CA_BUNDLE")
 _API_SERVER: Final = "$(KUBERNETES_SERVICE_HOST)"
 """The kubelet replaces it. Spark's driver reads the variables, too, and a proxy rarely reaches the API server."""
 _DIGITS: Final = 12
+_USER: Final = 10001
+"""Of the image, where nobody says another one."""
 
 Texts = Annotated[dict[str, str], Field(max_length=100)]
 
@@ -41,6 +43,17 @@ class ExtraCa(Model):
     key: str = "ca-certificates.crt"
 
 
+def _pod_security() -> dict[str, Any]:
+    """Return what the restricted Pod Security Standard asks of pods, and the image's user."""
+    user = dict.fromkeys(("runAsUser", "runAsGroup", "fsGroup"), _USER)
+    return {"runAsNonRoot": True, **user, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def _container_security() -> dict[str, Any]:
+    """Return what the restricted Pod Security Standard asks of containers, and a root file system nobody changes."""
+    return {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+
+
 class MemberDefaults(Model):
     """The chart's value ``memberDefaults``.
 
@@ -55,6 +68,9 @@ class MemberDefaults(Model):
     topology_spread: bool = True
     """Whether members are spread over nodes and zones where that is possible."""
     priority_class_name: str = ""
+    pod_security_context: dict[str, Any] = Field(default_factory=_pod_security)
+    """Of pods, in place of the operator's own: without users and groups the cluster chooses them."""
+    container_security_context: dict[str, Any] = Field(default_factory=_container_security)
     resources: dict[str, Any] = Field(default_factory=dict)
     """Merged over the operator's own for the container of members."""
     executor_resources: dict[str, Any] = Field(default_factory=dict)

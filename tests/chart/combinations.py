@@ -4,6 +4,9 @@ from typing import Any, Final
 
 NAMESPACES: Final[dict[str, Any]] = {"namespaces": ["logs", "audit"]}
 
+NO_IDS: Final[dict[str, Any]] = {"runAsUser": None, "runAsGroup": None, "fsGroup": None}
+"""As a security context of a pod whose cluster chooses users and groups."""
+
 MONITORED: Final[dict[str, Any]] = {
     "metrics": {
         "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
@@ -20,6 +23,7 @@ EVERYTHING: Final[dict[str, Any]] = {
         "imagePullSecrets": [{"name": "registry-login"}],
         "tolerations": [{"key": "spot", "operator": "Exists"}],
         "topologySpread": False,
+        "podSecurityContext": NO_IDS,
         "resources": {"requests": {"cpu": "2"}},
         "proxy": {"https": "http://proxy.example.org:3128"},
         "extraCa": {"configMap": "corporate-ca"},
@@ -37,6 +41,11 @@ EVERYTHING: Final[dict[str, Any]] = {
     "crds": {"keep": False},
     "serviceAccount": {"annotations": {"example.org/role": "logpersister"}},
     "resources": {"requests": {"cpu": "1"}},
+    "podSecurityContext": NO_IDS,
+    "extraEnv": [{"name": "KUBERNETES_REQUEST_ID", "value": "text"}],
+    "extraVolumes": [{"name": "login", "emptyDir": {}}],
+    "extraVolumeMounts": [{"name": "login", "mountPath": "/login", "readOnly": True}],
+    "commonLabels": {"cost-centre": "data"},
     "podLabels": {"team": "data"},
     "podAnnotations": {"example.org/note": "text"},
     "nodeSelector": {"disk": "ssd"},

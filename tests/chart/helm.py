@@ -92,10 +92,11 @@ class Rendered:
         spec: Document = self.one("Deployment")["spec"]["template"]["spec"]
         return spec
 
-    def environment(self) -> dict[str, str]:
-        """Return the variables of the operator."""
+    def environment(self, *, settings: bool = True) -> dict[str, str]:
+        """Return the variables of the operator: its settings, or the others."""
         (container,) = self.pod()["containers"]
-        return {variable["name"]: variable["value"] for variable in container["env"]}
+        found = {variable["name"]: variable["value"] for variable in container["env"]}
+        return {name: value for name, value in found.items() if name.startswith("LOGPERSISTER_") is settings}
 
 
 def is_hook(document: Document) -> bool:

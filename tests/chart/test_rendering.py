@@ -1,16 +1,21 @@
 """What the chart renders with which values."""
 
+import subprocess
+import sys
 from dataclasses import fields
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry, Counter, start_http_server
 
 from logpersister_operator.crd.document import definition
-from logpersister_operator.member_defaults import MemberDefaults
+from logpersister_operator.member_defaults import CA_DIRECTORY, MemberDefaults
 from logpersister_operator.release import main as release
 from logpersister_operator.settings import PREFIX, Settings
-from tests.chart.combinations import COMBINATIONS, EVERYTHING, MONITORED, NAMESPACES, NOTHING
+from tests.chart.combinations import COMBINATIONS, EVERYTHING, MONITORED, NAMESPACES, NO_IDS, NOTHING
 from tests.chart.helm import CHART, Document, HelmError, Rendered, is_hook, render
+
+WITHOUT_IDS = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +39,9 @@ def test_the_operator_reads_the_settings_of_the_chart(default: Rendered, everyth
         canary_namespace_selector="environment=staging",
         resource_selector="shard in (a, b)",
         namespace_selector="logpersister in (enabled)",
-        member_defaults=MemberDefaults.model_validate(EVERYTHING["memberDefaults"]),
+        member_defaults=MemberDefaults.model_validate(
+            EVERYTHING["memberDefaults"] | {"podSecurityContext": WITHOUT_IDS}
+        ),
         lag_seconds=10.5,
         log_level="debug",
         lease="logpersister-system/logpersister-operator",
@@ -63,7 +70,7 @@ def test_pods_meet_the_restricted_standard(values: dict[str, Any]) -> None:
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
         assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
-        assert [volume.keys() - {"name"} for volume in pod["volumes"]] == [{"emptyDir"}]
+        assert {kind for volume in pod["volumes"] for kind in volume.keys() - {"name"}} <= {"emptyDir", "configMap"}
         for container in pod["containers"]:
             assert container["securityContext"] == {
                 "allowPrivilegeEscalation": False,
@@ -71,6 +78,66 @@ def test_pods_meet_the_restricted_standard(values: dict[str, Any]) -> None:
                 "capabilities": {"drop": ["ALL"]},
             }
             assert container["resources"]["requests"]["cpu"]
+
+
+def test_users_and_groups_may_be_the_clusters_choice(default: Rendered, everything: Rendered) -> None:
+    for rendered, expected in ((default, WITHOUT_IDS | dict.fromkeys(NO_IDS, 10001)), (everything, WITHOUT_IDS)):
+        pods = [one["spec"]["template"]["spec"] for kind in ("Deployment", "Job") for one in rendered.of_kind(kind)]
+        members = Settings.from_environment(rendered.environment()).member_defaults
+        assert [pod["securityContext"] for pod in pods] == [expected] * 2
+        assert members.pod_security_context == expected
+
+
+def test_the_operator_goes_the_way_out_of_its_members(default: Rendered, everything: Rendered) -> None:
+    """It asks the same brokers and identity providers, and its own variables come last, so that they win."""
+    assert default.environment(settings=False) == {}
+    members = Settings.from_environment(everything.environment()).member_defaults.pod("member", {})
+    (container,) = members["containers"]
+    expected = {one["name"]: one["value"] for one in container["env"]}
+    assert expected.keys() >= {"HTTPS_PROXY", "SSL_CERT_FILE"}
+    found = everything.environment(settings=False)
+    assert found == expected | {"KUBERNETES_REQUEST_ID": "text"}
+    assert list(found)[-1] == "KUBERNETES_REQUEST_ID"
+    pod = everything.pod()
+    assert [volume["name"] for volume in pod["volumes"]] == ["tmp", "extra-ca", "login"]
+    # The operator of a release before must come up where nobody has made the ConfigMap in its namespace.
+    assert pod["volumes"][1]["configMap"] == {"name": "corporate-ca", "optional": True}
+    mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
+    assert mounts == {"tmp": "/tmp", "extra-ca": CA_DIRECTORY, "login": "/login"}
+
+
+def test_helm_test_asks_the_operator_for_its_metrics(everything: Rendered) -> None:
+    pod = everything.one("Pod", "logpersister-test")
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    service = everything.one("Service")
+    selected, labels = service["spec"]["selector"].items(), pod["metadata"]["labels"].items()
+    assert not selected <= labels, "it is none of the operator's pods"
+    (container,) = pod["spec"]["containers"]
+    place = f"{service['metadata']['name']}.{service['metadata']['namespace']}.svc"
+    assert container["args"] == [f"http://{place}:{service['spec']['ports'][0]['port']}/metrics"]
+
+    def ask(registry: CollectorRegistry) -> int:
+        server, thread = start_http_server(0, addr="127.0.0.1", registry=registry)
+        try:
+            url = f"http://127.0.0.1:{server.server_port}/metrics"
+            return subprocess.run([sys.executable, *container["command"][1:], url], check=False, timeout=60).returncode
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+    others = CollectorRegistry()
+    assert ask(others) == 1
+    Counter("logpersister_operator_reconciles", "Reconciliations", registry=others)
+    assert ask(others) == 0
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "Job", "Service", "ServiceMonitor", "ClusterRole", "ConfigMap"])
+def test_common_labels_are_on_every_object(everything: Rendered, kind: str) -> None:
+    for one in everything.of_kind(kind):
+        assert one["metadata"]["labels"]["cost-centre"] == "data"
+    assert everything.one("Deployment")["spec"]["template"]["metadata"]["labels"]["cost-centre"] == "data"
+    assert "cost-centre" not in everything.one("Deployment")["spec"]["selector"]["matchLabels"]
 
 
 def test_several_replicas_are_spread_unless_somebody_says_how() -> None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import chart_readme
 import pytest
 import yaml
 
@@ -48,6 +49,20 @@ def test_every_value_is_explained() -> None:
         elif key and key[3] and not explained:
             unexplained.append(line)
     assert unexplained == []
+
+
+def test_the_readme_has_every_value() -> None:
+    assert (CHART / "README.md").read_text() == chart_readme.readme(CHART), "run `make golden`"
+    paths = {path for path, _, _ in chart_readme.rows(VALUES_TEXT)}
+    assert paths >= set(leaves(VALUES))
+
+
+def leaves(values: dict[str, Any], path: str = "") -> Iterator[str]:
+    for name, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}"
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: logpersister
 app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{/* Reference of an image: (list $ "operator" "logpersister-operator"). A digest holds in a registry only. */}}
@@ -58,21 +61,19 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- default (printf "%s%s:%s%s" $registry (index . 2) $root.Chart.AppVersion $pinned) (index $image (index . 1)) -}}
 {{- end -}}
 
-{{/* The restricted Pod Security Standard. The number is that of the image's user. */}}
-{{- define "logpersister.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 10001
-runAsGroup: 10001
-fsGroup: 10001
-seccompProfile:
-  type: RuntimeDefault
-{{- end -}}
-
-{{- define "logpersister.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
+{{/* What memberDefaults says about the way out, for the operator: it asks the same brokers and identity providers. */}}
+{{- define "logpersister.wayOut" -}}
+{{- $proxy := .Values.memberDefaults.proxy -}}
+{{- $ca := .Values.memberDefaults.extraCa -}}
+{{- $exceptions := compact (list (ternary "$(KUBERNETES_SERVICE_HOST)" "" (ne "" (print $proxy.http $proxy.https))) $proxy.exceptions) -}}
+{{- $file := ternary (printf "/etc/logpersister-ca/%s" $ca.key) "" (ne "" $ca.configMap) -}}
+{{- $variables := list (list "HTTP_PROXY" $proxy.http) (list "http_proxy" $proxy.http) (list "HTTPS_PROXY" $proxy.https) (list "https_proxy" $proxy.https) (list "NO_PROXY" (join "," $exceptions)) (list "no_proxy" (join "," $exceptions)) (list "SSL_CERT_FILE" $file) (list "AWS_CA_BUNDLE" $file) -}}
+{{- range $variables }}
+{{- if index . 1 }}
+- name: {{ index . 0 }}
+  value: {{ index . 1 | quote }}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{/* What the operator does in namespaces that it looks after. docs/security.md explains each; a test compares. */}}
