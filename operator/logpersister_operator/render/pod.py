@@ -24,7 +24,6 @@ MANIFEST_KEY: Final = "resource.json"
 EXECUTOR_KEY: Final = "executor.json"
 """Keys of the ConfigMap of a revision, and the files that they become."""
 SECRETS_ANNOTATION: Final = "logpersister.dev/secrets-digest"
-USER: Final = 10001
 STOP_MARGIN_SECONDS: Final = 30
 """After ``shutdownGrace`` a member still commits, leaves the group and ends its JVM."""
 
@@ -90,13 +89,7 @@ def _pod(app: Application, component: str, container: Document, volumes: list[Do
     return {
         "serviceAccountName": app.account_name(component),
         "enableServiceLinks": False,  # an environment variable for each Service of the namespace helps nobody
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": USER,
-            "runAsGroup": USER,
-            "fsGroup": USER,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": app.defaults.pod_security_context,
         "containers": [container],
         "volumes": [
             {"name": "tmp", "emptyDir": {}},
@@ -120,11 +113,7 @@ def _container(name: str, app: Application) -> Document:
         ],
         "resources": _RESOURCES[name],
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": app.defaults.container_security_context,
         "volumeMounts": [
             {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
             *(
@@ -140,7 +129,7 @@ def _member_container(app: Application) -> Document:
     container["args"] = [
         *("run", "--file", f"{CONFIG_DIRECTORY}/{MANIFEST_KEY}"),
         *("--member-name", "$(POD_NAME)", "--cores", "$(CORES)"),
-        *("--http", f"0.0.0.0:{HTTP_PORT}", "--log-format", "json"),
+        *("--http", f":{HTTP_PORT}", "--log-format", "json"),
     ]
     container["env"] += [
         {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},

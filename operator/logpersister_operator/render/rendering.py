@@ -7,7 +7,7 @@ templates that pods of an unchanged resource have. A test compares them with tho
 
 from typing import Final
 
-RENDERING: Final = 2
+RENDERING: Final = 3
 _FIRST: Final = 1
 """Of revisions whose ConfigMap names no version."""
 

@@ -68,15 +68,14 @@ def executor_settings(spark: SparkSpec, environment: Mapping[str, str], life: st
             f"spec.spark asks for executor pods, and this process was not started by the operator: {missing[0]} is not "
             f"set ({REQUIRED[missing[0]]}); set spec.spark.executors to 0 to run outside of Kubernetes"
         )
-    host = environment["KUBERNETES_SERVICE_HOST"]
-    address = f"[{host}]" if ":" in host else host
+    address, own = (_in_url(environment[name]) for name in ("KUBERNETES_SERVICE_HOST", "POD_IP"))
     pod = environment["POD_NAME"]
     return {
         "spark.master": f"k8s://https://{address}:{environment['KUBERNETES_SERVICE_PORT']}",
         "spark.submit.deployMode": "client",
-        "spark.driver.host": environment["POD_IP"],
-        # Not 0.0.0.0: executors connect to what the driver binds to (SPARK-58748).
-        "spark.driver.bindAddress": environment["POD_IP"],
+        "spark.driver.host": own,
+        # Not every interface: executors connect to what the driver binds to (SPARK-58748).
+        "spark.driver.bindAddress": own,
         "spark.driver.port": str(DRIVER_PORT),
         "spark.driver.blockManager.port": str(BLOCK_MANAGER_PORT),
         "spark.kubernetes.namespace": environment["POD_NAMESPACE"],
@@ -121,6 +120,11 @@ def template_settings(template: Mapping[str, Any]) -> dict[str, str]:
         grace = template["spec"]["terminationGracePeriodSeconds"]
         settings["spark.kubernetes.executor.terminationGracePeriodSeconds"] = f"{grace}s"
     return settings | {"spark.executor.memory": f"{_HEAP}m", "spark.executor.memoryOverhead": f"{overhead}m"}
+
+
+def _in_url(address: str) -> str:
+    """Return an address as URLs have it, and Spark wherever it asks for a host: IPv6 in brackets."""
+    return f"[{address}]" if ":" in address else address
 
 
 def _mebibytes(memory: Any) -> int:

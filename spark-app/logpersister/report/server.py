@@ -18,6 +18,7 @@ import structlog
 
 from logpersister.report.document import status_document
 from logpersister.report.health import Health, HealthReport
+from logpersister.report.listening import ANY_INTERFACE, family_of, take_both_families
 from logpersister.report.metrics import Metrics
 from logpersister.report.status import StatusBoard
 
@@ -34,7 +35,6 @@ POLL_SECONDS: Final = 0.1
 """How soon a stop and overdue connections are noticed."""
 
 TEXT: Final = "text/plain; charset=utf-8"
-ANY_INTERFACE: Final = "0.0.0.0"  # noqa: S104 - only for who leaves the host out, as in --http :8080
 JSON: Final = "application/json; charset=utf-8"
 PATHS: Final = ("/metrics", "/healthz", "/readyz", "/status")
 
@@ -82,7 +82,7 @@ class ReportServer:
     """Serves `Reports` on one address from its own threads, from `start` to `stop`."""
 
     def __init__(self, address: str, metrics: Metrics, board: StatusBoard, health: Health) -> None:
-        """`address`: ``HOST:PORT``; port 0 takes a free one; an empty host or ``0.0.0.0`` is every interface."""
+        """`address`: ``HOST:PORT``; port 0 takes a free one; an empty host is every interface, by IPv4 and IPv6."""
         self._host, self._port = parse_address(address)
         self._reports = Reports(metrics, board, health)
         self._server: _Server | None = None
@@ -143,7 +143,7 @@ class _Server(HTTPServer):
     request_queue_size = MAX_CONNECTIONS
 
     def __init__(self, host: str, port: int, reports: Reports) -> None:
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.address_family = family_of(host)
         self.reports = reports
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="report")
         self._open: dict[int, tuple[socket.socket, float]] = {}
@@ -152,6 +152,7 @@ class _Server(HTTPServer):
 
     def server_bind(self) -> None:
         # HTTPServer would look up the host's name in DNS here, which may take long and is not used.
+        take_both_families(self.socket)
         super(HTTPServer, self).server_bind()
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
 

@@ -85,9 +85,11 @@ def test_settings_that_keep_a_promise_cannot_be_overridden(spec: SparkSpec) -> N
     SparkSpec(conf=dict.fromkeys(TUNABLE, "1"))
 
 
-def test_an_api_server_with_an_ipv6_address() -> None:
-    settings = executor_settings(SparkSpec(executors=1), POD | {"KUBERNETES_SERVICE_HOST": "fd00::1"}, LIFE)
+def test_a_cluster_of_ipv6() -> None:
+    pod = POD | {"KUBERNETES_SERVICE_HOST": "fd00::1", "POD_IP": "fd00::7"}
+    settings = executor_settings(SparkSpec(executors=1), pod, LIFE)
     assert settings["spark.master"] == "k8s://https://[fd00::1]:443"
+    assert settings["spark.driver.host"] == settings["spark.driver.bindAddress"] == "[fd00::7]"
 
 
 @pytest.mark.parametrize("name", REQUIRED)

@@ -131,6 +131,15 @@ def test_stop_frees_the_port_and_may_be_repeated(health: Health) -> None:
         assert ask((host, port), "/healthz")[0] == 200
 
 
+@pytest.mark.parametrize("client", ["127.0.0.1", "::1"])
+def test_without_a_host_both_families_are_served(health: Health, client: str) -> None:
+    """A kubelet asks pods by the family of their cluster."""
+    with ReportServer(":0", Metrics(IDENTITY, processes=False), StatusBoard(IDENTITY), health) as server:
+        host, port = parse_address(server.address)
+        assert host == "::"
+        assert ask((client, port), "/healthz")[0] == 200
+
+
 def test_the_address_is_known_while_it_serves(health: Health) -> None:
     server = ReportServer("127.0.0.1:0", Metrics(IDENTITY, processes=False), StatusBoard(IDENTITY), health)
     assert server.address == ""
@@ -149,7 +158,6 @@ def test_a_taken_port_is_said_so(address: Address, health: Health) -> None:
 
 def test_addresses() -> None:
     assert parse_address("127.0.0.1:8080") == ("127.0.0.1", 8080)
-    assert parse_address(":8080") == ("0.0.0.0", 8080)
     assert parse_address("[::1]:0") == ("::1", 0)
     for wrong in ("8080", "localhost", "localhost:", "localhost:http", "localhost:70000", "x:-1"):
         with pytest.raises(BindError, match="is not an address; write HOST:PORT"):
