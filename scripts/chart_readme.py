@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_KEY = re.compile(r"( *)([A-Za-z_]+):(?: (.+))?$")
+_KEY = re.compile(r"( *)([-\w]+):(?: (.+))?$")
 _BEGIN, _END = "<!-- values -->\n", "<!-- end -->\n"
 
 

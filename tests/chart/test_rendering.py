@@ -309,7 +309,8 @@ def test_the_network_policy_opens_only_ports_of_the_operator(everything: Rendere
     spec = everything.one("NetworkPolicy")["spec"]
     ports = {port["port"] for rule in spec["ingress"] for port in rule["ports"]}
     assert ports == {port["name"] for port in everything.pod()["containers"][0]["ports"]}
-    assert spec["ingress"][0]["from"] == EVERYTHING["networkPolicy"]["metricsFrom"]
+    test = {"podSelector": everything.one("NetworkPolicy", "logpersister-test")["spec"]["podSelector"]}
+    assert spec["ingress"][0]["from"] == [*EVERYTHING["networkPolicy"]["metricsFrom"], test]
     assert spec["policyTypes"] == ["Ingress", "Egress"]
     assert spec["egress"][-1] == EVERYTHING["networkPolicy"]["egress"][0]
     only_ingress = render({"networkPolicy": {"enabled": True}}).one("NetworkPolicy")["spec"]

@@ -37,6 +37,11 @@ app.kubernetes.io/name: logpersister-release
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{- define "logpersister.testSelector" -}}
+app.kubernetes.io/name: logpersister-test
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
 {{- define "logpersister.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{ include "logpersister.selector" . }}
