@@ -5,7 +5,8 @@ from typing import Any, Final
 NAMESPACES: Final[dict[str, Any]] = {"namespaces": ["logs", "audit"]}
 
 NO_IDS: Final[dict[str, Any]] = {"runAsUser": None, "runAsGroup": None, "fsGroup": None}
-"""As a security context of a pod whose cluster chooses users and groups."""
+CHOSEN_IDS: Final[dict[str, Any]] = {"podSecurityContext": NO_IDS, "memberDefaults": {"podSecurityContext": NO_IDS}}
+"""Where the cluster chooses users and groups, which kube-score takes for forgotten."""
 
 MONITORED: Final[dict[str, Any]] = {
     "metrics": {
@@ -23,7 +24,6 @@ EVERYTHING: Final[dict[str, Any]] = {
         "imagePullSecrets": [{"name": "registry-login"}],
         "tolerations": [{"key": "spot", "operator": "Exists"}],
         "topologySpread": False,
-        "podSecurityContext": NO_IDS,
         "resources": {"requests": {"cpu": "2"}},
         "proxy": {"https": "http://proxy.example.org:3128"},
         "extraCa": {"configMap": "corporate-ca"},
@@ -41,7 +41,6 @@ EVERYTHING: Final[dict[str, Any]] = {
     "crds": {"keep": False},
     "serviceAccount": {"annotations": {"example.org/role": "logpersister"}},
     "resources": {"requests": {"cpu": "1"}},
-    "podSecurityContext": NO_IDS,
     "extraEnv": [{"name": "KUBERNETES_REQUEST_ID", "value": "text"}],
     "extraVolumes": [{"name": "login", "emptyDir": {}}],
     "extraVolumeMounts": [{"name": "login", "mountPath": "/login", "readOnly": True}],

@@ -12,7 +12,7 @@ from logpersister_operator.crd.document import definition
 from logpersister_operator.member_defaults import CA_DIRECTORY, MemberDefaults
 from logpersister_operator.release import main as release
 from logpersister_operator.settings import PREFIX, Settings
-from tests.chart.combinations import COMBINATIONS, EVERYTHING, MONITORED, NAMESPACES, NO_IDS, NOTHING
+from tests.chart.combinations import CHOSEN_IDS, COMBINATIONS, EVERYTHING, MONITORED, NAMESPACES, NO_IDS, NOTHING
 from tests.chart.helm import CHART, Document, HelmError, Rendered, is_hook, render
 
 WITHOUT_IDS = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
@@ -39,9 +39,7 @@ def test_the_operator_reads_the_settings_of_the_chart(default: Rendered, everyth
         canary_namespace_selector="environment=staging",
         resource_selector="shard in (a, b)",
         namespace_selector="logpersister in (enabled)",
-        member_defaults=MemberDefaults.model_validate(
-            EVERYTHING["memberDefaults"] | {"podSecurityContext": WITHOUT_IDS}
-        ),
+        member_defaults=MemberDefaults.model_validate(EVERYTHING["memberDefaults"]),
         lag_seconds=10.5,
         log_level="debug",
         lease="logpersister-system/logpersister-operator",
@@ -80,8 +78,9 @@ def test_pods_meet_the_restricted_standard(values: dict[str, Any]) -> None:
             assert container["resources"]["requests"]["cpu"]
 
 
-def test_users_and_groups_may_be_the_clusters_choice(default: Rendered, everything: Rendered) -> None:
-    for rendered, expected in ((default, WITHOUT_IDS | dict.fromkeys(NO_IDS, 10001)), (everything, WITHOUT_IDS)):
+def test_users_and_groups_may_be_the_clusters_choice(default: Rendered) -> None:
+    fixed = WITHOUT_IDS | dict.fromkeys(NO_IDS, 10001)
+    for rendered, expected in ((default, fixed), (render(CHOSEN_IDS), WITHOUT_IDS)):
         pods = [one["spec"]["template"]["spec"] for kind in ("Deployment", "Job") for one in rendered.of_kind(kind)]
         members = Settings.from_environment(rendered.environment()).member_defaults
         assert [pod["securityContext"] for pod in pods] == [expected] * 2

@@ -13,7 +13,7 @@ from logpersister.manifest import parse
 from logpersister_operator.member_defaults import parse_defaults
 from logpersister_operator.render.application import Application
 from logpersister_operator.render.pod import executor_pod, member_template
-from tests.chart.combinations import NO_IDS
+from tests.chart.combinations import CHOSEN_IDS
 from tests.chart.helm import CHART, Document, HelmError
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.installation import NAME, Installation, play_job, run_program
@@ -135,7 +135,6 @@ def test_upgrading_from_an_earlier_version(installation: Installation, tmp_path:
 RANGE = 1_000_680_000
 """Users that a namespace may have, and groups; 10,000 of them. OpenShift gives each namespace a range of its own."""
 POLICY = "ids-of-the-namespace"
-CHOSEN = {"podSecurityContext": NO_IDS, "memberDefaults": {"podSecurityContext": NO_IDS}}
 
 
 def ids_policy(namespace: str) -> tuple[Document, Document]:
@@ -206,7 +205,7 @@ def test_where_a_policy_gives_out_users_and_groups(installation: Installation) -
             return False
 
         eventually("the fixed user is refused", refused, seconds=60)
-        installation.helm("upgrade", NAME, str(CHART), "--install", values=without_definition | CHOSEN)
+        installation.helm("upgrade", NAME, str(CHART), "--install", values=without_definition | CHOSEN_IDS)
         settings = installation.settings()
         for path, document in pods_of_members(settings, namespace):
             api.create(path, document)
