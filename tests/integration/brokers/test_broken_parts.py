@@ -54,8 +54,8 @@ def test_a_partition_without_a_leader_stops_no_other(
 
     scene.workload.write(single, 20, partitions=[0, 2])
     scene.workload.write(other, 30, partitions=ALL)
-    wait_stored(scene, single, {0: 20, 2: 20}, member.tail)
-    wait_stored(scene, other, dict.fromkeys(ALL, 20), member.tail)
+    wait_stored(scene, single, {0: 50, 2: 50}, member.tail)
+    wait_stored(scene, other, dict.fromkeys(ALL, 60), member.tail)
     why = "it has no leader: start broker 2"
     event = member.wait_event("partitions.unreadable", partitions=f"{single} 1", reason=why)
     assert event["count"] == 1
