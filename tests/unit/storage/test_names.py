@@ -107,7 +107,7 @@ def test_names_that_are_not_ours_are_refused(key: str) -> None:
     assert parse_object_key("raw", key) is None
 
 
-@pytest.mark.parametrize("path", ["/", "..", "a/../b", "a//b", "/a", "a/", "ä", "a\nb", "a\\b", "x" * 256])
+@pytest.mark.parametrize("path", ["/", "..", "a/../b", "a//b", "/a", "a/", "\x85", "a\nb", "a\\b", "x" * 256])
 def test_paths_that_could_leave_the_topic_are_refused(path: str) -> None:
     with pytest.raises(ValueError, match="partition path"):
         object_key("raw", "clicks", path, 1, 0, 0, ".txt")
