@@ -94,7 +94,8 @@ def test_a_member_that_joins_says_for_whom_it_waits(monkeypatch: pytest.MonkeyPa
         shown.append(f"{status.state} {status.state_message}".strip())
         group.joined, stop.asked = len(shown) >= 4, len(shown) >= 6
 
-    cycle = Mock(turn=turn, seconds_to_next=lambda: 0.0, execution=Mock(jobs_in_flight=0))
+    nothing = Mock(owned=list)
+    cycle = Mock(turn=turn, seconds_to_next=lambda: 0.0, execution=Mock(jobs_in_flight=0), states=nothing)
     member = Member(RESOURCE, Mock(cycle=cycle, group=group), Mock(), board, Mock(), health, Readiness(health), stop)
     with capture_logs() as logs:
         member.run(until_current=False)
