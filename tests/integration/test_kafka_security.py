@@ -4,7 +4,7 @@ import base64
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,15 @@ from kafka.admin import (
     NewPartitions,
     ResourcePattern,
     ResourceType,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
 )
 
 from logpersister.kafka_client import BrokerReport, KafkaCheckError, check_broker, client_config
 from logpersister.kafka_client.probe import API_VERSIONS, probe
 from logpersister.manifest.kafka import KafkaSpec, SecuritySpec
 from logpersister.manifest.secrets import Secrets
+from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.secured import KMS_KEY, SecuredMinio
 from tests.stack import KafkaBroker, MinioServer, strimzi
@@ -351,6 +354,65 @@ def test_a_member(
         for secret in (PASSWORD, secured_minio.secret_key):
             assert not any(secret.encode() in text for text in written)
     client.close()
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.usefixtures("s3_secret")
+def test_a_password_is_rotated_under_a_running_member(
+    broker: KafkaBroker,
+    minio: MinioServer,
+    s3: "S3Client",
+    bucket: str,
+    secrets_dir: Path,
+    tmp_path: Path,
+    unique: str,
+) -> None:
+    """The broker asks for a new login every three seconds. Nobody restarts, and it is said meanwhile what is wrong."""
+    login = secrets_dir / "rotated"
+    give_password(broker, unique, "first-password")
+    write(login, {"username": unique, "password": "first-password"})
+    create_topic(broker.bootstrap, unique)
+    kafka = {
+        "topics": [unique],
+        "bootstrapServers": broker.address("SASL_PLAINTEXT"),
+        "security": {"protocol": "SASL_PLAINTEXT", "mechanism": "SCRAM-SHA-512", "secretName": "rotated"},
+    }
+    with Scene(tmp_path, broker, s3, bucket=bucket, endpoint=minio.endpoint, group=unique) as scene:
+        member = scene.member(scene.manifest(kafka=kafka))
+        scene.workload.write(unique, 10)
+        scene.group.wait_current(unique, explain=member.tail)
+        pid = member.pid
+
+        give_password(broker, unique, "second-password")
+        scene.workload.write(unique, 10)
+        member.wait("the login is refused", lambda: "uthentication failed" in member.tail(400))
+        member.wait("it says so after a minute", lambda: "kafka" in away(member))
+        assert not member.ready()
+        write(login, {"username": unique, "password": "second-password"})
+
+        scene.group.wait_current(unique, explain=member.tail)
+        member.wait("all is well", lambda: not away(member) and member.ready())
+        scene.assert_stored(unique)
+        assert member.pid == pid
+        for secret in ("first-password", "second-password"):
+            assert secret not in member.log.read_text()
+        member.terminate()
+        assert member.wait_end() == 0
+
+
+def give_password(broker: KafkaBroker, user: str, password: str) -> None:
+    with KafkaAdminClient(bootstrap_servers=broker.bootstrap) as admin:
+        admin.alter_user_scram_credentials([UserScramCredentialUpsertion(user, ScramMechanism.SCRAM_SHA_512, password)])
+
+
+def write(secret: Path, values: Mapping[str, str]) -> None:
+    secret.mkdir(exist_ok=True)
+    for key, value in values.items():
+        (secret / key).write_text(value)
+
+
+def away(member: MemberProcess) -> set[str]:
+    return {outage["server"] for outage in member.status().get("outages", ())}
 
 
 @pytest.mark.timeout(900)
