@@ -228,7 +228,7 @@ def test_a_diagnosis_has_everything_but_secrets(plugin: Plugin, api: Client, pat
     assert '"bucket"' in texts["children.yaml"], "the manifest of a revision is readable"
     assert "Failed to pull image" in texts["events.txt"]
     assert "of something else" not in texts["events.txt"]
-    assert "pod does not have a host assigned" in texts[f"{pod}.log.failed"], "what cannot be had is told"
+    assert texts[f"{pod}.status.json.failed"], "what cannot be had is told"
     assert "bundle.tar.gz exists" in refused(plugin("diagnose", NAME, "--file", str(bundle)))
     assert '"other" not found' in refused(plugin("diagnose", "other"))
 
