@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from logpersister.report.listening import ANY_INTERFACE, family_of, take_both_families
+
 Check = Callable[[], str | None]
 """Returns what is wrong; None when nothing is."""
 
@@ -23,8 +25,13 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, port: int, health: Health) -> None:
-        super().__init__(("", port), _Probes)
+        self.address_family = family_of(ANY_INTERFACE)
+        super().__init__((ANY_INTERFACE, port), _Probes)
         self.health = health
+
+    def server_bind(self) -> None:
+        take_both_families(self.socket)
+        super().server_bind()
 
 
 class _Probes(BaseHTTPRequestHandler):

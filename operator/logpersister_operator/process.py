@@ -15,6 +15,7 @@ import structlog
 from prometheus_client import start_http_server
 
 from logpersister.report import logs
+from logpersister.report.listening import ANY_INTERFACE
 from logpersister_operator import handlers
 from logpersister_operator.cluster.access import Access, AccessError, find_access
 from logpersister_operator.cluster.client import ApiServer
@@ -103,7 +104,7 @@ def run(
         health.failure = lambda: watchdog.failure() or loop.failure()
         health.unready = lambda: namespaces.failure or operator.unready((settings.namespaces and found) or (None,))
         watchdog.start()
-        server, _ = start_http_server(settings.metrics_port, registry=operator.metrics.registry)
+        server, _ = start_http_server(settings.metrics_port, ANY_INTERFACE, registry=operator.metrics.registry)
         log.info("operator.started", image=settings.image, namespaces=list(found) or "all")
         try:
             return asyncio.run(_serve(registry, operator, namespaces, found, loop))
