@@ -1,16 +1,13 @@
-"""An operator of named namespaces on a real API server: one goes away, its rights go away, etcd is restored."""
+"""An operator of named namespaces on a real API server: one goes away, and rights go away."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.integration.harness.waiting import eventually
-from tests.integration.kubernetes.conftest import CRD_FILE
 from tests.integration.kubernetes.installation import NAME, Installation
-from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
+from tests.integration.kubernetes.operator_process import Resource
 from tests.integration.kubernetes.test_rights import SMALL, make_namespace, start_operator
 from tests.stack.kubernetes import ApiServer, Client
 
@@ -94,38 +91,3 @@ def test_a_namespace_that_is_deleted_gets_free_and_the_others_go_on(
         wait_made_again(api, first)
         assert operator.code is None
         assert operator.stop() == 0
-
-
-@pytest.mark.slow
-def test_after_a_restore_of_etcd_an_operator_goes_on_with_what_is_there(
-    server: ApiServer, api: Client, tmp_path: Path, unique: str
-) -> None:
-    api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", yaml.safe_load(CRD_FILE.read_text()))
-    namespace = make_namespace(api, unique)
-    eventually("LogPersisters are served", lambda: "logpersister.dev" in str(api.get("/apis")))
-    # The Lease outlives the restore: a shorter one would end the process, and its successor know nothing.
-    with OperatorProcess(server, tmp_path, namespace, LEASE_SECONDS="600") as operator:
-        resource = Resource(api, namespace, "clicks", operator.tail)
-        resource.apply(SMALL)
-        ((name, before),) = resource.wait_stateful_sets(1).items()
-        server.stop()
-        backup = tmp_path / "backup"
-        shutil.copytree(server.etcd.directory / "data", backup)
-        server.start()
-        for number in range(20):  # versions of a future that will not have happened
-            resource.get_ready(name, collisions=number)
-        after = resource.stateful_sets()[name]["metadata"]["resourceVersion"]
-        resource.eventually("the operator knows it", lambda: resource.status().get("members", {}).get("ready") == 1)
-
-        server.stop()
-        shutil.rmtree(server.etcd.directory / "data")
-        shutil.copytree(backup, server.etcd.directory / "data")
-        server.start()
-        restored = resource.stateful_sets()[name]["metadata"]["resourceVersion"]
-        assert int(restored) <= int(before["metadata"]["resourceVersion"]) < int(after)
-
-        eventually("it is noticed", lambda: operator.events("etcd.restored"), seconds=150, explain=operator.tail)
-        wait_made_again(api, resource)
-        resource.get_ready(name)
-        resource.eventually("the status is written", lambda: resource.status().get("members", {}).get("ready") == 1)
-        assert operator.code is None
