@@ -92,6 +92,20 @@ def test_a_canary_that_cannot_store_is_withdrawn(persister: Persister) -> None:
     assert persister.restarts() == members, "the old members have seen nothing of it"
 
 
+def test_a_canary_whose_image_cannot_be_pulled_is_withdrawn(persister: Persister) -> None:
+    stable, members = persister.status()["revision"], persister.restarts()
+    missing = f"{os.environ[MEMBER_IMAGE].rpartition(':')[0]}:missing"
+    persister.apply(image=missing)
+    try:
+        found = persister.wait("Stalled", "True", "RolloutFailed")
+        assert f"cannot pull its image {missing}" in found["message"]
+        persister.eventually("it is gone", lambda: persister.restarts().keys() == members.keys())
+    finally:
+        persister.apply(image=None)
+    assert persister.wait_steady(_MEMBERS) == stable
+    assert persister.restarts() == members, "the old members have seen nothing of it"
+
+
 @pytest.mark.soak
 def test_a_canary_whose_objects_are_refused_is_withdrawn(persister: Persister, minio: MinioServer) -> None:
     """Its bucket takes all that members try when they start; what it has promised by then is stored by the others."""

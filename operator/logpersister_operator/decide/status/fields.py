@@ -107,21 +107,16 @@ def rebalance(observed: ObservedState, wanted: int) -> crd.Rebalance | None:
 
 
 def summary(
-    ready: int,
-    wanted: int,
-    known: crd.Lag | None,
-    stored: crd.Uploads | None,
-    verdicts: Iterable[Verdict],
-    words: str = "",
-    stalest_type: str | None = None,
+    known: crd.Status, verdicts: Iterable[Verdict], words: str = "", stalest_type: str | None = None
 ) -> crd.Summary:
     """Return the texts of ``kubectl get``; ``words`` say what a rollout does."""
+    lag, members = known.lag, known.members
     states = {verdict.aspect.value: verdict for verdict in verdicts}
     return crd.Summary(
-        members=f"{ready}/{wanted}",
-        lag=UNKNOWN if known is None else number(known.records),
-        lag_age=UNKNOWN if known is None else duration(known.seconds),
-        uploaded=None if stored is None else _size(stored.bytes),
+        members=None if members is None else f"{members.ready}/{members.desired}",
+        lag=UNKNOWN if lag is None else number(lag.records),
+        lag_age=UNKNOWN if lag is None else duration(lag.seconds),
+        uploaded=None if known.uploads is None else _size(known.uploads.bytes),
         state=_state(states, words),
         stalest_type=stalest_type,
     )
