@@ -96,7 +96,8 @@ def test_a_member_that_joins_says_for_whom_it_waits(monkeypatch: pytest.MonkeyPa
 
     nothing = Mock(owned=list)
     cycle = Mock(turn=turn, seconds_to_next=lambda: 0.0, execution=Mock(jobs_in_flight=0), states=nothing)
-    member = Member(RESOURCE, Mock(cycle=cycle, group=group), Mock(), board, Mock(), health, Readiness(health), stop)
+    assembly, spark = Mock(cycle=cycle, group=group), Mock()
+    member = Member(RESOURCE, assembly, spark, Mock(), board, Mock(), health, Readiness(health), stop)
     with capture_logs() as logs:
         member.run(until_current=False)
     assert shown[0] == "joining"
