@@ -34,15 +34,18 @@ class ClusterReader(LogReader):
 
     def __init__(self, client_config: Mapping[str, Any]) -> None:
         super().__init__(client_config, read_committed=False)
+        self._met_leaderless = False
 
     @property
     def is_impaired(self) -> bool:
-        """Whether a broker does not answer, or a partition has no leader."""
-        return bool(self._brokers.silent or self._leaderless)
+        """Whether in this batch a broker did not answer, or a partition had no leader."""
+        return bool(self._brokers.missed) or self._met_leaderless
 
     def begin_batch(self) -> None:
         """Look for the leaders anew."""
         self._leaders.clear()
+        self._brokers.missed.clear()
+        self._met_leaderless = False
 
     def committed_of(
         self, groups: Mapping[str, Sequence[TopicPartition]]
@@ -75,6 +78,11 @@ class ClusterReader(LogReader):
     def since(self, timestamps: Mapping[TopicPartition, int], *, read_committed: bool) -> Answer[Found | None]:
         """Return offset and timestamp (ms) of the first record not older than the given ms; None: no record is."""
         return self._since(timestamps, read_committed=read_committed)
+
+    def _at(self, specs: Mapping[TopicPartition, int], *, read_committed: bool) -> Answer[Found]:
+        answer = super()._at(specs, read_committed=read_committed)
+        self._met_leaderless |= not self._leaderless.isdisjoint(answer.errors)
+        return answer
 
     # groups
 

@@ -31,11 +31,8 @@ class Brokers:
         """By broker, the answer that it still owes."""
         self._patience: dict[int, float] = {}
         """Seconds, of brokers that have answered late."""
-
-    @property
-    def silent(self) -> frozenset[int]:
-        """Brokers that did not answer in time when they were asked last."""
-        return frozenset(self._silent)
+        self.missed: set[int] = set()
+        """Brokers that were asked and did not answer in time, since this was cleared."""
 
     def ask(self, requests: Sequence[tuple[int | None, Any]]) -> list[Any]:
         """Send all requests at once, each to the broker of an id (None: to any); return the answers in this order.
@@ -83,7 +80,10 @@ class Brokers:
             if not owed.is_done:
                 return self._silence(node)
             if owed.failed():
-                self._silent[node] = self._sent(node, request)
+                again = self._sent(node, request)
+                if isinstance(again, KafkaError):  # not known any more, or it refused the login meanwhile
+                    return again
+                self._silent[node] = again
                 return self._silence(node)
             del self._silent[node]
             self._patience[node] = min(MOST_PATIENCE_SECONDS, 2 * self._patience.get(node, PATIENCE_SECONDS))
@@ -98,6 +98,7 @@ class Brokers:
             return error
 
     def _silence(self, node: int) -> KafkaError:
+        self.missed.add(node)
         broker = self._client._manager.cluster.broker_metadata(node)  # noqa: SLF001
         where = "" if broker is None else f" ({broker.host}:{broker.port})"
         return KafkaTimeoutError(f"broker {node}{where} does not answer")

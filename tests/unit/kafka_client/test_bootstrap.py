@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kafka.errors import KafkaConnectionError, KafkaTimeoutError
+from kafka.errors import KafkaConnectionError, KafkaTimeoutError, UnknownBrokerIdError
 from kafka.future import Future
 
 from logpersister.kafka_client import bootstrap
@@ -46,6 +46,8 @@ class World:
     def __init__(self) -> None:
         self.now = 0.0
         self.silent: dict[int, Future] = {}
+        self.unknown: set[int] = set()
+        """Brokers that are in no metadata: to send to them raises at once."""
         self.sent: list[int] = []
         cluster = SimpleNamespace(
             brokers=lambda: [SimpleNamespace(node_id=node) for node in (1, 2, 3)],
@@ -61,6 +63,8 @@ class World:
         )
 
     def _send(self, request: Any, node_id: int) -> Future:
+        if node_id in self.unknown:
+            raise UnknownBrokerIdError(node_id)
         self.sent.append(node_id)
         if node_id in self.silent:
             self.silent[node_id] = Future()
@@ -91,7 +95,7 @@ def test_a_silent_broker_is_waited_for_once_and_asked_in_the_background() -> Non
     one, two, three = brokers.ask(asked)
     assert (one, three) == ((1, "ends"), (3, "ends"))
     assert "broker 2 (broker-2:9092) does not answer" in str(two)
-    assert (world.now, brokers.silent) == (PATIENCE_SECONDS, frozenset([2]))
+    assert (world.now, brokers.missed) == (PATIENCE_SECONDS, {2})
     for _ in range(3):
         assert isinstance(brokers.ask(asked)[1], KafkaTimeoutError)
     assert (world.now, world.sent.count(2)) == (PATIENCE_SECONDS, 1)
@@ -99,8 +103,28 @@ def test_a_silent_broker_is_waited_for_once_and_asked_in_the_background() -> Non
     assert isinstance(brokers.ask(asked)[1], KafkaTimeoutError)
     assert (world.now, world.sent.count(2)) == (PATIENCE_SECONDS, 2), "asked again, and not waited for"
     world.silent.pop(2).success("late")
+    brokers.missed.clear()
     assert brokers.ask(asked)[1] == (2, "ends")
-    assert brokers.silent == frozenset()
+    assert brokers.missed == set()
+
+
+def test_a_silent_broker_that_is_no_longer_known_is_an_error_of_its_own_only() -> None:
+    world = World()
+    client: Any = world
+    brokers = Brokers(client, lambda: world.now)
+    world.silent[2] = Future()
+    asked = [(node, "ends") for node in (1, 2)]
+    brokers.ask(asked)
+    world.silent[2].failure(KafkaConnectionError("timed out"))
+    world.unknown.add(2)
+    for _ in range(2):
+        one, two = brokers.ask(asked)
+        assert one == (1, "ends")
+        assert isinstance(two, UnknownBrokerIdError)
+    world.unknown.clear()
+    assert isinstance(brokers.ask(asked)[1], KafkaTimeoutError), "asked again in the background"
+    world.silent.pop(2).success("late")
+    assert brokers.ask(asked)[1] == (2, "ends")
 
 
 def test_any_broker_is_another_one_where_the_first_is_silent() -> None:
