@@ -144,7 +144,7 @@ class EndOffsetMonitor:
         now = self._now()
         unasked = self._ages.unasked()
         unasked += [p for p in self._ages.unasked_of_new() if self._folder_ends(p.topic) is not None]
-        asked = {partition: int((now - self._max_age(partition)) * 1000) for partition in unasked}
+        asked = {p: int((now - self._max_age(p)) * 1000) for p in unasked if p in self.ends}
         if not asked:
             return
         for partition, first in self._offsets.first_since(asked).values.items():
