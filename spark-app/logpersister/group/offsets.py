@@ -253,7 +253,7 @@ def _position(entry: Any) -> Found | Exception:
     error = kafka.errors.for_code(entry.error_code)
     if error is kafka.errors.NoError:
         return int(entry.offset), int(entry.timestamp)
-    return error(f"partition {entry.partition_index}")  # type: ignore[no-any-return]
+    return error()  # type: ignore[no-any-return]
 
 
 def _topic_id(described: object) -> str | None:

@@ -164,6 +164,7 @@ class Cycle:
         for partition in gone:
             self.end_offsets.forget(partition)
             self.resolver.output_revisions.forget(partition)
+            self._unreadable.forget(partition)
         self._logged_holds -= gone
         self._outcomes = {r: outcome for r, outcome in self._outcomes.items() if r.partition not in gone}
         self._refresh_soon = True

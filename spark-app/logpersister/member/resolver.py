@@ -87,7 +87,7 @@ class Resolver:
     def resolve(self) -> bool:
         """Resolve what can be resolved now, and return whether anything was; the rest is tried again."""
         unresolved = self._states.unresolved()
-        self.unreadable = {p: error for p, error in self.unreadable.items() if p in unresolved}
+        self.unreadable = {p: self.unreadable[p] for p in unresolved if p in self.unreadable}
         if not unresolved or self._clock() < self._retry_at:
             return False
         try:

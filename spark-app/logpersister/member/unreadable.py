@@ -39,3 +39,7 @@ class Unreadable:
         back = before.keys() - self.partitions.keys()
         if back:
             log.warning("partitions.readable", count=len(back), partitions=partitions_text(back))
+
+    def forget(self, partition: TopicPartition) -> None:
+        """Forget a partition that this member no longer owns: nobody knows whether it can be read now."""
+        self.partitions.pop(partition, None)

@@ -101,6 +101,20 @@ def test_a_partition_without_a_leader_is_said_once_and_stops_no_other(fakes: Fak
     assert fakes.jobs.ranges() == [lost]
 
 
+def test_a_partition_that_is_handed_over_is_not_said_to_be_readable(fakes: FakeDependencies) -> None:
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 1}
+    cycle = cycle_in(fakes)
+    begin(fakes, cycle, clicks=5, orders=5)
+    fakes.offsets.leaderless = {ORDERS}
+    turn(fakes, cycle, seconds=60)
+    assert cycle.unreadable.keys() == {ORDERS}
+    fakes.group.tokens = {CLICKS: 1}
+    with capture_logs() as logs:
+        turn(fakes, cycle, seconds=60)
+    assert not cycle.unreadable
+    assert "partitions.readable" not in [one["event"] for one in logs]
+
+
 def test_nothing_is_promised_when_the_snapshot_cannot_be_stored(fakes: FakeDependencies) -> None:
     cycle = cycle_in(fakes)
     begin(fakes, cycle, clicks=25)
