@@ -17,6 +17,7 @@ from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import plural
 from logpersister.storage import names
+from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.store import ObjectStore
 
@@ -26,7 +27,9 @@ EMPTY: Final = "Empty"
 """Kafka's word for a group that nobody is in."""
 _MOST_TOPICS: Final = 10
 _MOST_LISTED: Final = 1000
-"""Objects of a topic that are looked through for one of the generation."""
+"""Folders that are looked through for topics, and objects of a topic for those of the generation."""
+_MOST_ASKED: Final = 5
+"""Objects that are asked for their group, until one tells it."""
 
 
 def committed(
@@ -88,7 +91,7 @@ def _topics(resource: LogPersister, store: ObjectStore) -> Iterator[str]:
     if kafka.topics is not None:
         yield from kafka.topics
         return
-    for folder in store.folders(names.head(store.prefix)):
+    for folder in islice(store.folders(names.head(store.prefix)), _MOST_LISTED):
         topic = names.unescape_topic(folder.rstrip("/").rpartition("/")[2])
         if topic is not None and kafka.selects(topic):
             yield topic
@@ -96,11 +99,17 @@ def _topics(resource: LogPersister, store: ObjectStore) -> Iterator[str]:
 
 def _owner(store: ObjectStore, topic: str, generation: int) -> str | None:
     """Return the group of an object of the topic and generation; None: there is none, or it does not say."""
-    for name, listed in islice(store.inventory(topic), _MOST_LISTED):
-        if name.generation == generation:
-            try:
-                facts = store.facts(listed.key)
-            except ForeignObjectError:
-                continue
-            return None if facts is None else facts.group
+    listed = islice(store.list_objects(names.topic_prefix(store.prefix, topic)), _MOST_LISTED)
+    parsed = ((names.parse_object_key(store.prefix, one.key), one.key) for one in listed)
+    keys = (key for name, key in parsed if name is not None and name.generation == generation)
+    for key in islice(keys, _MOST_ASKED):
+        try:
+            facts = store.facts(key)
+        except ForeignObjectError:
+            continue
+        except StorageError as error:
+            if error.retriable:
+                raise
+            continue  # one object that may not be read is no reason not to start
+        return None if facts is None else facts.group
     return None
