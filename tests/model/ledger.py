@@ -88,6 +88,8 @@ class Account:
     """Of the last commit."""
     floor: int = 0
     """The generation that has to hold what is committed from now on: a replay is one of a higher generation."""
+    floor_from: Offset = 0
+    """From where on it has to."""
     forgotten: bool = False
     newest: int | None = None
     """Event that the last commit named."""
@@ -240,15 +242,18 @@ class Ledger:
         if identity in self._reset:
             user_set = self._reset.pop(identity)
             if before is not None and user_set < before:
-                account.floor = parsed.generation
+                account.floor, account.floor_from = parsed.generation, 0
             before = min(user_set, offset)  # what was skipped is recorded from the end of what is stored
         if before is None:
             self._first(identity, offset, log)
             before = offset
         if offset < before and not account.forgotten:
             self._chronicle.violated(f"the committed offset of {partition} went back from {before} to {offset} (3)")
-        since = self._known_since(identity, before) if account.forgotten else before
-        self._check_stored(identity, since, offset, account.floor)
+        since = before
+        if account.forgotten:
+            since = self._known_since(identity, before)
+            account.floor_from = self._replayed_from(identity, account)
+        self._check_stored(identity, since, offset, account)
         account.committed, account.forgotten, account.generation = offset, False, parsed.generation
         self._check_newest(identity, offset, None if parsed.seen is None else parsed.seen.time)
         finished = self.finished_to(partition.topic)
@@ -281,6 +286,18 @@ class Ledger:
             return log.end
         return max(committed, log.start)
 
+    def _replayed_from(self, identity: Identity, account: Account) -> Offset:
+        """Return from where on a replay is known of that Kafka has forgotten: the first offset that it has stored.
+
+        What a user had set the offset back to is forgotten, and a lower generation has what was stored before.
+        """
+        stored = (
+            offset
+            for (it, generation, offset), holders in self._holders.items()
+            if it == identity and generation >= account.floor and holders
+        )
+        return max(account.floor_from, min(stored, default=self._logs[identity].end))
+
     def _first(self, identity: Identity, offset: Offset, log: Log) -> None:
         begins_at_end = self.start_from == "latest" and identity not in self._late
         if offset > (log.end if begins_at_end else log.start):
@@ -288,8 +305,9 @@ class Ledger:
                 f"{identity.partition} begins at {offset}, and Kafka has records from {log.start} on (4)"
             )
 
-    def _check_stored(self, identity: Identity, since: Offset, until: Offset, floor: int) -> None:
+    def _check_stored(self, identity: Identity, since: Offset, until: Offset, account: Account) -> None:
         for offset in self._logs[identity].offsets:
+            floor = account.floor if offset >= account.floor_from else 0
             if since <= offset < until and not self._is_stored(identity, offset, floor):
                 self._chronicle.violated(
                     f"{identity.partition}@{offset} is in no object, and the group has committed {until} (4)"
