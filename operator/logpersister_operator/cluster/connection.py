@@ -20,7 +20,11 @@ CONNECTIONS: Final = 32
 """Connections that are kept open; more are made when more are needed at once."""
 _RETRIES: Final = 3
 """Of a request that certainly has not come through, or may come through twice: urllib3's own rule."""
+BUSY_SECONDS: Final = 1
+"""How long a busy API server is waited for between them, whatever its Retry-After says: a thread sleeps meanwhile."""
 JSON: Final = "application/json"
+_SHOWN: Final = 40
+"""Bytes of an answer that is not the API server's, in a message."""
 
 
 class ClusterError(Exception):
@@ -40,7 +44,7 @@ class Connection:
     def __init__(self, access: Access, *, patient: bool = True) -> None:
         """Prepare; one that is not ``patient`` sends each request once: it is answered or has failed in time."""
         self._access = access
-        self._retries = urllib3.Retry(_RETRIES, redirect=False) if patient else False
+        self._retries = urllib3.Retry(_RETRIES, redirect=False, retry_after_max=BUSY_SECONDS) if patient else False
         self._lock = threading.Lock()
         self._made: tuple[Configuration, RESTClientObject] | None = None
 
@@ -91,7 +95,10 @@ def url_of(configuration: Configuration, path: str, query: Mapping[str, str] | N
 def content_of(question: str, status: int, content: bytes) -> dict[str, Any]:
     """Return the document of an answer, empty when there is none; raises ClusterError for a refusal."""
     if 200 <= status < 300:
-        return dict(json.loads(content)) if content else {}
+        try:
+            return dict(json.loads(content)) if content else {}
+        except (ValueError, TypeError) as error:  # a proxy's page of its own
+            raise ClusterError(f"{question}: the answer is no object: {content[:_SHOWN]!r}") from error
     try:
         reason = f"{json.loads(content)['message']} ({status})"
     except (ValueError, KeyError, TypeError):
