@@ -114,8 +114,11 @@ class Streams:
         """Return the client of the present configuration."""
         configuration = self._access.configuration
         if self._made is None or self._made[0] is not configuration:
-            await self.close()
-            self._made = configuration, RESTClientObject(_asynchronous(configuration))
+            before, made = self._made, (configuration, RESTClientObject(_asynchronous(configuration)))
+            self._made = made  # before anything is awaited: another watch may come for it, too
+            if before is not None:
+                await before[1].close()
+            return made
         return self._made
 
 

@@ -51,6 +51,7 @@ class Watches:
         self._streams = streams
         self._children = children
         self._stop: Callable[[], object] = lambda: None
+        self._is_stopped = False
         self.restored = ""
         """What showed that etcd was restored from a backup: then nothing that is known counts any more."""
         lists = asyncio.Semaphore(LISTS_AT_ONCE)
@@ -67,6 +68,7 @@ class Watches:
 
     def stop(self) -> None:
         """Ask all watches to end, without waiting for their last answer."""
+        self._is_stopped = True
         with contextlib.suppress(RuntimeError):  # they have ended
             self._stop()
 
@@ -76,13 +78,15 @@ class Watches:
 
     def refusal(self, namespace: str) -> str:
         """Return why the API server has refused to tell of a namespace for some time; empty when it tells."""
-        ages = (one for one in self.ages() if one.namespace in (None, namespace))
-        return next((one.refusal for one in ages if one.refusal and one.heard_seconds > REFUSED_SECONDS), "")
+        ages = (one.age() for one in self._watches if one.is_forbidden and one.namespace in (None, namespace))
+        return next((one.refusal for one in ages if one.heard_seconds > REFUSED_SECONDS), "")
 
     async def _run(self) -> None:
         tasks = [asyncio.create_task(watch.run()) for watch in self._watches]
         loop = asyncio.get_running_loop()
         self._stop = lambda: loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+        if self._is_stopped:  # before there was anything to end
+            self._stop()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._streams.close()
 
@@ -128,6 +132,8 @@ class _Watch:
         """The newest version that was seen, also before the last list."""
         self._listed_at = self._heard_at = time.monotonic()
         self._refusal = ""
+        self.is_forbidden = False
+        """Whether it is refused for want of rights: a login that is refused says nothing about the namespace."""
 
     def age(self) -> WatchAge:
         now = time.monotonic()
@@ -157,14 +163,14 @@ class _Watch:
         refusal = str(error)[:500] if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) else ""
         if not refusal or refusal != self._refusal:
             log.warning("watch.interrupted", kind=self.kind.name, namespace=self.namespace, error=str(error)[:500])
-        self._refusal = refusal
+        self._refusal, self.is_forbidden = refusal, status == HTTPStatus.FORBIDDEN
 
     def _seconds_left(self) -> float:
         return self._listed_at + self._resync_seconds - time.monotonic()
 
     def _heard(self) -> None:
         self._heard_at = time.monotonic()
-        self._refusal = ""
+        self._refusal, self.is_forbidden = "", False
 
     async def _list(self) -> None:
         began = time.monotonic()

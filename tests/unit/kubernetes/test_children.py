@@ -13,7 +13,7 @@ from logpersister.backoff import Backoff
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, SERVICE, Document, Kind, Reference
-from logpersister_operator.observe import watches
+from logpersister_operator.observe import streams, watches
 from logpersister_operator.observe.children import Children, NotListedError
 from logpersister_operator.observe.streams import SILENCE_SECONDS, Streams
 from logpersister_operator.observe.watches import Watches
@@ -189,6 +189,61 @@ def test_each_namespace_is_complete_by_itself_and_one_that_is_refused_is_told(se
     watching.stop()
 
 
+@pytest.mark.parametrize(("status", "is_told"), [(403, True), (401, False)])
+def test_a_drain_is_given_up_for_want_of_rights_and_not_because_nobody_can_log_in(
+    server: Server, monkeypatch: pytest.MonkeyPatch, status: int, is_told: bool
+) -> None:
+    monkeypatch.setattr(watches, "REFUSED_SECONDS", 0.0)
+
+    async def refused(kind: Kind, namespace: str | None, labels: str) -> AsyncIterator[Document]:
+        if namespace == "logs":
+            raise ClusterError("refused", status)
+        yield {}
+
+    server.pages = refused  # type: ignore[method-assign]
+    watching = Watches(server, Children(lambda _: None), ("logs",))  # type: ignore[arg-type]
+    watching.start()
+    eventually("it is refused", lambda: any(one.refusal for one in watching.ages()))
+    assert (watching.refusal("logs"), watching.refusal("web")) == ("refused" if is_told else "", "")
+    watching.stop()
+
+
+def test_watches_that_are_ended_before_they_begin_end_all_the_same(server: Server) -> None:
+    watching = Watches(server, Children(lambda _: None), ("logs",))  # type: ignore[arg-type]
+    watching.stop()
+    watching.start()
+    watching._thread.join(60)
+    assert not watching._thread.is_alive()
+
+
+class Client:
+    """Stands for a client that takes its time to close."""
+
+    open: set["Client"]
+
+    def __init__(self, _: object) -> None:
+        self.open.add(self)
+
+    async def close(self) -> None:
+        await asyncio.sleep(0)
+        self.open.discard(self)
+
+
+def test_watches_that_log_in_anew_at_once_share_the_new_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "RESTClientObject", Client)
+    monkeypatch.setattr(Client, "open", set(), raising=False)
+    access = Access(lambda: Configuration("http://none"))
+
+    async def scene() -> None:
+        found = Streams(access)
+        await found._client()
+        access.renew(access.configuration)
+        await asyncio.gather(*(found._client() for _ in range(3)))
+
+    asyncio.run(scene())
+    assert len(Client.open) == 1
+
+
 SILENT = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -206,12 +261,12 @@ def test_a_watch_that_is_silent_for_longer_than_bookmarks_take_ends() -> None:
     async def scene() -> list[str]:
         listening = await asyncio.start_server(answer, LOOPBACK, 0)
         port = listening.sockets[0].getsockname()[1]
-        streams = Streams(Access(lambda: Configuration(f"http://{LOOPBACK}:{port}")), silence_seconds=0.2)
+        found = Streams(Access(lambda: Configuration(f"http://{LOOPBACK}:{port}")), silence_seconds=0.2)
         begun: list[str] = []
         async with listening:
-            events = streams.events(POD, None, "", version="1", seconds=300, on_begin=lambda: begun.append("begun"))
-            found = [one["type"] async for one in events]
-            await streams.close()
-        return begun + found
+            events = found.events(POD, None, "", version="1", seconds=300, on_begin=lambda: begun.append("begun"))
+            begun += [one["type"] async for one in events]
+            await found.close()
+        return begun
 
     assert asyncio.run(asyncio.wait_for(scene(), 60)) == ["begun", "BOOKMARK"]
