@@ -54,6 +54,8 @@ class ObjectEvents:
                 asked.words = last_warning(cluster.events(namespace, uid))
             except ClusterError as error:  # the status says less; everything else goes on
                 log.warning("events.unread", namespace=namespace, error=str(error))
+                if not error.status:
+                    break  # each of the others would cost a deadline, too
         return {uid: asked.words for uid, asked in self._asked.items() if asked.words}
 
 

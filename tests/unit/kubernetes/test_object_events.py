@@ -69,6 +69,12 @@ def test_events_are_asked_for_when_an_object_has_waited_and_not_all_the_time() -
     assert (read(AGAIN_SECONDS, "a"), cluster.asked) == ({"a": QUOTA}, 2)
     assert read(0) == {}
     assert (read(1, "a"), cluster.asked) == ({}, 2), "it waits anew"
+    cluster.answer = ClusterError("the API server did not answer")
+    read(0, "b", "c")
+    read(PATIENCE_SECONDS, "b", "c")
+    assert cluster.asked == 3, "each question without an answer costs its deadline"
+    cluster.answer = [event("FailedCreate", QUOTA, 1)]
+    assert (read(1, "b", "c"), cluster.asked) == ({"c": QUOTA}, 4)
 
 
 def test_pods_that_are_refused_say_why_and_it_clears_by_itself() -> None:
