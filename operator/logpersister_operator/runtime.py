@@ -250,6 +250,7 @@ class Operator:
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""
         self._reconciler.forget(resource)
+        self.rollout_places.gone(resource)
 
     # questions
 

@@ -68,13 +68,13 @@ class Supervisors:
 
     def gone(self, body: kopf.Body) -> None:
         """Take in that a resource does not exist any more, or is another operator's by its labels now."""
-        supervision = self._supervisions.get(body["metadata"]["uid"])
-        if supervision is not None:
-            supervision.leave()
-        self._operator.forget(_copy(body))
+        resource, supervision = _copy(body), self._supervisions.get(body["metadata"]["uid"])
         self._drained.discard(body["metadata"]["uid"])
         self._operator.groups.gone(body)
-        self._operator.rollout_places.gone(body)
+        if supervision is None:
+            self._operator.forget(resource)
+        else:
+            supervision.leave(lambda: self._operator.forget(resource))
 
     async def _drain(self, resource: Document) -> None:
         drain, loop = self._operator.drain(resource), asyncio.get_running_loop()
@@ -109,10 +109,14 @@ class _Supervision:
         self._change.set()
         self._wake.set()
 
-    def leave(self) -> None:
-        """Reconcile no more: the resource is gone, or another operator's."""
+    def leave(self, forget: Callable[[], None]) -> None:
+        """Reconcile no more: the resource is gone, or another operator's.
+
+        ``forget`` is called when no reconciliation runs, which would remember it anew.
+        """
         self._left = True
         self.note_change()
+        self._after_work(forget)
 
     async def live(self) -> None:
         """Reconcile until the resource is deleted, or another operator's, or the operator ends."""

@@ -2,19 +2,33 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
 
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.observed_objects import Child
+from logpersister_operator.observed_objects import Child, Owner
+
+
+@dataclass(frozen=True, slots=True)
+class _Fingerprint:
+    """What tells a change of an object."""
+
+    version: int
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    owners: tuple[Owner, ...]
+
+    def is_owned_by(self, uid: str) -> bool:
+        return any(owner.uid == uid for owner in self.owners)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
     wanted: str
     """Hash of the document that was sent."""
-    found: object
-    """What tells a change of the object that it made."""
+    found: _Fingerprint
+    """Of the object that it made."""
 
 
 class ApplyCache:
@@ -48,9 +62,16 @@ class ApplyCache:
         with self._lock:
             self._by_uid.pop(live.uid, None)
 
+    def forget_all_of(self, owner: str) -> None:
+        """Forget what a resource owned, by its uid: it is gone, and the garbage collector takes its objects."""
+        with self._lock:
+            gone = [uid for uid, one in self._by_uid.items() if one.found.is_owned_by(owner)]
+            for uid in gone:
+                del self._by_uid[uid]
 
-def _fingerprint(live: Child) -> object:
-    return live.generation or live.version, live.labels, live.annotations, live.owners
+
+def _fingerprint(live: Child) -> _Fingerprint:
+    return _Fingerprint(live.generation or live.version, live.labels, live.annotations, live.owners)
 
 
 def _digest(value: object) -> str:

@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 STATUS_REFUSED: Final = "StatusRefused"
 """Reason of an Event, and of no condition: there is no place for one."""
 _CONFLICT: Final = 409
-_NOT_NOW: Final = frozenset({0, 408, 409, 429})
+_NOT_NOW: Final = frozenset({0, 401, 408, 409, 429})
 """Answers to a write that say nothing about the object: it is tried again."""
 
 
@@ -136,6 +136,7 @@ class Reconciler:
         """Forget a resource that is gone."""
         uid = resource["metadata"]["uid"]
         self._writer.forget(uid)
+        self._applied.forget_all_of(uid)
         self._without_status.discard(uid)
         key = key_of(resource)
         self._refusals.pop(key, None)

@@ -1,7 +1,9 @@
 """What the operator keeps of resources between two reconciliations."""
 
+import asyncio
 import threading
 from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -25,6 +27,7 @@ from logpersister_operator.observe.secrets import MISSING_SECONDS
 from logpersister_operator.observed_state import KnownLag, ResourceKey, UnknownLag
 from logpersister_operator.runtime import UNSETTLED_SECONDS, Operator
 from logpersister_operator.settings import Settings
+from logpersister_operator.supervision import Supervisors
 from tests.unit.kubernetes.fake_cluster import FakeCluster
 from tests.unit.kubernetes.samples import IMAGE, lag, pod, resource
 
@@ -227,6 +230,76 @@ def test_what_no_status_can_tell_is_not_written(operator: Operator, error: Excep
     cluster.put_resource(resource())
     operator.report_failure(cluster.get(LOGPERSISTER, KEY.namespace, KEY.name), error, 9)
     assert cluster.writes == 0
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_login_that_is_refused_says_nothing_about_a_child(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    cluster: Any = operator._cluster
+
+    def apply(document: Document, uid: str | None = None) -> Document:
+        raise ClusterError("refused", status)
+
+    cluster.put_resource(resource(storage={"bucket": "logs"}))
+    monkeypatch.setattr(cluster, "apply", apply)
+    document = cluster.get(LOGPERSISTER, KEY.namespace, KEY.name)
+    if status == 403:
+        operator.reconcile(document)
+        assert operator._reconciler.refusals(KEY)
+        return
+    with pytest.raises(ClusterError):
+        operator.reconcile(document)
+    assert not operator._reconciler.refusals(KEY)
+
+
+def test_nothing_is_kept_of_the_objects_of_a_resource_that_is_gone(operator: Operator) -> None:
+    cluster: Any = operator._cluster
+    cluster.children = operator.children
+    cluster.put_resource(resource(storage={"bucket": "logs"}))
+    document = cluster.get(LOGPERSISTER, KEY.namespace, KEY.name)
+    operator.reconcile(document)
+    assert operator._reconciler._applied._by_uid
+    operator.forget(document)
+    assert not operator._reconciler._applied._by_uid
+
+
+class Going:
+    """Stands for the flag by which `kopf` ends a daemon."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    async def wait(self) -> None:
+        await asyncio.Event().wait()
+
+
+def test_a_resource_that_leaves_while_it_is_reconciled_keeps_no_place(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = operator.rollout_places = RolloutPlaces(RolloutLimits(1), lambda _: None)
+    begun, left = threading.Event(), threading.Event()
+
+    def reconcile(_: Document) -> float:
+        begun.set()
+        assert left.wait(60)
+        places._standings[KEY] = RolloutStanding(holds=True)
+        return 60.0
+
+    async def scene() -> None:
+        body: Any = resource()
+        with ThreadPoolExecutor(1) as workers:
+            supervisors = Supervisors(operator, workers)
+            life = asyncio.create_task(supervisors.supervise(body, Going()))  # type: ignore[arg-type]
+            assert await asyncio.to_thread(begun.wait, 60)
+            supervisors.gone(body)
+            left.set()
+            await asyncio.wait_for(life, 60)
+            supervisors.close()
+
+    monkeypatch.setattr(operator, "reconcile", reconcile)
+    asyncio.run(scene())
+    assert not places._standings
 
 
 def test_a_resource_that_was_never_valid_or_cannot_be_reconciled_keeps_no_other_waiting(operator: Operator) -> None:
