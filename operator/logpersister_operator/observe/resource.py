@@ -1,6 +1,7 @@
 """From a LogPersister as the API server gives it to what is kept of it. Pure."""
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any
 
@@ -83,14 +84,32 @@ def _manifest(document: _Fields) -> tuple[LogPersister | None, str]:
 
 
 def _understood(status: _Fields) -> Status:
-    """Return a status without the parts that another version wrote differently, or somebody changed by hand."""
-    conditions = [one for one in status.get("conditions") or () if _is_condition(one)]
-    found = {**status, "conditions": conditions}
+    """Return a status without the parts that another version wrote differently, or somebody changed by hand.
+
+    Of a part with fields that only a newer version knows the others are kept: what was counted stays counted.
+    """
+    try:
+        return Status.model_validate(status)
+    except ValidationError as error:
+        known = _without(status, [one["loc"] for one in error.errors() if one["type"] == "extra_forbidden"])
+    conditions = [one for one in known.get("conditions") or () if _is_condition(one)]
+    found = {**known, "conditions": conditions}
     try:
         return Status.model_validate(found)
     except ValidationError as error:
         strange = {one["loc"][0] for one in error.errors()}
         return Status.model_validate({name: part for name, part in found.items() if name not in strange})
+
+
+def _without(status: _Fields, fields: Sequence[tuple[str | int, ...]]) -> _Fields:
+    """Return a status without the fields at these places."""
+    found = copy.deepcopy(dict(status))
+    for *path, name in fields:
+        part: Any = found
+        for step in path:
+            part = part[step]
+        del part[name]
+    return found
 
 
 def _is_condition(one: _Fields) -> bool:

@@ -147,3 +147,23 @@ def test_a_status_of_another_version_is_read_as_far_as_it_is_understood(status: 
     assert [one.type for one in found.status.conditions] == ["Paused"]
     assert found.record is None
     assert decide(observed(document)).status["conditions"]
+
+
+def test_what_a_newer_operator_counted_is_not_forgotten_by_an_older_one() -> None:
+    loss = {"topic": "clicks", "partition": 1, "start": 2, "end": 3, "held": False, "newField": 1}
+    when = {"time": "2026-11-21T11:00:00Z"}
+    failure = {"member": "clicks-0", "pod": "uid", **when, "count": 1, "cause": "it hung", "newField": {"a": 1}}
+    told = {"type": "Ready", "status": "True", "reason": "MembersReady", "message": "", "newField": 1}
+    status = {
+        "dataLoss": {"records": 1, "ranges": 1, "latest": [loss, {**loss, "start": 1, "end": 2}], "newField": {}},
+        "restarts": [failure],
+        "conditions": [{**told, "lastTransitionTime": when["time"]}],
+        "newSection": {"newField": 1},
+    }
+    before = json.dumps(status)
+    found = resource_of(resource() | {"status": status}).status
+    assert found.data_loss is not None
+    assert [one.start for one in found.data_loss.latest] == [2, 1]
+    assert [one.member for one in found.restarts] == ["clicks-0"]
+    assert [one.type for one in found.conditions] == ["Ready"]
+    assert json.dumps(status) == before, "the document itself stays as it is"
