@@ -88,7 +88,7 @@ def test_users_and_groups_may_be_the_clusters_choice(default: Rendered) -> None:
 
 
 def test_the_operator_goes_the_way_out_of_its_members(default: Rendered, everything: Rendered) -> None:
-    """It asks the same brokers and identity providers, and its own variables come last, so that they win."""
+    """It asks the same brokers and identity providers; its own variables come last."""
     assert default.environment(settings=False) == {}
     members = Settings.from_environment(everything.environment()).member_defaults.pod("member", {})
     (container,) = members["containers"]
@@ -103,6 +103,17 @@ def test_the_operator_goes_the_way_out_of_its_members(default: Rendered, everyth
     assert pod["volumes"][1]["configMap"] == {"name": "corporate-ca", "optional": True}
     mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
     assert mounts == {"tmp": "/tmp", "extra-ca": CA_DIRECTORY, "login": "/login"}
+
+
+def test_variables_of_the_user_replace_those_of_the_chart_and_none_stands_twice() -> None:
+    own = [{"name": "HTTPS_PROXY", "value": "http://own:1"}, {"name": f"{PREFIX}THREADS", "value": "4"}]
+    proxy = {"proxy": {"https": "http://theirs:1"}}
+    found = render({"memberDefaults": proxy, "settings": {"threads": 8}, "extraEnv": own})
+    (container,) = found.pod()["containers"]
+    names = [one["name"] for one in container["env"]]
+    assert sorted(names) == sorted(set(names)), "a server-side apply refuses what stands twice"
+    assert [one for one in container["env"] if one["name"] in ("HTTPS_PROXY", f"{PREFIX}THREADS")] == own
+    assert "https_proxy" in names
 
 
 def test_helm_test_asks_the_operator_for_its_metrics(everything: Rendered) -> None:

@@ -81,6 +81,33 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end -}}
 
+{{/* Variables of the operator's container. One name stands once, or server-side applies refuse the whole. */}}
+{{- define "logpersister.environment" -}}
+- name: LOGPERSISTER_OPERATOR_IMAGE
+  value: {{ include "logpersister.image" (list . "member" "logpersister") | quote }}
+- name: LOGPERSISTER_OPERATOR_MEMBER_DEFAULTS
+  value: {{ toJson .Values.memberDefaults | quote }}
+- name: LOGPERSISTER_OPERATOR_CANARY_NAMESPACES
+  value: {{ join "," .Values.canaryNamespaces | quote }}
+- name: LOGPERSISTER_OPERATOR_CANARY_NAMESPACE_SELECTOR
+  value: {{ include "logpersister.canaryNamespaceSelector" . | quote }}
+- name: LOGPERSISTER_OPERATOR_NAMESPACES
+  value: {{ join "," .Values.namespaces | quote }}
+- name: LOGPERSISTER_OPERATOR_NAMESPACE_SELECTOR
+  value: {{ include "logpersister.namespaceSelector" . | quote }}
+- name: LOGPERSISTER_OPERATOR_LEASE
+  value: {{ .Release.Namespace }}/{{ include "logpersister.operator" . }}
+{{- range $name, $value := .Values.settings }}
+- name: LOGPERSISTER_OPERATOR_{{ $name | snakecase | upper }}
+  value: {{ $value | toString | quote }}
+{{- end }}
+- name: LOGPERSISTER_OPERATOR_HEALTH_PORT
+  value: "8080"
+- name: LOGPERSISTER_OPERATOR_METRICS_PORT
+  value: "9090"
+{{- include "logpersister.wayOut" . }}
+{{- end -}}
+
 {{/* What the operator does in namespaces that it looks after. docs/security.md explains each; a test compares. */}}
 {{- define "logpersister.rules" -}}
 - apiGroups: [logpersister.dev]
