@@ -240,6 +240,8 @@ class ObservedState:
     """What the administrator gives to pods of members and executors."""
     rendering: int = RENDERING
     """The version of the pods that this operator makes."""
+    executors: bool = True
+    """Whether the operator may give members the rights that executors need."""
     turn: str = ""
     """Why a rollout that the operator's settings cause has to wait, in words; empty when it need not."""
 

@@ -18,7 +18,7 @@ from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.client import ApiServer, Cluster
 from logpersister_operator.cluster.connection import ClusterError, Connection
-from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
+from logpersister_operator.cluster.kinds import CHILDREN, LOGPERSISTER, OF_EXECUTORS, POD, Document
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.decision import application_of, is_paused
 from logpersister_operator.decide.health.departed_members import known_names
@@ -77,7 +77,8 @@ class Operator:
         self.children = Children(self.wake)
         self.groups = Groups(self.wake)
         self._cluster = cluster
-        self._watches = Watches(Streams(access), self.children, settings.namespaces)
+        kinds = [one for one in (*CHILDREN, POD) if settings.executors or one not in OF_EXECUTORS]
+        self._watches = Watches(Streams(access), self.children, settings.namespaces, kinds)
         self._resources = resources
         self._reconciler = Reconciler(self._cluster, self.children, self.metrics)
         self._reader = MemberReader()
@@ -262,6 +263,7 @@ class Operator:
             settings.image,
             children=self.children.of(found.key),
             defaults=settings.member_defaults,
+            executors=settings.executors,
         )
 
     def _rivals(self, resource: Document) -> tuple[Claim, ...]:

@@ -46,6 +46,10 @@ class Settings:
     """Label selector of the resources to look after, as ``team=web`` or ``shard in (a, b)``; all of them when empty.
     Others are another operator's: two whose selectors overlap would undo each other's work."""
 
+    executors: bool = True
+    """Whether members may have executors as pods. Otherwise the operator needs no rights on roles and bindings, and
+    neither makes nor watches them."""
+
     lag_seconds: float = 30.0
     """Pause between two questions to Kafka about one group. Shorter shows lag sooner and costs the brokers more."""
 
@@ -121,6 +125,10 @@ def _value(name: str, text: str, kind: object) -> object:
             return int(text)
     except ValueError:
         raise SettingsError(f"{name}: {text!r} is not a number; write for example 30") from None
+    if kind is bool:
+        if text not in ("true", "false"):
+            raise SettingsError(f"{name}: {text!r} is neither true nor false; write one of them")
+        return text == "true"
     if kind is str:
         return text
     if kind is MemberDefaults:

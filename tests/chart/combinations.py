@@ -32,6 +32,7 @@ EVERYTHING: Final[dict[str, Any]] = {
     "canaryNamespaces": ["staging", "*-dev"],
     "canaryNamespaceSelector": "environment=staging",
     "namespaceSelector": "logpersister in (enabled)",
+    "executors": {"enabled": False},
     "settings": {
         "lagSeconds": 10.5,
         "logLevel": "debug",

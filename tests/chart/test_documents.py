@@ -19,7 +19,7 @@ def test_values_that_are_named_exist() -> None:
     values: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
     sections = "|".join(name for name, value in values.items() if isinstance(value, dict) and name != "resources")
     for page, text in TEXTS.items():
-        for path in re.findall(rf"`((?:{sections})\.(?!authorization)[\w.]+)(?:=\w+)?`", text):
+        for path in re.findall(rf"`((?:{sections})\.(?!authorization|left_behind|ended)[\w.]+)(?:=\w+)?`", text):
             found: Any = values
             for name in path.split("."):
                 assert name in found, f"{page.name}: {path}"

@@ -40,6 +40,7 @@ def test_the_operator_reads_the_settings_of_the_chart(default: Rendered, everyth
         resource_selector="shard in (a, b)",
         namespace_selector="logpersister in (enabled)",
         member_defaults=MemberDefaults.model_validate(EVERYTHING["memberDefaults"]),
+        executors=False,
         lag_seconds=10.5,
         log_level="debug",
         lease="logpersister-system/logpersister-operator",

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from logpersister_operator.cluster.kinds import CHILDREN
+from logpersister_operator.cluster.kinds import CHILDREN, OF_EXECUTORS
 from logpersister_operator.render.accounts import driver_role
 from tests.chart.combinations import COMBINATIONS, EVERYTHING, EVERYTHING_IN_NAMESPACES, NAMESPACES
 from tests.chart.helm import CHART, Rendered, render
 from tests.chart.rights import Right, rights
 from tests.unit.kubernetes.samples import Life, resource
 
+WITHOUT_EXECUTORS: dict[str, Any] = {"executors": {"enabled": False}}
 SECURITY = (CHART.parents[1] / "docs" / "security.md").read_text()
 
 
@@ -43,11 +44,12 @@ def test_of_secrets_it_gets_those_whose_names_it_knows() -> None:
 
 
 def test_it_may_do_to_each_kind_of_child_what_is_done_to_children() -> None:
-    found = operator_rights(render())
-    for kind in CHILDREN:
-        group = kind.api_version.partition("/")[0] if "/" in kind.api_version else ""
-        for verb in ("list", "watch", "create", "patch", "delete"):
-            assert (group, kind.plural, verb) in found
+    for values, kinds in (({}, set(CHILDREN)), (WITHOUT_EXECUTORS, set(CHILDREN) - set(OF_EXECUTORS))):
+        found = operator_rights(render(values))
+        for kind in CHILDREN:
+            group = kind.api_version.partition("/")[0] if "/" in kind.api_version else ""
+            for verb in ("list", "watch", "create", "patch", "delete"):
+                assert ((group, kind.plural, verb) in found) is (kind in kinds)
 
 
 def test_it_holds_what_it_grants_to_drivers() -> None:
@@ -92,6 +94,13 @@ def documented(heading: str) -> set[Right]:
 
 def test_the_table_of_the_operator_in_the_documents_is_true() -> None:
     assert documented("The operator, where resources are") == operator_rights(render())
+
+
+@pytest.mark.parametrize("values", [{}, NAMESPACES], ids=["everywhere", "namespaces"])
+def test_the_table_of_an_operator_without_executors_in_the_documents_is_true(values: dict[str, Any]) -> None:
+    less = operator_rights(render(values | WITHOUT_EXECUTORS))
+    assert less < operator_rights(render(values))
+    assert documented("Without executors") == operator_rights(render(values)) - less
 
 
 def test_the_table_of_deleted_namespaces_in_the_documents_is_true() -> None:

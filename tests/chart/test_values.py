@@ -75,6 +75,7 @@ def leaves(values: dict[str, Any], path: str = "") -> Iterator[str]:
         ({"namespaces": "logs"}, "at '/namespaces': got string, want array"),
         ({"namespaces": ["Logs"]}, "at '/namespaces/0': 'Logs' does not match pattern"),
         ({"namespaces": ["logs", "logs"]}, "at '/namespaces': items at 0 and 1 are equal"),
+        ({"executors": {"enabled": "no"}}, "at '/executors/enabled': got string, want boolean"),
         ({"crds": {"keep": "no"}}, "at '/crds/keep': got string, want boolean"),
         ({"settings": {"logLevel": "chatty"}}, "value must be one of 'debug', 'info', 'warning', 'error'"),
         ({"settings": {"lagSeconds": 0}}, "at '/settings/lagSeconds': minimum: got 0, want 1"),

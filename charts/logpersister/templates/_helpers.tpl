@@ -95,6 +95,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
   value: {{ join "," .Values.namespaces | quote }}
 - name: LOGPERSISTER_OPERATOR_NAMESPACE_SELECTOR
   value: {{ include "logpersister.namespaceSelector" . | quote }}
+- name: LOGPERSISTER_OPERATOR_EXECUTORS
+  value: {{ .Values.executors.enabled | quote }}
 - name: LOGPERSISTER_OPERATOR_LEASE
   value: {{ .Release.Namespace }}/{{ include "logpersister.operator" . }}
 {{- range $name, $value := .Values.settings }}
@@ -128,18 +130,20 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [list, watch, create, patch, delete]
+{{- if .Values.executors.enabled }}
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
   verbs: [list, watch, create, patch, delete]
+{{- end }}
 - apiGroups: [""]
   resources: [serviceaccounts, services]
   verbs: [list, watch, create, patch, delete]
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [get, list, watch, create, patch, delete, deletecollection]
+  verbs: [{{ ternary "get, list, watch, create, patch, delete, deletecollection" "list, watch, create, patch, delete" .Values.executors.enabled }}]
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, list, watch, create, patch, delete, deletecollection]
+  verbs: [{{ ternary "get, list, watch, create, patch, delete, deletecollection" "list, watch, delete" .Values.executors.enabled }}]
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get]

@@ -3,12 +3,18 @@
 import json
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from logpersister.manifest import LogPersister, ManifestError, parse
 from logpersister_operator.observed_objects import ConfigMap
 from logpersister_operator.observed_state import ObservedState
 from logpersister_operator.render.pod import MANIFEST_KEY
 from logpersister_operator.render.workload import SPEC_IMAGE_ANNOTATION
+
+_EXECUTORS_REFUSED: Final = (
+    "spec.spark: executors are off in this operator, which may not make the role that they need; remove executors, "
+    "minExecutors and maxExecutors, or set executors.enabled to true in the values of the operator's chart"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +62,11 @@ def check(observed: ObservedState) -> Validity:
     resource = observed.resource.manifest
     if resource is None:
         return Validity(last, observed.resource.problems)
-    changes = [] if last is None else resource.problems_of_change(last)
-    if changes:
-        return Validity(last, "; ".join(str(problem) for problem in changes))
+    problems = [] if last is None else [str(problem) for problem in resource.problems_of_change(last)]
+    if resource.spec.spark.has_executors and not observed.executors:
+        problems.append(_EXECUTORS_REFUSED)
+    if problems:
+        return Validity(last, "; ".join(problems))
     return Validity(resource)
 
 

@@ -35,7 +35,7 @@ def wanted(observed: ObservedState, rollout: RolloutPlan) -> list[Document]:
     made = joins and not _has_other_pods(observed, lead)
     return [
         *service_accounts(lead),
-        *driver_role(lead),
+        *(driver_role(lead) if observed.executors else []),
         *([config_map(lead)] if made else []),
         headless_service(lead),
         *network_policy(lead),

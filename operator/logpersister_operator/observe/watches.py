@@ -45,9 +45,10 @@ class Watches:
         streams: Streams,
         children: Children,
         namespaces: Sequence[str],
+        kinds: Sequence[Kind] = (*CHILDREN, POD),
         resync_seconds: float = RESYNC_SECONDS,
     ) -> None:
-        """Prepare watches of all namespaces, or of those that are named."""
+        """Prepare watches of some kinds in all namespaces, or in those that are named."""
         self._streams = streams
         self._children = children
         self._stop: Callable[[], object] = lambda: None
@@ -58,7 +59,7 @@ class Watches:
         self._watches = [
             _Watch(streams, children, kind, namespace, resync_seconds, lists, self._note_listed, self._note_restored)
             for namespace in (namespaces or (None,))
-            for kind in (*CHILDREN, POD)
+            for kind in kinds
         ]
         self._unlisted = set(self._watches)
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="watches", daemon=True)

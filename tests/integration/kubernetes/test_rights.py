@@ -178,16 +178,20 @@ def without(rules: Sequence[Document], right: Right) -> Iterator[Document]:
                     yield {"apiGroups": [group], "resources": [kind], "verbs": verbs}
 
 
-def test_in_some_namespaces_it_never_looks_at_others(
+def test_in_some_namespaces_it_never_looks_at_others_and_without_executors_it_needs_no_more_rights(
     installation: Installation, api: Client, audit: Audit, unique: str
 ) -> None:
     ours, theirs = (make_namespace(api, f"{unique}-{name}") for name in ("ours", "theirs"))
-    installation.install({"namespaces": [ours], "replicas": 2, "crds": {"keep": False}})
+    installation.install(
+        {"namespaces": [ours], "replicas": 2, "crds": {"keep": False}, "executors": {"enabled": False}}
+    )
     installation.wait_for_definition()
     with start_operator(installation) as operator:
         Resource(api, theirs, "clicks", operator.tail).apply(SMALL)
         resource = Resource(api, ours, "clicks", operator.tail)
         resource.apply(LARGE)
+        assert "executors.enabled" in resource.wait("SpecValid", "False", "SpecInvalid")["message"]
+        resource.apply(SMALL | {"networkPolicy": "Restricted"})
         resource.wait_stateful_sets(1)
         resource.delete()
         resource.eventually("it goes, finalizer and all", lambda: resource.get() is None)

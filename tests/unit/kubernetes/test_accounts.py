@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.plan import Plan
-from tests.unit.kubernetes.samples import Life, resource
+from logpersister_operator.settings import Settings, SettingsError
+from tests.unit.kubernetes.samples import Life, condition, resource, verdict
 
 EXECUTORS: dict[str, Any] = {"spark": {"executors": 1}}
 ROLE = {"eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/logs"}
@@ -65,3 +68,40 @@ def test_drivers_of_both_revisions_make_executors_while_one_takes_over() -> None
         life.get_ready()
     assert life.revisions() == {old: 1}
     assert bound(life) == {"clicks-backup-member"}
+
+
+@pytest.mark.parametrize("spark", [{"executors": 1}, {"maxExecutors": 2}], ids=str)
+def test_an_operator_without_rights_on_roles_refuses_executors_and_names_the_value(spark: dict[str, Any]) -> None:
+    plan = Life(resource(spark=spark)).step(executors=False)
+    assert not plan.apply
+    found = condition(plan, "SpecValid")
+    assert (found["status"], found["reason"]) == ("False", "SpecInvalid")
+    assert "executors.enabled" in found["message"]
+    assert verdict(plan, "Stalled") == ("True", "SpecInvalid")
+
+
+def test_what_ran_goes_on_when_executors_are_switched_off_and_no_role_is_touched() -> None:
+    life = Life(resource(**EXECUTORS))
+    life.step()
+    life.get_ready()
+    life.step()
+    (revision,) = life.revisions()
+    roles = {one: life.children.pop(one) for one in list(life.children) if one.kind in ("Role", "RoleBinding")}
+    assert len(roles) == 2, "they are no longer seen, and are still there"
+    plan = life.step(executors=False)
+    assert f"revision {revision} continues" in condition(plan, "SpecValid")["message"]
+    assert life.revisions() == {revision: 1}
+    assert {one["kind"] for one in plan.apply} == {
+        "ServiceAccount", "ConfigMap", "Service", "PodDisruptionBudget", "StatefulSet",
+    }  # fmt: skip
+    life.change(spark={})
+    plan = life.step(executors=False)
+    assert verdict(plan, "SpecValid") == ("True", "Valid")
+    assert len(life.revisions()) == 2, "the one without executors is rolled out"
+    assert not any(one.kind in ("Role", "RoleBinding") for one in life.children)
+
+
+def test_a_setting_that_is_neither_true_nor_false_is_refused() -> None:
+    variables = {"IMAGE": "x", "LEASE": "a/b", "EXECUTORS": "no"}
+    with pytest.raises(SettingsError, match="EXECUTORS: 'no' is neither true nor false; write one of them"):
+        Settings.from_environment({f"LOGPERSISTER_OPERATOR_{name}": value for name, value in variables.items()})

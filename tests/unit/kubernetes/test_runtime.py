@@ -319,3 +319,16 @@ def test_a_resource_that_was_never_valid_or_cannot_be_reconciled_keeps_no_other_
     assert turn_of_the_other()
     operator.report_failure(resource(), ClusterError("GET /api/v1/secrets: forbidden (403)", 403), 1)
     assert turn_of_the_other() == ""
+
+
+@pytest.mark.parametrize("executors", [True, False])
+def test_roles_are_watched_only_where_members_may_have_executors(executors: bool) -> None:
+    operator = Operator(
+        Access(lambda: Configuration("http://none")), Settings(IMAGE, executors=executors), FakeCluster()
+    )
+    samples = [sample for metric in operator.metrics.registry.collect() for sample in metric.samples]
+    operator.stop()
+    kinds = {sample.labels["kind"] for sample in samples if "kind" in sample.labels}
+    assert {"StatefulSet", "Pod"} <= kinds
+    assert ({"Role", "RoleBinding"} <= kinds) is executors
+    assert kinds.isdisjoint({"Role", "RoleBinding"}) is not executors
