@@ -346,7 +346,7 @@ BY_REGEX: dict[str, Any] = {
     "metadata": {"name": "by-regex"},
     "spec": {
         "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
+        "storage": {"bucket": "logs", "acl": "bucket-owner-full-control", "conditionalWrites": False},
         "parser": {"type": "regex", "regex": {"pattern": r"(?P<id>\d+|-)", "nullText": "-"}},
         "schema": {"fields": [{"name": "id", "type": "int64"}]},
         "output": {
@@ -371,6 +371,7 @@ BY_TABLE: dict[str, Any] = {
             "format": "iceberg",
             "catalog": {
                 "type": "rest",
+                "name": "lake",
                 "uri": "https://catalog.example.com/api/catalog",
                 "warehouse": "lake",
                 "secretName": "catalog-login",
