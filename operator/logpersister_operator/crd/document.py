@@ -6,7 +6,7 @@ from logpersister.manifest.resource import API_VERSION, KIND
 from logpersister.manifest.rule import VALIDATIONS
 from logpersister.manifest.schema import json_schema
 from logpersister_operator.crd.status import Status
-from logpersister_operator.crd.structural import Schema, structural
+from logpersister_operator.crd.structural import Schema, structural, with_rules_for_patterns
 
 GROUP, _, VERSION = API_VERSION.partition("/")
 PLURAL: Final = "logpersisters"
@@ -60,7 +60,7 @@ def _schema() -> Schema:
     properties["metadata"] = {"type": "object", "properties": {"name": _without(metadata["name"], "description")}}
     properties["status"] = structural(json_schema(Status, with_bounds=True))
     schema["required"] = ["spec"]
-    return schema
+    return with_rules_for_patterns(schema)
 
 
 def _shorten(override: Schema) -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from logpersister.manifest.constraint import BOUNDS
+from logpersister.manifest.constraint import BOUNDS, matches
 from logpersister.manifest.rule import VALIDATIONS
 
 Schema = dict[str, Any]
@@ -44,6 +44,24 @@ _CONVERTED = frozenset({"$ref", "anyOf", "const", "properties", "items", "proper
 def structural(schema: Mapping[str, Any]) -> Schema:
     """Return a schema of pydantic as a structural one; raise `ValueError` for a keyword that is not known here."""
     return _convert(schema, schema.get("$defs", {}))
+
+
+def with_rules_for_patterns(schema: Schema) -> Schema:
+    """Leave out each pattern whose text a rule refuses alike.
+
+    The API server tells of both, of the pattern first and without a word on what to write.
+    """
+    told = {entry["rule"] for entry in schema.get(VALIDATIONS, ())}
+    found = {
+        key: value
+        for key, value in schema.items()
+        if key != "pattern" or told.isdisjoint(matches(text, value, "")["rule"] for text in ("self", "string(self)"))
+    }
+    if isinstance(schema.get("properties"), dict):
+        found["properties"] = {name: with_rules_for_patterns(one) for name, one in schema["properties"].items()}
+    return found | {
+        key: with_rules_for_patterns(schema[key]) for key in ("items", "additionalProperties") if key in schema
+    }
 
 
 def _convert(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:

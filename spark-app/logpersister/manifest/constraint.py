@@ -93,7 +93,7 @@ class Condition:
 
 
 def matches(text: str, pattern: str, message: str) -> dict[str, str]:
-    """Say in words what the schema's ``pattern`` says to programs: the API server's own message only repeats it."""
+    """Say in words what the schema's ``pattern`` says to programs. The definition has the rule in its place."""
     return {"rule": f"{text}.matches({cel_literal(pattern)})", "message": message}
 
 

@@ -29,6 +29,9 @@ def _is_ours(changes: dict[str, Any]) -> bool:
     return not set(changes) & set(_KUBERNETES_OWN)
 
 
+_MATCHES = re.compile(r"(?:self|string\(self\))\.matches\('((?:[^'\\]|\\.)*)'\)")
+_ESCAPED = {"n": "\n", "r": "\r"}
+
 OUR_ACCEPTED = [changes for changes in ACCEPTED if _is_ours(changes)]
 OUR_REFUSED = [changes for changes, _ in REFUSED if _is_ours(changes)]
 
@@ -48,6 +51,13 @@ def test_both_refuse(judge: Judge, changes: dict[str, Any]) -> None:
         assert verdicts.causes is None, f"the API server knows it too, so it need not be excepted: {verdicts}"
     else:
         assert verdicts.causes is not None, verdicts
+
+
+def test_what_is_no_duration_is_refused_in_words_alone(judge: Judge) -> None:
+    causes = judge.both(changed({"spec.upload.maxAge": "15 minutes"})).causes
+    assert causes is not None
+    assert len(causes) == 1, causes
+    assert "is not a duration; write for example 15m, 1h30m or 90s" in causes[0].message
 
 
 def test_a_reserved_setting_is_refused_with_what_to_use_instead(judge: Judge) -> None:
@@ -84,11 +94,21 @@ class Node:
 
 def _nodes(schema: Document, steps: tuple[str | int, ...], *, required: bool = True) -> Iterator[Node]:
     demands = {name: value for name, value in schema.items() if name not in ("description", "default")}
+    if pattern := _pattern_of(schema):
+        schema = schema | {"pattern": pattern}
     yield Node(steps, schema, required, json.dumps(demands, sort_keys=True))
     for name, below in schema.get("properties", {}).items():
         yield from _nodes(below, (*steps, name), required=name in schema.get("required", ()))
     if "items" in schema:
         yield from _nodes(schema["items"], (*steps, 0))
+
+
+def _pattern_of(schema: Document) -> str:
+    """Return the pattern that a rule says in words; empty when there is none."""
+    for entry in schema.get("x-kubernetes-validations", ()):
+        if found := _MATCHES.fullmatch(entry["rule"]):
+            return re.sub(r"\\(.)", lambda escaped: _ESCAPED.get(escaped[1], escaped[1]), found[1])
+    return ""
 
 
 @cache

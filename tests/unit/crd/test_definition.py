@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from logpersister.manifest.constraint import matches
 from logpersister.manifest.schema import json_schema
 from logpersister_operator.crd.__main__ import main
 from logpersister_operator.crd.document import definition
@@ -76,6 +77,20 @@ def test_a_part_that_stands_elsewhere_says_where() -> None:
 
 def test_nothing_has_a_default() -> None:
     assert [path for path, node in NODES.items() if "default" in node] == []
+
+
+def test_a_pattern_is_told_in_words_alone_where_a_rule_has_them() -> None:
+    told = dict(nodes(structural(json_schema(with_bounds=True))))
+    patterns = {path: node["pattern"] for path, node in told.items() if "pattern" in node and ".types." not in path}
+    in_words = 0
+    for path, pattern in patterns.items():
+        rules = [entry["rule"] for entry in NODES[path].get("x-kubernetes-validations", ())] if path in NODES else []
+        says_it = any(matches(text, pattern, "")["rule"] in rules for text in ("self", "string(self)"))
+        assert path not in NODES or ("pattern" in NODES[path]) is not says_it, path
+        in_words += says_it
+    assert in_words > 100
+    assert "pattern" not in NODES[".spec.upload.maxAge"]
+    assert "pattern" in NODES[".spec.overrides[].output.parquet.pageBytes"], "rules would cost too much there"
 
 
 def test_it_is_structural() -> None:
