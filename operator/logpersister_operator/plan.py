@@ -40,7 +40,8 @@ class Plan:
     """Names of members that have a place in the group and will not come back."""
     scale: Sequence[Scale] = ()
     restart: Sequence[Pod] = ()
-    """Pods of stalled members, as observed: a deleted pod comes back. The status has counted the restarts already."""
+    """Pods of stalled members, as observed, and of those whose node is lost: a deleted pod comes back. The status has
+    counted the restarts already."""
     again_seconds: float | None = None
     """When to look again at the latest, though nothing changes."""
     target_seconds: float | None = None

@@ -83,8 +83,8 @@ class Reconciler:
         self._applied = ApplyCache()
         self._writer = StatusWriter(cluster, metrics, clock)
         self._refusals: dict[ResourceKey, dict[Reference, Refusal]] = {}
-        self._restarted: dict[ResourceKey, set[str]] = {}
-        """Pods, by uid, that were deleted: a watch may not have reported it yet."""
+        self._restarted: dict[ResourceKey, set[tuple[str, bool]]] = {}
+        """Pods, by uid, that were deleted, and whether at once: a watch may not have reported it yet."""
         self._without_status: set[str] = set()
         """Resources, by uid, whose status was refused, and that have an Event about it."""
 
@@ -166,7 +166,8 @@ class Reconciler:
         """
         refusals: dict[Reference, Refusal] = {}
         changed = [child for child in plan.apply if not self._applied.is_current(child, self._known(observed, child))]
-        restart = [pod for pod in plan.restart if pod.uid not in self._restarted.get(observed.key, ())]
+        done = self._restarted.get(observed.key, ())
+        restart = [pod for pod in plan.restart if (pod.uid, pod.is_leaving) not in done]
         if changed or plan.delete or plan.scale or restart:
             self._look_again(observed, plan)
         for pod in restart:
@@ -228,14 +229,17 @@ class Reconciler:
         )
 
     def _restart(self, observed: ObservedState, pod: Pod) -> None:
-        """Delete the pod of a member, that very one; what goes wrong is tried again, and keeps nothing else from it."""
+        """Delete the pod of a member, that very one; what goes wrong is tried again, and keeps nothing else from it.
+
+        One that is on its way out has a node that is lost: it goes at once.
+        """
         name, uid = pod.name, pod.uid
         try:
-            self._cluster.delete(POD, observed.key.namespace, name, uid=uid)
+            self._cluster.delete(POD, observed.key.namespace, name, uid=uid, at_once=pod.is_leaving)
         except ClusterError as error:
             log.warning("member.not_restarted", resource=str(observed.key), member=name, error=str(error))
             return
-        self._restarted.setdefault(observed.key, set()).add(uid)
+        self._restarted.setdefault(observed.key, set()).add((uid, pod.is_leaving))
         self._metrics.member_restarted()
         log.warning("member.restarted", resource=str(observed.key), member=name)
 

@@ -35,7 +35,9 @@ class Cluster(Protocol):
 
     def replace(self, document: Document) -> Document: ...
 
-    def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None: ...
+    def delete(
+        self, kind: Kind, namespace: str, name: str, *, uid: str | None = None, at_once: bool = False
+    ) -> None: ...
 
     def post_event(self, document: Document) -> None: ...
 
@@ -132,9 +134,14 @@ class ApiServer:
         metadata = document["metadata"]
         return self._request("PUT", kind_of(document["kind"]).path(metadata["namespace"], metadata["name"]), document)
 
-    def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None:
-        """Delete an object and what it owns; with ``uid`` only that very one. It need not exist."""
+    def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None, at_once: bool = False) -> None:
+        """Delete an object and what it owns; with ``uid`` only that very one. It need not exist.
+
+        ``at_once`` is for a pod: nobody waits for its node.
+        """
         body: Document = {"propagationPolicy": "Background"}
+        if at_once:
+            body["gracePeriodSeconds"] = 0
         if uid is not None:
             body["preconditions"] = {"uid": uid}
         try:

@@ -327,7 +327,7 @@ class Loss(Model):
 
 
 class Restart(Model):
-    """A restart of a stalled member."""
+    """A restart of a stalled member, or of one whose node is lost."""
 
     member: str
     """Name of its pod."""
@@ -343,6 +343,9 @@ class Restart(Model):
 
     cause: Annotated[str, Field(max_length=1024)]
     """Why the member made no progress."""
+
+    forced: bool | None = None
+    """Whether the pod was deleted without waiting for its node, which is lost."""
 
 
 class DataLoss(Model):

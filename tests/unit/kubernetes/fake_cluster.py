@@ -124,7 +124,7 @@ class FakeCluster:
     def replace(self, document: Document) -> Document:
         return self._write(lambda: self._replace(document))
 
-    def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None) -> None:
+    def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None, at_once: bool = False) -> None:
         self._write(lambda: self._delete(Reference(kind.name, name), uid))
 
     def post_event(self, document: Document) -> None:

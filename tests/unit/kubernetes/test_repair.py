@@ -17,7 +17,8 @@ from logpersister.manifest.spec import Spec
 from logpersister.ranges import TopicPartition
 from logpersister.report.document import rfc3339
 from logpersister.storage.connection import ATTEMPTS, CONNECT_TIMEOUT, READ_TIMEOUT
-from logpersister_operator.cluster.kinds import Document, Reference
+from logpersister_operator.act.reconciler import Reconciler
+from logpersister_operator.cluster.kinds import Document, Kind, Reference
 from logpersister_operator.crd.status import Restart
 from logpersister_operator.decide.health.repair import (
     HOUR,
@@ -29,10 +30,15 @@ from logpersister_operator.decide.health.repair import (
 )
 from logpersister_operator.decide.health.stalled_members import PATIENCE, SLOWEST
 from logpersister_operator.decide.lag_targets import due_seconds
+from logpersister_operator.decide.validity import check
+from logpersister_operator.metrics import Metrics
+from logpersister_operator.observe.children import Children
 from logpersister_operator.observe.lag import NoProgress
 from logpersister_operator.observe.members import UnansweredSince
+from logpersister_operator.observe.resource import resource_of
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, UnknownLag
 from logpersister_operator.render.instance_ids import instance_id
+from tests.unit.kubernetes.fake_cluster import FakeCluster
 from tests.unit.kubernetes.samples import (
     NOW,
     Life,
@@ -273,6 +279,97 @@ def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced
     assert verdict(plan, "MembersProgressing") == ("False", "MemberHangs")
     assert "a rollout is in progress" in condition(plan, "MembersProgressing")["message"]
     assert not plan.restart
+
+
+def leaving(name: str, ended: datetime, *, node: str = "node-1") -> Document:
+    """Return the pod of a member that should have ended by a time, on a node that does not say that it has."""
+    (found,) = pods([name], ready=False)
+    found["metadata"]["deletionTimestamp"] = rfc3339(ended)
+    return found | {"spec": {"nodeName": node}}
+
+
+def lost(*names: str, minutes: int = 6, status: Document | None = None) -> ObservedState:
+    gone = [leaving(name, NOW - minutes * MINUTE) for name in names]
+    rest = pods([name for name in OWNED if name not in names])
+    return seen({}, children=children([*gone, *rest]), status=status)
+
+
+def test_a_pod_is_given_up_with_its_node_only_where_the_spec_says_so_and_not_before() -> None:
+    assert not cared(lost(A)).pods(lost(A))
+    early = lost(A, minutes=4)
+    assert not cared(early, nodeLostAfter="5m").pods(early)
+    found = lost(A)
+    done = cared(found, nodeLostAfter="5m")
+    assert [one.uid for one in done.pods(found)] == [f"{A}-0"]
+    assert [(one.pod, one.forced, one.count) for one in done.restarts] == [(f"{A}-0", True, 1)]
+    assert (done.verdict.status, done.verdict.reason) == ("False", "NodeLost")
+    assert [event.reason for event in done.events] == ["LostMemberDeleted"]
+    assert f"its node node-1 does not say that pod {A} has ended" in done.events[0].message
+
+
+def test_a_pod_is_given_up_once_and_the_record_finishes_what_was_decided() -> None:
+    done = cared(lost(A), nodeLostAfter="5m")
+    status = {"restarts": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in done.restarts]}
+    again = lost(A, status=status)
+    assert cared(again, nodeLostAfter="5m").restarts == done.restarts
+    assert [one.uid for one in cared(again, nodeLostAfter="5m").pods(again)] == [f"{A}-0"]
+    assert not cared(again, nodeLostAfter="5m").events
+
+
+def test_a_member_that_was_restarted_because_it_hung_is_not_given_up_before_its_node_is() -> None:
+    hung = seen({A: 10 * MINUTE}, {A: STANDS})
+    status = {"restarts": [one.model_dump(mode="json", by_alias=True) for one in cared(hung).restarts]}
+    early = lost(A, minutes=1, status=status)
+    assert not cared(early, nodeLostAfter="5m").pods(early), "it may be storing its last objects"
+    late = lost(A, status=status)
+    assert [one.forced for one in cared(late, nodeLostAfter="5m").restarts] == [None, True]
+
+
+@pytest.mark.parametrize(
+    ("policy", "hands_off", "words"),
+    [
+        ({"maxRestartsPerHour": 0}, "", "maxRestartsPerHour allows no more"),
+        ({"maxRestartsPerHour": 1}, "", "not deleted: 1 restart in the last hour"),
+        ({}, "a rollout is in progress", "not deleted: a rollout is in progress"),
+    ],
+)
+def test_why_a_pod_is_not_given_up(policy: Any, hands_off: str, words: str) -> None:
+    first = cared(lost(A), nodeLostAfter="5m").restarts
+    status = {"restarts": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in first]}
+    found = lost(A, B, status=status)
+    done = cared(found, hands_off=hands_off, nodeLostAfter="5m", **policy)
+    assert (done.verdict.reason, done.restarts) == ("NodeLost", first)
+    assert words in done.verdict.message
+    assert f"{B}-0" not in [one.uid for one in done.pods(found)]
+
+
+class Deletions(FakeCluster):
+    """Notes which pods are deleted, and how; they stay, as without a node that says that they have ended."""
+
+    def delete(self, kind: Kind, namespace: str, name: str, *, uid: str | None = None, at_once: bool = False) -> None:
+        self.objects[Reference("Deletion", f"{name} {uid} {at_once} {self.writes}")] = {"kind": kind.name}
+
+
+def test_it_is_deleted_without_waiting_for_its_node_and_no_second_time() -> None:
+    life = Life(resource(autoRepair={"nodeLostAfter": "5m"}))
+    life.step()
+    (revision,) = life.revisions()
+    name = f"clicks-backup-{revision}-0"
+    gone = leaving(name, NOW - 6 * MINUTE)
+    gone["metadata"]["labels"]["logpersister.dev/revision"] = revision
+    life.get_ready()
+    life.step()
+    life.children |= by_reference([gone])
+    cluster, found = Deletions(), life.observed(reports={})
+    for one in life.children.values():
+        cluster.objects[Reference.of(one)] = {**one, "metadata": {**one["metadata"], "resourceVersion": "1"}}
+    cluster.objects[Reference.of(life.resource)] = life.resource
+    reconciler = Reconciler(cluster, Children(lambda _: None), Metrics())
+    for _ in range(2):
+        latest = replace(found, resource=resource_of(reconciler.with_latest_status(life.resource)))
+        reconciler.reconcile(life.resource, latest, check(latest))
+    deletions = [one.name for one in cluster.objects if one.kind == "Deletion"]
+    assert [one.split()[:3] for one in deletions] == [[name, f"{name}-0", "True"]]
 
 
 def test_a_member_of_the_old_revision_waits_as_long_as_that_says() -> None:

@@ -347,6 +347,7 @@ BY_REGEX: dict[str, Any] = {
     "spec": {
         "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
         "storage": {"bucket": "logs", "acl": "bucket-owner-full-control", "conditionalWrites": False},
+        "autoRepair": {"nodeLostAfter": "5m"},
         "parser": {"type": "regex", "regex": {"pattern": r"(?P<id>\d+|-)", "nullText": "-"}},
         "schema": {"fields": [{"name": "id", "type": "int64"}]},
         "output": {

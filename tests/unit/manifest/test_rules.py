@@ -410,6 +410,7 @@ ACCEPTED: list[dict[str, Any]] = [
         "spec.autoscale": {"maxMembers": 2, "targetLag": "1d1s"},
     },
     {"spec.autoRepair": {"restartAfter": "1d", "maxRestartsPerHour": 0}},
+    {"spec.autoRepair": {"nodeLostAfter": "1m"}},
     finishing(),
     finishing(
         policy=["done", "manifest"], manifestName=".objects", allowedLateness="0s", idleAfter="30d", storeAtEnd=True
@@ -1745,6 +1746,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (BESIDE | {R + "shadow": SHADOW | {"prefix": "a/../b"}}, "has a folder named"),
     (BESIDE | {R + "shadow": SHADOW | {"prefix": "a/_logpersister"}}, "has the folder _logpersister"),
     ({"spec.autoRepair": {"restartAfter": "2d"}}, "is not within 1s to 1d"),
+    ({"spec.autoRepair": {"nodeLostAfter": "59s"}}, "is not within 1m to 1d"),
     (BESIDE | {R + "shadow": SHADOW | {"groupId": "g" * 177}}, "is longer than 176 characters"),
     (BESIDE | {R + "shadow": SHADOW | {"prefix": "p" * 377}}, "is longer than 376 characters"),
     (

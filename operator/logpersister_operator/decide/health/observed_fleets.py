@@ -121,4 +121,9 @@ def ordinal(pod: Pod) -> int:
 
 def _is_lost(pod: Pod, now: datetime) -> bool:
     """Whether a pod should have gone long ago."""
-    return pod.deadline is not None and now - pod.deadline > LOST
+    return is_overdue(pod, now, LOST)
+
+
+def is_overdue(pod: Pod, now: datetime, by: timedelta) -> bool:
+    """Whether a pod should have gone so long ago."""
+    return pod.deadline is not None and now - pod.deadline > by

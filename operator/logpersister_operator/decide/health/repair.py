@@ -1,4 +1,4 @@
-"""Whether a stalled member is restarted: only if a restart may help, and within a budget. Pure.
+"""Whether a stalled member, or one whose node is lost, is restarted: only if that may help, and within a budget. Pure.
 
 A restart is written into the status before it is done. So an operator that is killed in between has spent one restart
 of the budget, and there are never more restarts than the budget allows.
@@ -14,6 +14,7 @@ from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration, instant, plural
 from logpersister_operator.crd.status import MOST_RESTARTS, Restart
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, shortened, unknown, yes
+from logpersister_operator.decide.health.observed_fleets import is_overdue, ordinal
 from logpersister_operator.decide.health.stalled_members import (
     Cause,
     StalledMember,
@@ -26,9 +27,12 @@ from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import KnownLag, ObservedState, UnknownLag
 from logpersister_operator.plan import Event
+from logpersister_operator.render.application import REVISION_LABEL
 
 RESTARTED: Final = "MemberRestarted"
 """Reason of the Event of a restart."""
+DELETED: Final = "LostMemberDeleted"
+"""Reason of the Event of a pod that was deleted because its node is lost."""
 HOUR: Final = timedelta(hours=1)
 SETTLING: Final = timedelta(minutes=10)
 """How long a member that was restarted may take to be ready again, before another one may be restarted."""
@@ -50,13 +54,16 @@ class RepairDecision:
     events: Sequence[Event] = ()
 
     def pods(self, observed: ObservedState) -> list[Pod]:
-        """Return what is to be deleted: pods whose restart was decided, by whomever, and that are still there."""
-        decided = {one.pod for one in self.restarts if observed.now - one.time < SETTLING}
-        return [pod for pod in observed.pods() if pod.uid in decided and not pod.is_leaving]
+        """Return what is to be deleted: pods whose restart was decided, by whomever, and that are still there.
+
+        Those that are on their way out are to go at once.
+        """
+        decided = {(one.pod, bool(one.forced)) for one in self.restarts if observed.now - one.time < SETTLING}
+        return [pod for pod in observed.pods() if (pod.uid, pod.is_leaving) in decided]
 
 
 def decide_repair(observed: ObservedState, spec: Spec | None, *, paused: bool, hands_off: str) -> RepairDecision:
-    """Decide what is done about stalled members.
+    """Decide what is done about stalled members, and about one whose node is lost.
 
     Args:
         observed: with the previous status.
@@ -68,12 +75,13 @@ def decide_repair(observed: ObservedState, spec: Spec | None, *, paused: bool, h
     if spec is None or paused:
         nobody = "paused: no member runs" if paused else "no member runs"
         return RepairDecision(unknown(_ASPECT, Reason.PAUSED if paused else Reason.NO_MEMBER_ANSWERS, nobody), restarts)
+    if (lost := _lost(observed, spec.auto_repair, restarts)) is not None:
+        return _give_up(lost, Budget(spec.auto_repair, restarts, observed.now), hands_off)
     found = None if observed.reports is None else find_stalled_members(observed, spec)
     stalled = None if found is None else _next(observed, found)
-    if found is None or (stalled is None and _is_new(observed)):
-        return RepairDecision(_not_judged(observed), restarts)
-    if stalled is None:
-        return RepairDecision(yes(_ASPECT, Reason.MEMBERS_PROGRESS, "no member hangs"), restarts)
+    if found is None or stalled is None:
+        fine = yes(_ASPECT, Reason.MEMBERS_PROGRESS, "no member hangs")
+        return RepairDecision(_not_judged(observed) if found is None or _is_new(observed) else fine, restarts)
     if found.alike:
         every = counted(len(found.found) + len(found.failing), found.holders)
         message = f"{every} hang or fail alike; {stalled}; not restarted; check what they share (Kafka, bucket, nodes)"
@@ -109,13 +117,13 @@ class Budget:
         doubled = self.policy.restart_after * 2.0 ** min(count, MOST_DOUBLINGS)
         return last.time + min(LONGEST_DISTANCE, doubled)
 
-    def spend(self, stalled: StalledMember) -> tuple[Restart, ...]:
+    def spend(self, pod: Pod, cause: str, *, forced: bool = False) -> tuple[Restart, ...]:
         """Return the record with one more restart; of old ones only so many are kept as are needed."""
-        time, count = self.now.replace(microsecond=0), self.in_a_row(stalled.member) + 1
+        time, count = self.now.replace(microsecond=0), self.in_a_row(pod.name) + 1
         new = Restart(
-            member=stalled.member, pod=stalled.pod.uid, time=time, count=count, cause=shortened(stalled.cause)
+            member=pod.name, pod=pod.uid, time=time, count=count, cause=shortened(cause), forced=forced or None
         )
-        kept = [one for one in self.restarts if one.member != stalled.member or self.now - one.time < HOUR]
+        kept = [one for one in self.restarts if one.member != pod.name or self.now - one.time < HOUR]
         return (*kept, new)[-MOST_RESTARTS:]
 
     def _last(self, member: str) -> Restart | None:
@@ -163,7 +171,36 @@ def _restart(stalled: StalledMember, budget: Budget) -> RepairDecision:
     row = f" (number {count} in a row)" if count > 1 else ""
     message = f"{stalled}; it has hung for {after} or more and is restarted{row}"
     event = Event(RESTARTED, message, warning=True)
-    return RepairDecision(no(_ASPECT, Reason.MEMBER_HANGS, message), budget.spend(stalled), [event])
+    return RepairDecision(no(_ASPECT, Reason.MEMBER_HANGS, message), budget.spend(stalled.pod, stalled.cause), [event])
+
+
+def _lost(observed: ObservedState, policy: RepairSpec, restarts: Sequence[Restart]) -> Pod | None:
+    """Return a pod that is to be given up with its node; None when there is none, or each was given up already."""
+    after = policy.node_lost_after
+    if after is None:
+        return None
+    given_up = {one.pod for one in restarts if one.forced}
+    wanted = {revision: one.replicas for revision, one in observed.stateful_sets().items()}
+    for pod in observed.pods():
+        comes_back = ordinal(pod) < wanted.get(pod.labels.get(REVISION_LABEL, ""), 0)
+        if comes_back and pod.node and pod.uid not in given_up and is_overdue(pod, observed.now, after):
+            return pod
+    return None
+
+
+def _give_up(pod: Pod, budget: Budget, hands_off: str) -> RepairDecision:
+    """Delete a pod whose node is lost. Others need not be ready again before: a node may take several with it."""
+    if budget.spent() >= budget.policy.max_restarts_per_hour:
+        many = plural(budget.spent(), "restart")
+        hands_off = f"{many} in the last hour; spec.autoRepair.maxRestartsPerHour allows no more"
+    cause = f"its node {pod.node} does not say that pod {pod.name} has ended"
+    if hands_off:
+        waits = no(_ASPECT, Reason.NODE_LOST, f"member {pod.name} waits: {cause}; not deleted: {hands_off}")
+        return RepairDecision(waits, budget.restarts)
+    message = f"member {pod.name} waits: {cause}; the pod is deleted with force, so that another node can start it"
+    event = Event(DELETED, message, warning=True)
+    verdict = no(_ASPECT, Reason.NODE_LOST, message)
+    return RepairDecision(verdict, budget.spend(pod, cause, forced=True), [event])
 
 
 def _restarting(observed: ObservedState, restarts: Sequence[Restart]) -> str:
