@@ -23,7 +23,7 @@ from logpersister.manifest.type_place import TypePlace
 
 MOST_ENTRIES: Final = 256
 MOST_NAME_BYTES: Final = 100
-"""Of the name of a type, as folders have it: in UTF-8, with three bytes for each that is escaped."""
+"""Of the name of a type, as folders have it: in UTF-8, with three bytes for each sign of ASCII that is escaped."""
 LARGEST_PATTERNS: Final = 10_000
 """Characters and classes of all patterns together, repeated ones counted so often. So many take up to 40 MiB when they
 are compiled; 100 patterns, each within its own limit, took 1 GB."""
@@ -38,7 +38,9 @@ Action = Literal["store", "quarantine", "drop"]
 
 def segment_bytes(name: str) -> int:
     """Return the length of a name in the name of a folder (`records.escaping`)."""
-    return len(quote(name, safe="").replace("~", "%7E"))
+    kept = "".join(sign for sign in name if sign >= "\u00a0")
+    escaped = quote("".join(sign for sign in name if sign < "\u00a0"), safe="").replace("~", "%7E")
+    return len(escaped) + len(kept.encode(errors="surrogatepass"))
 
 
 TypeName = Annotated[
@@ -53,7 +55,7 @@ TypeName = Annotated[
                 NotInCel("CEL cannot count the bytes of a text"),
                 lambda name: segment_bytes(name) <= MOST_NAME_BYTES,
                 f"takes more than {MOST_NAME_BYTES} bytes in the name of a folder, where a letter outside of ASCII"
-                " takes six",
+                " takes two to four",
                 "write a shorter name",
             ),
         ),

@@ -6,7 +6,6 @@ No code that finds types for members is in it.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
-from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +20,7 @@ from logpersister.records.event_types import Found
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.type_names import DROPPED, NO_TYPE, QUARANTINED_TYPE, REFUSED, UNKNOWN_TYPE, Place
 from logpersister.verify import headers
+from logpersister.verify.folders import encoded
 from logpersister.verify.json_text import NotJsonError, tree_of
 from logpersister.verify.json_values import instant_in_range
 from logpersister.verify.message_types import MessageTypeOracle
@@ -90,7 +90,7 @@ class TypeOracle:
     def _place(self, name: "_Name") -> Place:
         if isinstance(name, _Nameless):
             return Place(REFUSED, reason=name.reason)
-        if not name or len(quote(name, safe="").replace("~", "%7E")) > MOST_NAME_BYTES:
+        if not name or len(_segment(name).encode()) > MOST_NAME_BYTES:
             return Place(REFUSED, reason=NO_TYPE)
         entries = [
             number
@@ -119,8 +119,7 @@ _Name = str | _Nameless | None
 
 
 def _segment(name: str) -> str:
-    found = quote(name, safe="").replace("~", "%7E")
-    return found.replace(".", "%2E") if found in (".", "..") else found
+    return name.replace(".", "%2E") if name in (".", "..") else "".join(map(encoded, name))
 
 
 def _text(value: bytes | None) -> str | None:

@@ -156,7 +156,7 @@ def _escaped(text: str) -> str:
         return _NULL
     if text == _NULL:
         return "%5F" + text[1:]
-    pieces = [_encoded(sign) for sign in text]
+    pieces = [encoded(sign) for sign in text]
     if text in (".", ".."):
         pieces = ["%2E"] * len(text)
     if sum(len(one.encode()) for one in pieces) <= 120:
@@ -169,8 +169,8 @@ def _escaped(text: str) -> str:
     return f"{kept}~{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _encoded(sign: str) -> str:
-    """Return a character of a value: only readers of ASCII's escapes agree on what they stand for."""
+def encoded(sign: str) -> str:
+    """Return a character of a value as folders have it: readers agree on escapes of ASCII only."""
     if ord(sign) >= 0xA0 and sign not in "\ufffe\uffff":
         return sign
     return "".join(chr(byte) if byte in _KEPT else f"%{byte:02X}" for byte in sign.encode())

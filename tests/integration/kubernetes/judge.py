@@ -99,7 +99,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "is the folder of another entry": "comparing so many names costs more than the API server allows",
     "is not a whole number, but types of frames are": "CEL would have to look at every name",
     "overlaps another number": "it would be an expression for each pair of numbers",
-    "takes more than 100 bytes in the name of a folder, where a letter outside of ASCII takes six": (
+    "takes more than 100 bytes in the name of a folder, where a letter outside of ASCII takes two to four": (
         "CEL cannot count the bytes of a text"
     ),
     "is not a regular expression": "the syntax is Python's, and only Python can tell whether it holds",

@@ -192,7 +192,7 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
             "spec.types.others.folder",
             "is the folder of spec.types.entries[0]",
         ),
-        (types({"names": ["ü" * 17]}), "spec.types.entries[0].names[0]", "takes more than 100 bytes"),
+        (types({"names": ["ü" * 51]}), "spec.types.entries[0].names[0]", "takes more than 100 bytes"),
         (
             types({**NAMED, "schema": {"fields": [{"name": "Type", "type": "string"}]}, "output": {"format": "avro"}}),
             "spec.types.entries[0].schema",

@@ -482,6 +482,18 @@ def test_a_range_of_types_with_headers_is_the_same_however_it_is_cut() -> None:
     assert len(whole.objects) == 6
 
 
+@pytest.mark.parametrize(
+    ("name", "folder"), [("注文" * 16, "type=" + "注文" * 16), ("注文" * 17, None), ("ü/\x85", "type=ü%2F%C2%85")]
+)
+def test_verification_finds_the_same_folders_of_types_in_other_scripts(name: str, folder: str | None) -> None:
+    way = {"key": True}
+    spec = spec_of(way, [{"pattern": ".", "output": TEXT}])
+    batch = batch_of([(0, name, b"{}")], way)
+    found = paths(batch, layout_for(spec, lambda _: None))
+    assert found[0][0] == (folder or "_quarantine")
+    assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == found
+
+
 def test_names_of_folders_are_escaped_and_tell_the_format() -> None:
     entries = [{"pattern": "^a", **CLICK}, {"names": ["b/c=ü"], "output": TEXT}, {"names": ["."], "output": TEXT}]
     spec = spec_of({"key": True}, entries)
@@ -491,7 +503,7 @@ def test_names_of_folders_are_escaped_and_tell_the_format() -> None:
         "type=%2E/0",
         "type=a%20b/dt=1970-01-01/0",
         "type=a%7E/dt=1970-01-01/0",
-        "type=b%2Fc%3D%C3%BC/0",
+        "type=b%2Fc%3Dü/0",
     ]
     file_format = format_of(spec)
     extensions = {key: format_at(file_format, key.rpartition("/")[0]).extension for key in bucket.objects}
