@@ -4,7 +4,6 @@ A name is made once for each distinct value of a batch, never for each row.
 """
 
 import hashlib
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -15,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from logpersister.manifest.partition_rule import PartitionRule
-from logpersister.records.escaping import escape_value
+from logpersister.records.escaping import escape_value, unescape_value
 from logpersister.records.murmur3 import hash_bytes, hash_numbers
 from logpersister.records.schema import ROW
 
@@ -79,8 +78,9 @@ def name_of(value: Any) -> str:
     if len(name) <= MOST_BYTES:
         return name.decode()
     begin = name[: MOST_BYTES - _DIGEST - 1].decode(errors="ignore")
-    whole = re.sub("%[0-9A-F]?$", "", begin)
-    return f"{whole}~{hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]}"
+    while unescape_value(begin) is None:  # it ends inside of a character
+        begin = begin[:-1]
+    return f"{begin}~{hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]}"
 
 
 def column_at(batch: pa.RecordBatch, path: Sequence[str]) -> "pa.Array[Any]":

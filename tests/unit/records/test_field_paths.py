@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records.escaping import QUARANTINE, is_safe_path
+from logpersister.records.escaping import QUARANTINE, is_safe_path, unescape_value
 from logpersister.records.murmur3 import hash_bytes, hash_numbers
 from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
@@ -135,6 +135,18 @@ def test_a_long_value_is_cut_and_stays_apart_from_others() -> None:
     assert len(set(found)) == 4
     assert found[1] == "country=" + "x" * 120
     assert all(len(folder) <= len("country=") + 120 and is_safe_path(folder) for folder in found)
+
+
+@pytest.mark.parametrize("sign", ["\x85", "\uffff", "\u6f22", "\U0001f600", "%"])
+def test_no_value_is_cut_inside_of_a_character(sign: str) -> None:
+    texts = [json.dumps({"country": "x" * lead + sign * 40}).encode() for lead in range(90, 104)]
+    batch = batch_of([0] * len(texts), values=texts)
+    found = rows(layout_of(output(LEVELS[0]), JSON, SCHEMA).assign(batch))
+    assert found == rows(Writing(output(LEVELS[0]), JSON, SCHEMA).plain_layout.assign(batch))
+    assert len(set(found)) == len(found)
+    for one in found:
+        begin = unescape_value(one.removeprefix("country=").partition("~")[0])
+        assert set(begin or "?") <= {"x", sign}
 
 
 def test_values_without_a_usable_time_are_counted_in_stored_records() -> None:
