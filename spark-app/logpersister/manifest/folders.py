@@ -12,6 +12,8 @@ from logpersister.manifest.types import WHOLE, Plain, Timestamp, Type
 
 NO_FOLDERS: Final = "cannot name folders"
 """How every refusal begins."""
+_MOST_PREFIX_BYTES: Final = 127
+"""Of what stands before a value: together with one of 120 bytes it is a name that each file system takes."""
 _ALLOWED: Final[Mapping[str, tuple[Container[str], str]]] = {
     "field": ({"string", "bool", *WHOLE}, "text, a whole number or bool"),
     "lower": ({"string"}, "text"),
@@ -36,10 +38,18 @@ def folder_findings(level: PartitionRule, index: int, schema: SchemaSpec | None)
     if not isinstance(found, Plain) or found.name not in names:
         yield _finding(level.source, found, words, where, schema)
     elif level.prefix is None and not level.folder_prefix[0].isalnum():
-        remedy = f"set prefix, for example {level.folder_prefix.lstrip('_@$-') or 'value='}"
+        remedy = f"set prefix, for example {_ascii(level.folder_prefix)}"
         yield Finding(f"{NO_FOLDERS}, whose names begin with a letter or digit", remedy, where, f'"{level.source}"')
     elif level.prefix is None and not set(level.folder_prefix).isdisjoint("@$"):
         yield Finding(f"{NO_FOLDERS}, which have no @ or $", "set prefix", where, f'"{level.source}"')
+    elif len(level.folder_prefix.encode()) > _MOST_PREFIX_BYTES:
+        told, remedy = f"{NO_FOLDERS}: its name has too many bytes in UTF-8", "set prefix, for example value="
+        yield Finding(told, remedy, where, f'"{level.source}"')
+
+
+def _ascii(prefix: str) -> str:
+    """Return a prefix that can be set in the place of the default one."""
+    return (prefix if prefix.isascii() else "").lstrip("_@$-") or "value="
 
 
 def _date_findings(

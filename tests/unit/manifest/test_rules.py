@@ -1472,6 +1472,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'spec.output.partitionBy[0].bucket.field: "x" cannot name folders: it is not text or a whole number',
     ),
     (
+        rows({"name": "\u6ce8" * 43, "type": "string"}) | {F + "partitionBy": [{"field": "\u6ce8" * 43}]},
+        "cannot name folders: its name has too many bytes in UTF-8; set prefix, for example value=",
+    ),
+    (
+        rows({"name": "_pa\u00eds", "type": "string"}) | {F + "partitionBy": [{"field": "_pa\u00eds"}]},
+        "cannot name folders, whose names begin with a letter or digit; set prefix, for example value=",
+    ),
+    (
         rows({"name": "_id", "type": "int64"}) | {F + "partitionBy": [{"field": "_id"}]},
         '"_id" cannot name folders, whose names begin with a letter or digit; set prefix, for example id=',
     ),
