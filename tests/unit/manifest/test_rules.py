@@ -926,7 +926,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         rows({"name": "id", "type": "int46"}),
         "fields[0].type: \"int46\" is not a type: there is no type 'int46' (position 1); did you mean int64?",
     ),
-    (rows({"name": "id", "type": "xyz"}), "has no type 'xyz' (position 1); write one of: bool, int8"),
+    (rows({"name": "id", "type": "xyz"}), "there is no type 'xyz' (position 1); write one of: bool, int8"),
     (rows({"name": "id", "type": "timestamp"}), "has no [ (position 10); write it as in timestamp[ms]"),
     (rows({"name": "id", "type": "time[ns]"}), "has an unknown unit 'ns' (position 8); write one of: ms, us;"),
     (rows({"name": "id", "type": "binary"}), "has no [ (position 7); write it as in binary[base64]"),
@@ -1331,10 +1331,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'spec.schema.fields[0].type: "list<json>" has json in it, which Avro and MessagePack values do not have; write',
     ),
     *(
-        (rows({"name": "id", "type": theirs}), f"it has no type {theirs!r} (position 1); did you mean {ours}?")
+        (rows({"name": "id", "type": theirs}), f"there is no type {theirs!r} (position 1); did you mean {ours}?")
         for theirs, ours in OF_OTHERS
     ),
-    (rows({"name": "id", "type": "list<INT>"}), "it has no type 'INT' (position 6); did you mean int32?"),
+    (rows({"name": "id", "type": "list<INT>"}), "there is no type 'INT' (position 6); did you mean int32?"),
     (rows({"name": "id", "type": "timestamp"}), "it has no [ (position 10); write it as in timestamp[ms]"),
     (avro(url="registry:8081"), "is not an http or https URL of a schema registry, and no glue://REGION/REGISTRY"),
     (avro(url="https://me:secret@registry"), "has credentials in it; put them in the Secret that secretName names"),
