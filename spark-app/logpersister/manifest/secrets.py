@@ -30,7 +30,8 @@ LARGEST_SECRET = 1_000_000
 """Bytes; Kubernetes limits a Secret to 1 MiB."""
 AUTHORITY = "ca.crt"
 """Key of a Secret that has the certificates of an authority, as PEM."""
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+_CERTIFICATE = re.compile(r"-----BEGIN (?P<kind>(X509 )?CERTIFICATE)-----.*?-----END (?P=kind)-----", re.DOTALL)
+"""By one of the two names that Python reads."""
 
 
 class SecretValue:
@@ -140,7 +141,7 @@ class Secrets:
         value = self.get(name, AUTHORITY)
         if value is None:
             return None
-        found = "\n".join(_CERTIFICATE.findall(value.reveal()))
+        found = "\n".join(one[0] for one in _CERTIFICATE.finditer(value.reveal()))
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=found)
         except (ssl.SSLError, ValueError):

@@ -119,6 +119,8 @@ def test_comments_around_certificates_may_be_in_any_letters(tmp_path: Path, enco
     write(tmp_path, "ca", "ca.crt", "# Tanúsítvány\n".encode(encoding) + pem + "# köszönöm\n".encode(encoding))
     secrets = Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)})
     assert storage_authority(storage, secrets) == pem.decode().strip()
+    write(tmp_path, "ca", "ca.crt", pem + (older := pem.replace(b"CERTIFICATE", b"X509 CERTIFICATE")))
+    assert storage_authority(storage, secrets) == (pem + older).decode().strip()
     write(tmp_path, "ca", "ca.crt", b"PEM")
     with pytest.raises(ManifestError, match=r"caSecretName: names the Secret ca, whose ca.crt is not a certificate"):
         storage_authority(storage, secrets)
