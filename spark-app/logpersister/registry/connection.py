@@ -25,7 +25,7 @@ Connect = Callable[[], Client]
 
 
 class Connection:
-    """A client, made anew when the registry refuses it, or its Secret has been renewed. To be closed."""
+    """A client, made anew when the registry refuses it and its Secret has been renewed. To be closed."""
 
     def __init__(self, connect: Connect) -> None:
         """Connect to nothing yet."""
@@ -45,12 +45,12 @@ class Connection:
         try:
             return question(self._client)
         except RegistryError as error:
-            # A client knows the schemas that it has asked for: one that cannot reach the registry is kept, unless it
-            # trusts another authority than the Secret now does.
-            if error.kind == "unauthorized" or (
-                error.kind == "unreachable" and _login_of(self._connect) != self._login
-            ):
-                self._renew()
+            # A client knows the schemas that it has asked for, so it is kept unless the Secret is another one now. Who
+            # may not read one subject asks for no other schema again.
+            if error.kind in ("unauthorized", "unreachable"):
+                login = _login_of(self._connect)
+                if login != self._login or (login is None and error.kind == "unauthorized"):
+                    self._renew()
             raise
 
     def _renew(self) -> None:

@@ -208,14 +208,17 @@ def test_a_rotated_secret_reaches_a_registry_that_is_asked_already(fake: FakeReg
     (secret / "token").write_text("one")
     spec = RegistrySpec(url=fake.url, secret_name="r")
     connection = Connection(connector(spec, Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)})))
-    fake.answers = [(200, GOOD), (401, {}), (200, GOOD)]
+    fake.answers = [(200, GOOD), (403, {}), (401, {}), (200, GOOD)]
     connection.ask(lambda client: client.latest("t-value"))
+    with pytest.raises(RegistryError, match="answered 403"):
+        connection.ask(lambda client: client.latest("others-value"))
+    assert connection.ask(lambda client: client.version("t-value", 3)).version == 3  # nobody was asked for it again
     (secret / "token").write_text("two")
     with pytest.raises(RegistryError) as refused:
         connection.ask(lambda client: client.latest("t-value"))
     assert refused.value.kind == "unauthorized"
     connection.ask(lambda client: client.latest("t-value"))
-    assert [login for _, login in fake.asked] == ["Bearer one", "Bearer one", "Bearer two"]
+    assert [login for _, login in fake.asked] == ["Bearer one"] * 3 + ["Bearer two"]
     connection.close()
 
 
