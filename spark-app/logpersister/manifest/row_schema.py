@@ -437,7 +437,11 @@ class SchemaSpec(Model):
             at, told = "name", f"{NO_NAME} ({FOR_COLUMNS})"
             index = names.index(one.path) if one.path in names else None
             if index is None:
-                index = next(place for place, name in enumerate(names) if one.path.startswith(name))
+                index = next(
+                    place
+                    for place, name in enumerate(names)
+                    if one.path.startswith((f"{name}.", f"{name}[", f"{name}{{"))
+                )
                 at = "type"
             elif "case" in one.text:
                 continue  # told by the rule above

@@ -949,6 +949,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (rows({"name": "a" * 257, "type": "int8"}), "is longer than 256 characters"),
     (rows({"name": "Kafka_offset", "type": "int8"}), "no kafka_); give it another by spec.schema.rename"),
     (rows({"name": "a\u0001", "type": "int8"}), "is not the name of a field: it is empty, or has control characters"),
+    (
+        rows({"name": "s", "type": "int8"}, {"name": "st", "type": "list<struct<`a b`: int8>>"}),
+        'spec.schema.fields[1].type: "st[].a b" is no name for a column',
+    ),
     (rows({"name": "s", "type": "struct<`a b`: int8>"}), 'spec.schema.fields[0].type: "s.a b" is no name for a column'),
     (
         rows({"name": "id", "type": "int8"}, {"name": "ID", "type": "int8"}),
