@@ -98,8 +98,11 @@ def _usable(
 ) -> Iterator[AnyMember]:
     seen: set[str] = set()
     for one in members:
+        if one.name in unused:
+            yield one
+            continue
         name, path = renames.get((one.name,), one.name), around + one.name
-        problem = None if one.name in unused else unusable_name(name)
+        problem = unusable_name(name)
         if problem is None and name.lower() in seen:
             problem = "it differs from another field in case only"
         inside = _usable_type(one.type, below(renames, one.name), path, remarks) if problem is None else None

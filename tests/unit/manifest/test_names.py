@@ -100,6 +100,15 @@ def test_what_has_no_name_for_a_column_is_left_out_alone() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("dropped", "kept"), [("userId", "userid"), ("userid", "userId")])
+def test_a_field_that_is_not_stored_takes_its_name_from_no_other(dropped: str, kept: str) -> None:
+    fields = [{"name": name, "type": "long"} for name in ("userId", "userid")]
+    avro = json.dumps({"type": "record", "name": "R", "fields": fields})
+    schema = SchemaSpec.model_validate({"avro": avro, "drop": [dropped]})
+    assert [one.name for one in schema.columns] == [kept]
+    assert not schema.remarks
+
+
 def test_what_can_be_no_column_costs_no_field_beside_it() -> None:
     union, inner = ["string", "int"], [{"name": "x", "type": ["string", "int"]}, {"name": "y", "type": "int"}]
     fields = [
