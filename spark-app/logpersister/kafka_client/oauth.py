@@ -174,9 +174,12 @@ class ClientCredentials(_Provider):
             refused = error
         try:
             answer = self._post(url, basic=not self._basic)
-        except HTTPError as error:
-            error.close()
-            raise refused from None
+        except (OSError, ValueError) as error:
+            if isinstance(error, HTTPError) and error.code in (400, 401, 403):
+                error.close()
+                raise refused from None
+            refused.close()
+            raise  # an outage: nothing says that the secret is wrong
         refused.close()
         self._basic = not self._basic
         return answer

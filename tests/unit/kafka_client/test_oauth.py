@@ -67,6 +67,14 @@ def test_a_provider_that_takes_the_secret_as_http_basic_only(provider: IdentityP
     assert provider.asked[1:] == [{"grant_type": ["client_credentials"]}] * 2
 
 
+def test_an_outage_of_a_provider_that_takes_http_basic_only_is_no_wrong_secret(provider: IdentityProvider) -> None:
+    provider.basic_only, provider.status = "a:b", 503
+    found = ClientCredentials("k", secrets(token_url=provider.url, client_id="a", client_secret="b"))
+    with pytest.raises(TokenError, match="answered 503") as outage:
+        found.token()
+    assert (outage.value.refused, outage.value.may_pass) == (False, True)
+
+
 @pytest.mark.parametrize("kind", [{"token": "t"}, {"token_url": "https://a", "client_id": "b", "client_secret": "c"}])
 def test_extensions_are_sent_at_the_login(kind: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClientCredentials, "token", lambda _: "t")
