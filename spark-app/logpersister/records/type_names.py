@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from logpersister.manifest.event_types import MOST_NAME_BYTES, OTHER_TYPES, RuleFinder, TypesSpec
-from logpersister.records.escaping import escape_value, own_path, unescape_value
+from logpersister.records.escaping import escape_value, own_path, unescape, unescape_value
 
 RULES: Final = 2
 """Raise it when a record gets another type, or a type another folder, than before."""
@@ -90,11 +90,15 @@ class TypeNames:
         return self.types.prefix + escape_value(value)
 
     def value_of(self, path: str) -> str | None:
-        """Return the type of a partition path, by the value of its folder; None: no folder of a type is in the path."""
+        """Return the type of a partition path, by the value of its folder; None: no folder of a type is in the path.
+
+        Folders of releases that escaped what is not ASCII, too, are known still.
+        """
         segment = own_path(path).split("/", 1)[0]
-        return (
-            unescape_value(segment.removeprefix(self.types.prefix)) if segment.startswith(self.types.prefix) else None
-        )
+        if not segment.startswith(self.types.prefix):
+            return None
+        value = segment.removeprefix(self.types.prefix)
+        return unescape_value(value) or unescape(value)
 
     def rule_at(self, path: str) -> int | None:
         """Return the rule by which the objects of a path were written; None: no type has this path."""

@@ -509,6 +509,8 @@ def test_names_of_folders_are_escaped_and_tell_the_format() -> None:
     extensions = {key: format_at(file_format, key.rpartition("/")[0]).extension for key in bucket.objects}
     assert set(extensions.values()) == {".txt", ".parquet"}
     assert extensions["type=%2E/0"] == ".txt"
+    older, newer = (format_at(file_format, f"type=b%2Fc%3D{letter}") for letter in ("%C3%BC", "ü"))
+    assert older == newer
 
 
 def test_the_columns_of_each_type_have_the_numbers_of_its_table() -> None:
