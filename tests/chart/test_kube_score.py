@@ -40,7 +40,7 @@ def test_children_of_a_resource_have_no_critical_finding(members: int) -> None:
     ("right", "wrong"),
     [
         ("readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false"),
-        ("tcpSocket: {port: health}", "httpGet: {path: /healthz, port: health}"),
+        ("httpGet: {path: /readyz, port: health}", "httpGet: {path: /healthz, port: health}"),
         ("memory: 512Mi", "cpu: 4"),
         ("kind: NetworkPolicy", "kind: Policy"),
         ("kind: PodDisruptionBudget", "kind: Budget"),

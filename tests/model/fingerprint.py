@@ -44,6 +44,8 @@ NOT_STATE = frozenset(
     | {"_writer", "_topic_bindings", "_sampler", "_schemas", "_snapshots", "clock", "protocol", "begin_at"}
     # Jobs that have ended are seen from the other side; what is in `_outcomes` is told to the listener, no more.
     | {"_ended", "_outcomes", "_unreadable"}
+    # Only time decides by it, and times are no state.
+    | {"arrivals", "there"}
 )
 KEYS_ONLY = frozenset({"documents", "_documents", "unreadable"})
 _AS_THEY_ARE = frozenset({int, str, bool, type(None), Range, StoredObject, TopicPartition, Identity})

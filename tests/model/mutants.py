@@ -435,6 +435,7 @@ MUTANTS = [
         Rules(revocation_waits_for_commits=False),
         mood="handing over",
         scene="from hand to hand",
+        first_seed=340,
     ),
     Mutant(
         "commits after a revocation", patches=_commit_after_revocation, mood="handing over", scene="from hand to hand"
@@ -515,6 +516,7 @@ MUTANTS = [
         patches=_forget_the_version_before_with_the_offsets,
         mood="evolving",
         scene="a version can read none before it",
+        first_seed=510,
     ),
     Mutant("snapshots of revisions are stored after the promise", patches=_store_snapshots_after_promises),
     Mutant("pending intents are ignored", patches=_ignore_pending_intents),

@@ -184,8 +184,8 @@ def test_each_namespace_is_complete_by_itself_and_one_that_is_refused_is_told(se
     assert not children.listed("audit")
     with pytest.raises(NotListedError):
         children.of(ResourceKey("audit", "clicks"))
-    told = {(one.kind, one.namespace): one.refusal for one in watching.ages()}
-    assert {where for where, refusal in told.items() if refusal} == {("Pod", "audit")}
+    refused = {("Pod", "audit")}
+    eventually("it is told", lambda: {(one.kind, one.namespace) for one in watching.ages() if one.refusal} == refused)
     watching.stop()
 
 

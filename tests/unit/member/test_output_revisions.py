@@ -175,6 +175,7 @@ def test_a_version_that_cannot_read_the_one_before_holds_its_partition(
         cycle = cycle_in(fakes)
         turn(fakes, cycle)
     turn(fakes, cycle)
+    turn(fakes, cycle, seconds=3600)  # records that came under its eyes wait since then
     hold = cycle.states.held()[CLICKS]
     assert hold.reason is HoldReason.SCHEMA_INCOMPATIBLE
     assert "field price is int and was string" in hold.message
