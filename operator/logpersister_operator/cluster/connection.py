@@ -63,7 +63,9 @@ class Connection:
             configuration, client = self._client()
             headers = headers_of(self._access) | {"Content-Type": content_type}
             url = url_of(configuration, path, query)
-            answer = client.request(method, url, headers=headers, body=body, _request_timeout=seconds)
+            # What is applied is read as YAML, in which JSON's escapes of letters beyond U+FFFF are errors.
+            sent = body if content_type.endswith("json") else json.dumps(body, ensure_ascii=False).encode()
+            answer = client.request(method, url, headers=headers, body=sent, _request_timeout=seconds)
             content = answer.read()
             if answer.status == HTTPStatus.UNAUTHORIZED:
                 self._access.renew(configuration)

@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.stack.artifacts import ROOT
 
-COMMIT: Final = "48cbe50215d3947a998486192e6b9dd8301190e8"
+COMMIT: Final = "d18ba9dd03b34797cabafb99b94654a4046b4800"
 """Of the last release; until there is one, the first whose dependencies and pods (`RENDERING`) are those of today.
 
 Each release raises it."""

@@ -71,7 +71,8 @@ class Client(ClosedAtEnd):
         query: Mapping[str, str] | None = None,
     ) -> Document:
         """Return the answer; raise `Refused` when it is no."""
-        body = None if document is None else json.dumps(document)
+        # Applied as YAML, in which JSON's escapes of letters beyond U+FFFF are none.
+        body = None if document is None else json.dumps(document, ensure_ascii=False).encode()
         headers = {"Accept": "application/json", "Content-Type": content_type}
         url = f"{path}?{urlencode(query)}" if query else path
         idle = self._connection.sock is not None
@@ -89,7 +90,7 @@ class Client(ClosedAtEnd):
         return answer
 
     def _send(
-        self, method: str, url: str, body: str | None, headers: Mapping[str, str]
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[http.client.HTTPResponse, bytes]:
         self._connection.request(method, url, body, dict(headers))
         response = self._connection.getresponse()
