@@ -92,6 +92,7 @@ def test_a_canary_that_cannot_store_is_withdrawn(persister: Persister) -> None:
     assert persister.restarts() == members, "the old members have seen nothing of it"
 
 
+@pytest.mark.soak  # on a real API server in each run: tests/integration/kubernetes/test_rollouts.py
 def test_a_canary_whose_image_cannot_be_pulled_is_withdrawn(persister: Persister) -> None:
     stable, members = persister.status()["revision"], persister.restarts()
     missing = f"{os.environ[MEMBER_IMAGE].rpartition(':')[0]}:missing"
