@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -60,8 +61,10 @@ def stored_row(content: Digest, columns: Mapping[str, Any]) -> Row:
 
 
 def folder(prefix: str, value: str | None) -> str:
-    """Return the folder of a value, docs/schemas.md."""
-    return prefix + (NULL_FOLDER if value in (None, "") else quote(str(value), safe="-._"))
+    """Return the folder of a value, docs/schemas.md: signs of ASCII are escaped, letters of other scripts are not."""
+    if value in (None, ""):
+        return prefix + NULL_FOLDER
+    return prefix + re.sub(r"[\x00-\x7f]+", lambda found: quote(found[0], safe="-._"), str(value))
 
 
 def minute_folder(milliseconds: int) -> str:
