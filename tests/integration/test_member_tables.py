@@ -255,8 +255,9 @@ def test_members_are_frozen_and_killed_around_an_append(
     zombie.wait("its snapshot is about to be committed", lambda: fault.met)
     zombie.freeze()
     after = Stall(matches=lambda line: line.startswith("POST ") and "delete" in line.lower(), times=None, after=100)
-    s3_proxy.inject(after)
     second = scene.member(manifest, "second")
+    second.wait_event("member.starts")  # behind the probe of its bucket, which deletes, too
+    s3_proxy.inject(after)
     second.wait("receipts are about to be deleted", lambda: after.met)
     assert tables.receipts()
     assert tables.rows(name).total() > 0

@@ -12,6 +12,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final, Literal
 
+import numpy as np
 from hypothesis import strategies as st
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.avro.functions import from_avro
@@ -250,12 +251,21 @@ def _has_zero(value: Any) -> bool:
     return isinstance(value, Decimal) and value == 0
 
 
+def _has_inexact(value: Any) -> bool:
+    """Whether an integer is none of a float, of which fastavro and Spark take the next one."""
+    if isinstance(value, dict | list):
+        return any(map(_has_inexact, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int) and int(np.float32(value)) != value
+
+
 def _faults(topic: Topic, damage: Damage, datum: bytes) -> set[str]:
     """Return why a value may be refused that Spark reads: for its damage, or for what is wrong as fastavro reads it."""
     found = set() if damage == "none" else {"not_avro"} if damage == "longer" else {"not_avro", "duplicate"}
     columns = SchemaSpec(avro=json.dumps(topic.declared))
     reading = Reading()
     try:
+        if _has_inexact(read_by_fastavro(HEADER + datum, topic.written, topic.written)):
+            found.add("overflow")
         value = read_by_fastavro(HEADER + datum, topic.written, topic.declared)
         reading.row(columns, meant(value, topic.declared, Struct(members_of(columns))))
     except UnicodeDecodeError:

@@ -143,7 +143,7 @@ def findings_of(
     generation = resource.spec.generation
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
     yield from _messages(resource.spec)
-    for schema in dict.fromkeys(one.row_schema for one in resource.spec.shapes()):
+    for schema in {id(one.row_schema): one.row_schema for one in resource.spec.shapes()}.values():
         if schema is not None and not schema.asks_registry:
             yield from _bounds("schema", "", schema)
     yield from _table(resource.spec)

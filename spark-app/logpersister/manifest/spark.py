@@ -84,7 +84,7 @@ SettingName = Annotated[
                 f"!(self in {cel_literal(frozenset(RESERVED))})",
                 _is_ours_to_set,
                 "is set by logpersister itself",
-                "remove it (docs/manifest.md)",
+                "remove it",
                 f"self + ' is set by logpersister itself; remove it: ' + {cel_literal(RESERVED)}[self]",
             ),
             never(
