@@ -55,7 +55,7 @@ class NewestEvent:
     """The newest time that a field of some records has. Nothing that is written depends on it."""
 
     field: str
-    """Which field, as a digest."""
+    """Digest of the field's name."""
     time: int
     """Milliseconds since the epoch."""
 

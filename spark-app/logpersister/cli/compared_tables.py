@@ -69,7 +69,7 @@ class ComparedTables(Objects):
         spec = resource.spec.table
         self._open = None if spec is None else table_opener(resource, spec, secrets)
         self._seen: dict[str, _Seen] = {}
-        """Of the present topic, by type."""
+        """Table contents of the present topic, by type."""
         self._errors: list[str] = []
         self._written = lru_cache(self._written_by)
 

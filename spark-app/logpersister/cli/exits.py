@@ -8,7 +8,7 @@ class Exit(IntEnum):
 
     OK = 0
     FAILED = 1
-    """It started and could not do its work."""
+    """The command started and could not do its work."""
     INVALID = 2
     """The command line or the manifest is wrong; the same that argparse uses."""
     UNREACHABLE = 3
@@ -20,9 +20,9 @@ class Exit(IntEnum):
     BROKEN = 6
     """``verify``: something contradicts the promise, or cannot be proven."""
     INTERRUPTED = 130
-    """By Ctrl-C (128 + SIGINT)."""
+    """Ctrl-C (128 + SIGINT)."""
     TERMINATED = 143
-    """By SIGTERM (128 + SIGTERM), where there was nothing to stop in order."""
+    """SIGTERM (128 + SIGTERM), where there was nothing to stop in order."""
 
 
 class CommandError(Exception):

@@ -1,4 +1,4 @@
-"""Which columns a sample of JSON values suggests."""
+"""Infers columns from a sample of JSON values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class Inferred:
     """What was seen in a sample."""
 
     fields: Sequence[InferredField]
-    """In the order in which they came, with those that can be no columns."""
+    """Fields in the order of their first appearance, also those that cannot be columns."""
     no_objects: Judgement
-    """Which values are no JSON objects."""
+    """Values that are no JSON objects."""
 
     @property
     def schema(self) -> SchemaSpec | None:

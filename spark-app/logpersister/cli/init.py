@@ -21,7 +21,7 @@ from logpersister.storage import names
 from logpersister.storage.connection import Timeouts
 
 MOST_TOPICS: Final = 1000
-"""That a manifest may name."""
+"""Most topics that a manifest may name."""
 
 
 def run(arguments: argparse.Namespace) -> int:

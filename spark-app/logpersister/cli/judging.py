@@ -16,12 +16,12 @@ from logpersister.records.schema import FIELD, REASON
 from logpersister.report.human import plural
 
 Reason = tuple[str, str | None]
-"""In one word, and the field that it is about."""
+"""Reason in one word, and the field that it is about."""
 
 
 @dataclass(slots=True)
 class Judgement:
-    """Which records are not what they must be."""
+    """Refused records of a sample, by reason."""
 
     refused: Counter[Reason] = field(default_factory=Counter)
     first: dict[Reason, str] = field(default_factory=dict)

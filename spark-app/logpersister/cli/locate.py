@@ -1,4 +1,4 @@
-"""Which object of a topic is meant, by partition and offset."""
+"""Finds the object of a topic that has an offset."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From the command line to the command.
+"""Entry point: parses the command line and runs the command.
 
 Start-up is fast because nothing is imported before it is needed: ``--help`` loads argparse and little else.
 """

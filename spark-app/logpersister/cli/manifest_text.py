@@ -29,7 +29,7 @@ class Answers:
     """What was asked for, and what was found."""
 
     resource: LogPersister
-    """Its name, and its sections on Kafka and the storage."""
+    """Resource with its name and its sections on Kafka and the storage."""
     brokers: int
     topics: Mapping[str, TopicSize]
     missing: Sequence[str] = ()

@@ -12,7 +12,7 @@ from logpersister.verify.orc_tail import Kind, OrcType
 
 _TIMESTAMP: Final = "kafka_timestamp"
 _UNITS: Final = {10**9: "s", 10**6: "ms", 10**3: "us", 1: "ns"}
-"""By the nanoseconds of one, the coarsest first: an instant is shown with the digits that it needs."""
+"""Units by their nanoseconds, coarsest first: an instant is shown with the digits that it needs."""
 
 
 def shown_rows(rows: OrcRows) -> Iterator[ShownRecord]:

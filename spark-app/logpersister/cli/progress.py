@@ -27,7 +27,7 @@ class RateEstimate:
     """How fast it goes, and how long it will take."""
 
     per_second: float
-    """Records."""
+    """Records a second."""
     seconds_left: float | None
     """None while it is not known how many are left."""
 

@@ -28,7 +28,7 @@ from logpersister.verify.sequences import read_items
 from logpersister.verify.streams import ContentError
 
 MOST_BYTES: Final = 64 << 20
-"""Of one record. Lengths in a file, and what a compressed stream becomes, are bounded by it."""
+"""Most bytes of one record; bounds lengths in a file, and what a compressed stream becomes."""
 _AT_ONCE: Final = 512
 """Compressed bytes that become one piece: at most a few MiB of it, however well they are compressed."""
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -44,7 +44,7 @@ class Preview:
 
     format: str
     compression: str
-    """Of the whole object; SequenceFiles, Parquet, ORC and Avro compress inside."""
+    """Compression of the whole object; SequenceFiles, Parquet, ORC and Avro compress inside."""
     records: Iterator[ShownRecord]
     """Raises ContentError where the object is damaged."""
     note: str = ""

@@ -27,7 +27,7 @@ from logpersister.verify.streams import ContentError
 ACCEPTED: Final = "accepted"
 """The reason of records that the parser of the manifest does not refuse."""
 NO_VALUES: Final = "values_left_out"
-"""That of records of which the quarantine has no values, so that nothing can be judged; their file has the reason."""
+"""Reason of records whose values the quarantine does not have, so that nothing can be judged."""
 NOT_KEPT: Final = LEFT_OUT
 """The reason of records that the manifest leaves out now, by conditions or by their type."""
 AT_ONCE: Final = 1_000
@@ -35,7 +35,7 @@ AT_ONCE: Final = 1_000
 
 
 Refusals = Mapping[int, tuple[str, str | None]]
-"""By row: why it is refused, in one word, and the field."""
+"""Refused rows: the reason in one word, and the field."""
 Judge = Callable[[pa.RecordBatch, bool], Refusals]
 """Returns what of a batch, whose offsets are the numbers of rows, is refused now, or left out. The second argument says
 whether its headers are those of the records; else conditions on them are not judged."""

@@ -23,7 +23,7 @@ from logpersister.ranges import Range, TopicPartition
 from logpersister.report.human import plural, size
 
 MOST_BYTES: Final = 64 << 20
-"""Of a sample; it ends early when records are large."""
+"""Most bytes of a sample; it ends early when records are large."""
 _NO_TIME: Final = -1
 _ESTIMATE: Final = 1024
 """Bytes of a record, as long as none has been seen."""

@@ -14,7 +14,7 @@ class ShownRecord:
     """One record as its object has it; None for what the format does not keep."""
 
     value: bytes
-    """As it is stored; the columns of a typed row are one line of JSON."""
+    """Value as it is stored; the columns of a typed row are one line of JSON."""
     offset: Offset | None = None
     timestamp: int | None = None
     """Milliseconds since 1970."""

@@ -62,7 +62,7 @@ class Folder:
 
 @dataclass(slots=True)
 class Totals:
-    """Of everything that was listed."""
+    """Totals of everything that was listed."""
 
     objects: int = 0
     bytes: int = 0

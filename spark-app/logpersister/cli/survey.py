@@ -21,7 +21,7 @@ class TopicSize:
     offsets: int | None
     """Between begin and end of its partitions, which is about the number of records; None: it could not be asked."""
     bytes: int | None
-    """On disk, of one replica each; None: this user may not ask the brokers for it."""
+    """Bytes on disk, of one replica per partition; None: this user may not ask the brokers for it."""
 
 
 def survey(config: Mapping[str, Any], topics: Mapping[str, int]) -> dict[str, TopicSize]:

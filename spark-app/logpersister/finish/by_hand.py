@@ -19,13 +19,13 @@ class State(StrEnum):
     """What a folder is."""
 
     FINISHED = "finished"
-    """It was before, and has nothing new."""
+    """Finished before; nothing new has come."""
     NOW = "finished-now"
-    """It was finished by this, or its content made known anew; without writing: it would be."""
+    """Finished by this command, or published again with new content; a dry run says that it would be."""
     WAITS = "waits"
     """A partition has not passed its end."""
     OPEN = "open"
-    """Its time is not over by the clock."""
+    """The folder's time is not over by the clock."""
 
 
 @dataclass(frozen=True, slots=True)

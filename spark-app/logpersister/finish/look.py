@@ -24,9 +24,9 @@ from logpersister.storage.store import ObjectStore
 log = structlog.get_logger(__name__)
 
 MOST_FOLDERS: Final = 100
-"""That one look finishes; more are left to the next one, which follows at once."""
+"""Most folders that one look finishes; the next look follows at once and takes the rest."""
 MOST_SECONDS: Final = 60.0
-"""The same: a look that takes longer leaves the rest to the next one, so that who watches sees that it goes on."""
+"""Longest look; the next one takes the rest, so that an observer sees progress."""
 MOST_REASONS: Final = 3
 LISTED_SECONDS: Final = 300.0
 """How long the folders of types are not listed again while the oldest of them waits: that is one listing for each."""
@@ -39,7 +39,7 @@ class Finished:
     folder: TimeFolder
     published: Published
     guesses: Mapping[int, Guess] = field(default_factory=dict)
-    """By partition, why its end was passed, where records do not prove it; of a folder that was finished now."""
+    """Guess per partition by which it counts as passed where no record proves it; only of a folder finished now."""
 
 
 @dataclass(slots=True)
@@ -106,13 +106,13 @@ class TopicFolders:
         self._taken: set[str] = set()
         """Notes of arrivals that were taken in, until they are deleted."""
         self._waiting: TimeFolder | None = None
-        """As the last look saw it."""
+        """Folder that the last look waited for."""
         self._left: Sequence[TimeFolder] = ()
-        """That folder, and those behind it."""
+        """Folders left by the last look, `_waiting` the first."""
         self._marked: dict[str, frozenset[int]] = {}
-        """By path, of which partitions it is known that all is stored, in folders that wait for others."""
+        """Partitions known to be stored whole, by the path of a folder that waits for others."""
         self._list_after = float("-inf")
-        """Until then folders of types are not listed again while that one waits, by the clock."""
+        """Time of the clock until which folders of types are not listed again while `_waiting` waits."""
         self._clock = clock
 
     def finished_to(self) -> FinishedTo | None:

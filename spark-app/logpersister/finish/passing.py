@@ -1,4 +1,4 @@
-"""Which partitions of a topic have passed an instant, by what Kafka and the group say: by records, or by a guess."""
+"""Judges which partitions of a topic have passed an instant: proven by records, or guessed."""
 
 import time
 from collections.abc import Callable, Collection, Mapping

@@ -49,7 +49,7 @@ class Published:
     """What became of a folder."""
 
     number: int
-    """Of its content; 0: it has no objects yet, and nothing was written."""
+    """Version of the content; 0: it has no objects yet, and nothing was written."""
     changed: bool = False
     """Whether the number is new."""
     late_objects: int = 0

@@ -1,4 +1,4 @@
-"""Tells others of finished folders, at least once each number that is the last one of its folder.
+"""Notifies others of finished folders, at least once for the last version of each folder.
 
 Two notes carry it through every crash. The folder's own note has its number. Whoever has made that known puts a note
 that it is *untold*, before he forgets why he looked at the folder (`finish.look`: `finish_to`, arrivals). Who has told
@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 LARGEST: Final = 900_000
 """Bytes of a message: brokers take a mebibyte by default. A larger one comes without its objects."""
 MOST_SECONDS: Final = 60.0
-"""After which the rest is left to the next attempt, which follows at once."""
+"""Longest attempt; the next one follows at once and takes the rest."""
 
 
 class NotTakenError(Exception):
@@ -40,12 +40,12 @@ class RefusedError(NotTakenError):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is told of a folder."""
+    """Notification of one folder."""
 
     id: str
-    """Of group, place, folder and number: whoever gets it twice has got a repeat."""
+    """Id made of group, place, folder and number, so that a recipient recognizes a repeat."""
     key: str
-    """Of the folder: topic and path."""
+    """Topic and path of the folder."""
     number: int
     body: bytes
 
@@ -77,13 +77,13 @@ class Refusal:
 
 @dataclass(slots=True)
 class Told:
-    """What was done."""
+    """Results of one attempt."""
 
     folders: int = 0
-    """That were told."""
+    """Folders whose notification was accepted."""
     refused: list[Refusal] = field(default_factory=list)
     more: bool = False
-    """Whether there is more to be told at once."""
+    """Whether more notifications are due at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,13 +50,13 @@ class Progress:
     end: Offset
     """Where it ends."""
     quiet_seconds: float
-    """For how long at least it has ended there."""
+    """Seconds, at least, for which the log has ended there."""
     stored_at: int | None = None
     """Everything that Kafka had at this time (milliseconds since the epoch) is stored. None: not known."""
     newest: int | None = None
     """The newest event that is known to be stored, the same. None: none is."""
     without_newer_seconds: float = 0.0
-    """For how long at least there was none that is newer: all that Kafka had in this time is stored."""
+    """Seconds, at least, without a newer event: everything that Kafka got in this time is stored."""
 
     @property
     def is_stored(self) -> bool:
@@ -161,7 +161,7 @@ class QuietWatch:
 
 
 class StoredWatch:
-    """Up to when everything that Kafka had is stored, as far as this process has seen it.
+    """Watches up to when everything in Kafka is stored, as far as this process has seen it.
 
     One earlier end of each partition is kept until everything before it is stored, then the present one.
     """

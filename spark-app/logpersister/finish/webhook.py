@@ -1,4 +1,4 @@
-"""Tells an HTTP server of folders: one POST each, signed as Standard Webhooks say (standardwebhooks.com).
+"""Notifies an HTTP server of folders: one POST each, signed as Standard Webhooks say (standardwebhooks.com).
 
 No request is repeated here: what fails is told again by whoever calls, with pauses.
 """
@@ -27,7 +27,7 @@ from logpersister.registry.errors import of_connection
 HMAC_KEY: Final = "hmacKey"
 _SECRET_NAME: Final = "spec.finish.webhook.secretName"  # noqa: S105 - of the field
 _PREFIX: Final = "whsec_"
-"""Of a key in base64; other keys are taken as they are."""
+"""Prefix of a key in base64; other keys are taken as they are."""
 CONNECT_SECONDS: Final = 5.0
 MOST_TOLD: Final = 200
 """Bytes of an answer that a message quotes."""

@@ -39,7 +39,7 @@ class Format(Protocol):
 
     @property
     def extension(self) -> str:
-        """Of object names, with its dots: ``.txt.gz``."""
+        """Extension of object names, with its dots: ``.txt.gz``."""
 
     @property
     def content_type(self) -> str: ...

@@ -70,7 +70,7 @@ MESSAGEPACK_BINARY_HEADER: Final[IntegerClasses] = (
     IntegerClass((1 << 16) - 1, 0xC5, 2),
     IntegerClass((1 << 32) - 1, 0xC6, 4),
 )
-"""The same, "bin format family": the length of a byte array, 0 or more."""
+"""Header of MessagePack's "bin format family": the length of a byte array, 0 or more."""
 
 HADOOP_VARIABLE_INTEGER: Final[IntegerClasses] = (
     IntegerClass(127, None, 1),

@@ -24,16 +24,16 @@ CHUNK_BYTES: Final = 256 * 1024
 much smaller ones only add calls. Changing it changes the bytes of objects."""
 
 GZIP_LEVEL: Final = 2
-"""Of ISA-L's 0 to 3: 2 compresses a little better than 1 at the same speed."""
+"""Level of ISA-L, 0 to 3: 2 compresses a little better than 1 at the same speed."""
 
 DEFLATE_LEVEL: Final = 2
-"""The same for zlib-format buffers (`deflate`)."""
+"""Level for zlib-format buffers (`deflate`), as `GZIP_LEVEL`."""
 
 ZSTD_LEVEL: Final = 3
 """zstd's own default."""
 
 ZSTD_WINDOW_BITS: Final = 18
-"""It looks back 256 KiB instead of 2 MiB, which stays in the second-level cache: 5 to 20 % faster on text and log
+"""Window of 256 KiB instead of 2 MiB; it stays in the second-level cache: 5 to 20 % faster on text and log
 lines, four times on random letters, for objects that are 2 to 4 % larger at most (docs/performance.md)."""
 
 _ZSTD_PARAMETERS: Final = zstandard.ZstdCompressionParameters.from_level(

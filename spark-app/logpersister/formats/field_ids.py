@@ -12,7 +12,7 @@ import pyarrow as pa
 from logpersister.records.columns import map_of
 
 _KEY: Final = b"PARQUET:field_id"
-"""From here pyarrow takes the id of a field when it writes a file."""
+"""Metadata key from which pyarrow takes the id of a field when it writes a file."""
 
 
 def with_field_ids(schema: pa.Schema, ids: Mapping[str, int]) -> pa.Schema:

@@ -1,4 +1,4 @@
-"""Which columns files of rows have, the same in all formats that have columns, and how records become them."""
+"""Columns of files, shared by all formats with columns, and how records become them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -28,7 +28,7 @@ _CONTENT_TYPES: Final = {
     Compression.ZSTD: "application/zstd",
 }
 _TEXT: "Final[dict[bytes | str, bytes | str]]" = {NOTATION: b"text"}
-"""Of bytes that are written as text where they are UTF-8, else as base64 in a field whose name ends in ``_base64``."""
+"""Notation of bytes that are text where they are UTF-8, else base64 in a field whose name ends in ``_base64``."""
 _JSON: "Final[dict[bytes | str, bytes | str]]" = {NOTATION: b"json"}
 _TEXT_HEADERS: Final = pa.list_(
     HEADERS.value_field.with_type(pa.struct([field.with_metadata(_TEXT) for field in HEADERS.value_type]))

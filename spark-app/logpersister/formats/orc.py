@@ -36,7 +36,7 @@ _CODECS: "Final[Mapping[str, Literal['ZSTD', 'SNAPPY', 'ZLIB', 'UNCOMPRESSED']]]
     "none": "UNCOMPRESSED",
 }
 _BLOCK_BYTES: Final = 64 << 10
-"""Of each stream, compressed apart. Larger ones made files no smaller, and take memory of each stream."""
+"""Compression block of a stream. Larger ones made files no smaller, and take memory in each stream."""
 
 
 class StripeCompression(StrEnum):
@@ -55,7 +55,7 @@ class OrcOptions:
     compression: StripeCompression = StripeCompression.ZSTD
     kafka_columns: tuple[str, ...] = ()
     stripe_bytes: int = 32 << 20
-    """As stored."""
+    """Size of a stripe in the file."""
     keeps_tombstones: bool = False
     """Whether a record with a null value is a row of nulls, or left out."""
     schema: pa.Schema | None = None

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Final
 
 _CALENDAR: Final = b"\x58\x02"
-"""Of ``Footer``: field 11, ``calendar``, is ``PROLEPTIC_GREGORIAN``."""
+"""Field 11 of ``Footer``: ``calendar`` is ``PROLEPTIC_GREGORIAN``."""
 _AS_IT_IS: Final = (len(_CALENDAR) << 1 | 1).to_bytes(3, "little")
 """Begins a block of a stream that is not compressed."""
 _FOOTER_LENGTH: Final = 0x08
-"""Of ``PostScript``: field 1, which the writer writes first; then field 2, ``compression``."""
+"""Tag of field 1 of ``PostScript``, which the writer writes first; then comes field 2, ``compression``."""
 _NOT_COMPRESSED: Final = b"\x10\x00"
 
 

@@ -35,7 +35,7 @@ ZSTD_LEVEL: Final = 1
 smaller (docs/design/parquet.md)."""
 
 _SORTED_TIMES: Final = 3
-"""Of the bytes of a row group, what a sorted object takes: rows that wait, and a share of the copy that is sorted."""
+"""Memory of a sorted object, in row groups: the rows that wait, and a share of the copy that is sorted."""
 
 
 class PageCompression(StrEnum):
@@ -66,9 +66,9 @@ class ParquetOptions:
     schema: pa.Schema | None = None
     """Columns of rows (`records.columns`); None: values as they are."""
     sort_by: tuple[SortColumn, ...] = ()
-    """By what rows are sorted within each row group, the first first; never those of quarantine."""
+    """Sort order within each row group, most significant first; files in quarantine are never sorted."""
     field_ids: Mapping[str, int] | None = None
-    """By which numbers a table knows the columns (`formats.field_ids`); None: they have none."""
+    """Numbers by which a table knows the columns (`formats.field_ids`); None: they have none."""
     own_ids: Mapping[str, int] = field(default_factory=dict)
     """The numbers that columns have without a table, or some of them."""
     refuses_tombstones: bool = False

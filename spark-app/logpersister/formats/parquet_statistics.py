@@ -22,12 +22,12 @@ _SURROGATES: Final = range(0xD800, 0xE000)
 
 @dataclass(slots=True)
 class ColumnStatistics:
-    """Of one column of a file."""
+    """Statistics of one column of a file."""
 
     size: int = 0
     """Bytes in the file."""
     values: int = 0
-    """With nulls; of a column in lists or maps, what Parquet counts."""
+    """Number of values with nulls; in lists and maps, what Parquet counts."""
     nulls: int | None = 0
     """None: not known."""
     lower: Any = None

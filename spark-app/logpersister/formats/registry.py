@@ -1,4 +1,4 @@
-"""From the manifest's ``spec.output`` and ``spec.schema`` to a format.
+"""Makes a format from ``spec.output`` and ``spec.schema``.
 
 A new format is a module of its own, its options from the manifest, and an entry in `_FACTORIES`.
 """
@@ -192,7 +192,7 @@ RULES: Final[Mapping[str, int]] = {
     "avro": avro.RULES,
     "orc": orc.RULES,
 }
-"""Of each format: the version of what it makes of records."""
+"""Version of each format's output; part of a revision's rules."""
 
 _FACTORIES: Final[Mapping[str, Callable[[OutputSpec, ParserSpec, SchemaSpec | None], Format]]] = {
     "text": _text,

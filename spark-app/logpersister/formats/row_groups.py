@@ -9,7 +9,7 @@ from logpersister.formats import binary
 from logpersister.formats.cuts import Cuts
 
 MOST_ROWS: Final = 1 << 20
-"""Of a group, however small the records are."""
+"""Most rows of a group, however small the records are."""
 
 
 class RowGroups:

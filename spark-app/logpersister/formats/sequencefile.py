@@ -28,7 +28,7 @@ class SequenceFileFormat:
 
     @property
     def extension(self) -> str:
-        """The same for all compressions: readers find the codec in the file's header."""
+        """Extension for all compressions: readers find the codec in the file's header."""
         return ".seq"
 
     @property

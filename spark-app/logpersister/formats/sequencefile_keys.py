@@ -49,7 +49,7 @@ class SerializedKeys:
     lengths: Integers
     head: tuple[Cells, ...]
     tail: pa.BinaryArray | None
-    """Without nulls. None: all empty."""
+    """Last cell of each key, without nulls. None: all are empty."""
 
     def data(self) -> pa.Buffer:
         """Return all keys end to end."""

@@ -19,7 +19,7 @@ MEMORY_OF_GROUP: Final = 2
 _SIZE: Final = ""
 """The name of no other column."""
 _LENGTH_BYTES: Final = 4
-"""That say where a text or a list ends."""
+"""Size of the offset at which a text or a list ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class SortColumn:
     """A column by which rows are sorted."""
 
     path: str
-    """Its name, with those of the structs around it: ``user.id``."""
+    """Column name with the structs around it: ``user.id``."""
     descending: bool = False
     nulls_first: bool = False
 

@@ -19,7 +19,7 @@ class TypedFormat:
     formats: Sequence[Format]
     quarantine: Format
     in_tables: Mapping[str, Format] = field(default_factory=dict)
-    """By the name of its folder: that of a type whose table knows the columns by numbers of its own."""
+    """Formats of types whose table knows the columns by numbers of its own, by the folder of the type."""
 
     @property
     def extension(self) -> str:

@@ -47,13 +47,12 @@ class GroupMember:
     """One member of the group."""
 
     name: str
-    """Its static name, else its client id, or where others have the same the id that the group gave it."""
+    """Static name; else client id; else, where client ids repeat, the id that the group gave it."""
     host: str
     partitions: int
     is_static: bool = False
     """Whether the name is its own (``group.instance.id``): the group keeps its place when it is gone."""
     assignment: frozenset[TopicPartition] = frozenset()
-    """Which they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,6 @@ class GroupDescription:
     state: str
     """Kafka's word: ``Stable``, ``Empty``, ``PreparingRebalance``, ``CompletingRebalance``; ``Dead``: no such group."""
     members: tuple[GroupMember, ...]
-    """By name."""
+    """Sorted by name."""
     protocol: str = ""
     """How its members agree: type and assignor, as ``consumer: cooperative-sticky``. Empty: Kafka does not tell."""

@@ -15,7 +15,7 @@ LONGEST_SECONDS: Final = 600.0
 
 
 class Advice(Enum):
-    """What to do."""
+    """Next step for the member."""
 
     NOTHING = auto()
     REFRESH = auto()

@@ -41,7 +41,7 @@ class PartitionState:
     log_start: Offset
     intent: Intent | None
     generation: int | None = None
-    """Of the commit; None when it is not ours."""
+    """Generation in the commit's metadata; None when the commit is not ours."""
     since: Offset | None = None
     """Where the partition went over to that generation; None when it is not known."""
 

@@ -31,7 +31,7 @@ class _Search:
     early: Milliseconds
     """The oldest unstored record is not older than this."""
     late: Milliseconds
-    """It is older than this."""
+    """The oldest unstored record is older than this."""
 
     def next(self, now: Milliseconds) -> Milliseconds:
         oldest, youngest = max(now - self.early, 1), max(now - self.late, 1)

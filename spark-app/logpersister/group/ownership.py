@@ -1,4 +1,4 @@
-"""Which partitions are ours, under which token, and what a revocation must wait for: the fence inside this process.
+"""Partition ownership: tokens, and what a revocation waits for. This process's own fence.
 
 The broker fences a commit by member and group generation, not by partition. So each assignment of a partition gets a
 *token*; a commit names the token it was made under, and once a revocation has returned no commit under that token
@@ -78,7 +78,7 @@ class Ownership:
     # revocation, in this order
 
     def begin_revocation(self, partitions: set[TopicPartition]) -> None:
-        """From here on nothing new is promised or started for these partitions."""
+        """Stop promises and new work for these partitions."""
         with self._lock:
             self._revoking |= partitions
 
@@ -87,7 +87,7 @@ class Ownership:
             return bool(self._busy & partitions)
 
     def lose(self, partitions: set[TopicPartition]) -> None:
-        """From here on every commit for these partitions is refused."""
+        """Drop the tokens of these partitions: every later commit for them is refused."""
         with self._lock:
             for partition in partitions:
                 self._tokens.pop(partition, None)

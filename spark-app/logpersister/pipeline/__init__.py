@@ -1,1 +1,1 @@
-"""From ranges to objects, on Spark's executors: read, encode, upload."""
+"""Writes ranges as objects, on Spark's executors: read, encode, upload."""

@@ -23,10 +23,10 @@ from logpersister.registry import Registries, RegistryWriters
 from logpersister.storage.store import ObjectStore, open_store
 
 MOST_CONNECTIONS: Final = 4
-"""To different brokers or buckets; more than one only while revisions change, and with and without headers."""
+"""Most connections to different brokers or buckets; over one only while revisions change, or some read headers."""
 
 retries: Final = RetryTally()
-"""Of this process."""
+"""Retries of this process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class EventTimes:
 
     digest: str
     times: Mapping[int, RecordTimes]
-    """By rule of ``spec.types``, of those that have folders by time; 0 without types."""
+    """Times by rule of ``spec.types``, for rules that have folders by time; without types by 0."""
     now: Callable[[], float] = time.time
 
     @classmethod

@@ -22,7 +22,7 @@ class Handover:
     """What a process needs to go on as another one."""
 
     connection: socket.socket
-    """Its end is that of the process which took over."""
+    """Connection that ends together with the process which took over."""
     streams: Sequence[int]
     arguments: list[str]
     environment: dict[str, str]

@@ -34,7 +34,7 @@ class _Run:
     rows: pa.RecordBatch
     bytes: int
     ids: Ids
-    """Of the objects in it, ascending."""
+    """Objects that have rows here, ascending."""
     begins: Ids
     """Where the rows of each begin, and the end of the last."""
     ends: npt.NDArray[np.float64]

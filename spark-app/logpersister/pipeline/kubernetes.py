@@ -16,7 +16,7 @@ BLOCK_MANAGER_PORT: Final = 7079
 """Executors connect to both of the driver; fixed, so that network policies can name them."""
 EXECUTOR_CONTAINER: Final = "executor"
 DRIVER_LABEL: Final = "logpersister.dev/driver"
-"""Of executors: the name of their member's pod, and so whose they are when its container has started again."""
+"""Label of executors: the pod of their member, and so whose they are when its container has started again."""
 DECOMMISSION: Final = "/opt/logpersister/bin/decommission"
 """Path in our image (images/decommission.sh)."""
 REQUIRED: Final[Mapping[str, str]] = {

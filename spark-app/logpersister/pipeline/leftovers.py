@@ -22,7 +22,7 @@ ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where Kubernetes mounts the pod's token, and the authority of the API server."""
 REQUEST_SECONDS: Final = 10.0
 GRACE_SECONDS: Final = 1
-"""Of executors to end in. Their driver is gone, and their ranges are executed again."""
+"""Grace for executors to end in. Their driver is gone, and their ranges are executed again."""
 MOST_NAMED: Final = 20
 """Pods that a line of the log names."""
 

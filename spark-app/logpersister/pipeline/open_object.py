@@ -37,7 +37,7 @@ class Finishing:
     stored: Future[StoredObject]
     records: int
     table_facts: Mapping[str, Any] | None
-    """See `ParquetEncoder.table_facts`."""
+    """Facts of the file for a table (`ParquetEncoder.table_facts`)."""
 
     def result(self) -> ObjectWritten:
         stored = self.stored.result()

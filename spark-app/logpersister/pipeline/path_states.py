@@ -16,13 +16,13 @@ class State(IntEnum):
     """What becomes of the rows of a path."""
 
     HELD = 0
-    """They wait until the pass ends."""
+    """Rows wait in memory until the pass ends."""
     STREAMED = 1
-    """They are encoded and uploaded as they come."""
+    """Rows are encoded and uploaded as they come."""
     LEFT = 2
-    """They are passed over: a further pass writes them."""
+    """Rows are skipped; a further pass writes them."""
     ENDED = 3
-    """They are passed over: their object is written."""
+    """Rows are skipped; the object is written."""
 
 
 class PathStates:
@@ -59,7 +59,7 @@ class PathStates:
 
     @property
     def states(self) -> npt.NDArray[np.int8]:
-        """By number; to be changed in place."""
+        """State of each path, by its number; to be changed in place."""
         return self._states[: len(self._paths)]
 
     @property

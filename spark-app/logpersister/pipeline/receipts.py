@@ -30,9 +30,9 @@ class Receipts:
     store: ObjectStore
     group: str
     revision: str
-    """That the objects name as theirs."""
+    """Revision that the objects name as theirs."""
     bindings: Mapping[str, TableBinding]
-    """By type; `NO_TYPE` of a topic without types."""
+    """Table bindings by type; by `NO_TYPE` where the topic has no types."""
     names: TypeNames | None = None
     """Gives the type of a path; None: there are none."""
     types: Collection[str] = ()

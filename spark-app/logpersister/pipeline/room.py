@@ -1,4 +1,4 @@
-"""Which objects of a range are written in one pass over it, so that memory stays within a budget. Pure.
+"""Chooses the objects of a range that one pass writes, so that memory stays within a budget. Pure.
 
 An object is either *held* as rows until the pass ends, which takes its size, or *streamed*: encoded and uploaded while
 its rows arrive, which takes the same whatever its size. What has room for neither is left to a further pass.

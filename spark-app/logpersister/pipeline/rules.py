@@ -45,7 +45,7 @@ from logpersister.records.zones import WITHOUT_RULES, zone_rules
 from logpersister.storage import names
 
 Rules = Mapping[str, int | str]
-"""By rule: its version, or what stands for it."""
+"""Versions by the name of the rule, or what stands for a version."""
 
 _PARSERS: Final = {"json": parsers.JSON_RULES}
 _ROWS: Final = {

@@ -42,7 +42,7 @@ class Side:
     refused: str | None = None
     """Why the parser has refused the first of them, or that all came late; None: it has accepted them."""
     rule: int = 0
-    """Of accepted records with types: which rule is theirs. Each rule has columns of its own, too."""
+    """Index of the rule of ``spec.types`` that accepted the records. Each rule has columns of its own."""
     is_of_type: bool = False
     """Whether there are types."""
     adjusted: Adjusted | None = None

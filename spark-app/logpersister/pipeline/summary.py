@@ -7,7 +7,7 @@ from logpersister.records.checksum import PayloadChecksum
 
 
 class Summary:
-    """Of the records of one path of a range."""
+    """Summary of the records of one path of a range."""
 
     def __init__(self) -> None:
         self.records = 0

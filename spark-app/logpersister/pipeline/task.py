@@ -31,7 +31,7 @@ from logpersister.storage.errors import StorageError
 MOST_UNFINISHED = 32
 """Ranges whose last bytes may still be on their way while further ones are read."""
 MOST_UNFINISHED_BYTES = 64 << 20
-"""The same in payload bytes, which bounds what waits in memory."""
+"""Most payload bytes of unfinished ranges, which bounds what waits in memory."""
 
 RECEIPTS_AT_ONCE = 16
 
@@ -51,7 +51,7 @@ class TaskResources:
 
     reader: Reading
     layout: AnyLayout
-    """Of records that are not late."""
+    """Layout of records that are not late."""
     file_format: Format
     open_upload: OpenUpload
     room: Room

@@ -18,7 +18,7 @@ Rows = npt.NDArray[np.integer]
 
 
 class TypeTally:
-    """Of one range, in one pass over it. Labels, and so the memory for them, are bounded by the manifest."""
+    """Record counts of one range by type. Labels, and so the memory for them, are bounded by the manifest."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         """`now` gives seconds since the epoch: times behind it do not count, because somebody's clock is wrong."""
@@ -27,7 +27,7 @@ class TypeTally:
 
     @property
     def counts(self) -> Mapping[str, TypeCounts]:
-        """By label (`Place.label`)."""
+        """Counts by label (`Place.label`)."""
         return self._counts
 
     def found(self, batch: pa.RecordBatch, found: Found) -> None:

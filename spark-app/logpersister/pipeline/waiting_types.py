@@ -30,17 +30,17 @@ class WaitingTypes:
         self._layout = layout
         self._held = HeldRows()
         self._places: dict[tuple[str, str], tuple[int, int]] = {}
-        """By folder and label: number of a type, and that of its group."""
+        """Number of a type and of its group, by folder and label."""
         self._types: list[Place] = []
         self._groups: dict[str, int] = {}
         self._rows = np.zeros(0, np.int64)
         self._sizes = np.zeros(0)
-        """By group: records that wait, and their keys and values as `binary.slices` counts them."""
+        """Waiting records per group, and the bytes of their keys and values as `binary.slices` counts them."""
         self._is_large = np.zeros(0, np.bool_)
         """Groups that wait no more."""
         self._most_rows: list[int] = []
         self._most_bytes: list[int] = []
-        """By group: what rows can be made of at once."""
+        """Most rows and bytes per group that are made rows of at once."""
         self.is_open = True
         """Whether records may still begin to wait."""
 

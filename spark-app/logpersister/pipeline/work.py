@@ -25,7 +25,7 @@ class RangeWork:
     """The percentage of its records that may go to quarantine; None: any. That of the topic in the manifest of who
     executes it, not of the revision: it says whether the range is stored, never how, so raising it releases a hold."""
     horizon: int | None = None
-    """Up to when folders were finished, by its promise (`Intent.horizon`): their records came late."""
+    """Watermark by its promise (`Intent.horizon`): records of folders that ended by then are late."""
 
     @property
     def partly_lost(self) -> bool:
@@ -53,7 +53,6 @@ class TaskSpec:
 
     @property
     def work(self) -> tuple[RangeWork, ...]:
-        """All ranges."""
         return tuple(work for part in self.parts for work in part.work)
 
 
@@ -106,9 +105,9 @@ class RangeOutcome:
     adjusted: Mapping[str, int] = field(default_factory=dict)
     """Values in its records that the parser has adjusted, by the reason why it would have refused them else."""
     late: LateRecords | None = None
-    """Those of its records that came when their folder was finished, and stand elsewhere for that; None: none did."""
+    """Late records, which stand apart because their folder was finished; None: none came late."""
     newest: NewestEvent | None = None
-    """Of its records, where folders are finished by the times of a field; None also where no record has such a time."""
+    """Newest event time where folders are finished by the times of a field; None: no such field, or no such time."""
 
     @property
     def stored_bytes(self) -> int:

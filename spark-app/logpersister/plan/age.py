@@ -1,4 +1,4 @@
-"""For how long records that are not yet stored have been waiting for us.
+"""Waiting time of records that are not yet stored.
 
 A record that came while this member was watching waits since the member saw it: its own timestamp may be a month old,
 because it was mirrored, replayed, or written by a clock that is late. What was there when the member came has waited
@@ -18,7 +18,7 @@ from logpersister.ranges import Offset, TopicPartition
 GRAINS: Final = 32
 """Records that come within this part of the age that matters count as come together, with the first of them."""
 MOST_MARKS: Final = 2 * GRAINS
-"""Of one partition, however far it is behind. Then neighbours become one: a very long age is known to a quarter."""
+"""Most marks per partition. Beyond it neighbours merge, so that a very long age is known to a quarter."""
 
 
 class Arrivals:
@@ -72,7 +72,7 @@ class _Watch:
     came: float
     arrivals: Arrivals = field(default_factory=Arrivals)
     timestamp: float | None = None
-    """Of the record at the position."""
+    """Timestamp of the record at the position."""
     asked: bool = False
 
     @property

@@ -11,7 +11,7 @@ from logpersister.ranges import Range
 
 @dataclass(slots=True)
 class Attempts:
-    """At what one partition has promised."""
+    """Attempts at the promised ranges of one partition."""
 
     running: set[Range] = field(default_factory=set)
     again: bool = False

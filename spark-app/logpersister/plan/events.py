@@ -14,7 +14,7 @@ class Resolved:
     read: CommittedOffset | None
     target: CommittedOffset | Hold
     topic_id: str | None
-    """Of the topic as it is now."""
+    """Present id of the topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Stored:
 
     range: Range
     newest: NewestEvent | None = None
-    """Of its records; None: not known."""
+    """Newest event time of its records; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)

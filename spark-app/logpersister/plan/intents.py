@@ -77,7 +77,7 @@ class Intent:
     unstored: UnstoredPrefix | None = None
     """What is given up of the first ranges; at most all of them."""
     horizon: int | None = None
-    """Up to when the folders of the topic are finished (milliseconds since the epoch), as far as who promised this
+    """Watermark of the topic's finished folders (milliseconds since the epoch), as far as the promising member
     knew: whoever executes it takes records of these folders for late, whatever is finished by then. None: no record."""
 
     def __post_init__(self) -> None:
@@ -117,18 +117,18 @@ class OffsetMetadata:
     topic_id: str | None
     generation: int
     revision: str | None = None
-    """Of the intent that stands here, or of the one that was stored last."""
+    """Revision of the intent that stands here, or of the last one that was stored."""
     ends: tuple[Offset, ...] = ()
     since: Offset | None = None
     """Where the generation began in this partition; None when nobody knows any more."""
     place: str | None = None
-    """Of the intent that stands here."""
+    """Place of the intent that stands here."""
     unstored: UnstoredPrefix | None = None
-    """Of the intent that stands here."""
+    """Prefix that the intent gives up."""
     seen: NewestEvent | None = None
-    """Of records before the offset; there may be newer ones. None: not known, and always where no field is watched."""
+    """Newest event before the offset, a lower bound. None: not known, and always where no field is watched."""
     horizon: int | None = None
-    """Of the intent that stands here."""
+    """Watermark of the intent that stands here."""
 
     def text(self, offset: Offset) -> str:
         """Return the metadata to commit beside ``offset``."""

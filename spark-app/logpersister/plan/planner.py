@@ -1,4 +1,4 @@
-"""Which ranges of a partition are due. Pure: offsets and sizes in, range ends out."""
+"""Decides which ranges of a partition are due. Pure: offsets and sizes in, range ends out."""
 
 from dataclasses import dataclass
 

@@ -35,7 +35,7 @@ class StoredRange:
     """Whether the range is one object by its layout (no partition paths, no parser that refuses anything), so that the
     object's presence proves it."""
     horizon: int | None = None
-    """By which its late records were told apart (`Intent.horizon`)."""
+    """Watermark that separated its late records (`Intent.horizon`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ class Adjusted:
 
     kinds: Sequence[Kind]
     records: npt.NDArray[np.int64]
-    """Of each value the place of its record in the batch, ascending."""
+    """Place in the batch of each value's record, ascending."""
     kind_of: npt.NDArray[np.int32]
-    """Of each value the place of its kind."""
+    """Index into `kinds` per value."""
 
     def only(self, records: npt.NDArray[np.bool_]) -> "Adjusted | None":
         """Return those of some records of the batch."""

@@ -1,4 +1,4 @@
-"""From ``spec.schema`` to the Arrow schema of rows."""
+"""Translates ``spec.schema`` into the Arrow schema of rows."""
 
 import json
 from collections.abc import Callable
@@ -15,12 +15,12 @@ NOTATION: Final = b"logpersister.notation"
 """Key of a field's metadata: how values have it, where the type does not say it."""
 DEFAULT: Final = b"logpersister.default"
 ALIASES: Final = b"logpersister.aliases"
-"""The same of what `Member` has beside its type, as JSON."""
+"""Keys of a field's metadata: what `Member` has beside its type, as JSON."""
 UTC: Final = "UTC"
 DEFAULT_NOTATION: Final = "rfc3339"
 MOST_BYTES_AT_ONCE: Final = 64 << 20
 DEFLATED_BYTES: Final = 64 << 10
-"""Of records whose values may be deflated: these become up to 64 times as long before they are rows."""
+"""Most bytes made rows at once where values may be deflated: they grow up to 64 times before they are rows."""
 
 _PLAIN: "Final[dict[str, pa.DataType]]" = {
     "bool": pa.bool_(),
@@ -47,7 +47,7 @@ class Portion:
 
     rows: int
     bytes: int | None = None
-    """Of keys and values; None: as many as a batch has that has no more rows."""
+    """Most bytes of keys and values; None: no bound, `rows` alone decides."""
 
     def holds(self, batch: pa.RecordBatch) -> bool:
         """Whether it is known that a batch may be one portion."""

@@ -23,7 +23,7 @@ class Found:
     """The types of a batch."""
 
     places: Sequence[Place]
-    """Of types that occur; at least one."""
+    """Types that occur; at least one."""
     indices: Indices
     """Row ``i`` belongs to ``places[indices[i]]``."""
 

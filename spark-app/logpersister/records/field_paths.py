@@ -25,7 +25,7 @@ NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 """The value of folders for null and for the empty text, which Hive, Spark and Athena read as null."""
 
 MOST_BYTES: Final = 120
-"""Of an escaped value; a longer one is cut, and ends with a digest of the whole."""
+"""Longest escaped value; a longer one is cut, and ends with a digest of the whole."""
 _DIGEST: Final = 16
 
 Indices = npt.NDArray[np.int32]

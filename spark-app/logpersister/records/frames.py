@@ -19,7 +19,7 @@ NUMBER_RULES: Final = 1
 """Raise it when the numbers of frames become other columns than before."""
 _FIRST_MS: Final = -62_135_596_800_000
 _LAST_MS: Final = 253_402_300_799_999
-"""Of the years 1 to 9999, as in all columns (``spark-app/native/src/rows/time.rs``)."""
+"""Range of instants: the years 1 to 9999, as in all columns (``spark-app/native/src/rows/time.rs``)."""
 _OVERFLOW: Final = "overflow"
 """Why others are refused, as that module has it."""
 
@@ -87,7 +87,7 @@ class NumberRows:
     """Rows of one column, of numbers that frames have. What is no instant of a calendar is refused."""
 
     type: Any
-    """Of the column."""
+    """Arrow type of the column."""
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         numbers = batch.column("value").to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""From values that are JSON objects to the fields that a schema for them would have. Pure.
+"""Infers schema fields from sampled JSON objects. Pure.
 
 A sample proves nothing about later values. So nothing is called required, and where a sample is of two minds the type
 is the wider one, at last ``json``, which takes any value. What fits a type says docs/schemas.md.
@@ -33,7 +33,7 @@ from logpersister.manifest.types import (
 from logpersister.manifest.written_column import unusable_name
 
 MOST_NAMES: Final = 64
-"""Of an object that is taken for a struct without another look."""
+"""Most names of an object that is taken for a struct without another look."""
 SELDOM: Final = 0.2
 """Share of objects that have a name, on average; below it, and with more names than `MOST_NAMES`, they are keys."""
 _DEEPEST: Final = MOST_NESTED - 2
@@ -70,16 +70,16 @@ class Values:
     """How many were of which kind; the names of kinds are those of `_KINDS`."""
     least: int | None = None
     largest: int | None = None
-    """Of the whole numbers; None: there are none."""
+    """Least and largest whole number; None: there are none."""
     instants: int = 0
     days: int = 0
     """How many of the texts are an instant, or a day."""
     finest: int = 0
     """Digits behind the second that the instants have."""
     members: "dict[str, Values]" = field(default_factory=dict)
-    """Of the objects, by name."""
+    """Members of the objects, by name."""
     items: "Values | None" = None
-    """Of the lists."""
+    """Items of the lists, all together."""
 
     @property
     def count(self) -> int:
@@ -189,7 +189,7 @@ class InferredField:
     name: str
     type: Type
     share: float
-    """Of values that have it, and not as null."""
+    """Share of values that have it, and not as null."""
     problem: str | None = None
     """Why it cannot be a column; None: it can."""
     remark: str = ""

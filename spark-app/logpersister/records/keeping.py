@@ -1,4 +1,4 @@
-"""Which records ``spec.keep`` lets through, for whole batches at once. `verify.keeping` says the same once more.
+"""Evaluates ``spec.keep``, for whole batches at once.
 
 Conditions on fields are judged between the parser and everything else, before fields are hidden; those on headers
 before anything is parsed.
@@ -141,9 +141,9 @@ class KeepingParser:
 
     inner: Parser
     tests: Sequence[tuple[Sequence[str], ColumnTest]]
-    """By the path of a field."""
+    """Tests by the path of their field."""
     columns: Sequence[str]
-    """Those that are stored."""
+    """Columns that are stored."""
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         parsed = self.inner.parse(batch)

@@ -37,7 +37,7 @@ class Places(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """Which records of a range came late, and where they go. Picklable."""
+    """Decides which records of a range came late, and where they go. Picklable."""
 
     folders: AnyFolders
     horizon: int

@@ -17,7 +17,7 @@ from logpersister.records.native_rows import NativeRows
 CSV_RULES: Final = 2
 """Raise it when a CSV record is accepted or refused otherwise than before, or becomes another row."""
 REGEX_RULES: Final = 2
-"""The same of a text that a pattern matches."""
+"""Version of the rows of a text that a pattern matches; raise it as `RULES`."""
 
 
 @dataclass(frozen=True, slots=True)

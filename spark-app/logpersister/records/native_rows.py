@@ -43,7 +43,6 @@ class NativeRows(Generic[Native]):
 
     @property
     def native(self) -> Native:
-        """The parser."""
         try:
             return self._kept
         except AttributeError:

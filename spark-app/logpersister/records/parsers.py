@@ -30,13 +30,13 @@ class Refused:
     """The records of a batch that the parser refused; at least one."""
 
     rows: Rows
-    """Ascending."""
+    """Rows of the batch, ascending."""
     reason: str
     """Why the first of them was refused; has the position, and never anything of the value."""
     reasons: pa.StringArray
     """Why, for each of them, in one word."""
     fields: pa.StringArray
-    """In which field of the schema, for each of them: ``items[].price``; null where it is none."""
+    """Path of the refusing field per record, as ``items[].price``; null where no field is to blame."""
 
 
 def refused_with(refused: Refused | None, others: Rows, word: str) -> Refused:
@@ -67,10 +67,9 @@ class Parsed:
     refused: Refused | None = None
     """None: all records are what they must be."""
     adjusted: Adjusted | None = None
-    """What of the others was adjusted; None: nothing."""
+    """Adjusted values of accepted records; None: none."""
     kept: Rows | None = None
-    """Of which rows of the batch this is, ascending, where others are left out: places in `refused` and `adjusted` are
-    places in this. None: of all."""
+    """Kept rows of the batch, ascending; `refused` and `adjusted` count places among these. None: all rows."""
 
     def without(self, left_out: "npt.NDArray[np.bool_]", records: int, rows: pa.StructArray) -> "Parsed":
         """Return the same without accepted records that are left out.

@@ -56,8 +56,7 @@ class Assignment:
     keeps_refused_values: bool = True
     """Whether value, key and headers of what the parser refused are stored."""
     kept: "npt.NDArray[np.int64] | None" = None
-    """Of which rows of the batch this is, ascending, where others are left out: all of the above is about these, as if
-    the batch had no others. None: of all."""
+    """Kept rows of the batch, ascending; everything above counts only these. None: all rows."""
 
 
 class Granularity(StrEnum):
@@ -124,7 +123,7 @@ class DateStep:
     timezone: str
     levels: tuple[DateLevel, ...]
     field: TimeField | None = None
-    """Of the rows, whose time counts; None: that of the record."""
+    """Field whose time names the folders; None: the record's timestamp."""
 
     def __post_init__(self) -> None:
         load_zone(self.timezone)

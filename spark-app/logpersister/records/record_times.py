@@ -24,7 +24,7 @@ class RecordTimes:
     """Where the time of records stands: by default it is that of Kafka."""
 
     field: TimeField | None = None
-    """Of the rows."""
+    """Field of the rows that has the time."""
     in_frame: NumberAt | None = None
     """Place of the timestamp in frames."""
 

@@ -36,7 +36,7 @@ class ResolvedRows(ABC):
     """
 
     kind: ClassVar[Parser]
-    """Of which values schemas must be."""
+    """Kind of the values, which their schemas must have."""
 
     def __init__(self, native: _Native, framing: Framing, writers: Writers | None) -> None:
         """Learn no schema yet.

@@ -16,7 +16,7 @@ from logpersister.records.native_rows import NativeRows
 RULES: Final = 2
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
 FAULT_RULES: Final = 1
-"""The same where ``spec.parser.faults`` adjusts values, a field has a default, or what is unknown is kept."""
+"""Version as `RULES` where ``spec.parser.faults`` adjusts values, a field has a default, or unknown fields are kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ RECORDS = pa.schema(_COLUMNS)
 """Columns of every batch. A null key or value is a null, never an empty binary (a null value is a tombstone)."""
 
 RECORDS_WITH_HEADERS = RECORDS.append(pa.field("headers", HEADERS, nullable=False))
-"""The same with headers, read only when the format keeps them. Header keys are UTF-8 by Kafka's protocol but
+"""Records with headers, read only when the format keeps them. Header keys are UTF-8 by Kafka's protocol but
 unchecked here: bytes are kept as they are."""
 
 ROW = "row"

@@ -99,7 +99,7 @@ class SchemaNameFinder:
 
 @dataclass(frozen=True, slots=True)
 class _AvroNames:
-    """Of an Avro schema."""
+    """Names in an Avro schema."""
 
     branches: Sequence[str | None]
     is_union: bool = False
@@ -131,7 +131,7 @@ def _record_name(node: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _MessageNames:
-    """Of a schema of protobuf."""
+    """Names in a protobuf schema."""
 
     schema: Schema
     is_sorted: bool

@@ -21,12 +21,12 @@ from logpersister.records.zones import SECONDS_PER_DAY, day_offsets
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS = SECONDS_PER_DAY * 1000
 _FIRST_YEAR, _LAST_YEAR = 1969, 9998
-"""That a record can have (`records.paths`), up to a day. Others may have folders of years that no time zone knows."""
+"""Years that a record can have (`records.paths`), less a day. Other folders may have years that no time zone knows."""
 _DIGEST_DIGITS = 8
 _OF_A_DAY = 3
 """Components that say a day."""
 _BEGIN = ("1970", "01", "01", "00", "00")
-"""Of each component the first."""
+"""First value of each component of a time."""
 _COMPONENT = (r"(\d{4})", *[r"(\d{2})"] * 4)
 
 
@@ -58,7 +58,7 @@ class TimeFolders:
     levels: tuple[re.Pattern[str], ...]
     """One for each level by date; their groups together are the components of a time."""
     field: TimeField | None
-    """Whose time it is; None: the record's."""
+    """Field whose time it is; None: the record's timestamp."""
     first_prefix: str
     """What the names of the first level by date begin with."""
     inside: int = 0
@@ -66,7 +66,7 @@ class TimeFolders:
 
     @property
     def field_name(self) -> str:
-        """Whose time it is; empty: the record's."""
+        """Name of the field whose time counts; empty: the record's timestamp."""
         return str(self.field or "")
 
     @property

@@ -19,9 +19,9 @@ class TypeFolders:
 
     names: TypeNames
     layouts: Sequence[TimeFolders | None]
-    """By rule; None: its types have no folders by time."""
+    """Layouts by rule; None: its types have no folders by time."""
     times: RecordTimes
-    """By which all of them name their folders, if they agree."""
+    """Time that names the folders of all rules, if they agree."""
     _stored: Sequence[TimeFolders] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -29,7 +29,7 @@ class TypeFolders:
 
     @property
     def field_name(self) -> str:
-        """Whose time it is; empty: the record's."""
+        """Name of the field whose time counts; empty: the record's timestamp."""
         return self.times.name
 
     @property

@@ -15,11 +15,11 @@ RULES: Final = 2
 NO_TYPE: Final = "no_type"
 """Why a record is in quarantine: it has no type, or one that cannot be the name of a folder."""
 UNKNOWN_SCHEMA: Final = "unknown_schema"
-"""The same: the registry does not know the schema whose name would be its type."""
+"""Reason for quarantine: the registry does not know the schema whose name would be the type."""
 UNKNOWN_TYPE: Final = "unknown_type"
-"""The same: no entry names its type."""
+"""Reason for quarantine: no entry of ``spec.types`` names the type."""
 QUARANTINED_TYPE: Final = "quarantined_type"
-"""The same: the entry of its type says so."""
+"""Reason for quarantine: the entry of the type says so."""
 
 DROPPED: Final = -1
 REFUSED: Final = -2

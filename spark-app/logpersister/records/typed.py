@@ -33,7 +33,7 @@ WritersOf = Callable[[Spec], Writers | None]
 
 @dataclass(frozen=True, slots=True)
 class RuleLayout:
-    """Of the records of one rule of ``spec.types``."""
+    """Layout of the records of one rule of ``spec.types``."""
 
     layout: Layout
     """Their paths below the folder of their type."""
@@ -49,7 +49,7 @@ class TypedLayout:
 
     finder: FindTypes
     rules: Sequence[RuleLayout]
-    """By `Place.rule`."""
+    """Layouts, indexed by `Place.rule`."""
     headers: Headers | None = None
     """Tells the records that are kept, before types are found; None: all are."""
     lateness: Places | None = None

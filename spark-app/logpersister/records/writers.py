@@ -1,4 +1,4 @@
-"""By which schemas values were written: what parsers with writers' schemas ask."""
+"""Writer schemas, as parsers ask for them by the id in a value."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -31,14 +31,14 @@ class WriterSchema:
     """What is known of the id of a schema."""
 
     text: str | None = None
-    """With all that it refers to: Avro and JSON Schema as JSON, or protobuf as `manifest.protobuf.schema` reads it.
+    """Schema with its references: Avro and JSON Schema as JSON, or protobuf as `manifest.protobuf.schema` reads it.
     None: there is no schema of this id, or nobody can read it."""
     problem: str = ""
     """Why there is none."""
     is_unknown: bool = False
     """Whether that is because nobody knows the id."""
     kind: Parser | None = None
-    """Of which values it is a schema, where that is known."""
+    """Kind of values that it describes, where that is known."""
 
     def text_for(self, kind: Parser) -> str | None:
         """Return the text, if it is a schema of such values."""
@@ -46,7 +46,7 @@ class WriterSchema:
 
 
 NOBODYS: Final = WriterSchema(is_unknown=True)
-"""Of an id that cannot exist."""
+"""Answer for an id that cannot exist."""
 
 
 class Writers(Protocol):

@@ -5,7 +5,7 @@ import zlib
 from typing import IO, Final
 
 MOST_BYTES: Final = (1 << 31) - 1
-"""Of one part: a column, and an array of Java, holds no more."""
+"""Largest part: a column, or an array of Java, holds no more."""
 
 
 class BinaryFile:

@@ -34,7 +34,7 @@ from logpersister.storage.store import ObjectStore
 _AS_ITS_SOURCE: Final = (*RANGE_KEYS, "parser", "horizon")
 """What an object of a replay says as its source does: it is one of the range, which that revision had promised."""
 _ORIGIN: Final = "replay-of"
-"""The same, of its source: the extension, by which alone their names differ when both are in quarantine."""
+"""Metadata key: extension of the source, which alone tells two objects in quarantine apart."""
 
 _ENDS: Final = {
     Step.LOST: "it was deleted while its replay was under way, by somebody else: restore it (bucket versions, backup), "
@@ -66,7 +66,7 @@ class Result:
 
     judgement: Judgement
     replay: Replay | None = None
-    """Its replay, settled; None: it stays as it is."""
+    """Settled replay of the object; None: it stays as it is."""
     waits: bool = False
     """Whether it stays because the replay that has refused its records is not settled yet."""
 

@@ -16,7 +16,7 @@ from logpersister.replay.unclosed import Unclosed
 EXTENSIONS: Final = {".jsonl": None, ".jsonl.gz": "gzip", ".jsonl.zst": "zstd"}
 """And the compression of each."""
 BLOCK_BYTES: Final = 64 << 20
-"""Of text that is read at once; no line is longer, as no record of `logpersister head` is."""
+"""Text read at once; no line is longer, as no record of `logpersister head` is."""
 _BASE64: Final = "_base64"
 _TEXT: Final = pa.string()
 _HEADER: Final = pa.struct([(name + end, _TEXT) for name in ("key", "value") for end in ("", _BASE64)])

@@ -14,9 +14,9 @@ from logpersister.replay.unclosed import Unclosed
 
 EXTENSION: Final = ".orc"
 _ROWS: Final = 128
-"""That are read at once: nothing tells before how large they are."""
+"""Rows read at once: nothing tells before how large they are."""
 _BYTES: Final = 4 << 20
-"""Of rows that are handed on at once."""
+"""Bytes of rows handed on at once."""
 
 
 class OrcRecords:

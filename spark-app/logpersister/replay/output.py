@@ -22,15 +22,15 @@ class TopicOutput:
 
     revision: str
     document: Mapping[str, Any]
-    """Its snapshot."""
+    """Snapshot of the revision."""
     layout: AnyLayout
-    """Of records that are not late."""
+    """Layout of records that are not late."""
     file_format: Format
     portion: Portion | None
     """How many records are parsed at once; None: any number."""
     room: Room
     spec: Spec
-    """Of the topic."""
+    """Spec of the topic, with its overrides."""
 
     def layout_at(self, horizon: int | None, *, keeps_left_out: bool = False) -> AnyLayout:
         """Return the layout of records of which those came late whose folders were finished by then.

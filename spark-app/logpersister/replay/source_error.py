@@ -6,7 +6,7 @@ REMEDY: Final = (
     "while Kafka has its range, store it again in a higher generation. Set spec.parser.quarantine.format to parquet "
     "for those to come"
 )
-"""Of objects that do not keep all of a record."""
+"""Remedy for objects that do not keep all of a record."""
 
 
 class SourceError(Exception):

@@ -70,7 +70,7 @@ def status_document(status: Status) -> Document:
 
 
 def _member(status: Status) -> Document:
-    """Who speaks, and what it does now."""
+    """Identity and state of the member."""
     identity = status.identity
     return {
         "group": identity.group,

@@ -17,7 +17,7 @@ class FailingTopic:
 
     topic: str
     failures: int
-    """In a row."""
+    """Failures in a row."""
     message: str
     since: datetime
     hangs: bool = False
@@ -31,7 +31,7 @@ class DutyReport:
     duty: str
     """A short stable word, for example ``finish``."""
     topics: int = 0
-    """For which this member has the duty now."""
+    """Topics for which this member has the duty now."""
     failing: int = 0
     first_failing: tuple[FailingTopic, ...] = ()
     """The first `MAX_FAILING` of them, those that have failed most often first."""

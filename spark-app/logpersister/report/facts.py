@@ -13,7 +13,7 @@ from logpersister.ranges import Offset, Range, TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who reports; constant for the life of a process."""
+    """Identity of the reporting member; constant for the life of a process."""
 
     group: str
     generation: int
@@ -28,7 +28,7 @@ class WrittenObject:
 
     key: str
     bytes: int
-    """As stored, so compressed."""
+    """Stored bytes, so compressed."""
     records: int
 
 
@@ -37,7 +37,7 @@ class Quarantined:
     """The records of a range that the parser refused. They are stored, too, in an object of their own."""
 
     key: str
-    """Of that object."""
+    """Key of that object."""
     records: int
     first: Offset
     """Offset of the first one."""
@@ -59,14 +59,14 @@ class LateRecords:
 
 @dataclass(frozen=True, slots=True)
 class TypeCounts:
-    """What there was of one type (``spec.types``)."""
+    """Numbers of one type (``spec.types``)."""
 
     records: int = 0
-    """That are stored, those in quarantine included."""
+    """Stored records, those in quarantine included."""
     bytes: int = 0
     """Their keys and values, decompressed."""
     quarantined: int = 0
-    """Those of them that are in quarantine; late ones do not count."""
+    """Stored records that are in quarantine; late ones do not count."""
     dropped: int = 0
     """Records that are left out."""
     newest: int | None = None
@@ -92,9 +92,9 @@ class RangeWritten:
     objects: tuple[WrittenObject, ...]
     """Empty when the range held no records (compaction, transaction markers, aborted records)."""
     payload_bytes: int
-    """Of keys and values as read from Kafka, decompressed."""
+    """Bytes of keys and values as read from Kafka, decompressed."""
     seconds: float
-    """From the first fetch to the last byte durable, without the commit."""
+    """Seconds from the first fetch to the last durable byte, without the commit."""
     quarantined: Quarantined | None = None
     """None: the parser refused nothing."""
     unexplained: int = 0
@@ -102,11 +102,11 @@ class RangeWritten:
     dropped: int = 0
     """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
     types: Mapping[str, TypeCounts] = field(default_factory=dict)
-    """By type, as they are told; empty without ``spec.types``."""
+    """Counts by the label of the type; empty without ``spec.types``."""
     adjusted: Mapping[str, int] = field(default_factory=dict)
     """Values that the parser has adjusted, by the reason why it would have refused their records else."""
     late: LateRecords | None = None
-    """Those that came when their folder was finished, and stand elsewhere for that; None: there are none."""
+    """Late records, which stand apart because their folder was finished; None: there are none."""
 
     @property
     def records(self) -> int:
@@ -137,7 +137,7 @@ class BucketFailed:
     """
 
     kind: str
-    """That of the storage's error."""
+    """Kind of the storage error."""
     message: str
 
 
@@ -185,7 +185,7 @@ class RunningJob:
     estimated_bytes: int
     """What its ranges are thought to become as objects: how long it may take depends on that."""
     partitions: tuple[TopicPartition, ...]
-    """Of its ranges, sorted."""
+    """Partitions of its ranges, sorted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class GuessedFolder:
     topic: str
     folder: str
     partitions: Mapping[str, Sequence[int]]
-    """Those without proof, by the guess: ``idle``, or ``future`` where a record from the future hides the times."""
+    """Partitions without proof, by guess: ``idle``, or ``future`` where a record from the future hides the times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,11 @@ class FinishReport:
     finished: int = 0
     """Folders, since this process began."""
     guessed: int = 0
-    """Those of them that were finished by a guess."""
+    """Folders that were finished by a guess."""
     last_guessed: GuessedFolder | None = None
     late_records: int = 0
     """Records that came into finished folders, since this process began."""
     waiting: Mapping[str, WaitingFolder] | None = None
-    """By topic."""
 
 
 def finish_document(report: FinishReport, telling: Sequence[TellingReport] = ()) -> Document:

@@ -69,7 +69,7 @@ class Probe:
                 self._failure = (self._clock(), message)
 
     def watch(self, thread: threading.Thread) -> None:
-        """From now on a dead `thread` fails the probe at once, without waiting for the heartbeat to grow old."""
+        """Fail the probe as soon as `thread` is dead, without waiting for the heartbeat to grow old."""
         with self._lock:
             self._thread = thread
 

@@ -43,9 +43,9 @@ class TopicLag:
     records: int
     """Sum over the partitions."""
     records_max: int
-    """Of the worst partition."""
+    """Lag in records of the worst partition."""
     seconds: float | None
-    """Of the worst partition; None when unknown for every partition that is behind."""
+    """Lag in seconds of the worst partition; None when unknown for every partition that is behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class LagSummary:
     observed_at: datetime
     topics: Mapping[str, TopicLag]
     worst: tuple[PartitionLag, ...]
-    """At most `WORST` partitions that are behind, oldest unstored record first, then most records."""
+    """Partitions that are behind, at most `WORST`: oldest unstored record first, then most records."""
 
     @property
     def partitions(self) -> int:

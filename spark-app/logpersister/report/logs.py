@@ -24,7 +24,7 @@ FORMATS: Final = get_args(LogFormat)
 LEVELS: Final = get_args(LogLevel)
 
 redactor: Final = Redactor()
-"""Of this process. Whoever resolves a secret tells it here: ``logs.redactor.hide(value)``."""
+"""Redactor of this process. Code that resolves a secret registers it: ``logs.redactor.hide(value)``."""
 
 _LIBRARY_LEVELS: Final = {
     # Fields and reasons: what a library says below these levels is about its inside, and much of it.
@@ -50,7 +50,7 @@ class KafkaComplaints(logging.Filter):
     _NAMES: Final = ("kafka.net", "kafka.cluster", "kafka.coordinator", "kafka.consumer", "kafka.fetcher")
     _OF_LOGINS: Final = ("authentic", "sasl", "identity provider", "certificate")
     _OF_SETTINGS: Final = (*_OF_LOGINS, "authoriz", "fenced")
-    """In messages that no outage of the network explains."""
+    """Words of messages that no outage of the network explains."""
     _OF_WAITING: Final = "Rebalance listener "
     """Begin of what is said of each rebalance that waits for running work, as it should; heartbeats go on meanwhile."""
 
@@ -90,7 +90,7 @@ class KafkaComplaints(logging.Filter):
 
 
 kafka_complaints: Final = KafkaComplaints()
-"""Of this process; a member takes them (member/outages.py)."""
+"""Filter of this process; a member takes the messages (member/outages.py)."""
 
 
 class RepetitionLimit(logging.Filter):

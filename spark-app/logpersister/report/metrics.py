@@ -208,7 +208,7 @@ class Metrics:
         self._cycle_seconds.observe(seconds)
 
     def jobs(self, jobs: int, ranges: int) -> None:
-        """So many Spark jobs with so many ranges run now."""
+        """Set the numbers of running Spark jobs and of the ranges in them."""
         self._jobs.set(jobs)
         self._ranges_in_flight.set(ranges)
 

@@ -18,7 +18,7 @@ class Outage:
 
     server: Server
     reason: str
-    """In words: ``127.0.0.1:9092: connection refused: nothing listens there``."""
+    """Reason in words: ``127.0.0.1:9092: connection refused: nothing listens there``."""
     remedy: str
     tried: str
     """What the member does meanwhile."""

@@ -49,7 +49,7 @@ class Redactor:
         self._values: tuple[str, ...] = ()
 
     def hide(self, *values: str) -> None:
-        """From now on these values never leave in a log line, whole or as a part of a text."""
+        """Keep these values out of every later log line, also inside longer texts."""
         with self._lock:
             known = {*self._values, *(value for value in values if len(value) >= MIN_LENGTH)}
             # Longest first, so that a value which contains another one vanishes whole.

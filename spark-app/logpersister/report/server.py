@@ -28,9 +28,9 @@ THREADS: Final = 4
 MAX_CONNECTIONS: Final = 16
 """Being served or waiting for a thread; further ones are closed at once."""
 SOCKET_SECONDS: Final = 5.0
-"""For one read or write."""
+"""Timeout of one read or write."""
 REQUEST_SECONDS: Final = 15.0
-"""For a whole connection, so that a client which sends a byte now and then cannot keep a thread."""
+"""Timeout of a whole connection, so that a client which sends a byte now and then cannot keep a thread."""
 POLL_SECONDS: Final = 0.1
 """How soon a stop and overdue connections are noticed."""
 

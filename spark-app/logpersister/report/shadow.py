@@ -42,7 +42,7 @@ class Figures:
     records: Both = Both()
     objects: Both = Both()
     bytes: Both = Both()
-    """Of objects, as they are stored."""
+    """Stored bytes of objects."""
     checksums_compared: int = 0
     checksums_impossible: int = 0
     """Unions of ranges of which only the number of records could be compared, or nothing."""
@@ -66,12 +66,12 @@ NOTHING: Final = Figures()
 
 @dataclass(frozen=True, slots=True)
 class ShadowReport:
-    """Of the partitions that this member owns now."""
+    """Comparison of the partitions that this member owns now."""
 
     since: datetime
     """When this process began to compare."""
     partitions: int = 0
-    """In how many of them something was compared."""
+    """Partitions in which something was compared."""
     figures: Figures = NOTHING
     examples: tuple[Difference, ...] = ()
     """The first `MAX_EXAMPLES` differences."""

@@ -56,10 +56,10 @@ class MemberState(StrEnum):
     STARTING = "starting"
     """Checks, Spark, and the first poll of the group."""
     JOINING = "joining"
-    """In no group generation: at the start, and after it was fenced or lost its session."""
+    """Outside any group generation: at the start, and after it was fenced or lost its session."""
     RUNNING = "running"
     PAUSED = "paused"
-    """In the group, but nothing is promised."""
+    """Member of the group, but it promises nothing."""
     DRAINING = "draining"
     """No new promises; running jobs end, then the member leaves."""
     STOPPED = "stopped"
@@ -136,7 +136,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Rebalances:
-    """Of this member, since this process started."""
+    """Rebalances of this member since its process started."""
 
     count: int = 0
     group_generation: int | None = None
@@ -194,11 +194,11 @@ class Status:
     outages: tuple[Outage, ...] = ()
     """Servers that are away now."""
     duties: tuple[DutyReport, ...] = ()
-    """By name."""
+    """Duties, sorted by name."""
     finish: FinishReport | None = None
     """None: no folders are finished."""
     telling: tuple[TellingReport, ...] = ()
-    """Who is told of them; by policy."""
+    """Notification reports, sorted by policy."""
     tables: TablesReport | None = None
     """None: it has no Iceberg tables."""
     types: tuple[Counted, ...] = ()

@@ -20,7 +20,7 @@ class TableReport:
 
     topic: str
     table: str
-    """Its name in the catalog."""
+    """Table name in the catalog."""
     waiting: int = 0
     """Receipts whose rows it does not have."""
     oldest: datetime | None = None
@@ -37,7 +37,7 @@ class TablesReport:
     """Seconds between two snapshots of a table that gets rows."""
     tables: Sequence[TableReport] = ()
     rows: int = 0
-    """That were appended, since this process began."""
+    """Rows appended since this process began."""
 
 
 def tables_document(report: TablesReport) -> Document:

@@ -25,7 +25,7 @@ class TellingReport:
     told: int = 0
     """Folders, since this process began."""
     untold: int = 0
-    """That wait to be told, as last seen."""
+    """Folders whose notification is due, as last seen."""
     refused: int = 0
     """Since this process began."""
     last_refused: RefusedFolder | None = None

@@ -20,7 +20,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class TypeOfTopic:
-    """Whose numbers they are."""
+    """Topic and type that the numbers belong to."""
 
     topic: str
     type: str

@@ -16,7 +16,7 @@ from logpersister.storage.errors import StorageError
 from logpersister.storage.store import ObjectStore
 
 NEWEST_FOLDERS: Final = 2
-"""Of each level: an hour or a day ends while one looks."""
+"""Newest folders searched per level: an hour or a day may end during the search."""
 _FEW: Final = 10
 
 

@@ -31,7 +31,7 @@ CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 60.0
 """Seconds without a byte going either way until a request counts as stalled."""
 ATTEMPTS = 6
-"""Of one request, with exponential backoff and jitter up to 20 s between them. Longer outages are the caller's
+"""Attempts per request, with exponential backoff and jitter up to 20 s between them. Longer outages are the caller's
 business, which executes the range again."""
 
 

@@ -150,7 +150,7 @@ class Place:
     endpoint: str
     bucket: str
     access_key_id: str = ""
-    """Which keys requests are signed with: a name, not a secret."""
+    """Id of the access key that signs the requests; a name, not a secret."""
     secrets: tuple[str, ...] = ()
     """Texts that must never be shown, should a server or a library repeat them."""
 

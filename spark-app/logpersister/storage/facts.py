@@ -20,7 +20,7 @@ _PAYLOAD = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
 VALUES, LEFT_OUT = "values", "left-out"
-"""Of objects in quarantine without values, keys and headers."""
+"""Metadata that marks objects in quarantine without values, keys and headers."""
 ANY_BYTES = "bytes"
 """The parser of objects that name none: it refuses nothing."""
 
@@ -45,7 +45,7 @@ class ObjectFacts:
     records: int
     tombstones: int
     checksum: str
-    """Of the payloads, by `records.checksum`."""
+    """Checksum of the payloads (`records.checksum`)."""
     payload: tuple[int, int] | None = None
     """Bytes of all values and of all keys; None in objects of earlier releases."""
     parser: str = ANY_BYTES

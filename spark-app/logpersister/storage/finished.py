@@ -41,19 +41,19 @@ class FolderContent:
 
     topic: str
     path: str
-    """Of the folder, below that of the topic."""
+    """Folder path below the topic."""
     end: str
     """When its time is over (RFC 3339)."""
     number: int
-    """From 1, with each change one more."""
+    """Version of the content: starts at 1, grows by one with each change."""
     offsets: Mapping[int, Offset]
-    """By partition: every record before it that belongs here is in one of the objects."""
+    """Offset per partition before which every record of this folder is in one of the objects."""
     objects: tuple[FolderObject, ...]
-    """Sorted."""
+    """Objects, sorted."""
     late_records: int = 0
     """How many of the records came after the folder was finished."""
     told: Mapping[str, int] = field(default_factory=dict)
-    """By policy: the number that somebody else was told last, as far as it is noted."""
+    """Last number notified per policy, as far as it is noted."""
 
     def note(self) -> dict[str, Any]:
         """Return what is noted of the folder."""
@@ -101,12 +101,12 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class FinishedTo:
-    """Up to when the folders of a topic are finished."""
+    """Watermark of a topic: its folders are finished up to here."""
 
     end: int
     """No folder that ends at this instant or before it is left to be finished (milliseconds since the epoch)."""
     generation: int = 0
-    """In it, or in a higher one, every partition had passed this instant by then. 0: not known."""
+    """Lowest generation in which every partition had passed this instant. 0: not known."""
 
     def horizon(self, generation: int) -> int | None:
         """Return up to when folders are finished for records that a generation stores; None: no folder is.

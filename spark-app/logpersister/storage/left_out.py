@@ -23,7 +23,7 @@ class LeftOutRange:
     topic_id: str | None
     generation: int
     revision: str
-    """That leaves the records out."""
+    """Revision that leaves the records out."""
     records: int
 
     def document(self) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class ObjectName:
     path: str
     """The partition path, ``""`` or for example ``dt=2026-11-21/hr=05``."""
     extension: str
-    """With its dots, for example ``.txt.gz``; may be empty."""
+    """Extension with its dots, for example ``.txt.gz``; may be empty."""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -61,7 +61,7 @@ class ObjectName:
 
     @property
     def replay(self) -> str | None:
-        """Which replay of quarantine wrote the object (`replay_extension`); None: a member did."""
+        """Id of the replay that wrote the object (`replay_extension`); None: a member wrote it."""
         found = _REPLAY.fullmatch(self.extension)
         return found[1] if found else None
 

@@ -17,7 +17,7 @@ MAX_PART_SIZE = 5 * 1024 * MIB
 PARTS_OF_ONE_SIZE = 5_000
 """Parts that all have the first size. Some storages (Cloudflare R2) take only parts of one size, except the last."""
 PARTS_UNTIL_DOUBLED = 490
-"""After so many further parts their size doubles each time. 10,000 parts hold 5 TiB even when the first ones have
+"""Number of parts after which their size doubles, each time. 10,000 parts hold 5 TiB even when the first ones have
 5 MiB, while a part never has more than its first size or a 490th of the object."""
 
 PIECE = MIB

@@ -26,7 +26,7 @@ _SETTINGS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
 }
 """Settings that a storage may need, by the code of its error."""
 _FOR_REFUSALS: Final[Sequence[Mapping[str, Any]]] = [_SIGNED, _LOOKING, {**_SIGNED, **_LOOKING}]
-"""With any other code of a refusal; first what costs no promise."""
+"""Settings to try for other refusal codes, those that cost no promise first."""
 _NAMES: Final = {"checksums": "checksums", "acl": "acl", "conditional_writes": "conditionalWrites"}
 _LESS: Final = "; it promises less: docs/guarantees.md#stores-without-conditional-writes"
 

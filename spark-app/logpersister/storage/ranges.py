@@ -1,4 +1,4 @@
-"""Which objects stand in the bucket of single ranges, and what they say about themselves."""
+"""Reads the facts of all objects of single ranges."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +11,7 @@ from logpersister.storage.facts import ForeignObjectError, ObjectFacts
 from logpersister.storage.store import ObjectStore
 
 Stored = Mapping[str, ObjectFacts | ForeignObjectError]
-"""By name of the object: what it says, or why that cannot be told."""
+"""Facts by object name; an error for an object that cannot be understood."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class TableFile:
     partition: tuple[str | None, ...]
     """The values of its folders, outermost first; None: null."""
     columns: Mapping[str, Mapping[str, Any]]
-    """By field id, as text: `formats.parquet_statistics`."""
+    """Statistics by field id, as text (`formats.parquet_statistics`)."""
     splits: tuple[int, ...]
     """Where its row groups begin."""
 
@@ -78,14 +78,14 @@ class TableFiles:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Of one range."""
+    """Receipt of one range."""
 
     range: Range
     topic_id: str | None
     generation: int
     revision: str
     tables: Mapping[str, TableFiles]
-    """By type, by the value of its folder; `NO_TYPE` where the topic has none."""
+    """Files by the folder value of their type; `NO_TYPE` where the topic has no types."""
     without: tuple[str, ...] = ()
     """Types with tables of which the range has no rows."""
 

@@ -25,7 +25,7 @@ class Source:
     """An object in quarantine, by what identifies its records."""
 
     path: str
-    """Its name below the prefix: notes may be copied with the objects to another bucket or prefix."""
+    """Object name below the prefix: notes may be copied with the objects to another bucket or prefix."""
     range: Range
     topic_id: str | None
     generation: int
@@ -34,9 +34,9 @@ class Source:
     records: int
     checksum: str
     revision: str
-    """That has refused the records."""
+    """Revision that refused the records."""
     horizon: int | None = None
-    """Of its range (`ObjectFacts.horizon`): it may have records that the parser has not refused, but that came late."""
+    """Watermark of its range (`ObjectFacts.horizon`): late records may be in it that the parser has not refused."""
 
     @classmethod
     def of(cls, prefix: str, key: str, facts: ObjectFacts) -> Self:
@@ -90,7 +90,7 @@ class Replay:
 
     source: Source
     revision: str
-    """Whose parser and output the objects are made by, whoever makes them."""
+    """Revision whose parser and output make the objects, whichever process makes them."""
     objects: Mapping[str, int] | None = None
     """Their names below the prefix, and how many records each has; None: not all of them are there yet."""
     left_out: int = 0
@@ -98,7 +98,7 @@ class Replay:
     keeps_left_out: bool = False
     """Whether these stay in quarantine, with what is refused; else they are in none of the objects."""
     horizon: int | None = None
-    """Up to when folders were finished when it began, where late records do not stand with the others."""
+    """Watermark at the replay's begin, where late records do not stand with the others."""
 
     adjusted: Mapping[str, int] = field(default_factory=dict)
     """Values that the parser has adjusted in records that it has accepted, by reason; known once it is settled."""

@@ -21,9 +21,9 @@ class Untold:
     """A number of a folder that is to be told."""
 
     path: str
-    """Of the folder, below that of its topic."""
+    """Folder path below its topic."""
     number: int
-    """Of its content; 0: it has its first object, and is not finished."""
+    """Version of its content; 0: it has its first object, and is not finished."""
 
 
 def put_untold(store: ObjectStore, group: str, policy: str, topic: str, untold: Untold) -> None:

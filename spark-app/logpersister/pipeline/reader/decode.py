@@ -1,4 +1,4 @@
-"""From the bytes of a fetch response to an Arrow record batch.
+"""Decodes the records of a fetch response into an Arrow record batch.
 
 The only module that knows the native decoder (``spark-app/native``). It adds what is too rare to be fast: record
 batches of the formats before Kafka 0.11 (magic 0 and 1), which kafka-python decodes.

@@ -64,7 +64,7 @@ class Verdict(Enum):
 
     OK = "ok"
     RETRY = "retry"
-    """The same broker will do better soon."""
+    """Ask the same broker again, after a pause."""
     MOVED = "moved"
     """The partition is elsewhere, or we or the broker do not know its leader yet: look it up, then retry."""
     OUT_OF_RANGE = "out-of-range"

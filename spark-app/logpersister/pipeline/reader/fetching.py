@@ -39,7 +39,7 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 _EMPTIES = 3
-"""So many empty answers in a row make us ask the leader whether there can be records at all."""
+"""Empty answers in a row after which the leader is asked whether there can be records at all."""
 
 _LONGEST_WAIT = 5.0
 """Look at the deadlines at least so often, in seconds."""
@@ -69,7 +69,7 @@ class Fetching:
     ) -> None:
         """``topology``: what is known already. ``once``: one answer for each range is enough, whatever it brings."""
         self.states = [RangeState(request, request.range.start, request.topic_id, once) for request in requests]
-        """In the order in which they must be consumed; see `sort`."""
+        """Ranges in the order in which they must be consumed; see `sort`."""
         self.leaders = Leaders(topology or NOTHING, backoff_of(settings), settings.metadata_age)
         self._cluster, self._settings, self._inbox, self._stats = cluster, settings, inbox, stats
         self._buffer = Buffer(settings.buffer_bytes, stats)
@@ -367,7 +367,7 @@ class Fetching:
         self._forget_satisfied()
 
     def _check(self, state: RangeState, location: Location) -> None:
-        """See whether the topic is there, is readable, and is the one that is meant."""
+        """Check that the topic exists, is readable, and is the one that is meant."""
         name, verdict = judge(location.error)
         topic_id = topic_id_text(location.topic_id)
         if verdict is Verdict.UNAUTHORIZED:

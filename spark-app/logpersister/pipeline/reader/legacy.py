@@ -23,7 +23,7 @@ class CorruptLegacyBatchError(Exception):
 
 
 class _Batch(LegacyRecordBatch):  # type: ignore[misc]  # kafka-python has no types
-    """With our codecs, as kafka-python's need optional packages, and with sizes checked before they are followed."""
+    """Batch with our codecs, as kafka-python's need optional packages, and with sizes checked before use."""
 
     def __init__(self, buffer: memoryview, magic: int, decompress: Decompress) -> None:
         super().__init__(buffer, magic)

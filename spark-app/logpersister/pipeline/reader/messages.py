@@ -126,9 +126,9 @@ class Stats:
 
     fetches: int = 0
     bytes: int = 0
-    """Of responses, as they came over the wire."""
+    """Bytes of responses, as they came over the wire."""
     wasted_bytes: int = 0
-    """Of these, bytes that were fetched in vain: behind the end of a range, cut off, or dropped."""
+    """Fetched bytes that were not used: behind the end of a range, cut off, or dropped."""
     throttle_ms: int = 0
     """Time for which brokers asked us to be silent."""
     retries: dict[str, int] = field(default_factory=dict)

@@ -73,7 +73,7 @@ class _Cursor:
                 raise IndexError("unsigned varint of more than 5 bytes")
 
     def length(self) -> int:
-        """Of an array or of bytes; -1 for null."""
+        """Read the length of an array or of bytes; -1 for null."""
         return self.varint() - 1 if self.flexible else self.fixed(_INT32)[0]
 
     def view(self, size: int) -> memoryview:

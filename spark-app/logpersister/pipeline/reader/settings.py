@@ -68,7 +68,7 @@ class ReaderSettings:
     """How often a corrupt record batch is fetched again, in case it was damaged on its way."""
 
     replica_expiry: float = 300.0
-    """After this time the leader is asked again which replica to read from (closest-replica fetching); Kafka's own
+    """Age at which the leader is asked again which replica to read from (closest-replica fetching); Kafka's own
     consumers do so when their metadata expires, with the same default."""
 
     metadata_age: float = 300.0
