@@ -1,4 +1,4 @@
-"""From an Avro schema to columns that fit all that it can write. Pure; docs/schemas.md has the table."""
+"""Translates an Avro schema into columns that fit all that it can write. Pure; docs/schemas.md has the table."""
 
 import json
 from collections.abc import Mapping
@@ -113,7 +113,7 @@ class _Types:
         self._as_reader = as_reader
         self.walk = TypeWalk()
         self._named: dict[str, tuple[Mapping[str, Any], str]] = {}
-        """With the namespace in which each stands."""
+        """Named types, each with the namespace in which it stands."""
 
     def note(self, node: Any, namespace: str) -> None:
         """Note all types that have a name, wherever they stand."""

@@ -78,7 +78,7 @@ class Condition:
     cel: str | NotInCel
     """An expression of ``self``, the text, that is true when the rule holds."""
     holds: Callable[[str], bool]
-    """The same in Python. May itself raise `RefusedError` to say more."""
+    """Python counterpart of `cel`. May itself raise `RefusedError` to say more."""
     expectation: str
     remedy: str
     words: str = ""
@@ -123,7 +123,7 @@ class Text:
     """A string that matches ``pattern`` as a whole and is no longer than ``longest`` characters."""
 
     pattern: str
-    """With ^ and $, as a JSON schema wants it."""
+    """Regular expression with ^ and $, as a JSON schema wants it."""
     expectation: str
     remedy: str
     longest: int = 253

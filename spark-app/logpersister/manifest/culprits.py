@@ -1,4 +1,4 @@
-"""Which column, level or field breaks a rule, and where it stands in the manifest. Pure."""
+"""Finds the column, level or field that breaks a rule, and its place in the manifest. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches

@@ -23,7 +23,7 @@ from logpersister.manifest.type_place import TypePlace
 
 MOST_ENTRIES: Final = 256
 MOST_NAME_BYTES: Final = 100
-"""Of the name of a type, as folders have it: in UTF-8, with three bytes for each sign of ASCII that is escaped."""
+"""Longest type name as folders have it: in UTF-8, with three bytes for each sign of ASCII that is escaped."""
 LARGEST_PATTERNS: Final = 10_000
 """Characters and classes of all patterns together, repeated ones counted so often. So many take up to 40 MiB when they
 are compiled; 100 patterns, each within its own limit, took 1 GB."""
@@ -280,7 +280,7 @@ class RuleFinder:
     """Place of the first entry by each name."""
     patterns: Patterns
     places: Sequence[int]
-    """Of each pattern, the place of its entry."""
+    """Index of the entry per pattern."""
     others: int
 
     @classmethod

@@ -25,7 +25,7 @@ class FaultsSpec(Model):
     """Text from which the type cannot be read, such as a date that is none."""
 
     duplicates: Duplicates = "refuse"
-    """Which value counts of a name that is several times in a struct or map. Only with `json` and `messagepack`."""
+    """Value that counts when a struct or map has a name several times. Only with `json` and `messagepack`."""
 
     invalid_utf8: InvalidUtf8 = "refuse"
     """Text that is not UTF-8. Only with `json`, `messagepack`, `csv` and `regex`. `replace`: U+FFFD takes its
@@ -33,7 +33,7 @@ class FaultsSpec(Model):
 
     @property
     def words(self) -> dict[str, str]:
-        """By the words of the manifest."""
+        """Choices by the field names of the manifest."""
         found: dict[str, str] = self.model_dump(by_alias=True)
         return found
 

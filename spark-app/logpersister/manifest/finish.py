@@ -13,7 +13,7 @@ from logpersister.manifest.telling import RecordSpec, WebhookSpec
 
 Policy = Literal["successFile", "manifest", "done", "webhook", "kafka"]
 TELLING: Final[frozenset[Policy]] = frozenset({"webhook", "kafka"})
-"""Those that tell somebody else; the others write files into the folder."""
+"""Policies that notify somebody else; the others write files into the folder."""
 Trigger = Literal["partition-time", "record-time", "process-time"]
 Late = Literal["append", "folder", "quarantine"]
 HiddenName = Annotated[
@@ -52,7 +52,7 @@ class FinishSpec(Model):
     """Name of the document of `manifest`."""
 
     trigger: Trigger = "partition-time"
-    """Which time says how far a partition is. `partition-time`: that of its folders, so the field where `partitionBy`
+    """Time that decides how far a partition is. `partition-time`: that of its folders, so the field where `partitionBy`
     names one. `record-time`: Kafka's record time. `process-time`: the clock; a folder is finished when all is stored
     that Kafka had `allowedLateness` after its end."""
 

@@ -12,7 +12,7 @@ from logpersister.manifest.type_specs import Typed, stored_specs
 
 
 class _Finish(Typed, Protocol):
-    """What of a spec decides about finished folders."""
+    """Sections of a spec that finished folders depend on."""
 
     @property
     def kafka(self) -> KafkaSpec: ...

@@ -13,7 +13,7 @@ from logpersister.manifest.types import WHOLE, Plain, Timestamp, Type
 NO_FOLDERS: Final = "cannot name folders"
 """How every refusal begins."""
 _MOST_PREFIX_BYTES: Final = 127
-"""Of what stands before a value: together with one of 120 bytes it is a name that each file system takes."""
+"""Longest prefix before a value: with a value of 120 bytes it is a name that each file system takes."""
 _ALLOWED: Final[Mapping[str, tuple[Container[str], str]]] = {
     "field": ({"string", "bool", *WHOLE}, "text, a whole number or bool"),
     "lower": ({"string"}, "text"),

@@ -1,4 +1,4 @@
-"""Which columns a format cannot have, although ``spec.schema`` can. Pure."""
+"""Finds columns of ``spec.schema`` that a file format cannot have. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -13,7 +13,7 @@ from logpersister.manifest.quantity import parse_size
 from logpersister.manifest.rule import NotInCel, rule
 
 MOST_SORTED: Final = "256Mi"
-"""Of a row group whose rows are sorted."""
+"""Largest row group whose rows are sorted."""
 
 Place = tuple[PathStep, ...]
 KafkaColumn = Literal["topic", "partition", "offset", "timestamp", "key", "headers"]

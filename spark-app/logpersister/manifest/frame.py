@@ -17,10 +17,10 @@ from logpersister.manifest.types import Plain, PlainName, Timestamp
 
 MOST_FIXED = 1024
 LENGTH_BYTES = 4
-"""Of the length of header and body."""
+"""Size of the length of header and body."""
 Place = Annotated[int, Whole(0, MOST_FIXED)]
 _INTEGERS: "Final[Mapping[int, PlainName]]" = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
-"""By how many bytes a number takes."""
+"""Integer types by their bytes."""
 
 
 class NumberAt(Model):

@@ -15,7 +15,7 @@ from logpersister.manifest.written_fields import NOT_WRITTEN, Written, fields_by
 
 
 class Rows(Protocol):
-    """What of a spec decides about rows."""
+    """Sections of a spec that rows depend on."""
 
     @property
     def parser(self) -> ParserSpec: ...
@@ -39,9 +39,9 @@ _KEYS_NAME_SCHEMAS = (
     "(has(self.schema) && has(self.schema.key) && has(self.schema.key.parser) && self.schema.key.parser in"
     f" ['avro', 'protobuf'] && !{framed('plain', of=_KEYS)})"
 )
-"""In CEL: whether keys say by which schemas they were written."""
+"""CEL: keys name the schemas by which they were written."""
 _IS_ASKED = "!has(self.schema.fields) && (!has(self.schema.jsonSchema) || has(self.schema.registry.version))"
-"""In CEL: whether a registry declares columns of JSON."""
+"""CEL: a registry declares columns of JSON."""
 
 
 def _registry(rows: Rows) -> RegistrySpec | None:

@@ -15,7 +15,7 @@ NOT_HIDDEN: Final = "cannot be hidden"
 
 
 class _Schema(Protocol):
-    """What of a schema decides."""
+    """Parts of a schema that hiding depends on."""
 
     @property
     def hash(self) -> HashSpec | None: ...

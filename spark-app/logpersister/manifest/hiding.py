@@ -1,4 +1,4 @@
-"""What of a value is not stored as it is: fields that are hashed, masked or left out."""
+"""Settings of hidden fields: hashed, masked or left out."""
 
 from typing import Annotated
 

@@ -12,7 +12,7 @@ from logpersister.manifest.secrets import Secrets, SecretValue
 
 KEY: Final = "key"
 LEAST_CHARACTERS: Final = 16
-"""Of a key; shorter ones can be guessed from hashes of known texts."""
+"""Shortest key; shorter ones can be guessed from hashes of known texts."""
 _PATH: Final = "spec.schema.hash.secretName"
 
 

@@ -41,10 +41,10 @@ _PLAIN: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What depends on the format."""
+    """Hive types of one format."""
 
     plain: Mapping[str, str]
-    """Without what cannot be read."""
+    """Hive type per plain type; types that its SerDe cannot read are absent."""
     binary: str
     time: str | None
     """None: cannot be read."""
@@ -61,7 +61,7 @@ _WORDS: Final[Mapping[Format, _Words]] = {
     # Its SerDe reads no RFC 3339, no base64, and no document as text.
     "jsonl": _Words({name: type_ for name, type_ in _PLAIN.items() if name != "json"}, _TEXT, _TEXT, None),
 }
-"""Of formats with columns; the others have one of text."""
+"""Words of formats with columns; the other formats have one column of text."""
 
 
 _KAFKA: Final[Mapping[str, Type]] = {

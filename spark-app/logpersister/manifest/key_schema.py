@@ -62,7 +62,7 @@ class KeyThrift(ThriftSchema):
     """A schema of Thrift by which keys are read, and how they are written."""
 
     protocol: Protocol = "binary"
-    """As `spec.parser.thrift.protocol`."""
+    """Protocol of keys, as `spec.parser.thrift.protocol`."""
 
 
 class KeySpec(Model):
@@ -132,7 +132,6 @@ class KeySpec(Model):
 
     @property
     def declared(self) -> Column:
-        """The column."""
         return Column(self.column, self.parsed, required=False, format=self.format)
 
     @property

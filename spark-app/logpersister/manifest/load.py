@@ -1,4 +1,4 @@
-"""From a YAML file, or a document that the API server gave, to the model."""
+"""Loads a manifest from YAML, or from a document of the API server, into the model."""
 
 import sys
 from collections.abc import Sequence

@@ -29,4 +29,4 @@ def _whole_column(path: str) -> str | None:
 
 
 WholeColumn = Annotated[str, replace(_NAME, remedy_of=_whole_column)]
-"""The same where fields in structs cannot be named."""
+"""Column name, in fields that cannot name a field of a struct."""

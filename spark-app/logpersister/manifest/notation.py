@@ -16,7 +16,7 @@ Token = Literal["yyyy", "MM", "MMM", "dd", "HH", "mm", "ss", "Z", "XX", "XXX"]
 """A part of a pattern that has a value, beside fractions of a second (`S` to `SSSSSSSSS`)."""
 
 MONTHS: Final = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-"""As `MMM` has them."""
+"""Months as the token `MMM` has them."""
 
 _PATTERN: Final = re.compile(r"pattern\[(.*)\]", re.DOTALL)
 _PART: Final = re.compile(r"'(?P<quoted>[^']*)'|(?P<token>(?P<letter>[A-Za-z])(?P=letter)*)|(?P<sign>.)", re.DOTALL)
@@ -25,7 +25,7 @@ _IN_CEL: Final = (
     r"|pattern\[(yyyy|MMM?|dd|HH|mm|ss|S{1,9}|Z|XXX?|'[ -&(-~]*'|[ -&(-@\\^-`{-~])+\])$"
 )
 _INSIDE: Final = {"mm": "HH", "ss": "mm", "fraction": "ss", "offset": "HH"}
-"""Which part a part needs."""
+"""Required part per part of a pattern."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from logpersister.manifest.upload import UploadSpec
 
 
 class _Overridden(Protocol):
-    """What of a spec decides about its entries."""
+    """Sections of a spec that its overrides depend on."""
 
     @property
     def kafka(self) -> KafkaSpec: ...

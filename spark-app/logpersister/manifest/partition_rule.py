@@ -244,4 +244,4 @@ has(one.date) && has(other.date)
 && (has(one.date.prefix) ? has(other.date.prefix) && one.date.prefix == other.date.prefix : !has(other.date.prefix))
 || has(one.offset) && has(other.offset) && one.offset.every == other.offset.every
 """.strip().replace("\n", " ")
-"""In CEL: whether two levels are equal. (One with neither, or both, is told so by a rule of its own.)"""
+"""CEL: two levels are equal. (A level with neither field, or both, breaks a rule of its own.)"""

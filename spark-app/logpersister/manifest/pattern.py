@@ -58,7 +58,7 @@ class _Part:
     """What a part of a pattern is like."""
 
     size: int
-    """Of how many characters and classes it is."""
+    """Number of characters and classes."""
     may_be_empty: bool
 
 

@@ -41,7 +41,7 @@ class FieldDescription:
     """``spec.kafka.topics``; entries of a list are ``spec.upload.overrides[].maxAge``."""
     type: str
     default: str
-    """As YAML, ``required``, or empty when it is not set or depends on other fields (the description says how)."""
+    """Default as YAML, ``required``, or empty: not set, or dependent on other fields, as the description says."""
     description: str
 
     @property

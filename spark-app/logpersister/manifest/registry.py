@@ -18,7 +18,7 @@ LATEST_PATTERN: Final = "^latest$"
 TOPIC: Final = "{topic}"
 DEFAULT_SUBJECT: Final = f"{TOPIC}-value"
 DEFAULT_SUBJECT_OF_KEYS: Final = f"{TOPIC}-key"
-"""As serializers name it, unless somebody has configured another strategy."""
+"""Subject of keys as serializers name it by default."""
 _HIGHEST: Final = 2**31 - 1
 
 GLUE: Final = "glue://"

@@ -39,7 +39,7 @@ class RenameSpec(Model):
     name, as `service.name`, that field is meant before one in a struct."""
 
     to: FieldName
-    """Its name in columns, for example `phone_number`. A field of a struct stays in it."""
+    """Column name, for example `phone_number`. A field of a struct stays in it."""
 
 
 def renames_of(rename: Sequence[RenameSpec], members: Sequence[Member]) -> Renames:

@@ -55,7 +55,7 @@ _SECRET = ("secretName",)
 _SPARK = ("spark",)
 _ACCESS_TO_KAFKA = ("bootstrapServers", "security", "clientRack")
 _OF_REGISTRIES = {"avro": "avro", "protobuf": "protobuf", "json": "jsonSchema"}
-"""By parser: the field of ``spec.schema`` for the text of a schema that a registry has."""
+"""Field of ``spec.schema`` for the text of a registry's schema, by parser."""
 
 
 class RevisionError(Exception):
@@ -120,9 +120,9 @@ class OutputSchema:
     """The schema by which rows are made, where it comes from a registry."""
 
     version: int
-    """Of its subject."""
+    """Version in its subject."""
     text: str
-    """As ``spec.schema.avro``, ``protobuf`` or ``jsonSchema`` has it."""
+    """Text as ``spec.schema.avro``, ``protobuf`` or ``jsonSchema`` has it."""
 
 
 def with_output_schema(document: Mapping[str, Any], schema: OutputSchema) -> Revision:

@@ -57,8 +57,8 @@ class AnalysisSpec(Model):
     """How much the group's lag may grow during the analysis, relative to the lag at its start."""
 
     max_quarantine_ratio: Annotated[int, Percent("100%")] = 1
-    """By how much the share of quarantined records (`spec.parser`) of the canary may exceed that of the old revision in
-    the same time. Applies to a shadow, too."""
+    """Percentage points by which the canary's share of quarantined records (`spec.parser`) may exceed that of the old
+    revision in the same time. Applies to a shadow, too."""
 
 
 class CanarySpec(Model):

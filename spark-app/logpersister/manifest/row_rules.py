@@ -29,7 +29,7 @@ HIDES_NOTHING = (
     "!has(self.schema) || !has(self.schema.hash) && (!has(self.schema.mask) || self.schema.mask.size() == 0)"
     " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
 )
-"""In CEL: whether all fields are stored as they are."""
+"""CEL: all fields are stored as they are."""
 
 
 def _of_conditions(rows: Rows, look: Callable[[Condition, SchemaSpec | None], Iterable[Finding]]) -> Sequence[Finding]:

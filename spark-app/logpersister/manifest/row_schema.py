@@ -224,7 +224,7 @@ class SchemaSpec(Model):
 
     @property
     def source_columns(self) -> tuple[Column, ...]:
-        """The same with the names that values have."""
+        """Columns with the names that values have."""
         return self._by_source.columns
 
     @property

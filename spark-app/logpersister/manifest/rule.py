@@ -25,7 +25,7 @@ _PLACEHOLDER = re.compile(r"\{([a-zA-Z]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class NotInCel:
-    """In place of an expression: a rule that the API server cannot check, so that the operator has to."""
+    """Reason, instead of an expression, why the API server cannot check a rule, so that the operator has to."""
 
     reason: str
 

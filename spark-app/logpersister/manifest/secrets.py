@@ -31,7 +31,7 @@ LARGEST_SECRET = 1_000_000
 AUTHORITY = "ca.crt"
 """Key of a Secret that has the certificates of an authority, as PEM."""
 _CERTIFICATE = re.compile(r"-----BEGIN (?P<kind>(X509 )?CERTIFICATE)-----.*?-----END (?P=kind)-----", re.DOTALL)
-"""By one of the two names that Python reads."""
+"""Certificate in PEM, by one of the two names that Python reads."""
 
 
 class SecretValue:

@@ -63,7 +63,7 @@ _NO_TOPIC = r"^[^/]*[!*'()=]"
 """A path whose first folder has a character that folders of topics do not have."""
 
 _LARGEST = f"{_bytes('$storage.partSize')} * {MAX_PARTS}"
-"""In CEL: what fits into the parts of one upload."""
+"""CEL: largest object that the parts of one upload can hold."""
 
 
 def _over_every_age(target: str) -> str:
@@ -102,7 +102,7 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     (docs/filters.md). Default: all records are stored."""
 
     types: TypesSpec | None = None
-    """For topics that mix records of many types: how the type of a record is found, and what becomes of each type
+    """Types of records in mixed topics: how the type of a record is found, and what becomes of each type
     (docs/types.md). Does not apply to topics of an `overrides` entry with a parser."""
 
     upload: UploadSpec = UploadSpec()

@@ -20,7 +20,7 @@ OWN_PROPERTIES: Final = "logpersister."
 FORMAT_VERSION: Final = "format-version"
 """Property of an Iceberg table."""
 WRITTEN_VERSION: Final = "2"
-"""Its value for the tables that members write."""
+"""Format version of the tables that members write."""
 _PART: Final = r"([A-Za-z0-9_]|\{topic\}|\{generation\}|\{type\})"
 _NO_IDENTIFIER: Final = re.compile(r"[^A-Za-z0-9_]", re.ASCII)
 

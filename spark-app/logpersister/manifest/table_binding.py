@@ -24,11 +24,11 @@ class TableBinding:
     """Empty: files say nothing of their table (Hive)."""
     schema_id: int
     spec_id: int
-    """Of the partition spec, which is the default of the table."""
+    """Id of the table's default partition spec."""
     partition: tuple[str, ...]
     """Columns that it is partitioned by: those that the levels of folders name, in their order."""
     field_ids: Mapping[str, int]
-    """By the path of a column as Iceberg writes it: ``geo.country``, ``tags.element``, ``counts.value``."""
+    """Numbers by the path of a column as Iceberg writes it: ``geo.country``, ``tags.element``, ``counts.value``."""
 
     def document(self) -> dict[str, Any]:
         return {

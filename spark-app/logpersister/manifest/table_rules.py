@@ -24,7 +24,7 @@ _COLUMN: Final = re.compile(r"[A-Za-z0-9_-]+=", re.ASCII)
 
 
 class _Table(Protocol):
-    """What of a spec decides about a table."""
+    """Sections of a spec that a table depends on."""
 
     @property
     def table(self) -> TableSpec | None: ...

@@ -1,4 +1,4 @@
-"""Who is told of finished folders, beside their readers: ``spec.finish.webhook`` and ``spec.finish.kafka``."""
+"""Recipients of notifications about finished folders: ``spec.finish.webhook`` and ``spec.finish.kafka``."""
 
 from datetime import timedelta
 from typing import Annotated

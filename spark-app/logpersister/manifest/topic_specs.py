@@ -10,7 +10,7 @@ from logpersister.manifest.upload import UploadSpec
 
 
 class Overridden(Typed, Protocol):
-    """What of a spec decides about its topics."""
+    """Sections of a spec that differ by topic."""
 
     @property
     def overrides(self) -> Sequence[Override]: ...

@@ -43,7 +43,7 @@ class OneofSpec(Model):
     """What parsers get: the whole value, or what is in the field that is set, a message, string or bytes."""
 
     column: FieldName | None = None
-    """As in `any`. Only if parsers get the field."""
+    """Column of the whole message, as in `any`. Only if parsers get the field."""
 
     @rule(
         "!has(self.column) || $parse == 'field'",

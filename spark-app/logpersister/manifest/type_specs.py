@@ -15,7 +15,7 @@ from logpersister.manifest.types import Struct
 
 
 class Typed(Rows, Protocol):
-    """What of a spec decides about the records of types."""
+    """Sections of a spec that differ by type."""
 
     @property
     def declared_schema(self) -> SchemaSpec | None: ...

@@ -1,4 +1,4 @@
-"""Which types have tables, and the rules about them: each type that is stored as Parquet, in a folder with a name."""
+"""Tables of types, and their rules: each type that is stored as Parquet, in a folder with a name."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
@@ -12,7 +12,7 @@ from logpersister.manifest.type_rules import of_entry, where
 from logpersister.manifest.type_specs import Typed, TypedSpec, specs_of_types
 
 MOST_TABLES: Final = 500
-"""Of one topic: their columns are part of each revision."""
+"""Most tables of one topic: their columns are part of each revision."""
 _NO_TABLES: Final = "cannot have tables of its types"
 
 

@@ -29,12 +29,12 @@ NAME: Final = rf"[A-Za-z_@\${LETTERS}][A-Za-z0-9_@\${LETTERS}-]*"
 NO_TYPE: Final = "is not a type:"
 """How every refusal begins."""
 KAFKA_PREFIX: Final = "kafka_"
-"""Of columns that hold Kafka's own fields (``output.parquet.kafkaColumns``)."""
+"""Prefix of columns that hold Kafka's own fields (``output.parquet.kafkaColumns``)."""
 MOST_NESTED: Final = 16
 MOST_COLUMNS: Final = 1000
-"""Of one schema, at every depth."""
+"""Most columns of one schema, at every depth."""
 MOST_DIGITS: Final = 38
-"""Of a decimal: what 128 bits hold."""
+"""Most digits of a decimal: what 128 bits hold."""
 
 _TOKEN: Final = re.compile(
     rf"\s*(?:(?P<word>{NAME})|`(?P<quoted>(?:[^`]|``)+)`|(?P<number>[0-9]+)|(?P<sign>[<>\[\](),:]))"
@@ -164,7 +164,7 @@ class MapOf:
 
 
 Type = Plain | Binary | Time | Timestamp | Decimal | Struct | ListOf | MapOf
-"""Its text is what `parse_type` reads."""
+"""Type of a column; its text is what `parse_type` reads."""
 
 
 def _named(name: str) -> str:

@@ -22,7 +22,7 @@ TOO_MANY: Final = f"it has more than {MOST_COLUMNS} columns at all depths togeth
 REFUSED: Final = "refuses the record (overflow), unless spec.parser.faults sets it to null"
 _LONGEST_NAME: Final = 64
 _MOST_TYPES: Final = 10 * MOST_COLUMNS
-"""Of one column, with unions, lists and the like that are none of their own."""
+"""Most types of one column, with unions, lists and the like that are no column of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class WrittenColumn:
     """What the writer's schema says of it; or, where it has no type, why it cannot be a column."""
     required: bool = False
     default: str | None = None
-    """As `Member` has it."""
+    """Default as `Member` has it."""
     aliases: tuple[str, ...] = ()
     remarks: tuple[Remark, ...] = ()
-    """Of it and of the fields in it."""
+    """Remarks on the field and on the fields in it."""
 
 
 class NoColumnError(Exception):

@@ -16,7 +16,7 @@ NOT_WRITTEN: Final = "is in no schema by which values are written"
 NO_FIELD_OF_KEYS: Final = "has a field that is in no schema by which keys are written"
 
 Written = Mapping[str, Type | None]
-"""By field its type; None: it can be no column."""
+"""Types by field; None: the field can be no column."""
 
 
 @lru_cache(maxsize=64)

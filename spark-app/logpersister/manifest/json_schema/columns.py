@@ -1,4 +1,4 @@
-"""From a JSON Schema to columns that fit the objects that it describes. Pure; docs/schemas.md has the table."""
+"""Translates a JSON Schema into columns that fit the objects that it describes. Pure; docs/schemas.md has the table."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from logpersister.manifest.written_column import (
 
 ANYTHING: Final = Plain("json")
 _TEXTS: Final[Mapping[str, Type]] = {"date": Plain("date"), "date-time": Timestamp("us")}
-"""By ``format``. A ``time`` has an offset (RFC 3339), which no column of times of day has room for."""
+"""Types of text by ``format``. A ``time`` has an offset (RFC 3339), which no column of times of day has room for."""
 
 _BOUNDS: Final[Mapping[Type, str]] = {
     Plain("float64"): f"a whole number that no float64 is (from 9007199254740993 on) {REFUSED}",

@@ -18,25 +18,25 @@ class Shape:
     """What is said of a value; what restricts values of one form further is not here."""
 
     nodes: tuple[int, ...] = ()
-    """Which schemas have said it."""
+    """Identities of the schemas taken together."""
     types: frozenset[str] | None = None
     """None: nothing is said."""
     properties: dict[str, Placed | None] = field(default_factory=dict)
     """None: several schemas say different things of a property."""
     required: set[str] = field(default_factory=set)
     others: Placed | None = None
-    """Of other names, ``additionalProperties``."""
+    """Schema of other names, ``additionalProperties``."""
     items: Placed | None = None
     is_tuple: bool = False
     """Whether items differ by their places."""
     values: list[Any] | None = None
-    """Of ``enum`` or ``const``."""
+    """Allowed values, by ``enum`` or ``const``."""
     format: str | None = None
     encoding: str | None = None
     bounds: tuple[float | int, ...] = ()
     """Least and largest number, as far as they are named."""
     choices: list[list[Placed]] = field(default_factory=list)
-    """Of ``oneOf`` and ``anyOf``."""
+    """Alternatives of each ``oneOf`` and ``anyOf``."""
 
     @property
     def tells(self) -> bool:

@@ -1,4 +1,4 @@
-"""From a message of protobuf to columns that fit all that it can hold. Pure; docs/schemas.md has the table."""
+"""Translates a protobuf message into columns that fit all that it can hold. Pure; docs/schemas.md has the table."""
 
 import json
 from collections.abc import Mapping

@@ -21,7 +21,7 @@ TYPES: Final = (
     "", "double", "float", "int64", "uint64", "int32", "fixed64", "fixed32", "bool", "string", "group", "message",
     "bytes", "uint32", "enum", "sfixed32", "sfixed64", "sint32", "sint64",
 )  # fmt: skip
-"""By number of ``FieldDescriptorProto.Type``."""
+"""Names of types, indexed by ``FieldDescriptorProto.Type``."""
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class EnumOptions:
 
 @dataclass(slots=True)
 class EnumOf:
-    """An enum."""
+    """Descriptor of an enum, ``EnumDescriptorProto``."""
 
     name: Annotated[str, 1] = ""
     value: Annotated[list[Value], 2] = dataclasses.field(default_factory=list)
@@ -96,7 +96,7 @@ class Oneof:
 
 @dataclass(slots=True)
 class MessageOf:
-    """A message."""
+    """Descriptor of a message, ``DescriptorProto``."""
 
     name: Annotated[str, 1] = ""
     field: Annotated[list[FieldOf], 2] = dataclasses.field(default_factory=list)
@@ -115,7 +115,7 @@ class FileOptions:
 
 @dataclass(slots=True)
 class FileOf:
-    """A file."""
+    """Descriptor of a file, ``FileDescriptorProto``."""
 
     name: Annotated[str, 1] = ""
     package: Annotated[str, 2] = ""

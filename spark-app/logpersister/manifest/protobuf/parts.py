@@ -16,14 +16,14 @@ _WIRES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("string", "bytes", "message"), "sized"),
     "group": "group",
 }
-"""By kind; all others are varints."""
+"""Wire types by kind; all others are varints."""
 
 PARTS: Final = frozenset({"message", "group", "string", "bytes"})
 """Kinds of fields that have something in them."""
 
 Plan = Mapping[str, Any]
 WHOLE: Final[Plan] = {"steps": [], "members": None}
-"""Of values that are an ``Any`` themselves."""
+"""Plan for values that are an ``Any`` themselves."""
 
 
 def any_in(schema: Schema, message: str, path: str) -> Plan:

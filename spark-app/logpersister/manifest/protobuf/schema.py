@@ -27,7 +27,7 @@ from logpersister.manifest.protobuf.text import MOST_NESTED, read_text
 from logpersister.manifest.protobuf.well_known import WELL_KNOWN
 
 MOST_FIELDS: Final = 50_000
-"""Of all messages together; real schemas have some hundreds."""
+"""Most fields of all messages together; real schemas have some hundreds."""
 _EXPLICIT, _IMPLICIT, _REQUIRED = 1, 2, 3
 _CLOSED: Final = 2
 _DELIMITED: Final = 2
@@ -52,12 +52,12 @@ class Field:
     repeated: bool = False
     presence: Presence = "implicit"
     oneof: int | None = None
-    """Which ``oneof`` of the message it is in."""
+    """Index of its ``oneof`` in `Schema.oneofs`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """An enum."""
+    """Enum of a schema, resolved."""
 
     values: tuple[tuple[int, str], ...]
     """Numbers and names as they are declared."""
@@ -74,11 +74,11 @@ class Schema:
     """The messages that are entries of maps."""
     enums: dict[str, Enum] = field(default_factory=dict)
     oneofs: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """By message: names, which `Field.oneof` counts."""
+    """Names of ``oneof`` groups by message; `Field.oneof` is an index."""
     roots: "tuple[Root, ...]" = ()
     """The messages of the last file, in its order."""
     sorted: tuple[str, ...] = ()
-    """The same and all that are in them, also entries of maps, in the order of their full names: as Glue counts."""
+    """Full names, sorted, of the roots and all messages in them, also entries of maps: as Glue counts."""
 
     def message(self, name: str | None) -> str:
         """Return the full name of a message; None is the first one of the file. Raises ProtobufError."""
@@ -187,7 +187,7 @@ class _Resolver:
             name for one in files for name in one.dependency if name not in given and name not in WELL_KNOWN
         ]
         self._names: dict[str, str] = {}
-        """By full name: ``message``, ``enum`` or ``entry``."""
+        """Kind by full name: ``message``, ``enum`` or ``entry``."""
         self._schema = Schema()
         self._count = 0
 

@@ -36,7 +36,7 @@ _FEATURES: Final[Mapping[str, tuple[str, ...]]] = {
     "enum_type": ("OPEN", "CLOSED"),
     "message_encoding": ("LENGTH_PREFIXED", "DELIMITED"),
 }
-"""With the names of their values, from 1."""
+"""Features that count, with the names of their values, from 1."""
 _SCALARS: Final[Mapping[str, int]] = {
     name: number for number, name in enumerate(TYPES) if name not in ("", "group", "message", "enum")
 }

@@ -95,11 +95,11 @@ WELL_KNOWN: Final[Mapping[str, str]] = {
 }
 
 WRAPPED: Final[Mapping[str, str]] = {f"google.protobuf.{name}": kind for name, kind in _WRAPPERS.items()}
-"""By message: the kind of the scalar in its field 1."""
+"""Wrapper messages, with the kind of the scalar in their field 1."""
 TIMESTAMP: Final = "google.protobuf.Timestamp"
 JSON: Final[Mapping[str, str]] = {
     "google.protobuf.Struct": "object",
     "google.protobuf.Value": "value",
     "google.protobuf.ListValue": "array",
 }
-"""By message: what it is as JSON."""
+"""Messages that are JSON, and as which form."""

@@ -1,4 +1,4 @@
-"""From a struct of Thrift to columns that fit all that it can hold. Pure; docs/schemas.md has the table."""
+"""Translates a Thrift struct into columns that fit all that it can hold. Pure; docs/schemas.md has the table."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""Which field of a Thrift struct becomes which column: fields are found by their names here, and by numbers in values.
+"""Maps fields of a Thrift struct to columns: fields are found by their names here, and by numbers in values.
 
 Pure; docs/schemas.md has the table of what can become what.
 """
@@ -36,7 +36,7 @@ def plan_of(idl: str, struct: str | None, columns: Iterable[Member], formats: Ma
 
 
 class _Planner:
-    """Of one column."""
+    """Planner of one column."""
 
     def __init__(self, schema: Schema, notation: str) -> None:
         self._schema = schema

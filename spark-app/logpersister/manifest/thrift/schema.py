@@ -10,7 +10,7 @@ from logpersister.manifest.thrift.errors import ThriftError
 from logpersister.manifest.thrift.text import CONTAINERS, FieldOf, File, Requirement, TypeOf, read_text, unquoted
 
 INTEGERS: Final = {"i8": 8, "i16": 16, "i32": 32, "i64": 64}
-"""With their bits."""
+"""Integer types, with their bits."""
 _SCALARS: Final = frozenset({"bool", *INTEGERS, "double", "string", "binary", "uuid"})
 _MOST_TYPEDEFS: Final = 32
 _BOOLS: Final = {"true": True, "1": True, "false": False, "0": False}
@@ -53,7 +53,7 @@ class Schema:
     enums: dict[str, Mapping[int, str]] = field(default_factory=dict)
     """The first name of each number."""
     roots: tuple[str, ...] = ()
-    """Those of which values may be."""
+    """Structs that values may be."""
     _by_name: dict[str, Mapping[str, Field]] = field(default_factory=dict, repr=False, compare=False)
 
     def fields(self, struct: str) -> Mapping[str, Field]:

@@ -13,7 +13,7 @@ from logpersister.manifest.tokens import Tokens
 MOST_NESTED: Final = 32
 """Lists, sets and maps in each other."""
 MOST_FIELDS: Final = 50_000
-"""Of all structs together; real schemas have some hundreds."""
+"""Most fields of all structs together; real schemas have some hundreds."""
 CONTAINERS: Final = ("list", "set", "map")
 _SKIPPED: Final = ("cpp_include", "php_namespace", "xsd_namespace")
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
@@ -40,7 +40,7 @@ class FieldOf:
     type: TypeOf
     requirement: Requirement
     default: tuple[str, ...] = ()
-    """Its words; a text is one with quotes."""
+    """Tokens of the default; a text is one token with quotes."""
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class File:
 
     structs: dict[str, tuple[FieldOf, ...]] = field(default_factory=dict)
     exceptions: set[str] = field(default_factory=set)
-    """Those of `structs` that no values are of."""
+    """Names in `structs` that are exceptions: values cannot be one."""
     enums: dict[str, dict[str, int]] = field(default_factory=dict)
     typedefs: dict[str, TypeOf] = field(default_factory=dict)
     constants: dict[str, tuple[str, ...]] = field(default_factory=dict)
