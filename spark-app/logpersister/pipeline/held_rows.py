@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.cuts import payload_sizes
-from logpersister.pipeline.splitting import in_order, joined
+from logpersister.pipeline.splitting import joined, order_by_group
 
 Ids = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
@@ -124,7 +124,7 @@ class HeldRows:
         ids = np.concatenate([run.id_of_row for run in newest])
         whole = joined([run.rows for run in newest])
         del self._runs[-MERGED:], newest  # now, so that there are two copies and not three
-        order = in_order(ids)
+        order = order_by_group(ids)
         self._runs.append(_Run.of(whole.take(order), ids[order], level))
         return True
 

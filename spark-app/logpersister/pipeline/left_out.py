@@ -18,6 +18,6 @@ class LeftOutNotes:
     def leave(self, writer: RangeWriter) -> None:
         """Put the note of a range of which nothing is stored. Raises StorageError."""
         work = writer.work
-        note = LeftOutRange(work.range, work.topic_id, work.generation, self.revision, writer.dropped)
+        note = LeftOutRange(work.range, work.topic_id, work.generation, self.revision, writer.counts.dropped)
         # Of a range that Kafka has begun to delete, an earlier execution may have known more records.
         note_left_out(self.store, self.group, note, if_absent=work.partly_lost)

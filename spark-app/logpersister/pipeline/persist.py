@@ -1,31 +1,36 @@
-"""Writes one range: record batches are spread over partition paths, encoded, and uploaded.
+"""Writes one range: spreads its records over partition paths, encodes them, and uploads an object for each path.
 
-Memory: small objects are held as rows and encoded one after the other when the range ends, large ones are encoded and
-uploaded while their rows arrive; all within one budget (`pipeline.room`). What has no room is left to a further *pass*
-over the same range, because Kafka is the buffer. Which pass writes an object has no influence on its bytes.
+`splitting` cuts each batch into *sides* whose rows have the same columns. The rows of a side then go to their paths.
+A path is in one state (`path_states.State`): its rows are *held* in memory, and encoded one path after the other when
+the pass ends; or they are *streamed*, which means encoded and uploaded as they arrive. Held rows and streams share one
+memory budget (`room`). Paths without room are *left* to a further pass over the same range, because Kafka is the
+buffer. Which pass writes an object has no influence on its bytes.
+
+Parsing takes as long for a batch of few records as for one of hundreds. So records of sparse types wait unparsed until
+the first pass ends or room is short (`waiting_types`).
 """
 
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from logpersister.formats import binary
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.held_rows import HeldRows, Ids, held_sizes
 from logpersister.pipeline.open_object import Finishing, OpenObject, OpenUpload
 from logpersister.pipeline.path_states import PathStates, State
+from logpersister.pipeline.range_counts import RangeCounts
 from logpersister.pipeline.room import FILLED, LEAST_FILLED, Room
 from logpersister.pipeline.splitting import (
     Side,
-    again,
     by_offset,
-    in_order,
-    parts,
+    order_by_group,
+    parsed_again,
+    rows_by_path,
     sides,
     sides_of_types,
     typed_records,
@@ -33,12 +38,11 @@ from logpersister.pipeline.splitting import (
 from logpersister.pipeline.type_tally import TypeTally
 from logpersister.pipeline.waiting_types import WaitingTypes
 from logpersister.pipeline.work import ObjectWritten, RangeWork
-from logpersister.ranges import NewestEvent, Offset
-from logpersister.records.adjusted import by_reason
+from logpersister.ranges import Offset
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.type_names import REFUSED
 from logpersister.records.typed import AnyLayout, TypedLayout
-from logpersister.report.facts import LateRecords, Quarantined, TypeCounts
+from logpersister.report.facts import Quarantined
 from logpersister.storage.object_requests import StoredObject
 
 
@@ -63,90 +67,52 @@ class RangeWriter:
         hold_above: int | None = None,
         event_times: EventTimes | None = None,
     ) -> None:
-        """Begin.
+        """Begin the first pass.
 
         Args:
-            hold_above: the percentage of records that may go to quarantine; None: any.
-            event_times: of which the newest is wanted.
+            work: the range.
+            layout: gives each record its path, for all types or by type.
+            file_format: encodes the objects.
+            open_upload: opens the upload of an object.
+            room: memory for the range.
+            hold_above: percentage of records that may go to quarantine; None: any.
+            event_times: finds the newest event; None: it is not wanted.
         """
         self.work = work
+        self.counts = RangeCounts(has_watermark=work.horizon is not None, event_times=event_times)
+        self.unexplained = 0
+        """Offsets at the end of the range without records of which brokers only said nothing."""
         self._layout = layout
         self._format = file_format
         self._open_upload = open_upload
         self._room = room
-        self._paths = PathStates()
-        self._held: defaultdict[int, HeldRows] = defaultdict(HeldRows)
-        """Rows that wait, by their columns (`Side.columns`)."""
-        self._waiting = WaitingTypes(layout) if isinstance(layout, TypedLayout) else None
-        """Records that wait before they are parsed, in the first pass; None: none may."""
-        self._columns_of: dict[int, int] = {}
-        """Those of each object."""
-        self._wanted: set[int] | None = None
-        """Those of objects that are written in this pass; None: any."""
-        self._open: dict[int, OpenObject] = {}
-        self._first_pass = True
         self._hold_above = hold_above
-        self._event_times = event_times
-        self._records = self._refused = 0
-        self._types = TypeTally()
+        self._first_pass = True
+        self._waiting = WaitingTypes(layout) if isinstance(layout, TypedLayout) else None
+        """Unparsed records of sparse types, in the first pass; None: no records may wait."""
+        self._paths = PathStates()
+        self._columns_of_path: dict[int, int] = {}
+        """`Side.columns` by path."""
+        self._wanted_columns: set[int] | None = None
+        """`Side.columns` of the paths that a further pass writes; None: all, in the first pass."""
+        self._held: defaultdict[int, HeldRows] = defaultdict(HeldRows)
+        """Rows of held paths, by `Side.columns`."""
+        self._open: dict[int, OpenObject] = {}
+        """Objects of streamed paths, and the one that is encoded at the moment."""
         self._finishing: list[Finishing] = []
-        self._first_refused: tuple[Offset, str] | None = None
-        """Its offset, and why."""
         self._started = time.monotonic()
-        self.payload_bytes = 0
-        self.unexplained = self.dropped = 0
-        """See `RangeOutcome`."""
-        self.adjusted: Counter[str] = Counter()
-        """See `RangeOutcome`."""
-        self.late: LateRecords | None = None
-        """The same."""
-        self.newest: NewestEvent | None = None
-        """See `RangeOutcome`."""
+
+    # A batch arrives.
 
     def write(self, batch: pa.RecordBatch) -> None:
-        if self._first_pass:
-            self.payload_bytes += _payload_bytes(batch)
+        """Take in the next records of the range."""
         if batch.num_rows == 0:
             return
         if self._first_pass:
+            self.counts.add_batch(batch)
             self._paths.progress = self._progress(batch)
-            self._records += batch.num_rows
-            self.dropped += batch.num_rows
         for side in self._sides(batch):
-            self._count(side)
             self._take_in(side)
-            self._make_room()
-
-    def _sides(self, batch: pa.RecordBatch) -> Iterator[Side]:
-        """Yield those of records that do not wait."""
-        if not isinstance(self._layout, TypedLayout):
-            yield from sides(batch, self._layout)
-        elif (typed := typed_records(batch, self._layout, self._tally)) is not None:
-            waiting = None if self._waiting is None else self._waiting.take_in(typed, self._paths.progress)
-            for some in (typed,) if waiting is None else waiting:
-                yield from sides_of_types(some, self._layout, self._wanted, self._tally)
-
-    @property
-    def _tally(self) -> TypeTally | None:
-        """What counts types; None: they are counted already."""
-        return self._types if self._first_pass else None
-
-    def _count(self, side: Side) -> None:
-        rows, late = side.rows.num_rows, 0 if self.work.horizon is None else side.late
-        if side.refused is not None and late < rows:
-            first = side.first_refused, side.refused
-            self._first_refused = first if self._first_refused is None else min(first, self._first_refused)
-        if self._first_pass:
-            self.dropped -= rows
-            self._refused += rows - late if side.refused is not None else 0
-            if late:
-                before = 0 if self.late is None else self.late.records
-                self.late = LateRecords(before + late, "folder" if side.refused is None else "quarantine")
-            if side.adjusted is not None:
-                self.adjusted += by_reason(side.adjusted.counts())
-            if self._event_times is not None and side.refused is None:
-                newest = self._event_times.newest(side.rows, side.rule)
-                self.newest = newest if self.newest is None else self.newest.followed_by(newest)
 
     def _progress(self, batch: pa.RecordBatch) -> float:
         """Return the share of the range that has been read when a batch ends."""
@@ -154,118 +120,126 @@ class RangeWriter:
         last: Offset = batch.column("offset")[-1].as_py()
         return (last + 1 - first) / (end - first)
 
+    def _sides(self, batch: pa.RecordBatch) -> Iterator[Side]:
+        """Yield the sides of a batch, without records that wait from now on, and with those whose waiting ends."""
+        if not isinstance(self._layout, TypedLayout):
+            yield from sides(batch, self._layout)
+        elif (typed := typed_records(batch, self._layout, self._tally)) is not None:
+            ready = (typed,) if self._waiting is None else self._waiting.take_in(typed, self._paths.progress)
+            for records in ready:
+                yield from sides_of_types(records, self._layout, self._wanted_columns, self._tally)
+
+    @property
+    def _tally(self) -> TypeTally | None:
+        return self.counts.tally if self._first_pass else None
+
+    def _take_in(self, side: Side) -> None:
+        self._count(side)
+        self._distribute(side)
+        self._make_room()
+
+    def _count(self, side: Side) -> None:
+        if self._first_pass:
+            self.counts.add_side(side)
+
+    # The rows of a side go to their paths.
+
+    def _distribute(self, side: Side) -> None:
+        """Hold the rows of a side, or hand them to streamed objects; rows of paths in other states are skipped."""
+        paths = self._paths.ids(side.paths)
+        self._columns_of_path.update(dict.fromkeys(paths.tolist(), side.columns))
+        states = self._paths.states[paths]
+        if len(paths) == 1 and states[0] == State.STREAMED:
+            self._open[int(paths[0])].add(side.rows)
+            return
+        if self._first_pass:
+            self._paths.sizes[paths] += np.bincount(side.indices, held_sizes(side.held), len(paths))
+        if len(paths) > 1:
+            self._distribute_to_many(side, paths)
+        elif states[0] == State.HELD:
+            self._held[side.columns].add(side.held, np.full(side.rows.num_rows, paths[0]))
+        held = paths[states == State.HELD]
+        for path in held[self._room.is_large(self._paths.estimates(held))].tolist():
+            if self._may_stream(path):
+                self._stream(path)
+
+    def _distribute_to_many(self, side: Side, paths: Ids) -> None:
+        path_of_row = paths[side.indices]
+        order = order_by_group(path_of_row)
+        path_of_row = path_of_row[order]
+        is_held = self._paths.states[path_of_row] == State.HELD
+        if is_held.any():
+            self._held[side.columns].add(side.held.take(order[is_held]), path_of_row[is_held])
+        for path in paths[self._paths.states[paths] == State.STREAMED].tolist():
+            begin, end = np.searchsorted(path_of_row, [path, path + 1])
+            self._open[path].add(side.rows.take(order[begin:end]))
+
+    def _may_stream(self, path: int) -> bool:
+        """Whether there is room for a further stream, and all earlier rows of the path are there."""
+        # Quarantine may lack some: waiting records are not parsed yet, and may be refused.
+        is_whole = self._waiting is None or self._paths.path(path) != QUARANTINE
+        return is_whole and self._room.has_stream(len(self._open), self.held_bytes)
+
+    def _stream(self, path: int) -> None:
+        """Begin to stream a held path."""
+        if self._open_with_held_rows(path):
+            self._paths.states[path] = State.STREAMED
+            self._drop_rows_not_held()
+
+    # Memory is short.
+
     @property
     def held_bytes(self) -> int:
-        """Memory that rows take that wait."""
+        """Memory that held rows and waiting records take."""
         unparsed = 0 if self._waiting is None else self._waiting.bytes
         return sum(held.bytes for held in self._held.values()) + unparsed
 
-    def _take_in(self, side: Side) -> None:
-        """Hold rows, or hand them to the objects that are streamed."""
-        ids = self._paths.ids(side.paths)
-        self._columns_of.update(dict.fromkeys(ids.tolist(), side.columns))
-        states = self._paths.states[ids]
-        if len(ids) == 1 and states[0] == State.STREAMED:
-            self._open[int(ids[0])].add(side.rows)
-            return
-        if self._first_pass:
-            self._paths.sizes[ids] += np.bincount(side.indices, held_sizes(side.waiting), len(ids))
-        if len(ids) > 1:
-            self._spread(side, ids)
-        elif states[0] == State.HELD:
-            self._held[side.columns].add(side.waiting, np.full(side.rows.num_rows, ids[0]))
-        large = self._room.is_large(self._paths.estimates(ids))
-        for each in ids[(states == State.HELD) & large].tolist():
-            if self._may_stream(each):
-                self._stream(each)
-
-    def _may_stream(self, each: int) -> bool:
-        """Whether an object that is held may be streamed now."""
-        # While records wait, some of them may be refused, and stand before those that are.
-        is_whole = self._waiting is None or self._paths.path(each) != QUARANTINE
-        return is_whole and self._room.has_stream(len(self._open), self.held_bytes)
-
-    def _spread(self, side: Side, ids: Ids) -> None:
-        of_rows = ids[side.indices]
-        order = in_order(of_rows)
-        of_rows = of_rows[order]
-        waiting = self._paths.states[of_rows] == State.HELD
-        if waiting.any():
-            self._held[side.columns].add(side.waiting.take(order[waiting]), of_rows[waiting])
-        for each in ids[self._paths.states[ids] == State.STREAMED].tolist():
-            begin, end = np.searchsorted(of_rows, [each, each + 1])
-            self._open[each].add(side.rows.take(order[begin:end]))
+    @property
+    def _has_room(self) -> bool:
+        return self.held_bytes <= self._room.for_rows(len(self._open))
 
     def _make_room(self) -> None:
-        """Leave some of the objects that are held to a further pass, and stream others."""
-        if self._waiting is not None and self.held_bytes > self._room.for_rows(len(self._open)):
-            self._wait_no_more(self._waiting)
+        """End the waiting of records, then leave or stream paths, more each time, until held rows fit."""
+        if self._waiting is not None and not self._has_room:
+            self._stop_waiting(self._waiting)
         share = FILLED
-        while self.held_bytes > self._room.for_rows(len(self._open)):
-            held = self._paths.of(State.HELD)
-            estimates = self._paths.estimates(held)
-            chosen = self._room.chosen(estimates, len(self._open), share=share)
-            self._paths.states[held[~chosen]] = State.LEFT
-            self._forget_others()
-            # Estimates may be wrong, and what is streamed is bounded all the same.
-            large = chosen & (self._room.is_large(estimates) | (share < LEAST_FILLED))
-            for each in held[large].tolist():
-                if self._may_stream(each):
-                    self._stream(each)
-                else:
-                    self._paths.states[each] = State.LEFT
-            self._forget_others()
+        while not self._has_room:
+            self._keep_smallest(share)
             share /= 2
 
-    def _wait_no_more(self, waiting: WaitingTypes) -> None:
-        """Hold what waits by its objects, as there is no room for all of it."""
-        if not waiting.is_open:  # and this goes on
+    def _stop_waiting(self, waiting: WaitingTypes) -> None:
+        """Parse and distribute all waiting records. From then on none wait, in this range."""
+        if not waiting.is_open:  # called by `_take_in` below
             return
         assert isinstance(self._layout, TypedLayout)
         for typed in waiting.close():
             for side in sides_of_types(typed, self._layout, None, self._tally):
-                self._count(side)
                 self._take_in(side)
-                self._make_room()
         self._end_waiting()
 
-    def _end_waiting(self) -> None:
-        """Order the refused records, of which some have waited and others not."""
-        self._waiting = None
-        if REFUSED not in self._held:
-            return
-        (quarantine,) = self._paths.ids([QUARANTINE]).tolist()
-        if rows := self._held[REFUSED].rows(quarantine):
-            whole = by_offset(rows)
-            self._held[REFUSED] = HeldRows()
-            self._held[REFUSED].add(whole, np.full(whole.num_rows, quarantine))
+    def _keep_smallest(self, share: float) -> None:
+        """Leave held paths to a further pass, except the smallest ones, for a share of the room; stream large ones."""
+        held = self._paths.of(State.HELD)
+        estimates = self._paths.estimates(held)
+        chosen = self._room.chosen(estimates, len(self._open), share=share)
+        self._paths.states[held[~chosen]] = State.LEFT
+        self._drop_rows_not_held()
+        # Estimates may be wrong. If rows still have no room at so low a share, any path that remains is streamed.
+        to_stream = chosen & (self._room.is_large(estimates) | (share < LEAST_FILLED))
+        for path in held[to_stream].tolist():
+            if self._may_stream(path):
+                self._stream(path)
+            else:
+                self._paths.states[path] = State.LEFT
+        self._drop_rows_not_held()
 
-    def _stream(self, each: int) -> None:
-        """Encode and upload what is held of an object, and from now on what comes."""
-        if self._begin(each):
-            self._paths.states[each] = State.STREAMED
-            self._forget_others()
-
-    def _forget_others(self) -> None:
-        """Forget the rows of objects that are held no more."""
-        gone = self._paths.states != State.HELD
+    def _drop_rows_not_held(self) -> None:
+        """Free the rows of paths that are no longer in state HELD."""
+        is_gone = self._paths.states != State.HELD
         for held in self._held.values():
-            held.drop(gone)
+            held.drop(is_gone)
 
-    def _begin(self, each: int) -> bool:
-        """Open an object with what is held of it; return False when that is nothing."""
-        rows = self._held[self._columns_of[each]].rows(each)
-        if rows:
-            self._open_object(each)
-            for batch in rows:
-                for piece in again(batch, self._layout, self._columns_of[each]):
-                    self._open[each].add(piece)
-        return bool(rows)
-
-    def _open_object(self, each: int) -> None:
-        path = self._paths.path(each)
-        encoder = self._format.encoder(ObjectIdentity(self.work.range, path))
-        self._open[each] = OpenObject(path, encoder, self._open_upload(self.work, path))
+    # The pass ends.
 
     def end_pass(self, unexplained: int = 0) -> bool:
         """Finish the objects of this pass; return whether paths are left for another one.
@@ -275,69 +249,116 @@ class RangeWriter:
 
         Raises TooManyRefusedError at the end of the first pass, when nothing is visible yet.
         """
-        if self._first_pass:
-            if self._hold_above is not None and self._waiting is not None:
-                self._count_waiting(self._waiting)
-            self._check_refused()
+        if self._first_pass and self._hold_above is not None:
+            self._check_refused(self._hold_above)
         self.unexplained = max(self.unexplained, unexplained)
         if self._waiting is not None:
             self._write_waiting(self._waiting, unexplained)
-        for each in [*self._open]:
-            self._finish(each, unexplained)
-        for each in self._paths.of(State.HELD).tolist():  # one after the other: encoders take more than rows
-            if self._begin(each):
-                self._finish(each, unexplained)
+        for path in [*self._open]:
+            self._finish(path, unexplained)
+        for path in self._paths.of(State.HELD).tolist():  # one after the other: encoders take more than rows
+            if self._open_with_held_rows(path):
+                self._finish(path, unexplained)
         self._paths.states[self._paths.states == State.HELD] = State.ENDED
-        self._forget_others()
-        self._first_pass, self._paths.progress = False, 1.0
-        left = self._paths.of(State.LEFT)
-        chosen = self._room.chosen(self._paths.sizes[left], streams=0, share=FILLED)
-        self._paths.states[left[chosen]] = State.HELD
-        self._wanted = {self._columns_of[each] for each in left[chosen].tolist()}
-        return len(left) > 0
+        self._drop_rows_not_held()
+        return self._begin_next_pass()
 
-    def _count_waiting(self, waiting: WaitingTypes) -> None:
-        assert isinstance(self._layout, TypedLayout)
-        for typed in waiting.groups():
-            for side in sides_of_types(typed, self._layout, None, self._types):
-                self._count(side)
+    def _check_refused(self, hold_above: int) -> None:
+        """Raise TooManyRefusedError for more than a percentage of refused records, waiting ones included."""
+        if self._waiting is not None:
+            assert isinstance(self._layout, TypedLayout)
+            for typed in self._waiting.groups():
+                for side in sides_of_types(typed, self._layout, None, self._tally):
+                    self._count(side)
+        counts = self.counts
+        if counts.refused * 100 > hold_above * counts.records:
+            offset, reason = counts.first_refused or (self.work.range.start, "")
+            raise TooManyRefusedError(
+                f"the parser refuses {counts.refused} of the {counts.records} records of {self.work.range}, more than "
+                f"{hold_above}%: offset {offset} is the first ({reason})"
+            )
 
     def _write_waiting(self, waiting: WaitingTypes, unexplained: int) -> None:
-        """Write the objects of records that have waited; only refused ones are held."""
+        """Parse waiting records, one group of types after the other, and write their objects; refused ones are held.
+
+        A group has all records of its paths, so one accepted side can be written at once. Several may share paths.
+        """
         assert isinstance(self._layout, TypedLayout)
-        is_counted = self._hold_above is not None
+        is_counted = self._hold_above is not None  # by `_check_refused`
         for typed in waiting.groups():
-            found = [*sides_of_types(typed, self._layout, None, None if is_counted else self._types)]
+            found = [*sides_of_types(typed, self._layout, None, None if is_counted else self._tally)]
             accepted = [side for side in found if side.refused is None]
             for side in found:
                 if not is_counted:
                     self._count(side)
                 if side.refused is not None or len(accepted) > 1:
-                    self._take_in(side)
+                    self._distribute(side)
                 else:
                     self._write_at_once(side, unexplained)
         self._end_waiting()
 
     def _write_at_once(self, side: Side, unexplained: int) -> None:
-        """Write objects that have the rows of a side and no others."""
-        for each, (_, rows) in zip(self._paths.ids(side.paths).tolist(), parts(side), strict=True):
-            self._open_object(each)
-            self._open[each].add(rows)
-            self._finish(each, unexplained)
+        """Write whole objects of the rows of a side."""
+        for path, (_, rows) in zip(self._paths.ids(side.paths).tolist(), rows_by_path(side), strict=True):
+            self._open_object(path)
+            self._open[path].add(rows)
+            self._finish(path, unexplained)
 
-    def _check_refused(self) -> None:
-        if self._hold_above is None or self._refused * 100 <= self._hold_above * self._records:
+    def _end_waiting(self) -> None:
+        """Let no records wait any more, and put refused ones in order: records that waited came after later ones."""
+        self._waiting = None
+        if REFUSED not in self._held:
             return
-        offset, reason = self._first_refused or (self.work.range.start, "")
-        raise TooManyRefusedError(
-            f"the parser refuses {self._refused} of the {self._records} records of {self.work.range}, more than "
-            f"{self._hold_above}%: offset {offset} is the first ({reason})"
-        )
+        (quarantine,) = self._paths.ids([QUARANTINE]).tolist()
+        if rows := self._held[REFUSED].rows(quarantine):
+            ordered = by_offset(rows)
+            self._held[REFUSED] = HeldRows()
+            self._held[REFUSED].add(ordered, np.full(ordered.num_rows, quarantine))
 
-    def _finish(self, each: int, unexplained: int) -> None:
-        self._finishing.append(self._open[each].finish(unexplained))
-        del self._open[each]
-        self._paths.states[each] = State.ENDED
+    def _begin_next_pass(self) -> bool:
+        """Choose the paths of the next pass out of those that were left; return whether there are any."""
+        self._first_pass, self._paths.progress = False, 1.0
+        left = self._paths.of(State.LEFT)
+        chosen = left[self._room.chosen(self._paths.sizes[left], streams=0, share=FILLED)]
+        self._paths.states[chosen] = State.HELD
+        self._wanted_columns = {self._columns_of_path[path] for path in chosen.tolist()}
+        return len(left) > 0
+
+    # An object begins and ends.
+
+    def _open_with_held_rows(self, path: int) -> bool:
+        """Open the object of a path and encode its held rows; return False when there are none."""
+        columns = self._columns_of_path[path]
+        rows = self._held[columns].rows(path)
+        if rows:
+            self._open_object(path)
+            for batch in rows:
+                for piece in parsed_again(batch, self._layout, columns):
+                    self._open[path].add(piece)
+        return bool(rows)
+
+    def _open_object(self, path: int) -> None:
+        name = self._paths.path(path)
+        encoder = self._format.encoder(ObjectIdentity(self.work.range, name))
+        self._open[path] = OpenObject(name, encoder, self._open_upload(self.work, name))
+
+    def _finish(self, path: int, unexplained: int) -> None:
+        self._finishing.append(self._open[path].finish(unexplained))
+        del self._open[path]
+        self._paths.states[path] = State.ENDED
+
+    def abort(self) -> None:
+        """Give up: nothing of the open objects becomes visible. Finished ones are what will be written anyway."""
+        for open_object in self._open.values():
+            open_object.abort()
+        self._open.clear()
+
+    # Results, once all passes have ended.
+
+    @property
+    def ready(self) -> bool:
+        """Whether `objects` would answer at once."""
+        return all(finishing.stored.done() for finishing in self._finishing)
 
     def objects(self) -> tuple[ObjectWritten, ...]:
         """Wait until every object is durable; raises the first storage error."""
@@ -345,7 +366,7 @@ class RangeWriter:
 
     @property
     def paths(self) -> Sequence[str]:
-        """Those of which there are objects."""
+        """Partition paths that have an object."""
         return [finishing.path for finishing in self._finishing]
 
     def table_files(self) -> Iterator[tuple[str, StoredObject, Mapping[str, Any]]]:
@@ -355,41 +376,19 @@ class RangeWriter:
                 yield finishing.path, finishing.stored.result(), finishing.table_facts
 
     def quarantined(self) -> Quarantined | None:
-        """Return what the parser refused; waits, too, and raises as `objects` does."""
+        """Return what the parser refused (the range's dead letters); waits, and raises, as `objects` does."""
         finishing = next((one for one in self._finishing if one.path == QUARANTINE), None)
-        if finishing is None or self._first_refused is None:  # compaction may take a record between two passes
+        if finishing is None or self.counts.first_refused is None:  # compaction may take a record between two passes
             return None
         stored = finishing.result()
-        records = stored.records if self.late is None else self._refused  # late ones may be in it, too
-        return Quarantined(stored.key, records, *self._first_refused)
+        records = stored.records if self.counts.late is None else self.counts.refused  # late ones may be in it, too
+        return Quarantined(stored.key, records, *self.counts.first_refused)
 
     @property
     def is_left_out(self) -> bool:
-        """Whether nothing is stored because all records are left out; known when all passes have ended."""
-        return self.dropped > 0 and not self._finishing
-
-    @property
-    def types(self) -> Mapping[str, TypeCounts]:
-        """See `RangeOutcome`."""
-        return self._types.counts
-
-    @property
-    def ready(self) -> bool:
-        """Whether `objects` would answer at once."""
-        return all(finishing.stored.done() for finishing in self._finishing)
+        """Whether nothing is stored because all records are left out."""
+        return self.counts.dropped > 0 and not self._finishing
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._started
-
-    def abort(self) -> None:
-        """Give up: nothing of the open objects becomes visible. Finished ones are what will be written anyway."""
-        for open_object in self._open.values():
-            open_object.abort()
-        self._open.clear()
-
-
-def _payload_bytes(batch: pa.RecordBatch) -> int:
-    """Return the bytes of keys and values; the reader's batches have none behind a null."""
-    ends = (binary.offsets(binary.column(batch, name)) for name in ("key", "value"))
-    return sum(int(each[-1] - each[0]) for each in ends)

@@ -1,4 +1,9 @@
-"""Splits batches of records by partition path: one ordering of the rows, whatever the number of paths."""
+"""Splits batches of records into sides, and sides by partition path: one ordering of the rows for any number of paths.
+
+A *side* are records of a batch whose rows have the same columns: those that a parser accepted, of one rule where there
+are ``spec.types``, or all that were refused. `sides` is the entry; `persist.RangeWriter` calls `typed_records` and
+`sides_of_types` one by one, because records of sparse types wait between them (`waiting_types`).
+"""
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,39 +37,39 @@ its bytes, and 4 KiB."""
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The records of a batch that the parser accepted, or those that it refused: both have columns of their own."""
+    """Records of a batch whose rows have the same columns: accepted ones, of one rule, or all refused ones."""
 
     rows: pa.RecordBatch
-    """Columns of `records.schema`, and what the parser says of them; at least one row."""
+    """Columns of `records.schema`, and what the parser says of the records; at least one row."""
     paths: Sequence[str]
     indices: Indices
     """Row ``i`` belongs to ``paths[indices[i]]``."""
     refused: str | None = None
     """Why the parser has refused the first of them, or that all came late; None: it has accepted them."""
     rule: int = 0
-    """Index of the rule of ``spec.types`` that accepted the records. Each rule has columns of its own."""
+    """Index of the rule of ``spec.types`` that accepted the records; 0 without types."""
     is_of_type: bool = False
     """Whether there are types."""
     adjusted: Adjusted | None = None
-    """What the parser has adjusted in accepted records; None: nothing."""
-
-    @property
-    def waiting(self) -> pa.RecordBatch:
-        """The records as they wait in memory: where there are types without rows, which are made again (`again`).
-
-        Making them twice costs less than what they take: of many types, more of a range then has room in one pass.
-        """
-        makes_again = self.is_of_type and self.refused is None and ROW in self.rows.schema.names
-        return self.rows.drop_columns([ROW]) if makes_again else self.rows
+    """Adjusted values of accepted records; None: none."""
 
     @property
     def columns(self) -> int:
-        """Sides of one range have the same columns if this number is the same."""
+        """Identity of the columns: sides of a range with the same number have the same columns."""
         return REFUSED if self.refused is not None else self.rule
 
     @property
+    def held(self) -> pa.RecordBatch:
+        """The rows as they are held in memory: without parsed columns where there are types (`parsed_again`).
+
+        Parsing twice costs less than the memory for columns: of many types, more of a range then has room in one pass.
+        """
+        is_parsed_again = self.is_of_type and self.refused is None and ROW in self.rows.schema.names
+        return self.rows.drop_columns([ROW]) if is_parsed_again else self.rows
+
+    @property
     def late(self) -> int:
-        """How many of the records came late."""
+        """Number of late records."""
         if self.refused is not None:
             return int(_came_late(self.rows).sum())
         late = np.array([path != own_path(path) for path in self.paths], np.bool_)
@@ -72,33 +77,65 @@ class Side:
 
     @property
     def first_refused(self) -> Offset:
-        """The offset of the first record that the parser has refused, of which there is one."""
-        offset: Offset = self.rows.column("offset")[int(np.argmin(_came_late(self.rows)))].as_py()
+        """Offset of the first record that the parser has refused, of which there is one."""
+        offset: Offset = self.rows.column("offset")[_first_refused(self.rows)].as_py()
         return offset
 
 
 @dataclass(frozen=True, slots=True)
 class TypedRecords:
-    """Records whose types were found; at least one."""
+    """Records with their types; at least one."""
 
     records: pa.RecordBatch
     """Columns of `records.schema`."""
     found: Found
 
     def at(self, rows: Indices | Places) -> "TypedRecords":
-        """Return some of them, by their places, as a copy."""
+        """Return a copy of some of them, by their places."""
         return TypedRecords(self.records.take(rows), replace(self.found, indices=self.found.indices[rows]))
+
+
+# From a batch to paths.
+
+
+def by_path(
+    batch: pa.RecordBatch, layout: AnyLayout, note: Callable[[Adjusted], None] = lambda _: None
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield rows of each path, in offset order, with what the parser says of them (columns of `records.schema`).
+
+    A path may come several times, each time with later rows. `note` gets the adjusted values.
+    """
+    for side in sides(batch, layout):
+        if side.adjusted is not None:
+            note(side.adjusted)
+        yield from rows_by_path(side)
 
 
 def sides(batch: pa.RecordBatch, layout: AnyLayout) -> Iterator[Side]:
     """Yield the sides of a batch that has rows (columns of `records.schema`). Records that are left out are in none."""
     if not isinstance(layout, TypedLayout):
-        yield from _of(batch, layout.assign(batch))
+        yield from _sides_of(batch, layout.assign(batch))
     elif (typed := typed_records(batch, layout)) is not None:
         yield from sides_of_types(typed, layout)
 
 
-def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
+def rows_by_path(side: Side) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield each path of a side with its rows."""
+    if len(side.paths) == 1:
+        yield side.paths[0], side.rows
+        return
+    ordered = side.rows.take(order_by_group(side.indices))
+    begin = 0
+    for path, count in zip(side.paths, np.bincount(side.indices, minlength=len(side.paths)).tolist(), strict=True):
+        if count:
+            yield path, ordered.slice(begin, count)
+            begin += count
+
+
+# From an assignment of paths to sides: the accepted records, then the refused ones.
+
+
+def _sides_of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
     if assignment.kept is not None:
         if not len(assignment.kept):
             return
@@ -108,14 +145,36 @@ def _of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
         rows = _with_rows(batch, assignment.rows)
         yield Side(rows, assignment.paths, assignment.indices, adjusted=assignment.adjusted)
         return
-    if len(assignment.paths) > 1:
-        good = assignment.indices != len(assignment.paths) - 1
-        accepted = _with_rows(batch.filter(pa.array(good, pa.bool_())), assignment.rows)
-        yield Side(accepted, assignment.paths[:-1], assignment.indices[good], adjusted=assignment.adjusted)
-    bad = batch.take(refused.rows)
+    if len(assignment.paths) > 1:  # the last one is quarantine
+        is_accepted = assignment.indices != len(assignment.paths) - 1
+        rows = _with_rows(batch.filter(pa.array(is_accepted, pa.bool_())), assignment.rows)
+        yield Side(rows, assignment.paths[:-1], assignment.indices[is_accepted], adjusted=assignment.adjusted)
+    rejected = batch.take(refused.rows)
     if not assignment.keeps_refused_values:
-        bad = _without_values(bad)
-    yield _refused(_told(bad, refused.reasons, refused.fields), refused.reason)
+        rejected = _without_values(rejected)
+    yield _refused_side(_with_reasons(rejected, refused.reasons, refused.fields), refused.reason)
+
+
+def _refused_side(rows: pa.RecordBatch, reason: str | None = None) -> Side:
+    """Return the side of refused records with reasons; `reason`: of the first one, by default out of the columns."""
+    if reason is None:
+        first = _first_refused(rows)
+        word, field = rows.column(REASON)[first], rows.column(FIELD)[first]
+        reason = f"{word} in {field}" if field.is_valid else str(word)
+    return Side(rows, [QUARANTINE], np.zeros(rows.num_rows, np.int32), reason)
+
+
+def _first_refused(rows: pa.RecordBatch) -> int:
+    """Return the place of the first record that is not merely late; 0 if all are."""
+    return int(np.argmin(_came_late(rows)))
+
+
+def _came_late(rows: pa.RecordBatch) -> Marks:
+    found: Any = pc.equal(rows.column(REASON), pa.scalar(CAME_LATE))
+    return cast("Marks", found.to_numpy(zero_copy_only=False))
+
+
+# With types: find them, split by rule, parse by the rule's parser, split by path.
 
 
 def typed_records(batch: pa.RecordBatch, layout: TypedLayout, tally: TypeTally | None = None) -> TypedRecords | None:
@@ -137,113 +196,98 @@ def typed_records(batch: pa.RecordBatch, layout: TypedLayout, tally: TypeTally |
 def sides_of_types(
     typed: TypedRecords, layout: TypedLayout, wanted: Container[int] | None = None, tally: TypeTally | None = None
 ) -> Iterator[Side]:
-    """Yield a side for each rule whose records are stored, in pieces, and last one for all that are refused.
+    """Yield sides of each rule whose records are stored, and last one side of all refused records.
 
     Args:
         typed: the records.
-        layout: how they are split.
-        wanted: those `Side.columns` of which something is needed; None: all.
-        tally: counts what becomes of the records.
+        layout: parses and places records of each rule.
+        wanted: `Side.columns` of the sides that are needed; None: all.
+        tally: counts accepted, refused and left out records by type.
     """
-    wanted = None if wanted is None or REFUSED in wanted else wanted
-    found = typed.found
-    rule_of = np.array([place.rule for place in found.places], np.int64)[found.indices]
-    order = in_order(rule_of - REFUSED)
-    folders = [place.segment for place in found.places]
+    if wanted is not None and REFUSED in wanted:
+        wanted = None  # the parser of any rule may refuse records
+    folders = [place.segment for place in typed.found.places]
     refused: list[pa.RecordBatch] = []
-    for rows in np.split(order, np.flatnonzero(np.diff(rule_of[order])) + 1):
-        rule = int(rule_of[rows[0]])
+    for rule, rows in _rows_by_rule(typed):
         if rule == DROPPED or (wanted is not None and rule not in wanted):
             continue
-        # A copy, so that rows which wait keep no others in memory.
-        of_rule = typed if len(rows) == len(order) else typed.at(rows)
+        # A copy, so that rows which are held keep no others in memory.
+        of_rule = typed if len(rows) == typed.records.num_rows else typed.at(rows)
         if rule == REFUSED:
-            reasons = pa.array([place.reason for place in found.places], pa.string()).take(
-                pa.array(of_rule.found.indices, pa.int32())
-            )
-            refused.append(_told(of_rule.records, reasons, pa.nulls(len(rows), pa.string())))
+            refused.append(_refused_by_type(of_rule))
             continue
-        for side in _of_rule(of_rule.records, layout, rule, folders, of_rule.found, tally):
+        for side in _sides_of_rule(of_rule, layout, rule, folders, tally):
             if side.refused is None:
                 yield side
             else:
                 refused.append(side.rows)
     if refused:
-        yield _refused(by_offset(refused))
+        yield _refused_side(by_offset(refused))
 
 
-def _of_rule(
-    records: pa.RecordBatch,
-    layout: TypedLayout,
-    rule: int,
-    folders: Sequence[str],
-    found: Found,
-    tally: TypeTally | None,
+def _rows_by_rule(typed: TypedRecords) -> Iterator[tuple[int, Places]]:
+    """Yield each rule that records have (`type_names.Place.rule`), with their places in offset order."""
+    rule_of_row = np.array([place.rule for place in typed.found.places], np.int64)[typed.found.indices]
+    order = order_by_group(rule_of_row - REFUSED)  # the least of all, so that no group is negative
+    for rows in np.split(order, np.flatnonzero(np.diff(rule_of_row[order])) + 1):
+        yield int(rule_of_row[rows[0]]), rows
+
+
+def _refused_by_type(typed: TypedRecords) -> pa.RecordBatch:
+    """Return records whose types are not stored, each with the reason that its type gives."""
+    reason_of_type = pa.array([place.reason for place in typed.found.places], pa.string())
+    reasons = reason_of_type.take(pa.array(typed.found.indices, pa.int32()))
+    return _with_reasons(typed.records, reasons, pa.nulls(typed.records.num_rows, pa.string()))
+
+
+def _sides_of_rule(
+    typed: TypedRecords, layout: TypedLayout, rule: int, folders: Sequence[str], tally: TypeTally | None
 ) -> Iterator[Side]:
-    """Yield the sides of records of one rule, in pieces; `found`: their types, whose folders are `folders`."""
-    begin = 0
-    for piece in pieces(records, layout.rules[rule].portion):
-        of_piece = found.indices[begin : begin + piece.num_rows]
+    """Yield the sides of records of one rule, for each portion that can be parsed at once; `folders`: of the types."""
+    of_rule, found, begin = layout.rules[rule], typed.found, 0
+    for piece in pieces(typed.records, of_rule.portion):
+        type_of_row = found.indices[begin : begin + piece.num_rows]
         begin += piece.num_rows
-        inner = layout.rules[rule].layout.assign(piece)
-        of_kept = of_piece if inner.kept is None else of_piece[inner.kept]
-        placed = in_folders_of_types(inner, folders, of_kept)
+        inner = of_rule.layout.assign(piece)
+        type_of_kept = type_of_row if inner.kept is None else type_of_row[inner.kept]
+        assignment = in_folders_of_types(inner, folders, type_of_kept)
         if layout.lateness is not None:
-            placed = layout.lateness.place(placed)
+            assignment = layout.lateness.place(assignment)
         if tally is not None and inner.kept is not None:
-            tally.left_out(piece, found, of_piece, inner.kept)
+            tally.left_out(piece, found, type_of_row, inner.kept)
         if tally is not None and inner.refused is not None:
-            tally.refused(found, of_kept[inner.refused.rows])
-        for side in _of(piece, placed):
+            tally.refused(found, type_of_kept[inner.refused.rows])
+        for side in _sides_of(piece, assignment):
             if side.refused is not None:
                 yield side
                 continue
             if tally is not None:
-                of_rows = of_kept if placed.refused is None else np.delete(of_kept, placed.refused.rows)
-                tally.accepted(found, of_rows, layout.rules[rule].times.milliseconds(side.rows))
+                refused = assignment.refused
+                type_of_accepted = type_of_kept if refused is None else np.delete(type_of_kept, refused.rows)
+                tally.accepted(found, type_of_accepted, of_rule.times.milliseconds(side.rows))
             yield replace(side, rule=rule, is_of_type=True)
 
 
-def again(batch: pa.RecordBatch, layout: AnyLayout, columns: int) -> Iterator[pa.RecordBatch]:
-    """Yield records that have waited, with their rows."""
+def parsed_again(held: pa.RecordBatch, layout: AnyLayout, columns: int) -> Iterator[pa.RecordBatch]:
+    """Yield rows that were held (`Side.held`) with all their columns; `columns`: those of their side."""
     if not isinstance(layout, TypedLayout) or columns == REFUSED:
-        yield batch
+        yield held
         return
     rule = layout.rules[columns]
-    for piece in pieces(batch, rule.portion):
+    for piece in pieces(held, rule.portion):
         yield _with_rows(piece, rule.layout.assign(piece).rows)
 
 
+# Batches.
+
+
 def pieces(batch: pa.RecordBatch, portion: Portion | None) -> Iterator[pa.RecordBatch]:
-    """Yield a batch in pieces of which rows can be made at once; None: as a whole."""
+    """Yield a batch in pieces that can be parsed at once; `portion` None: as a whole."""
     if portion is None:
         yield batch
         return
     for start in range(0, batch.num_rows, portion.rows):
         yield from binary.slices(batch.slice(start, portion.rows), portion.bytes or MOST_BYTES)
-
-
-def _told(records: pa.RecordBatch, reasons: pa.StringArray, fields: pa.StringArray) -> pa.RecordBatch:
-    return records.append_column(REASON, reasons).append_column(FIELD, fields)
-
-
-def _came_late(told: pa.RecordBatch) -> Marks:
-    found: Any = pc.equal(told.column(REASON), pa.scalar(CAME_LATE))
-    return cast("Marks", found.to_numpy(zero_copy_only=False))
-
-
-def _refused(told: pa.RecordBatch, reason: str | None = None) -> Side:
-    if reason is None:
-        first = int(np.argmin(_came_late(told)))
-        word, field = told.column(REASON)[first], told.column(FIELD)[first]
-        reason = f"{word} in {field}" if field.is_valid else str(word)
-    return Side(told, [QUARANTINE], np.zeros(told.num_rows, np.int32), reason)
-
-
-def by_offset(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return the rows of batches, at least one, in the order of their offsets."""
-    whole = joined(batches)
-    return whole.take(np.argsort(whole.column("offset").to_numpy(), kind="stable"))
 
 
 def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -252,41 +296,28 @@ def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else concat_batches(batches)  # which the stubs do not know
 
 
-def by_path(
-    batch: pa.RecordBatch, layout: AnyLayout, note: Callable[[Adjusted], None] = lambda _: None
-) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield rows of each path, in offset order, with what the parser says of them (columns of `records.schema`).
-
-    A path may come several times, each time with later rows. `note` is told what the parser has adjusted.
-    """
-    for side in sides(batch, layout):
-        if side.adjusted is not None:
-            note(side.adjusted)
-        yield from parts(side)
+def by_offset(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return the rows of batches, at least one, in the order of their offsets."""
+    whole = joined(batches)
+    return whole.take(np.argsort(whole.column("offset").to_numpy(), kind="stable"))
 
 
-def parts(side: Side) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of each path of a side."""
-    if len(side.paths) == 1:
-        yield side.paths[0], side.rows
-        return
-    ordered = side.rows.take(in_order(side.indices))
-    begin = 0
-    for path, count in zip(side.paths, np.bincount(side.indices, minlength=len(side.paths)).tolist(), strict=True):
-        if count:
-            yield path, ordered.slice(begin, count)
-            begin += count
-
-
-def in_order(groups: "np.ndarray[tuple[int], np.dtype[np.integer]]") -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the places of rows ordered by their group, those of one group as they stand."""
+def order_by_group(
+    groups: "np.ndarray[tuple[int], np.dtype[np.integer]]",
+) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return the places of rows ordered by their group (0 or more), those of one group as they stand."""
     # numpy sorts 16 bits by radix, in one go over the rows.
     small = len(groups) > 0 and int(groups.max()) < 1 << 16
     return np.argsort(groups.astype(np.uint16) if small else groups, kind="stable")
 
 
 def _with_rows(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBatch:
+    """Return records with a column of parsed rows; None: the parser makes none."""
     return batch if rows is None else batch.append_column(ROW, rows)
+
+
+def _with_reasons(records: pa.RecordBatch, reasons: pa.StringArray, fields: pa.StringArray) -> pa.RecordBatch:
+    return records.append_column(REASON, reasons).append_column(FIELD, fields)
 
 
 def _without_values(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -108,15 +108,15 @@ class _Unfinished:
         return RangeOutcome(
             writer.work.range,
             objects,
-            writer.payload_bytes,
+            writer.counts.payload_bytes,
             writer.seconds,
             quarantined=quarantined,
             unexplained=writer.unexplained,
-            dropped=writer.dropped,
-            types=writer.types,
-            adjusted=dict(writer.adjusted),
-            late=writer.late,
-            newest=writer.newest,
+            dropped=writer.counts.dropped,
+            types=writer.counts.types,
+            adjusted=dict(writer.counts.adjusted),
+            late=writer.counts.late,
+            newest=writer.counts.newest,
         )
 
 
@@ -186,7 +186,7 @@ class Task:
     def _finished(self, *, all_of_them: bool = False) -> Iterator[RangeOutcome]:
         """Yield the outcomes of ranges that are durable; waits only when too much is unfinished."""
         while self._unfinished:
-            waiting_bytes = sum(one.writer.payload_bytes for one in self._unfinished)
+            waiting_bytes = sum(one.writer.counts.payload_bytes for one in self._unfinished)
             too_much = len(self._unfinished) > MOST_UNFINISHED or waiting_bytes > MOST_UNFINISHED_BYTES
             if not (all_of_them or too_much or self._unfinished[0].ready):
                 return

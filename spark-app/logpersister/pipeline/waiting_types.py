@@ -14,7 +14,7 @@ import pyarrow as pa
 from logpersister.formats import binary
 from logpersister.formats.cuts import payload_sizes
 from logpersister.pipeline.held_rows import HeldRows, Ids
-from logpersister.pipeline.splitting import MOST_BYTES, TypedRecords, in_order, joined
+from logpersister.pipeline.splitting import MOST_BYTES, TypedRecords, joined, order_by_group
 from logpersister.records.event_types import Found
 from logpersister.records.type_names import Place
 from logpersister.records.typed import TypedLayout
@@ -72,7 +72,7 @@ class WaitingTypes:
         waits[waits] = self._may_wait(of_rows[waits])  # perhaps no more, since some of them were taken
         rows = np.flatnonzero(waits)
         if len(rows):
-            rows = rows[in_order(of_rows[rows])]
+            rows = rows[order_by_group(of_rows[rows])]
             numbers = pa.array(types[typed.found.indices[rows]], pa.int32())
             self._held.add(typed.records.take(rows).append_column(_TYPE, numbers), of_rows[rows])
         if not waits.all():

@@ -316,7 +316,7 @@ class Replayer:
         wanted = source.records - note.deleted
         if sum(found.values()) != wanted:
             raise SourceError(f"{sum(found.values())} of {wanted} of its records were written: a bug, report it")
-        return replace(note, objects=found, adjusted=dict(writer.adjusted))
+        return replace(note, objects=found, adjusted=dict(writer.counts.adjusted))
 
 
 def _pieces(records: SourceRecords, output: TopicOutput) -> Iterator[pa.RecordBatch]:

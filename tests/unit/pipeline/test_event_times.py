@@ -47,7 +47,7 @@ def newest(spec: Spec, *values: object) -> NewestEvent | None:
     for number in range(len(values)):
         writer.write(batch.set_column(batch.schema.get_field_index("value"), "value", texts).slice(number, 1))
     writer.end_pass()
-    return writer.newest
+    return writer.counts.newest
 
 
 def test_of_which_field() -> None:

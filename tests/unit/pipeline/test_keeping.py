@@ -86,7 +86,7 @@ def test_objects_and_counts_depend_on_the_records_only(
     expected = [_place(document) for document in documents]
     found = {key.rpartition("/")[0]: int(facts["records"]) for key, facts in at_once.facts.items()}
     assert found == {path: expected.count(path) for path in expected if path is not None}
-    assert one.dropped == other.dropped == expected.count(None)
+    assert one.counts.dropped == other.counts.dropped == expected.count(None)
     assert one.is_left_out == other.is_left_out == (set(expected) == {None})
 
 
@@ -186,6 +186,6 @@ def test_a_later_execution_that_knows_less_leaves_the_note_as_it_is() -> None:
     writer = RangeWriter(
         partly, layout_for(spec, lambda _: None), format_of(spec), FakeBucket().open_upload, Room(1, 1)
     )
-    writer.dropped = 5
+    writer.counts.dropped = 5
     replace(NOTES, store=bucket.store).leave(writer)
     assert bucket.objects == before

@@ -62,7 +62,7 @@ def test_an_object_has_its_records_in_order_and_says_what_it_holds() -> None:
         "payload": "4-0",
     }
     assert (written.key, written.bytes, written.records) == ("/0", len(bucket.objects["/0"]), 4)
-    assert writer.payload_bytes == 4
+    assert writer.counts.payload_bytes == 4
 
 
 def test_a_range_without_records_makes_no_object() -> None:
@@ -105,7 +105,7 @@ def test_what_has_no_room_is_written_in_further_passes() -> None:
     assert sorted(int(facts["first"]) for facts in bucket.facts.values()) == list(range(folders))
     assert sum(int(facts["records"]) for facts in bucket.facts.values()) == 100
     once = sum(len(str(offset)) for offset in range(100) if offset % 10 != 9)
-    assert writer.payload_bytes == once, "a further pass counts nothing again"
+    assert writer.counts.payload_bytes == once, "a further pass counts nothing again"
 
 
 def test_adjusted_values_are_counted_once_whatever_the_passes() -> None:
@@ -125,7 +125,7 @@ def test_adjusted_values_are_counted_once_whatever_the_passes() -> None:
         passes += 1
         writer.write(batch_of([0] * 100, values=values))
     assert passes > 2
-    assert writer.adjusted == {"wrong_type": 49 + 49, "duplicate": 49}
+    assert writer.counts.adjusted == {"wrong_type": 49 + 49, "duplicate": 49}
     assert sum(one.records for one in writer.objects()) == 100
 
 

@@ -155,8 +155,8 @@ def test_objects_depend_on_the_records_only_and_each_record_is_in_its_folder(
     assert {key: (facts["first"], facts["last"]) for key, facts in whole.facts.items()} == {
         key: (str(offsets[0]), str(offsets[-1])) for key, offsets in expected.items()
     }
-    assert writer.dropped == len(records) - sum(stored.values())
-    assert writer.types == counts_of(drawn, records, way)
+    assert writer.counts.dropped == len(records) - sum(stored.values())
+    assert writer.counts.types == counts_of(drawn, records, way)
 
 
 @pytest.mark.parametrize("total", [2_000, 20_000], ids=["little room", "more room"])
@@ -277,7 +277,7 @@ def test_the_body_of_a_frame_becomes_columns_and_its_time_names_the_folder() -> 
     bucket, writer = written(spec, [batch], Room(10**9, 10**9))
     rows = pq.read_table(io.BytesIO(bucket.objects["type=container/dt=1970-01-03/0"])).to_pylist()
     assert rows == [{"id": 7, "kind": "x", "kafka_offset": 0}]
-    assert {name: (one.records, one.quarantined, one.newest) for name, one in writer.types.items()} == {
+    assert {name: (one.records, one.quarantined, one.newest) for name, one in writer.counts.types.items()} == {
         "1001": (3, 1, 3 * DAY),
         "other": (6, 5, 0),
     }
@@ -302,7 +302,7 @@ def test_the_newest_record_of_a_type_is_by_the_time_of_its_folders_and_never_in_
     times = [("a", 3), ("a", 9), ("a", later), ("b", later), ("b", None), ("a", 5)]
     values = [(1, name, json.dumps({"at": at}).encode()) for name, at in times]
     _, writer = written(spec, [batch_of(values, {"header": "event-type"})], Room(10**9, 10**9))
-    assert {name: one.newest for name, one in writer.types.items()} == {"a": 9, "b": None}
+    assert {name: one.newest for name, one in writer.counts.types.items()} == {"a": 9, "b": None}
 
 
 def test_what_conditions_leave_out_counts_as_left_out_of_its_type() -> None:
@@ -326,9 +326,9 @@ def test_what_conditions_leave_out_counts_as_left_out_of_its_type() -> None:
     ]
     _, writer = written(spec, [batch_of(values, {"header": "event-type"})], Room(10**9, 10**9))
     stored = sum(len(b"key") + len(values[place][2]) for place in (1, 3))
-    assert writer.types["a"] == TypeCounts(2, stored, quarantined=1, dropped=1, newest=DAY)
-    assert writer.types["b"] == TypeCounts(0, 0, 0, 2)
-    assert writer.dropped == 3
+    assert writer.counts.types["a"] == TypeCounts(2, stored, quarantined=1, dropped=1, newest=DAY)
+    assert writer.counts.types["b"] == TypeCounts(0, 0, 0, 2)
+    assert writer.counts.dropped == 3
 
 
 HEADER_SCHEMA = {"protobuf": "message Header { optional string host = 1; repeated int32 ids = 2; }"}
@@ -427,7 +427,7 @@ def test_numbers_of_frames_are_columns_by_choice() -> None:
         "event_type": 8,
         "event_time": "1970-01-02T01:00:00.001Z",
     }
-    assert writer.dropped == 1
+    assert writer.counts.dropped == 1
     [unknown] = (body for key, body in bucket.objects.items() if key.startswith("type=both/dt=unknown"))
     assert pq.read_table(io.BytesIO(unknown)).column("event_time").cast(pa.int64()).to_pylist() == [year_10000 - 1, -1]
     refused = pq.read_table(io.BytesIO(bucket.objects["_quarantine/0"])).to_pylist()
@@ -461,7 +461,7 @@ def test_conditions_on_fields_of_bodies_and_of_headers() -> None:
     bucket, writer = written(spec, [batch], Room(10**9, 10**9))
     rows = pq.read_table(io.BytesIO(bucket.objects["type=container/dt=1970-01-03/0"])).to_pylist()
     assert [(row["kafka_offset"], row["id"], row["of"]["host"]) for row in rows] == [(0, 5, "a"), (4, 6, "a")]
-    assert (sorted(bucket.objects), writer.dropped) == (["_quarantine/0", "type=container/dt=1970-01-03/0"], 3)
+    assert (sorted(bucket.objects), writer.counts.dropped) == (["_quarantine/0", "type=container/dt=1970-01-03/0"], 3)
     found = {offset: path for offset, (path, _) in paths(batch, layout_for(spec, lambda _: None)).items()}
     verified = paths(batch, Writing.of(spec, "", lambda _: None).layout)
     assert {offset: path for offset, (path, _) in verified.items()} == found

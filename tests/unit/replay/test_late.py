@@ -51,25 +51,27 @@ def test_a_range_with_late_records() -> None:
     """Which of its records are refused as well, and which are good, makes no difference to where the others stand."""
     bucket, writer = stored(by_late("folder", None))
     assert places(bucket) == days(2, 3, 4, 5, late=(0, 1))
-    assert (writer.late, writer.quarantined()) == (LateRecords(2, "folder"), None)
+    assert (writer.counts.late, writer.quarantined()) == (LateRecords(2, "folder"), None)
     assert verified(bucket) == ALL_GOOD
 
     bucket, writer = stored(by_late("quarantine", None))
     assert places(bucket) == days(2, 3, 4, 5, quarantined=2)
-    assert (writer.late, writer.quarantined()) == (LateRecords(2, "quarantine"), None)
+    assert (writer.counts.late, writer.quarantined()) == (LateRecords(2, "quarantine"), None)
     assert verified(bucket) == ALL_GOOD
 
     bucket, writer = stored(by_late("quarantine", "int64"))
     assert places(bucket) == days(3, quarantined=5)
     found = writer.quarantined()
     assert found is not None
-    assert (writer.late, found.records, found.first) == (LateRecords(1, "quarantine"), 4, 101), "101 is refused anyway"
+    assert (writer.counts.late, found.records, found.first) == (LateRecords(1, "quarantine"), 4, 101), (
+        "101 is refused anyway"
+    )
     assert found.reason == "no row of the schema: wrong_type in id"
     assert verified(bucket) == ALL_GOOD
 
     for without in (stored(by_late("append", None)), stored(by_late("folder", None), None)):
         assert places(without[0]) == days(*range(6))
-        assert without[1].late is None
+        assert without[1].counts.late is None
         assert verified(without[0]) == ALL_GOOD
 
 
@@ -78,7 +80,7 @@ def test_records_that_are_left_out_are_not_late(late: str) -> None:
     """Offset 100 came late and is left out, 101 came late and is refused."""
     bucket, writer = stored(by_late(late, "int64", BUT_1_AND_2["int64"]))
     assert places(bucket) == days(3, quarantined=4)
-    assert (writer.dropped, writer.late) == (1, None)
+    assert (writer.counts.dropped, writer.counts.late) == (1, None)
     findings, comparison = verified(bucket)
     assert (findings, comparison.compared) == ([], 5)
 
