@@ -45,6 +45,11 @@ class FieldDescription:
     description: str
 
     @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition(".")[2]
+
+    @property
     def block(self) -> str:
         """The path of the mapping that it is in."""
         return self.path.rpartition(".")[0]
@@ -113,9 +118,12 @@ def _default(name: str, outer: Mapping[str, Any], inner: Mapping[str, Any], requ
 def table(block: str, described: list[FieldDescription]) -> str:
     """Return the table of the fields that stand directly in ``block`` (``""``: in the resource)."""
     rows = [field for field in described if field.block == block]
-    lines = ["| field | type | default | what it is for |", "| --- | --- | --- | --- |"]
+    lines = [
+        f"| {f'in `{block}`' if block else 'field'} | type | default | what it is for |",
+        "| --- | --- | --- | --- |",
+    ]
     lines += [
-        f"| `{row.path}` | {row.type} | {row.default} | {row.description.replace('|', '&#124;')} |" for row in rows
+        f"| `{row.name}` | {row.type} | {row.default} | {row.description.replace('|', '&#124;')} |" for row in rows
     ]
     return "\n".join(lines) + "\n"
 
