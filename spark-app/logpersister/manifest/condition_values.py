@@ -12,11 +12,10 @@ from decimal import Decimal as Number
 from decimal import localcontext
 from typing import Any, Final, get_args
 
-from logpersister.manifest.culprits import no_field
 from logpersister.manifest.keep import Condition, Operator
 from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.problems import Finding, PathStep, RefusedError, refuse, show
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec, no_field
 from logpersister.manifest.types import Decimal, Plain, Time, Timestamp, Type
 
 NOT_COMPARED: Final = "cannot be compared"
@@ -47,8 +46,7 @@ def condition_findings(condition: Condition, schema: SchemaSpec | None) -> Itera
         found = None if schema is None else schema.as_parsed.type_at(condition.field)
         if found is None or schema is None:
             why, remedy = no_field(condition.field, schema)
-            told, remedy = f"{NOT_COMPARED}: {why}", remedy or "name a field that it declares"
-            yield Finding(told, remedy, ("field",), f'"{condition.field}"')
+            yield Finding(f"{NOT_COMPARED}: {why}", remedy, ("field",), f'"{condition.field}"')
             return
         type_, notation = found, notation_at(schema, condition.field)
     allowed = _allowed(type_, is_header=condition.header is not None)

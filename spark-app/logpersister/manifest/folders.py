@@ -3,11 +3,10 @@
 from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
-from logpersister.manifest.culprits import no_field
 from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.partition_rule import DateRule, PartitionRule
 from logpersister.manifest.problems import Finding, PathStep
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.row_schema import SchemaSpec, no_field
 from logpersister.manifest.types import WHOLE, Plain, Timestamp, Type
 
 NO_FOLDERS: Final = "cannot name folders"
@@ -89,7 +88,7 @@ def _finding(
 ) -> Finding:
     if found is None:
         told, remedy = no_field(path, schema)
-        return Finding(f"{NO_FOLDERS}: {told}", remedy or f"name a field that is {wanted}", at, f'"{path}"')
+        return Finding(f"{NO_FOLDERS}: {told}", remedy, at, f'"{path}"')
     return Finding(
         f"{NO_FOLDERS}: it is not {wanted}", "name another field of spec.schema, or give it that type", at, f'"{path}"'
     )

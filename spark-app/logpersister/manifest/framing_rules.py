@@ -7,11 +7,9 @@ from logpersister.manifest.constraint import Model
 from logpersister.manifest.keep import Condition
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import BY_ID, FRAMED, Framing, ParserSpec, framed
-from logpersister.manifest.problems import Finding
 from logpersister.manifest.registry import GLUE, RegistrySpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.rule import NotInCel, rule
-from logpersister.manifest.written_fields import NOT_WRITTEN, Written, fields_by, fields_by_message, unwritten
+from logpersister.manifest.rule import rule
 
 
 class Rows(Protocol):
@@ -46,18 +44,6 @@ _IS_ASKED = "!has(self.schema.fields) && (!has(self.schema.jsonSchema) || has(se
 
 def _registry(rows: Rows) -> RegistrySpec | None:
     return None if rows.row_schema is None else rows.row_schema.registry
-
-
-def _writers(rows: Rows) -> Sequence[Written | None]:
-    """Return the fields of each schema by which values are written; nothing where a registry has more of them."""
-    schema, parser = rows.row_schema, rows.parser
-    if schema is None:
-        return []
-    if parser.type == "avro" and (parser.framing == "plain" or schema.registry is None):
-        return [fields_by(one) for one in schema.written_by(parser.framing)]
-    if parser.type == "protobuf" and parser.framing == "plain" and schema.protobuf is not None:
-        return [fields_by_message(schema.protobuf, schema.message)]
-    return []
 
 
 def _is_of(registry: RegistrySpec, framing: Framing) -> bool:
@@ -156,23 +142,6 @@ class FramingRules(Model):
         is_of_writers = self.parser.type == "avro" and self.parser.framing not in BY_ID
         schema = self.row_schema
         return schema is None or schema.fields is None or schema.avro is None or is_of_writers
-
-    @rule(
-        NotInCel("it would have to understand Avro and protobuf"),
-        NOT_WRITTEN,
-        "name a field that the values have",
-        *("schema", "fields"),
-    )
-    def _writers_have_the_fields(self: Rows) -> Sequence[Finding]:
-        fields = () if self.row_schema is None else self.row_schema.fields or ()
-        missing = unwritten([one.column for one in fields], _writers(self))
-        found: list[Finding] = []
-        for place, one in enumerate(fields):
-            if one.name in missing:
-                path, remedy = missing[one.name]
-                where = "name" if path == one.name else "type"
-                found.append(Finding(NOT_WRITTEN, remedy, ("schema", "fields", place, where), f'"{path}"'))
-        return found
 
     @rule(
         f"$parser.type != 'json' || !{framed(*BY_ID)} || has(self.schema)",

@@ -39,7 +39,6 @@ from logpersister.manifest.registry import Subject
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.thrift_schema import ThriftSchema
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, Timestamp, Type, leaves, parse_type
-from logpersister.manifest.written_fields import NO_FIELD_OF_KEYS, Written, fields_by, fields_by_message, unwritten
 
 KeyParser = Literal["text", "json", "avro", "protobuf", "thrift", "messagepack"]
 
@@ -251,23 +250,6 @@ class KeySpec(Model):
             Finding(f"{NO_AVRO}: {error}", unfit_remedy(error), ("type",), show(self.type))
             for _, error in unfit_columns(self.thrift.idl, self.thrift.struct, columns)
         ]
-
-    @rule(
-        NotInCel("it would have to understand Avro and protobuf"),
-        NO_FIELD_OF_KEYS,
-        "name fields that keys have",
-        "type",
-    )
-    def _writers_have_the_fields(self) -> Sequence[Finding]:
-        writers: list[Written | None] = []
-        if self.parser == "avro" and self.framing == "plain" and self.avro is not None:
-            writers = [fields_by(self.avro)]
-        elif self.parser == "protobuf" and self.framing == "plain" and self.protobuf is not None:
-            writers = [fields_by_message(self.protobuf, self.message)]
-        if not writers or not self.has_type or not isinstance(self.parsed, Struct):
-            return []
-        missing = unwritten(self.parsed.members, writers).values()
-        return [Finding(f"{NO_FIELD_OF_KEYS}: {path}", remedy, ("type",), f'"{self.type}"') for path, remedy in missing]
 
     @rule(
         NotInCel("it would have to understand the type"),

@@ -2,14 +2,12 @@
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from logpersister.manifest import document as yaml_document
-from logpersister.manifest.hints import remedy_of
 from logpersister.manifest.nulls import EXPECTATION, REMEDY, field_at, misleading_nulls, models_in, without_nulls
 from logpersister.manifest.problems import (
     LineOf,
@@ -84,8 +82,7 @@ def _validate(document: Any, source: str | None, line_of: LineOf, found: Sequenc
         if not problems:
             return resource
     except ValidationError as error:
-        known = partial(remedy_of, document=document)
-        problems += problems_of(error.errors(include_url=False), fields_at, line_of, known)
+        problems += problems_of(error.errors(include_url=False), fields_at, line_of)
         problems.sort(key=lambda problem: problem.line or 0)
     # Outside the except block: pydantic's error holds the values, and must not be the context of ours.
     raise ManifestError(problems, source)

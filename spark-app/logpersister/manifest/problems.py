@@ -15,7 +15,6 @@ from typing import Any
 PathStep = str | int
 LineOf = Callable[[Sequence[PathStep]], int | None]
 KnownFields = Callable[[Sequence[PathStep]], Sequence[str]]
-RemedyOf = Callable[[str, Sequence[PathStep], Any], str | None]
 
 _SENSITIVE = re.compile(r"secret|password|passwd|token|credential|private|access.?key|security", re.IGNORECASE)
 _SENSITIVE_BUT_HARMLESS = frozenset({"protocol", "mechanism", "verifyHostname"})
@@ -145,12 +144,10 @@ def problems_of(
     errors: Iterable[Any],
     known_fields: KnownFields,
     line_of: LineOf = lambda _: None,
-    remedy_of: RemedyOf = lambda *_: None,
 ) -> list[Problem]:
     """Translate pydantic's errors (``ValidationError.errors()``) into problems, in the order of the file.
 
-    ``known_fields`` returns the fields that exist in the mapping at a path, to suggest a name for an unknown one;
-    ``remedy_of`` what to do about an error of a kind at a path with a value, None where it knows no better.
+    ``known_fields`` returns the fields that exist in the mapping at a path, to suggest a name for an unknown one.
     """
     errors = list(errors)
     problems: list[Problem] = []
@@ -166,9 +163,7 @@ def problems_of(
                 problem = _problem_of_finding(finding, steps, None if is_key else error["input"])
                 problems.append(replace(problem, line=line_of((*steps, *finding.at))))
         else:
-            problem = _problem_of_builtin(error, steps, known_fields)
-            remedy = remedy_of(error["type"], steps, error["input"]) or problem.remedy
-            problems.append(replace(problem, remedy=remedy, line=line_of(steps)))
+            problems.append(replace(_problem_of_builtin(error, steps, known_fields), line=line_of(steps)))
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 
@@ -218,7 +213,7 @@ _WORDINGS = {
     "invalid_key": ("is a name that is not text", "put the name in quotes"),
     "int_": ("is not a whole number", "write it in digits, without quotes"),
     "bool_": ("is neither true nor false", "write true or false, without quotes"),
-    "string_": ("is not text", "put it in quotes"),
+    "string_": ("is not text", "put it in quotes, or begin a block of text with |"),
     "model_": ("is not a mapping", "write its fields below it, as `name: value` lines"),
     "dict_": ("is not a mapping", "write its entries below it, as `name: value` lines"),
     "tuple_": ("is not a list", "write [a, b], or one `- entry` line each"),

@@ -1,23 +1,19 @@
 """Rules about the parser, the schema and the output of a spec: what contradicts what."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from logpersister.manifest.condition_values import NOT_COMPARED, condition_findings
-from logpersister.manifest.culprits import ALSO_FOLDER, columns_like_folders, columns_of_types
 from logpersister.manifest.folders import NO_FOLDERS, folder_findings
 from logpersister.manifest.format_limits import NO_COLUMN, NOT_IN_FORMAT, format_findings, parquet_findings
 from logpersister.manifest.framing_rules import FramingRules, Rows
-from logpersister.manifest.keep import Condition, named_columns
+from logpersister.manifest.keep import named_columns
 from logpersister.manifest.output import COLUMNAR
 from logpersister.manifest.pattern import groups_of
 from logpersister.manifest.problems import Finding, RefusedError
-from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
-from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, leaves
-from logpersister.manifest.unmet_conditions import UNMET, unmet_findings
+from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, Type, leaves
 
 NO_REST: Final = "is the name of a column of values, and so of what unknownFields keeps; case does not count"
 NO_ABSENT: Final = "has no meaning, because values of this parser lack no fields"
@@ -30,19 +26,15 @@ HIDES_NOTHING = (
     " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
 )
 """CEL: all fields are stored as they are."""
+ALSO_FOLDER: Final = "is also the name of a folder of output.partitionBy, and readers take both for one column"
+_AS_IN_VALUES: Final = "write the type that the field has in the values, for example string or struct<a: int32>"
+_TEXT: Final = "take string, or json where the text is a JSON document"
 
 
-def _of_conditions(rows: Rows, look: Callable[[Condition, SchemaSpec | None], Iterable[Finding]]) -> Sequence[Finding]:
-    """Return what is found in each condition. Raises RefusedError for a column of no type that one is about."""
-    schema = rows.row_schema
-    if schema is not None and schema.asks_registry:
-        return []  # told when the registry has said what the fields are
-    parsed = None if schema is None else schema.parsed_for(named_columns(rows.keep))
-    return [
-        replace(one, at=("keep", place, *one.at))
-        for place, condition in enumerate(rows.keep)
-        for one in look(condition, parsed)
-    ]
+def _of_types(rows: Rows, is_wrong: Callable[[Type], bool], told: str, remedy: str) -> Sequence[Finding]:
+    """Return a finding for each declared column of a type that is wrong."""
+    columns = () if rows.row_schema is None else rows.row_schema.declared
+    return [Finding(told, remedy, ("schema",), f'"{one.name}: {one.type}"') for one in columns if is_wrong(one.type)]
 
 
 class RowRules(FramingRules):
@@ -115,28 +107,24 @@ class RowRules(FramingRules):
     @rule(
         NotInCel("it would have to understand the types of the schema"),
         _NO_JSON,
-        "write the type that the field has in the values, for example string or struct<a: int32>",
-        *("schema", "fields"),
+        _AS_IN_VALUES,
+        "schema",
     )
     def _binary_values_have_no_json(self: Rows) -> Sequence[Finding]:
-        if self.row_schema is None or self.parser.type not in ("avro", "messagepack"):
+        if self.parser.type not in ("avro", "messagepack"):
             return []
-        found = columns_of_types(self.row_schema, lambda type_: Plain("json") in leaves(type_))
-        remedy = "write the type that the field has in the values, for example string or struct<a: int32>"
-        return [Finding(_NO_JSON, remedy, *one) for one in found]
+        return _of_types(self, lambda type_: Plain("json") in leaves(type_), _NO_JSON, _AS_IN_VALUES)
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),
         _NO_PARTS,
-        "take string, or json where the text is a JSON document",
-        *("schema", "fields"),
+        _TEXT,
+        "schema",
     )
     def _lines_have_plain_fields(self: Rows) -> Sequence[Finding]:
-        if self.row_schema is None or self.parser.type not in ("csv", "regex"):
+        if self.parser.type not in ("csv", "regex"):
             return []
-        found = columns_of_types(self.row_schema, lambda type_: isinstance(type_, Struct | ListOf | MapOf))
-        remedy = "take string, or json where the text is a JSON document"
-        return [Finding(_NO_PARTS, remedy, *one) for one in found]
+        return _of_types(self, lambda type_: isinstance(type_, Struct | ListOf | MapOf), _NO_PARTS, _TEXT)
 
     @rule(
         NotInCel("comparing so many names costs more than the API server allows"),
@@ -254,7 +242,11 @@ class RowRules(FramingRules):
     def _columns_are_no_folders(self: Rows) -> Sequence[Finding]:
         if self.row_schema is None or self.output.format not in COLUMNAR:
             return []
-        return list(columns_like_folders(self.row_schema, self.output.partition_by))
+        prefixes = [level.folder_prefix for level in self.output.partition_by]
+        folders = {prefix.removesuffix("=").lower() for prefix in prefixes if prefix.endswith("=")}
+        remedy = "set another prefix in spec.output.partitionBy, or leave the field out"
+        names = [one.name for one in self.row_schema.columns if one.name.lower() in folders]
+        return [Finding(ALSO_FOLDER, remedy, ("schema",), f'"{name}"') for name in names]
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),
@@ -300,23 +292,19 @@ class RowRules(FramingRules):
         "keep",
     )
     def _conditions_are_of_fields(self: Rows) -> Sequence[Finding]:
+        schema = self.row_schema
+        if schema is not None and schema.asks_registry:
+            return []  # told when the registry has said what the fields are
         try:
-            return _of_conditions(self, condition_findings)
+            parsed = None if schema is None else schema.parsed_for(named_columns(self.keep))
         except RefusedError as error:  # a column of no type, which is dropped, but needed here
             found = error.findings[0]
             return [Finding(f"{NOT_COMPARED}: {found.expectation}", "write conditions on other fields", ("keep",))]
-
-    @rule(
-        NotInCel("it would have to understand the types of the schema"),
-        UNMET,
-        "correct the condition (docs/filters.md)",
-        "keep",
-    )
-    def _conditions_can_hold(self: Rows) -> Sequence[Finding]:
-        try:
-            return _of_conditions(self, partial(unmet_findings, stores_tombstones=self.output.stores_tombstones))
-        except RefusedError:  # a column of no type, which the rule above tells
-            return []
+        return [
+            replace(one, at=("keep", place, *one.at))
+            for place, condition in enumerate(self.keep)
+            for one in condition_findings(condition, parsed)
+        ]
 
     @rule(
         "!has(self.schema) || !has(self.schema.drop) || !has(self.schema.fields) || self.schema.drop.all(name,"

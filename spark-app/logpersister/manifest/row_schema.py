@@ -28,7 +28,7 @@ from logpersister.manifest.hiding import HashSpec, MaskSpec
 from logpersister.manifest.key_schema import KeySpec
 from logpersister.manifest.names import WholeColumn
 from logpersister.manifest.parser import Framing
-from logpersister.manifest.problems import Finding, RefusedError
+from logpersister.manifest.problems import Finding, RefusedError, some_of
 from logpersister.manifest.protobuf_text import MessageName, ProtobufText
 from logpersister.manifest.registry import LATEST, RegistrySpec
 from logpersister.manifest.renaming import (
@@ -496,3 +496,12 @@ class SchemaSpec(Model):
             return self.declared
         except RefusedError:
             return ()
+
+
+def no_field(path: str, schema: SchemaSpec | None) -> tuple[str, str]:
+    """Return why a schema has no field at a path, and what to do."""
+    if schema is None:
+        return "there is no spec.schema", "declare the field in spec.schema.fields (docs/schemas.md)"
+    if path.partition(".")[0] == "key" and schema.key is None:
+        return "spec.schema.key is missing, so that keys become no column", "set spec.schema.key (docs/schemas.md#keys)"
+    return "spec.schema has no such field", f"name one that it has: {some_of([one.name for one in schema.columns])}"

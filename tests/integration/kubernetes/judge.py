@@ -66,9 +66,6 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     ),
     "cannot be what keys become": "it would have to understand the type",
     "cannot be compared": "it would have to understand the types of the schema",
-    "cannot hold": "it would have to understand the types of the schema",
-    "is in no schema by which values are written": "it would have to understand Avro and protobuf",
-    "has a field that is in no schema by which keys are written": "it would have to understand Avro and protobuf",
     "asks for nothing": "values may be of several types, so the definition knows nothing of them",
     "has no meaning beside other operators, which hold for values only": (
         "values may be of several types, so the definition knows nothing of them"

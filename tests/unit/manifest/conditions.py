@@ -92,12 +92,13 @@ REFUSED_CONDITIONS: list[tuple[dict[str, Any], str]] = [
     ({KEEP: [{"header": "a", "in": []}]}, "spec.keep[0].in: has 0 entries; give at least 1"),
     ({KEEP: [{"header": "a", "like": "b"}]}, "spec.keep[0].like: is an unknown field"),
     ({KEEP: [on("a", is_in=["b"])]}, 'spec.keep[0].field: "a" cannot be compared: there is no spec.schema; declare'),
-    (keeping(on("contry", is_in=["DE"])), 'field: "contry" cannot be compared: spec.schema has no such field; did you'),
-    (keeping(on("zz", is_in=["DE"])), "spec.schema has no such field; name a field that it declares"),
-    (keeping(on("of.nn", is_in=["DE"])), "spec.schema has no such field; did you mean of.n?"),
+    (
+        keeping(on("zz", is_in=["DE"])),
+        'spec.keep[0].field: "zz" cannot be compared: spec.schema has no such field; name one that it has: co',
+    ),
     (
         keeping(on("country.a", is_in=["DE"])),
-        '"country.a" cannot be compared: country is string, which has no fields in',
+        'spec.keep[0].field: "country.a" cannot be compared: spec.schema has no such field; name one that it ',
     ),
     (
         keeping(on("key.id", is_in=["DE"])),
@@ -105,7 +106,7 @@ REFUSED_CONDITIONS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         keeping(on("tags.a", is_in=["DE"])),
-        'field: "tags.a" cannot be compared: tags is a list, and fields in lists have',
+        'spec.keep[0].field: "tags.a" cannot be compared: spec.schema has no such field; name one that it has',
     ),
     (keeping(on("a b", is_in=["DE"])), 'spec.keep[0].field: "a b" is not the path of a field'),
     (keeping(on("country", is_in=[False])), f"{IN}false cannot be compared: country is string; put it in quotes"),
@@ -144,25 +145,6 @@ REFUSED_CONDITIONS: list[tuple[dict[str, Any], str]] = [
     (keeping(on("fine", atLeast="2500-01-01T00:00:00Z")), "fine is timestamp[ns], which has no such time; write one o"),
     (keeping(on("sent", atLeast=1_500)), f"{LEAST}1500 cannot be compared: sent is timestamp[s]; write a time without"),
     (keeping(on("sent", atLeast="x")), 'write for example "2026-11-21T05:00:00Z", or a whole number as epoch[ms] has'),
-    (
-        keeping(on("of.n", atLeast=10, below=5)),
-        "spec.keep[0].below: 5 cannot hold together with atLeast 10: no value is between them; correct one of them",
-    ),
-    (keeping(on("of.d", atLeast="1.0", below=1)), 'below: 1 cannot hold together with atLeast "1.0": no value is'),
-    (keeping(on("of.n", atLeast=5, atMost=4, orAbsent=True)), "atMost: 4 cannot hold together with atLeast 5: no val"),
-    (
-        keeping(on("country", is_in=["DE", "FR"], notIn=["US", "FR", "DE"])),
-        "spec.keep[0].notIn: cannot hold together with in, of which it has each value; remove one of the two, or",
-    ),
-    ({KEEP: [{"header": "a", "in": ["b"], "notIn": ["b"]}]}, "notIn: cannot hold together with in, of which it has ea"),
-    (
-        requiring(),
-        "spec.keep[0].absent: true cannot hold: id is required in spec.schema, so no stored record is without it; rem",
-    ),
-    (
-        requiring("id.n", "struct<n: int8 not null>"),
-        "cannot hold: id.n is required in spec.schema, so no stored",
-    ),
     (
         keeping(drop=("sent",)),
         'spec.schema.drop[0]: "sent" is a column of fields, and no condition of spec.keep is about it; remove',

@@ -36,7 +36,6 @@ STRUCT = {"type": "struct<id: int64>"}
 
 ITEMS = {"type": "array", "items": {"type": "record", "name": "I", "fields": [{"name": "id", "type": "int"}]}}
 NESTED = json.dumps({"type": "record", "name": "Click", "fields": [{"name": "of", "type": ITEMS}]})
-NO_WRITER = "is in no schema by which values are written; name a field that is there"
 
 ACCEPTED: list[dict[str, Any]] = [
     values("avro", "plain", avro=AVRO),
@@ -181,35 +180,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "is not a registry whose ids stand in keys with this spec.schema.key.framing",
     ),
     (keys("protobuf", "glue", URL, **STRUCT), "is not a registry whose ids stand in keys with this"),
-    (
-        values("avro", "plain", fields=FIELDS, avro=OTHER),
-        f'spec.schema.fields[0].name: "id" {NO_WRITER} (nr), or remove it',
-    ),
-    (
-        values("avro", "singleObject", fields=[*FIELDS, {"name": "at", "type": "date"}], writers=[AVRO, OTHER]),
-        f'spec.schema.fields[1].name: "at" {NO_WRITER} (id, nr), or remove it',
-    ),
-    (
-        values("avro", "plain", fields=[{"name": "of", "type": "list<struct<id: int8, n: int8>>"}], avro=NESTED),
-        f'spec.schema.fields[0].type: "of.n" {NO_WRITER} (id), or remove it',
-    ),
-    (
-        values("protobuf", "plain", fields=[{"name": "Id", "type": "int64"}], protobuf=PROTO, message="K"),
-        f'spec.schema.fields[0].name: "Id" {NO_WRITER} (id), or remove it',
-    ),
-    (
-        values("avro", "plain", fields=FIELDS, writers=[AVRO], rename=[{"field": "id", "to": "nr"}])
-        | {"spec.overrides": [{"topics": ["clicks"], "schema": {"fields": FIELDS, "avro": OTHER}}]},
-        f'spec.overrides[0].schema.fields[0].name: "id" {NO_WRITER} (nr), or remove it',
-    ),
-    (
-        keys("avro", "plain", avro=AVRO, type="struct<id: int64, nr: int8>"),
-        'type: "struct<id: int64, nr: int8>" has a field that is in no schema by which keys are written: nr; name a f',
-    ),
-    (
-        keys("protobuf", "plain", protobuf=PROTO, type="struct<nr: int64>"),
-        "has a field that is in no schema by which keys are written: nr; name a field that is there (id)",
-    ),
     (keys("avro", "plain", avro="{}"), "spec.schema.key.avro: cannot be the columns: its values are no records"),
     (
         keys("protobuf", "plain", protobuf=PROTO, message="M"),

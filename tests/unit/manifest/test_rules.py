@@ -1163,7 +1163,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         renaming("id=number") | {F + "partitionBy": [{"field": "id", "prefix": "n="}]},
-        'spec.output.partitionBy[0].field: "id" cannot name folders: spec.schema has no such field; name a field that',
+        'spec.output.partitionBy[0].field: "id" cannot name folders: spec.schema has no such field; name one ',
     ),
     (
         default("7"),
@@ -1305,7 +1305,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         lines("csv", {"name": "id", "type": "list<int8>"}),
-        'spec.schema.fields[0].type: "list<int8>" is a struct, list or map, which lines of text do not have; take',
+        'spec.schema: "id: list<int8>" is a struct, list or map, which lines of text do not have; take string',
     ),
     (lines("csv") | {"spec.parser": {"type": "json", "csv": {}}}, "csv: has no meaning without parser csv; remove it"),
     (
@@ -1328,11 +1328,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"spec.parser": {"type": "messagepack"}}, "spec.schema: is missing, and this parser makes rows of it; name the"),
     (
         rows({"name": "id", "type": "json"}) | {"spec.parser": {"type": "messagepack"}},
-        'spec.schema.fields[0].type: "json" has json in it, which Avro and MessagePack values do not have; write the',
+        'spec.schema: "id: json" has json in it, which Avro and MessagePack values do not have; write the typ',
     ),
     (
         avro({"name": "id", "type": "list<json>"}),
-        'spec.schema.fields[0].type: "list<json>" has json in it, which Avro and MessagePack values do not have; write',
+        'spec.schema: "id: list<json>" has json in it, which Avro and MessagePack values do not have; write t',
     ),
     *(
         (rows({"name": "id", "type": theirs}), f"there is no type {theirs!r} (position 1); did you mean {ours}?")
@@ -1349,55 +1349,62 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         rows({"name": "Dt", "type": "int8"})
         | {F + "format": "parquet", F + "partitionBy": [{"date": {"granularity": "day"}}]},
-        'spec.schema.fields[0].name: "Dt" is also the name of a folder of output.partitionBy, and readers take both',
+        'spec.schema: "Dt" is also the name of a folder of output.partitionBy, and readers take both for one ',
     ),
     (
         adjusting(schema={"rename": [{"field": "id", "to": "dt"}]}, quarantine=QUIET)
         | {F + "partitionBy": [{"offset": {"every": 5}}, {"date": {"granularity": "day"}}]},
-        "and readers take both for one column; set another prefix in spec.output.partitionBy[1], or leave",
+        'spec.schema: "dt" is also the name of a folder of output.partitionBy, and readers take both for one ',
     ),
     (
         renaming("id=dt") | {F + "partitionBy": [{"date": {"granularity": "day"}}]},
-        'spec.schema.rename[0].to: "dt" is also the name of a folder of output.partitionBy, and readers',
+        'spec.schema: "dt" is also the name of a folder of output.partitionBy, and readers take both for one ',
     ),
     (
         keyed(column="dt") | dated("mail", format="iso8601") | {F + "format": "parquet"},
-        'spec.schema.key.column: "dt" is also the name of a folder of output.partitionBy',
+        'spec.schema: "dt" is also the name of a folder of output.partitionBy, and readers take both for one ',
     ),
     (
         adjusting(unknownFields="keep", restColumn="dt") | {F + "partitionBy": [DAY]},
-        'spec.parser.restColumn: "dt" is also the name of a folder of output.partitionBy',
+        'spec.schema: "dt" is also the name of a folder of output.partitionBy, and readers take both for one ',
     ),
     (
         by_avro("string") | {F + "format": "parquet", F + "partitionBy": [{"field": "f0"}]},
-        'spec.schema.avro: "f0" is also the name of a folder of output.partitionBy',
+        'spec.schema: "f0" is also the name of a folder of output.partitionBy, and readers take both for one ',
     ),
-    ({F + "compression": "lz4"}, '"lz4" is not allowed here; write one of: gzip, zstd, none'),
+    (
+        {F + "compression": "lz4"},
+        'spec.output.compression: "lz4" is not allowed here; write one of: none, gzip, deflate, zstd, snappy,',
+    ),
     (
         {F + "format": "parquet", F + "compression": "lz4"},
-        'spec.output.compression: "lz4" is not allowed here; write one of: zstd, snappy, gzip, none',
+        'spec.output.compression: "lz4" is not allowed here; write one of: none, gzip, deflate, zstd, snappy,',
     ),
     (
         {F + "format": "orc", F + "compression": 5},
-        "compression: 5 is not allowed here; write one of: zstd, snappy, zlib, none",
+        "spec.output.compression: 5 is not allowed here; write one of: none, gzip, deflate, zstd, snappy, zli",
     ),
     (
         rows({"name": "m", "type": "map<string, struct<a: int8>>"}) | {F + "partitionBy": [{"lower": "m.x.a"}]},
-        '"m.x.a" cannot name folders: m is a map, and fields in maps have no path; name a field that is text',
+        'spec.output.partitionBy[0].lower: "m.x.a" cannot name folders: spec.schema has no such field; name o',
     ),
     (
         rows({"name": "id", "type": "int8"}) | dated("key.at"),
         "spec.schema.key is missing, so that keys become no column",
     ),
-    (rows({"name": "country", "type": "string"}) | {F + "partitionBy": [{"field": "contry"}]}, "did you mean country?"),
-    ({F + "partitionBy": ["geo.country"]}, '"geo.country" is not a mapping; write {field: geo.country}'),
-    ({F + "partitionBy": ["day"]}, 'output.partitionBy[0]: "day" is not a mapping; write {date: {granularity: day}}'),
+    (
+        rows({"name": "country", "type": "string"}) | {F + "partitionBy": [{"field": "contry"}]},
+        'spec.output.partitionBy[0].field: "contry" cannot name folders: spec.schema has no such field; name ',
+    ),
     ({F + "partitionBy": ["a b"]}, '"a b" is not a mapping; write its fields below it, as `name: value` lines'),
     (
         by_avro(avro={"type": "record"}),
-        "schema.avro: a mapping is not text; write it as text, which begins with avro: |",
+        "spec.schema.avro: a mapping is not text; put it in quotes, or begin a block of text with |",
     ),
-    (by_avro(writers=[{"type": "record"}]), "schema.writers[0]: a mapping is not text; write it as text, which begins"),
+    (
+        by_avro(writers=[{"type": "record"}]),
+        "spec.schema.writers[0]: a mapping is not text; put it in quotes, or begin a block of text with |",
+    ),
     ({F + "compression": "deflate"}, '"deflate" is not possible in format text; write one of: gzip, zstd, none'),
     (
         {F + "format": "sequencefile", F + "compression": "gzip"},
@@ -1499,7 +1506,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         rows({"name": "id", "type": "int8"}) | {F + "format": "parquet", F + "partitionBy": [{"field": "id"}]},
-        'spec.schema.fields[0].name: "id" is also the name of a folder of output.partitionBy',
+        'spec.schema: "id" is also the name of a folder of output.partitionBy, and readers take both for one ',
     ),
     (
         {F + "partitionBy": [{"date": {"granularity": "day"}}] * 2},
