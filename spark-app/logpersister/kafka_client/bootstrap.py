@@ -10,7 +10,7 @@ from kafka.cluster import ClusterMetadata
 from kafka.net.manager import KafkaConnectionManager
 
 SECONDS: Final = 4.0
-"""For connection, TLS and login at one address; twice as long after each failure, for servers that are only slow."""
+"""Seconds for connection, TLS and login at one address; doubled after each failure, for servers that are only slow."""
 _MOST: Final = 30.0
 
 _get_connection = KafkaConnectionManager.get_connection

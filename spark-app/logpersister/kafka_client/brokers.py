@@ -16,7 +16,7 @@ from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError, No
 
 PATIENCE_SECONDS: Final = 5.0
 MOST_PATIENCE_SECONDS: Final = 30.0
-"""With a broker that has answered late: it is slow, and not away."""
+"""Longest wait for a broker that has answered late: it is slow, and not away."""
 _ANOTHER = (KafkaTimeoutError, KafkaConnectionError, NodeNotReadyError, RequestTimedOutError)
 """Errors after which another broker may answer."""
 
@@ -28,7 +28,7 @@ class Brokers:
         self._client = client
         self._clock = clock
         self._silent: dict[int, Any] = {}
-        """By broker, the answer that it still owes."""
+        """Outstanding answer by broker."""
         self._patience: dict[int, float] = {}
         """Seconds, of brokers that have answered late."""
         self.missed: set[int] = set()

@@ -43,7 +43,7 @@ def client_config(kafka: KafkaSpec, secrets: Secrets) -> dict[str, Any]:
 
 
 def _never_log_requests() -> None:
-    """At DEBUG kafka-python logs every request, with passwords and tokens in those that log in. Never let it."""
+    """Keep kafka-python from logging requests: at DEBUG it logs each, with the passwords and tokens of logins."""
     logger = logging.getLogger("kafka")
     if logger.level < logging.INFO:
         logger.setLevel(logging.INFO)

@@ -27,7 +27,7 @@ _LARGEST_ANSWER = 1_000_000
 _LIFETIME_UNSAID = 60.0
 """Seconds that a token is kept when the provider does not say how long it is valid."""
 _AGAIN_SECONDS = 1.0
-"""Until the provider is asked again that gave no token, while there is one that is valid still."""
+"""Pause after the provider gave no token, while an earlier token is still valid."""
 _KEPT = 0.8
 """Part of its lifetime after which a token is fetched anew."""
 _EXTENSIONS = re.compile(r"[A-Za-z]+=[ -+\--~\t]*(,[A-Za-z]+=[ -+\--~\t]*)*", re.ASCII)

@@ -11,7 +11,7 @@ from logpersister.kafka_client.causes import in_words
 
 BOOTSTRAP_SECONDS: Final = 10.0
 DELIVERY_SECONDS: Final = 30.0
-"""After which a record counts as not delivered."""
+"""Seconds after which a record counts as not delivered."""
 
 Produce = Callable[[str, bytes, bytes, Sequence[tuple[str, bytes]]], None]
 """Writes topic, key, value and headers; returns when all replicas in sync have the record. Raises NotDeliveredError."""

@@ -1,4 +1,4 @@
-"""Which keys of which Secret hold what: names of our own, or those of a Strimzi ``KafkaUser``, as they are.
+"""Keys of Secrets and what they hold: names of our own, or those of a Strimzi ``KafkaUser``, as they are.
 
 Strimzi's User Operator writes ``user.crt``, ``user.key`` and ``ca.crt`` for TLS, ``password`` and ``sasl.jaas.config``
 for SCRAM (its documentation: *Configuring user authentication*). There ``ca.crt`` is the authority of clients: brokers
@@ -31,7 +31,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Who logs in by PLAIN or SCRAM."""
+    """Credentials of a login by PLAIN or SCRAM."""
 
     user: SecretValue
     password: SecretValue

@@ -45,7 +45,7 @@ class _Held:
     """What the Secrets hold for connections."""
 
     authority: str | None
-    """PEM."""
+    """Certificates as PEM."""
     identity: Identity | None
 
 

@@ -45,9 +45,9 @@ BUSY_SECONDS = 0.2
 QUEUED_RANGES_PER_CORE = 8
 """Full-size ranges that may be promised and not yet running: what a change of generation must wait for."""
 MOST_REFUSALS = 3
-"""By another place than ours, in a row, until what was promised for it is kept in ours."""
+"""Refusals by a place of another revision, in a row, until its promise is kept in our place."""
 RECORD_AGAIN_SECONDS = 5.0
-"""After the bucket has refused the record of a loss."""
+"""Pause after the bucket has refused the record of a loss."""
 
 
 class Cycle:
@@ -119,7 +119,7 @@ class Cycle:
         self._logged_holds: set[TopicPartition] = set()
         self._unreadable = Unreadable(clock)
         self.targets: Mapping[TopicPartition, Offset] | None = None
-        """With ``--until-current``: where each partition's work ends; everything before it is due at once."""
+        """End of each partition's work with ``--until-current``; everything before it is due at once. None: no end."""
 
     def turn(self, *, promising: bool = True) -> None:
         """Do one turn. Without ``promising`` nothing new begins: what runs is only taken in and committed."""

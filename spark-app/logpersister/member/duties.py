@@ -44,7 +44,7 @@ IDLE_SECONDS: Final = 5.0
 STOP_SECONDS: Final = 10.0
 """How long a thread may take to end; a request that takes longer is left behind: it is harmless."""
 LAST_SECONDS: Final = 600.0
-"""The same before the last time, for which a member waits: a topic that has much to do takes minutes."""
+"""Seconds for a thread to end before the last turn, for which a member waits: large topics take minutes."""
 _BACKOFF: Final = Backoff(5.0, 300.0)
 
 
@@ -57,7 +57,7 @@ class Duty(Protocol):
 
     @property
     def at_once(self) -> int:
-        """For how many topics it may be called at once. More than one: it is thread-safe."""
+        """Most topics for which it may be called at once. More than one: it is thread-safe."""
 
     def concerns(self, topic: str) -> bool:
         """Whether there is such work for a topic; asked often, so it must not do I/O."""
@@ -86,7 +86,7 @@ class DutyListener:
 @dataclass(slots=True)
 class _Topic:
     due: float
-    """By the clock."""
+    """Time of the clock for the next attempt."""
     failures: int = 0
     message: str = ""
     failing_since: datetime | None = None

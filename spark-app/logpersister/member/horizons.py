@@ -1,4 +1,4 @@
-"""Up to when the folders of topics are finished, for the promises of this member (``spec.finish.late``).
+"""Watermarks of finished folders for the promises of this member (``spec.finish.late``).
 
 The duty that finishes folders notes it in the bucket, perhaps in another process. Whatever is read there is at most
 the truth, also when the promise stands in Kafka a while later. So the read needs no fence: with an old horizon, or with
@@ -35,7 +35,7 @@ _NEVER: Final = float("-inf")
 class _Reading:
     horizon: int | None = None
     good_until: float = _NEVER
-    """By the clock, as all times here."""
+    """Expiry by the clock, as all times here."""
     ask_at: float = _NEVER
     asked_at: float = 0.0
     answer: "Future[int | None] | None" = None

@@ -24,7 +24,7 @@ FindUnreachable = Callable[[], Mapping[str, Failure]]
 AWAY_SECONDS: Final = 1.0
 """Between two checks while something is away."""
 CALM_SECONDS: Final = 10.0
-"""Without a complaint of the library, until a disturbance counts as over."""
+"""Seconds without a complaint of the library after which a disturbance is over."""
 AWAY: Final[Mapping[Server, str]] = {"kafka": "kafka.away", "bucket": "bucket.away"}
 BACK: Final[Mapping[Server, str]] = {"kafka": "kafka.back", "bucket": "bucket.back"}
 TRIED: Final[Mapping[Server, str]] = {

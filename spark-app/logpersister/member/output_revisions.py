@@ -1,4 +1,4 @@
-"""Under which revision ranges are promised: ours, as far as it concerns their topic, with the schema in it.
+"""Revisions for promises: ours, as far as it concerns their topic, with the schema in it.
 
 With ``spec.overrides``, that is our manifest as it is for the topic, without what it says of others
 (docs/design/topics.md). With ``spec.schema.registry``, it has one schema of the registry in it, so the schema of a
@@ -50,7 +50,7 @@ class _Answer:
 
     schema: OutputSchema
     revision: Revision
-    """Of that schema."""
+    """Revision with that schema."""
     ends: Ends
     """Where partitions ended before it was asked. A record that is in Kafka has a registered schema, so what is before
     these ends has no newer one."""
@@ -88,7 +88,7 @@ class OutputRevisions:
         self._own = own
         self._by_topic = resource.spec.names_subjects
         self._of_topics: dict[int | str | None, Revision] = {}
-        """By override, or by topic where each has subjects of its own."""
+        """Revisions by override, or by topic where each has subjects of its own."""
         self._schemas = schemas
         self._tables = tables
         self._snapshots = snapshots

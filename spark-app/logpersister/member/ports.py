@@ -85,7 +85,7 @@ class StateStore(Protocol):
 
 
 class Jobs(Protocol):
-    """Spark."""
+    """Port to Spark."""
 
     @property
     def cores(self) -> int: ...
@@ -134,7 +134,7 @@ class Tables(Protocol):
 
 
 class Horizons(Protocol):
-    """Up to when the folders of topics are finished, where their late records go elsewhere."""
+    """Watermarks of finished folders, for topics whose late records go elsewhere."""
 
     def now(self, topics: Collection[str]) -> Mapping[str, int | None]:
         """Return what is known now, at most the truth (`Intent.horizon`); topics are missing that have to wait."""

@@ -266,9 +266,9 @@ class Member:
         self._probe = health.probe("cycle", CYCLE_LIMIT, START_LIMIT)
         self._began = time.monotonic()
         self._targets: TargetOffsets | None = None
-        """With ``--until-current``."""
+        """Targets with ``--until-current``; else None."""
         self._outages: dict[Server, Outage] = {}
-        """That are away now."""
+        """Servers that are away now."""
         self._draining = False
         self._state = MemberState.JOINING
         self._state_since = time.monotonic()

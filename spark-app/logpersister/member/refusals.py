@@ -15,9 +15,9 @@ from logpersister.report.outages import Outage, Server
 from logpersister.report.status import utc_now
 
 LASTING_SECONDS: Final = 60.0
-"""Of failures, until they count as an outage."""
+"""Duration of failures from which they count as an outage."""
 FORGOTTEN_SECONDS: Final[dict[Server, float]] = {"kafka": 60.0, "bucket": 180.0, "registry": 180.0}
-"""Without another failure, until they count as over; longer than the longest pause between attempts."""
+"""Seconds without another failure after which it is over; longer than the longest pause between attempts."""
 _REMEDIES: Final[dict[Server, str]] = {
     "kafka": "check the Secrets that spec.kafka.security names, and the rights of the user",
     "bucket": "check the Secret and the rights in spec.storage; the reason says more",

@@ -48,10 +48,10 @@ class RevisionSnapshots:
         """Bucket and prefix of the own one."""
         self._state_store = state_store
         self.documents: dict[str, Mapping[str, Any]] = {own.hash: own.document}
-        """Of every revision that a pending intent needs: its snapshot, with our own ways to brokers and bucket."""
+        """Snapshots of every revision that a pending intent needs, each with our own ways to brokers and bucket."""
         self._given_up: dict[TopicPartition, Intent] = {}
         self._anew: dict[str, str] = {}
-        """By revision of others: that under which its promises are executed here."""
+        """Revision under which promises of another revision are executed here, by that revision."""
 
     def recovery_actions(self, intents: Iterable[Intent]) -> dict[TopicPartition, RecoveryAction]:
         """Return for each partition what to do with its pending intent; a place that is away is waited for once.

@@ -45,7 +45,7 @@ class StartOffsets:
         self._topic_bindings = topic_bindings
         self._known_first: frozenset[str] | None = None
         self.begin_at: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, Offset | None]] | None = None
-        """In shadow mode: where partitions without a trace begin; None for one: as the manifest says."""
+        """Shadow mode: gives the begin of partitions without a trace; None for one: the manifest decides."""
 
     def of(
         self,

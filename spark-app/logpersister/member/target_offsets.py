@@ -22,7 +22,7 @@ class NoTopicsError(Exception):
 
 @dataclass(slots=True)
 class TargetOffsets:
-    """Up to where each partition has to be stored."""
+    """Target offset of each partition: stored up to there, it is done."""
 
     ends: dict[TopicPartition, Offset]
     topic_ids: Mapping[str, str | None]

@@ -1,4 +1,4 @@
-"""Which partitions cannot be read now, since when and why: said once in the log, and shown as long as it lasts."""
+"""Remembers which partitions cannot be read, since when and why: logged once, and shown as long as it lasts."""
 
 from collections.abc import Callable, Mapping
 

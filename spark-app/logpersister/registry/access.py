@@ -14,7 +14,7 @@ class RegistryAccess:
     """An address with credentials. Not for closures of Spark: it holds secrets."""
 
     url: str
-    """As the manifest has it: one address, or several with commas."""
+    """Address as the manifest has it: one, or several with commas."""
     headers: Mapping[str, str] = field(repr=False, default_factory=dict)
     authority: str | None = None
     """PEM of who signed the registry's certificate; None: the public authorities."""

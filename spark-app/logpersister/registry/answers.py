@@ -14,7 +14,7 @@ class Schema:
     references: tuple["Schema", ...] = ()
     """What it refers to by name, and what those do: each once, after all that it needs itself."""
     name: str = ""
-    """By which others refer to it: for protobuf, the file that they import."""
+    """Name by which others refer to it: for protobuf, the file that they import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Client(Protocol):
 
     @property
     def url(self) -> str:
-        """As the manifest has it."""
+        """Address as the manifest has it."""
 
     def close(self) -> None: ...
 

@@ -21,9 +21,9 @@ from logpersister.registry.patience import patiently
 CONNECT_SECONDS: Final = 3.0
 READ_SECONDS: Final = 10.0
 ATTEMPTS: Final = 4
-"""Of a request that may pass, with pauses of some 0.4, 0.8 and 1.5 s between them."""
+"""Attempts per request where it may pass later, with pauses of some 0.4, 0.8 and 1.5 s between them."""
 CONNECTIONS: Final = 8
-"""That are kept."""
+"""Connections that are kept."""
 LARGEST: Final = 16 << 20
 """Bytes of an answer; schemas of more are none that anybody has."""
 MOST_REFERENCES: Final = 1000

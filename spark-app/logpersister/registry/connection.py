@@ -17,7 +17,7 @@ from logpersister.registry.glue import GlueClient
 Answer = TypeVar("Answer")
 
 ATTEMPTS: Final = 2
-"""Of a request; then what needs the answer waits, and is tried again by its member."""
+"""Attempts per request; then what needs the answer waits, and is tried again by its member."""
 _SECRET: Final = "spec.schema.registry.secretName"  # noqa: S105 - the field that names it
 
 Connect = Callable[[], Client]

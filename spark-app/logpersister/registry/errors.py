@@ -33,7 +33,7 @@ REMEDIES: Final[dict[RegistryErrorKind, str]] = {
 }
 
 UNKNOWN_CODES: Final = frozenset({40401, 40402, 40403})
-"""Of Confluent's API: no such subject, version, schema. A 404 without one of them comes from something else."""
+"""Error codes of Confluent's API: no such subject, version, schema. A 404 without one of them has another cause."""
 
 
 class RegistryError(Exception):

@@ -20,11 +20,11 @@ SchemaTextError = (AvroTextError, ProtobufError, JsonSchemaError)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Of schemas."""
+    """Kind of schemas."""
 
     name: str
     type: str
-    """As `Schema.type` has it."""
+    """Type as `Schema.type` has it."""
     self_contained: Callable[[Schema], str]
     """Returns the text of a schema with all that it refers to. Raises `SchemaTextError`."""
     misfit: Callable[[SchemaSpec, str], str | None]
@@ -38,7 +38,7 @@ KINDS: Final[Mapping[Parser, Kind]] = {
         "JSON Schema", "JSON", json_schema.self_contained, lambda schema, text: unreadable(schema.of_values, text)
     ),
 }
-"""By parser."""
+"""Kinds by parser."""
 
 OF_TYPES: Final[Mapping[str, Parser]] = {kind.type: parser for parser, kind in KINDS.items()}
 """The parser by `Schema.type`."""

@@ -1,4 +1,4 @@
-"""By which schemas rows are made, where the registry declares the columns (docs/design/registry.md)."""
+"""Output schemas from a registry that declares the columns (docs/design/registry.md)."""
 
 from typing import Final
 

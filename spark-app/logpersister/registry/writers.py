@@ -1,4 +1,4 @@
-"""By which schemas values were written, as a registry knows it.
+"""Writer schemas, as a registry knows them.
 
 Garbage that begins like a header names any ids. So what the registry does not know is remembered for a while, and it is
 asked a bounded number of times in a second.
@@ -31,7 +31,7 @@ ASKED_AGAIN_SECONDS: Final = 5.0
 Kafka before, and their schemas in the registry: so long after reading has begun a server that follows has them."""
 
 SPARED_SECONDS: Final = 10.0
-"""After a failure nothing is asked for so long: the other ranges of a task need not wait for the same time-outs."""
+"""Pause after a failure, so that other ranges of a task need not wait for the same time-outs."""
 
 MOST_ABSENT: Final = 100_000
 """Ids that the registry does not know, of which that is remembered."""
@@ -45,7 +45,7 @@ class Pace:
     """How much a process may ask of a registry, whatever values are."""
 
     questions: int = 500
-    """In a second, beyond so many at once."""
+    """Questions a second, after a burst of as many."""
     at_once: int = 8
     """Questions on their way."""
 

@@ -25,7 +25,7 @@ from logpersister.tables.offsets import Held, TableView, held_by
 log = structlog.get_logger(__name__)
 
 CONFLICTS: Final = 5
-"""In a row, before the table is left for later: compaction and other writers commit, too."""
+"""Conflicts in a row before the table is left for later: compaction and other writers commit, too."""
 CONFLICT_SECONDS: Final = 0.5
 READ_AT_ONCE: Final = 100
 MOST_STATISTICS: Final = 100_000
@@ -77,7 +77,7 @@ class Outcome:
     reached: bool = True
     """Whether the table was appended to as far as it goes: where it failed, a person has to decide about the rest."""
     rows: int = 0
-    """That were appended."""
+    """Rows appended."""
     snapshot_at: int | None = None
     """When its newest snapshot was made, in milliseconds since the epoch; None: not known, or there is none."""
 
@@ -94,7 +94,7 @@ class Appender:
         self._open_table = open_table
         self._pause = pause
         self._lock = threading.Lock()
-        """Of books."""
+        """Guards receipt books."""
 
     def append(self, topic: Topic, key: TableKey, *, moves: bool = False) -> Outcome:
         """Append what is committed. Raises StorageError.

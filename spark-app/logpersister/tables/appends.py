@@ -1,4 +1,4 @@
-"""Which receipts may go into a table now. Pure.
+"""Decides which receipts may go into a table now. Pure.
 
 A receipt goes when its range is committed and begins where the table ends, partition by partition. So whatever a table
 holds of a partition is one stretch of offsets without holes, except those that are recorded as lost or skipped. Nothing
@@ -21,7 +21,7 @@ from logpersister.tables.errors import TableError, TableReason
 from logpersister.tables.offsets import GAPS, Held, Numbering, TableView
 
 MOST_RECEIPTS: Final = 10_000
-"""Of one snapshot: what they say is in memory at once."""
+"""Most receipts of one snapshot: what they say is in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Stop:
     reason: TableReason
     message: str
     gap: str = ""
-    """Its name, of one that a person may accept."""
+    """Name of the gap, if a person may accept it."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""By which numbers the tables of topics know the columns of files: asked once, and noted in the bucket.
+"""Field ids of topic tables: taken from the catalog once, and noted in the bucket.
 
 A revision can promise ranges for a table only when the table has its columns. Who needs them first creates or widens
 the table and puts a note beside the other documents of the group; all others read the note. So the catalog is asked
@@ -36,7 +36,7 @@ _BACKOFF: Final = Backoff(1.0, 60.0)
 
 
 class Columns(Protocol):
-    """Which columns a table must have (`tables.columns.TableColumns`)."""
+    """Required columns of a table (`tables.columns.TableColumns`)."""
 
     def digest(self, table: str) -> str: ...
 
@@ -95,7 +95,7 @@ class Bindings(Generic[OfTable]):
         self._columns_of = columns_of
         self._clock = clock
         self._known: dict[tuple[str, str], TableBinding] = {}
-        """By topic and revision: topics that share a revision have tables of their own."""
+        """Bindings by topic and revision: topics that share a revision have tables of their own."""
         self._asked: dict[tuple[str, str], _Asked] = {}
         self._errors: dict[str, Exception] = {}
         self._columns: dict[str, OfTable] = {}

@@ -23,13 +23,13 @@ class TableKey(NamedTuple):
 
     type: str
     name: str
-    """In the catalog; names may have the generation in them."""
+    """Name in the catalog; it may have the generation in it."""
     generation: int
-    """One that is in it, by which it is opened."""
+    """Any generation that uses the table, by which it is opened."""
 
 
 class _Bound(NamedTuple):
-    """For which table a revision has written files."""
+    """Table that a revision has written files for."""
 
     uuid: str
     spec_id: int
@@ -37,20 +37,20 @@ class _Bound(NamedTuple):
 
 @dataclass(slots=True)
 class _Entry:
-    """A receipt."""
+    """Receipt as this process remembers it."""
 
     range: Range
     topic_id: str | None
     generation: int
     put: datetime
     bound: Mapping[int, _Bound]
-    """By place of the table, of its revision."""
+    """Bound tables of its revision, by index of the table."""
     rows: int
     """Tables, as bits, whose files it has."""
     named: int
-    """Those, and the tables of which its range has no rows."""
+    """Tables, as bits, whose files it has or of which its range has no rows."""
     left: int
-    """Those of the named ones that are not known to hold it."""
+    """Tables, as bits, of `named` that are not known to hold the range."""
 
 
 @dataclass(slots=True)
@@ -61,10 +61,10 @@ class ReceiptBook:
     """Returns the name of the table of a generation and a type."""
     _entries: dict[ReceiptName, _Entry] = field(default_factory=dict)
     _places: dict[tuple[str, str], int] = field(default_factory=dict)
-    """By type and name of the table."""
+    """Index of a table by type and name."""
     _keys: list[TableKey] = field(default_factory=list)
     _bound: dict[str, dict[int, _Bound]] = field(default_factory=dict)
-    """By revision."""
+    """Bound tables by revision."""
     _waived: int = 0
     """Tables, as bits, for which nothing waits any more."""
 

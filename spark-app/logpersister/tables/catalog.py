@@ -235,7 +235,7 @@ class LoadedTable:
 
     @property
     def rows(self) -> LiveRows:
-        """Its rows, as readers see them."""
+        """Live rows, as readers of the table see them."""
         return LiveRows(self._table)
 
     def live_files(self) -> Iterator[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""Which columns the files of a revision have, and the table beside them. Pure."""
+"""Columns of the files of a revision, and of the table beside them. Pure."""
 
 import hashlib
 import json

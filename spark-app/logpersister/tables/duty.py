@@ -34,12 +34,12 @@ from logpersister.tables.errors import TableError
 log = structlog.get_logger(__name__)
 
 TABLES_AT_ONCE: Final = 4
-"""Of one topic. A commit waits for the catalog most of its time."""
+"""Tables of one topic appended to at once. A commit waits for the catalog most of its time."""
 MOST_KEPT: Final = 1_000
 """Receipts that are kept though all tables have their rows, because tables without rows of them have not moved."""
 LONGEST_KEPT: Final = timedelta(hours=1)
 DELETE_AGAIN_SECONDS: Final = 60.0
-"""After a bucket has refused to delete receipts."""
+"""Pause after the bucket has refused to delete receipts."""
 MOVE_SECONDS: Final = 600.0
 """Between two attempts to move such tables, where one cannot move."""
 GIVEN_UP: Final = ("gap", "other-table", "no-table")
@@ -119,7 +119,7 @@ class TableDuty:
         """Topics and messages that were logged."""
         self._move_at: dict[str, float] = {}
         self._delete_at = float("-inf")
-        """Until then the bucket is not asked again to delete receipts, which it has refused."""
+        """Time of the clock before which the bucket is not asked again to delete receipts, which it has refused."""
         self._turns: Counter[str] = Counter()
         self._listener = listener or TableListener()
         self._report = TablesReport(interval)

@@ -20,7 +20,7 @@ TableReason = Literal[
     "location",
     "file-format",
 ]
-"""For people and tests:
+"""Reasons, for people and tests:
 
 ``unavailable``     the catalog does not answer, or fails
 ``unauthorized``    it refuses the login
@@ -41,7 +41,7 @@ TableReason = Literal[
 """
 
 _MOST_SAID: Final = 500
-"""Characters."""
+"""Most characters of a quoted error."""
 
 
 class TableError(Exception):
@@ -50,7 +50,6 @@ class TableError(Exception):
     def __init__(self, reason: TableReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-        """See `TableReason`."""
 
     @property
     def retriable(self) -> bool:

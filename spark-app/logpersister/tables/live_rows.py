@@ -24,7 +24,7 @@ _MOST_SAID: Final = 500
 
 
 class LiveRows:
-    """Of one version of a table. What is asked for is in memory at once."""
+    """Live rows of one version of a table. What is asked for is in memory at once."""
 
     def __init__(self, table: Table) -> None:
         """Take a table as it was loaded."""
@@ -38,7 +38,7 @@ class LiveRows:
 
     @property
     def columns(self) -> Mapping[int, str]:
-        """By field id: the name that a column has now."""
+        """Present column names by field id."""
         return {field.field_id: field.name for field in self._schema.fields}
 
     def of(self, partition: int, start: Offset, end: Offset) -> pa.Table:

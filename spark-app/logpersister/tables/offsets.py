@@ -21,7 +21,7 @@ LAST: Final = "logpersister.last"
 ACCEPTED: Final = "logpersister.accepted"
 """Property of a table, which a person sets: the id of the snapshot that it was rolled back to on purpose."""
 NO_SNAPSHOT: Final = "none"
-"""The same for a table that was emptied."""
+"""Value of `ACCEPTED` for a table that was emptied."""
 GAPS: Final = "logpersister.accepted-gaps"
 """Property of a table, which a person sets: offsets whose rows the table need not have, as messages name them."""
 
@@ -35,7 +35,7 @@ class Numbering(NamedTuple):
 
 
 Held = Mapping[Numbering, Mapping[int, Offset]]
-"""By generation and topic: per partition the offset before which the table has every row."""
+"""Offset per partition before which the table has every row, by generation and topic id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class TableView:
     """A table at one moment: one version of its metadata."""
 
     table: str
-    """Its name, for people."""
+    """Table name, for people."""
     uuid: str
     spec_id: int
     """The default partition spec."""

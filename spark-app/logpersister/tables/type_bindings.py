@@ -1,4 +1,4 @@
-"""By which numbers the tables of types know the columns of their files: `tables.bindings`, for all types of a topic.
+"""Field ids of the tables of types: `tables.bindings`, for all types of a topic.
 
 A topic begins when each type has its numbers, or is known to have no table that takes its columns. The latter is a
 matter of one type, which must not hold up the others: its records are stored all the same, in files that are in no
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 8
 ALONE_SECONDS: Final = 600.0
-"""After which a table that does not answer is told from a catalog that is away: somebody asks for another one."""
+"""Seconds after which another table is asked for, to tell a table that does not answer from a catalog that is away."""
 _OF_THE_CATALOG: Final = ("unavailable", "unauthorized", "conflict")
 _BACKOFF: Final = Backoff(1.0, 60.0)
 
@@ -54,11 +54,11 @@ class _Asked:
 
     types: dict[str, _Type]
     notes: Mapping[str, str]
-    """By type: the key of the note in the bucket."""
+    """Key of the note in the bucket, by type."""
     columns: Mapping[str, TableColumns]
     generation: int
     bound: Revision | None = None
-    """With the bindings of those types that are not refused."""
+    """Revision with the bindings of all types that are not refused."""
     told: set[str] = field(default_factory=set)
 
 
@@ -89,7 +89,7 @@ class TypeBindings:
         self._open_table = open_table
         self._clock = clock
         self._topics: dict[str, tuple[str, _Asked]] = {}
-        """By topic: its present revision, and what is known of that."""
+        """Present revision and what is known of it, by topic."""
         self._errors: dict[str, Exception] = {}
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="table-columns")
 

@@ -1,4 +1,4 @@
-"""Which objects of two groups hold the same offsets, though each cut its ranges as it liked. Pure.
+"""Aligns objects of two groups that hold the same offsets, though each cut its ranges as it liked. Pure.
 
 Ranges of both sides that overlap belong together. So each *overlap* ends where neither side has a range that goes on,
 and both must hold the same records between its ends. Offsets that are in no range (transaction markers, aborted
@@ -14,7 +14,7 @@ from logpersister.storage.facts import ObjectFacts
 
 
 class Side(StrEnum):
-    """Whose an object is."""
+    """Group of an object."""
 
     STABLE = "stable"
     SHADOW = "shadow"
@@ -26,7 +26,7 @@ class ComparedObject:
 
     key: str
     path: str
-    """Its partition path, empty when the layout has none. That of late records is the one that others of their folder
+    """Partition path, empty when the layout has none. Late records have the path that others of their folder
     have: each group has finished folders of its own, so a record may have come late for one of them only."""
     size: int
     facts: ObjectFacts
@@ -47,7 +47,7 @@ class OverlappingRanges:
     start: Offset
     end: Offset
     stable: tuple[ComparedObject, ...]
-    """By rising start."""
+    """Objects by rising start."""
     shadow: tuple[ComparedObject, ...]
 
     @property

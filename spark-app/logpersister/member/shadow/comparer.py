@@ -48,7 +48,7 @@ class ComparedGroup:
     """One of the two groups."""
 
     generation: int
-    """That of its manifest."""
+    """Generation of its manifest."""
     progress: Progress
     objects: Objects
     losses: Callable[[], Sequence[Loss]]

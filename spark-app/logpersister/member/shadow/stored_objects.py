@@ -23,7 +23,7 @@ from logpersister.storage.store import ListedObject, ObjectStore
 MOST_LISTED: Final = 20_000
 """Names of a topic that are listed at each comparison, 20 requests, where the paths can be known otherwise."""
 MOST_LISTED_BLINDLY: Final = 200_000
-"""The same where they cannot."""
+"""Most names of a topic listed at each comparison where the paths cannot be known otherwise."""
 
 Listed = tuple[ObjectName, ListedObject]
 

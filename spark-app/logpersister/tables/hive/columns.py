@@ -1,4 +1,4 @@
-"""Which columns a Hive table must have, and how engines read its files. Pure."""
+"""Columns of a Hive table, and the classes by which engines read its files. Pure."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ class FileClasses:
     output: str
     serde: str
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """Of the SerDe."""
+    """Parameters of the SerDe."""
 
 
 _LINES: Final = f"{_QL}.HiveIgnoreKeyTextOutputFormat"

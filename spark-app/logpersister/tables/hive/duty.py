@@ -25,7 +25,7 @@ from logpersister.tables.hive.table import AT_ONCE, REGISTERED, HiveTable
 log = structlog.get_logger(__name__)
 
 MOST_SECONDS: Final = 60.0
-"""Of one attempt; the rest follows at once."""
+"""Longest attempt; the next one follows at once and takes the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class RegistrationDuty:
         self._settled: set[str] = set()
         """Topics whose table has all folders that are not noted."""
         self._surveys: dict[str, Iterator[Partition]] = {}
-        """Of topics whose folders one attempt could not look through."""
+        """Unfinished surveys of topics, each with the partitions that are left."""
 
     def concerns(self, topic: str) -> bool:  # noqa: ARG002 - a table is of all topics of a group
         return True

@@ -1,4 +1,4 @@
-"""Which partition of a Hive table a folder is. Pure.
+"""Maps folders to partitions of a Hive table. Pure.
 
 A partition has its values as they are, and its location as the bucket has it: whatever Hive would call the folder,
 engines read the one that is named.
@@ -18,7 +18,7 @@ class Partition:
     values: tuple[str, ...]
     """One for each level, outermost first; `NULL` is null."""
     path: str
-    """Of the folder, below that of its topic."""
+    """Folder path below its topic."""
 
 
 def partition_of(path: str, prefixes: Sequence[str]) -> Partition | None:

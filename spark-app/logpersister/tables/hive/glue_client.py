@@ -122,7 +122,7 @@ class GlueMetastore:
         self._ask(self._client.update_table, DatabaseName=database, TableInput=table, SkipArchive=True, **version)
 
     def add_partitions(self, database: str, name: str, table: StoredTable, partitions: Sequence[Partition]) -> None:
-        """Without columns: then engines take those of the table, also ones that it gets later."""
+        """Add partitions without columns: engines then take those of the table, also ones that it gets later."""
         descriptor = {key: value for key, value in table.own["StorageDescriptor"].items() if key != "Columns"}
         inputs = [
             {

@@ -1,4 +1,4 @@
-"""Which folders a topic has, for a table that does not know them yet."""
+"""Lists the folders of a topic, for a table that does not know them yet."""
 
 from collections.abc import Iterator, Sequence
 

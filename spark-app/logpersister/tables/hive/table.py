@@ -23,14 +23,14 @@ REGISTERED: Final = "logpersister.registered"
 
 @dataclass(frozen=True, slots=True)
 class HiveTable:
-    """One table."""
+    """Hive table of one topic."""
 
     metastore: Metastore
     spec: TableSpec
     identifier: tuple[str, ...]
     """Database and name."""
     folder: str
-    """Of the topic, without scheme and without slash at its end: ``bucket/prefix/topic``."""
+    """Folder of the topic, without scheme and without slash at its end: ``bucket/prefix/topic``."""
     pause: Callable[[float], None] = time.sleep
 
     @property
