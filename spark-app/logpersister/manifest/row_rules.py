@@ -1,4 +1,12 @@
-"""Rules about the parser, the schema and the output of a spec: what contradicts what."""
+"""Contradictions between the parser, the schema, the output and the conditions of a spec.
+
+Each method of `RowRules` is one rule, and its name says what must hold. ``@rule`` (`manifest.rule`) has its expression
+in CEL, or why CEL cannot say it; the message; the remedy; and the path of the field. The method evaluates the same in
+Python: it returns whether the rule holds, or its violations, where each has a path and a remedy of its own.
+
+A rule returns no violations where a registry declares the columns, which are unknown then (`asks_registry`): it is
+evaluated again once the registry has answered. Likewise topics with types: it is evaluated for the spec of each type.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,30 +23,35 @@ from logpersister.manifest.problems import Finding, RefusedError
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, Type, leaves
 
-NO_REST: Final = "is the name of a column of values, and so of what unknownFields keeps; case does not count"
-NO_ABSENT: Final = "has no meaning, because values of this parser lack no fields"
-_NO_JSON: Final = "has json in it, which Avro and MessagePack values do not have"
-_NO_PARTS: Final = "is a struct, list or map, which lines of text do not have"
-_NO_FIELD: Final = "has a group whose name is not a field of spec.schema"
-KEYS_SHOWN: Final = "stores keys as they are, but spec.schema hides fields of them"
-HIDES_NOTHING = (
+HIDES_NOTHING: Final = (
     "!has(self.schema) || !has(self.schema.hash) && (!has(self.schema.mask) || self.schema.mask.size() == 0)"
     " && (!has(self.schema.drop) || self.schema.drop.size() == 0)"
 )
 """CEL: all fields are stored as they are."""
+
+# Messages that several places need.
+NO_REST: Final = "is the name of a column of values, and so of what unknownFields keeps; case does not count"
+NO_ABSENT: Final = "has no meaning, because values of this parser lack no fields"
 ALSO_FOLDER: Final = "is also the name of a folder of output.partitionBy, and readers take both for one column"
-_AS_IN_VALUES: Final = "write the type that the field has in the values, for example string or struct<a: int32>"
-_TEXT: Final = "take string, or json where the text is a JSON document"
+_NO_JSON: Final = "has json in it, which Avro and MessagePack values do not have"
+_NO_JSON_REMEDY: Final = "write the type that the field has in the values, for example string or struct<a: int32>"
+_NO_PARTS: Final = "is a struct, list or map, which lines of text do not have"
+_NO_PARTS_REMEDY: Final = "take string, or json where the text is a JSON document"
+_NOT_IN_VALUES: Final = "is not a field of the values"
+_NO_FIELD: Final = "has a group whose name is not a field of spec.schema"
+KEYS_SHOWN: Final = "stores keys as they are, but spec.schema hides fields of them"
 
 
-def _of_types(rows: Rows, is_wrong: Callable[[Type], bool], told: str, remedy: str) -> Sequence[Finding]:
-    """Return a finding for each declared column of a type that is wrong."""
+def _columns_of_types(rows: Rows, is_wrong: Callable[[Type], bool], told: str, remedy: str) -> Sequence[Finding]:
+    """Return a finding for each declared column whose type is wrong."""
     columns = () if rows.row_schema is None else rows.row_schema.declared
     return [Finding(told, remedy, ("schema",), f'"{one.name}: {one.type}"') for one in columns if is_wrong(one.type)]
 
 
 class RowRules(FramingRules):
-    """The rules, for a spec that has these fields."""
+    """Rules of a spec with these sections (`Rows`)."""
+
+    # The parser and its schema.
 
     @rule(
         "!has(self.schema) || $parser.type != 'bytes'",
@@ -104,31 +117,35 @@ class RowRules(FramingRules):
     def _an_avro_schema_is_for_avro(self: Rows) -> bool:
         return self.row_schema is None or self.row_schema.avro is None or self.parser.type == "avro"
 
+    # Fields that values of the parser can have.
+
     @rule(
         NotInCel("it would have to understand the types of the schema"),
         _NO_JSON,
-        _AS_IN_VALUES,
+        _NO_JSON_REMEDY,
         "schema",
     )
     def _binary_values_have_no_json(self: Rows) -> Sequence[Finding]:
         if self.parser.type not in ("avro", "messagepack"):
             return []
-        return _of_types(self, lambda type_: Plain("json") in leaves(type_), _NO_JSON, _AS_IN_VALUES)
+        return _columns_of_types(self, lambda type_: Plain("json") in leaves(type_), _NO_JSON, _NO_JSON_REMEDY)
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),
         _NO_PARTS,
-        _TEXT,
+        _NO_PARTS_REMEDY,
         "schema",
     )
     def _lines_have_plain_fields(self: Rows) -> Sequence[Finding]:
         if self.parser.type not in ("csv", "regex"):
             return []
-        return _of_types(self, lambda type_: isinstance(type_, Struct | ListOf | MapOf), _NO_PARTS, _TEXT)
+        return _columns_of_types(
+            self, lambda type_: isinstance(type_, Struct | ListOf | MapOf), _NO_PARTS, _NO_PARTS_REMEDY
+        )
 
     @rule(
         NotInCel("comparing so many names costs more than the API server allows"),
-        "is not a field of the values",
+        _NOT_IN_VALUES,
         "name it in spec.parser.csv.columns, or write a group for it in spec.parser.regex.pattern",
         *("schema", "fields"),
     )
@@ -143,12 +160,7 @@ class RowRules(FramingRules):
         else:
             return []
         return [
-            Finding(
-                "is not a field of the values",
-                remedy.format(one.name),
-                ("schema", "fields", place, "name"),
-                f'"{one.name}"',
-            )
+            Finding(_NOT_IN_VALUES, remedy.format(one.name), ("schema", "fields", place, "name"), f'"{one.name}"')
             for place, one in enumerate(columns)
             if one.name not in known
         ]
@@ -172,6 +184,8 @@ class RowRules(FramingRules):
             for name in groups_of(self.parser.regex.pattern)
             if name not in fields
         ]
+
+    # Fields that the schema does not name, faults, defaults.
 
     @rule(
         "has(self.schema) || $parser.unknownFields == 'drop'",
@@ -233,6 +247,8 @@ class RowRules(FramingRules):
             if one.default is not None
         ]
 
+    # Columns in folders and files.
+
     @rule(
         NotInCel("the default of a folder's prefix depends on its granularity"),
         ALSO_FOLDER,
@@ -267,9 +283,9 @@ class RowRules(FramingRules):
     )
     def _options_are_of_columns(self: Rows) -> Sequence[Finding]:
         if self.types is not None or self.output.parquet is None:
-            return []  # told of each type
+            return []
         if self.row_schema is not None and self.row_schema.asks_registry:
-            return []  # told when the registry has said what the fields are
+            return []
         return list(parquet_findings(self.output.parquet, self.row_schema))
 
     @rule(
@@ -281,9 +297,11 @@ class RowRules(FramingRules):
     )
     def _folders_are_of_fields(self: Rows) -> Sequence[Finding]:
         if self.types is not None or (self.row_schema is not None and self.row_schema.asks_registry):
-            return []  # told of each type, or when the registry has said what the fields are
-        found = enumerate(self.output.partition_by)
-        return [one for index, level in found for one in folder_findings(level, index, self.row_schema)]
+            return []
+        levels = enumerate(self.output.partition_by)
+        return [one for index, level in levels for one in folder_findings(level, index, self.row_schema)]
+
+    # Conditions of spec.keep, and columns that only they need.
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),
@@ -294,12 +312,12 @@ class RowRules(FramingRules):
     def _conditions_are_of_fields(self: Rows) -> Sequence[Finding]:
         schema = self.row_schema
         if schema is not None and schema.asks_registry:
-            return []  # told when the registry has said what the fields are
+            return []
         try:
             parsed = None if schema is None else schema.parsed_for(named_columns(self.keep))
-        except RefusedError as error:  # a column of no type, which is dropped, but needed here
-            found = error.findings[0]
-            return [Finding(f"{NOT_COMPARED}: {found.expectation}", "write conditions on other fields", ("keep",))]
+        except RefusedError as error:  # a dropped column, so it needs no type, except for a condition on it
+            untyped = error.findings[0]
+            return [Finding(f"{NOT_COMPARED}: {untyped.expectation}", "write conditions on other fields", ("keep",))]
         return [
             replace(one, at=("keep", place, *one.at))
             for place, condition in enumerate(self.keep)
@@ -325,6 +343,8 @@ class RowRules(FramingRules):
             for place, name in enumerate(schema.drop)
             if name not in needed
         ]
+
+    # Hidden fields.
 
     @rule(
         f"{HIDES_NOTHING} || $output.format in {cel_literal(COLUMNAR)}",
