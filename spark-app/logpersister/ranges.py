@@ -60,7 +60,7 @@ class NewestEvent:
     """Milliseconds since the epoch."""
 
     def followed_by(self, later: "NewestEvent | None") -> "NewestEvent":
-        """Return that of these records and of those behind them; of another field, only theirs count."""
+        """Return the newest event of these and later records; of another field, only the later ones count."""
         if later is None:
             return self
         return later if later.field != self.field or later.time > self.time else self

@@ -14,7 +14,7 @@ TIMESTAMP: Final = "kafka_timestamp"
 
 
 def shown_rows(rows: Rows) -> Iterator[ShownRecord]:
-    """Yield what is shown of rows."""
+    """Yield rows as ``head`` shows them, with bytes and instants as text."""
     for row in rows.values:
         fields = zip(rows.record.fields, row, strict=True)
         yield shown({name: one if name == TIMESTAMP else readable(type_, one) for (name, type_), one in fields})

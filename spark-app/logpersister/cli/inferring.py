@@ -21,7 +21,7 @@ _ANY_OBJECT = SchemaSpec(fields=(FieldSpec(name="any", type="json"),))
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """What was seen in a sample."""
+    """Columns suggested by a sample."""
 
     fields: Sequence[InferredField]
     """Fields in the order of their first appearance, also those that cannot be columns."""

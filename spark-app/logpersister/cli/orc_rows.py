@@ -16,7 +16,7 @@ _UNITS: Final = {10**9: "s", 10**6: "ms", 10**3: "us", 1: "ns"}
 
 
 def shown_rows(rows: OrcRows) -> Iterator[ShownRecord]:
-    """Yield what is shown of rows."""
+    """Yield rows as ``head`` shows them, with dates and instants as text."""
     for row in rows:
         columns = zip(rows.names, rows.types, row, strict=True)
         yield shown({name: _milliseconds(one) if name == _TIMESTAMP else readable(t, one) for name, t, one in columns})

@@ -92,7 +92,7 @@ def _comment(one: InferredField) -> str:
 
 
 def _share(share: float) -> str:
-    """Return it for people; only what is in none or in all is said to be so."""
+    """Return a share as text; only exactly none and all are called so."""
     if share in (0, 1):
         return "in all" if share else "in none"
     return f"in {min(max(share, 0.001), 0.999):.1%}"

@@ -16,7 +16,7 @@ from logpersister.records.time_folders import TimeFolder
 
 
 class State(StrEnum):
-    """What a folder is."""
+    """State of a folder after the command."""
 
     FINISHED = "finished"
     """Finished before; nothing new has come."""

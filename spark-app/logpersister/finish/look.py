@@ -44,7 +44,7 @@ class Finished:
 
 @dataclass(slots=True)
 class Look:
-    """What was seen and done."""
+    """Results of one look."""
 
     finished: list[Finished] = field(default_factory=list)
     late: list[Finished] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Look:
     waiting: TimeFolder | None = None
     """The oldest folder that is over and not finished; None: there is none."""
     reason: str = ""
-    """What it waits for."""
+    """Reason why that folder waits."""
     more: bool = False
     """Whether there is more to be done at once."""
     settled_to: int | None = None

@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 
 
 class Kafka(Protocol):
-    """What is asked."""
+    """Questions to Kafka that positions depend on."""
 
     def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]: ...
 
@@ -54,7 +54,7 @@ class Positions:
         return None if found is None else found.offset
 
     def offsets(self) -> dict[int, Offset]:
-        """Return that of all partitions where it is known."""
+        """Return the offset before which everything is stored, per partition where it is known."""
         return {partition: found.offset for partition, found in self.registered.items()}
 
     def generation(self, most: int) -> int:

@@ -46,7 +46,7 @@ class OvertakenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What became of a folder."""
+    """Result of publishing a folder."""
 
     number: int
     """Version of the content; 0: it has no objects yet, and nothing was written."""

@@ -133,7 +133,7 @@ class Telling:
 
 
 def message(store: ObjectStore, group: str, content: FolderContent) -> Message:
-    """Return what is told of a content."""
+    """Return the notification of a folder's content."""
     folder = f"{names.topic_prefix(store.prefix, content.topic)}{content.path}/"
     document = content.document() | {
         "group": group,

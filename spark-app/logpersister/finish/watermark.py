@@ -41,7 +41,7 @@ class FirstSince:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a partition is."""
+    """Position of a partition, and for how long it has stood there."""
 
     stored_to: Offset | None
     """Everything before it is stored, or recorded as lost or skipped. None: not known."""
@@ -140,7 +140,7 @@ def guess_of(progress: Progress, first: FirstSince | None, now: int, idle_after:
 
 
 def guess_of_event(progress: Progress, instant: int) -> Guess | None:
-    """Return the same by the times of a field; arguments as those of `waits_for_event`."""
+    """Return the guess by the times of a field; None: an event proves it. Arguments: see `waits_for_event`."""
     return None if progress.newest is not None and progress.newest >= instant else Guess.IDLE
 
 

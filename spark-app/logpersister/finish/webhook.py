@@ -141,6 +141,6 @@ def key_of(text: str) -> bytes:
 
 
 def signature(key: bytes, id_: str, at: str, body: bytes) -> str:
-    """Return what ``webhook-signature`` says."""
+    """Return the value of the header ``webhook-signature``."""
     digest = hmac.digest(key, b".".join((id_.encode(), at.encode(), body)), hashlib.sha256)
     return f"v1,{base64.b64encode(digest).decode()}"

@@ -38,7 +38,7 @@ class BlockCompression(StrEnum):
 
     @property
     def codec(self) -> str:
-        """How the file names it."""
+        """Name of the codec in the file's header."""
         return {BlockCompression.NONE: "null", BlockCompression.ZSTD: "zstandard"}.get(self, self.value)
 
     @property
@@ -56,7 +56,7 @@ class BlockCompression(StrEnum):
 
 
 def header(schema: str, compression: BlockCompression, marker: bytes) -> bytes:
-    """Return what a file begins with."""
+    """Return the header of a file."""
     metadata = {"avro.codec": compression.codec, "avro.schema": schema}
     entries = [_sized(part.encode()) for entry in metadata.items() for part in entry]
     return b"".join([MAGIC, avro_numbers.written(len(metadata)), *entries, _NO_MORE, marker])

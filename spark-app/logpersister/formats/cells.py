@@ -32,7 +32,7 @@ class Cells:
         return np.broadcast_to(counts.view(np.uint8), (rows, width))
 
     def where(self, keep: npt.NDArray[np.bool_]) -> "Cells":
-        """Return the same cells, those empty where ``keep`` is false."""
+        """Return the cells, empty where ``keep`` is false."""
         return Cells(self.matrix, np.where(keep, self.lengths, 0))
 
 

@@ -16,12 +16,12 @@ _KEY: Final = b"PARQUET:field_id"
 
 
 def with_field_ids(schema: pa.Schema, ids: Mapping[str, int]) -> pa.Schema:
-    """Return the same columns with their ids. Raises KeyError where a column has none."""
+    """Return the schema with the ids of all columns. Raises KeyError where a column has none."""
     return with_some_field_ids(schema, {path: ids[path] for path in id_paths(schema)})
 
 
 def with_some_field_ids(schema: pa.Schema, ids: Mapping[str, int]) -> pa.Schema:
-    """Return the same columns, those of `ids` with them; the same schema where there is none."""
+    """Return the schema with ids for the columns in `ids`."""
     return pa.schema([_numbered(field, "", ids) for field in schema]) if ids else schema
 
 

@@ -62,13 +62,13 @@ class SequenceFileOptions:
 
 
 class Body(Protocol):
-    """What follows the header."""
+    """Layout of the records behind the header."""
 
     def records(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         """Encode at least one record; no value is null."""
 
     def rest(self) -> Iterator[Bytes]:
-        """Yield what is still held back."""
+        """Encode the records that are still held back."""
 
 
 def header(options: SequenceFileOptions, marker: bytes) -> bytes:

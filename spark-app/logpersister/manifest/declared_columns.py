@@ -149,7 +149,7 @@ def unfit_columns(idl: str, struct: str | None, columns: Sequence[Column]) -> It
 
 
 def unfit_findings(idl: str, struct: str | None, columns: Sequence[Column], fields: Sequence[str]) -> Iterator[Finding]:
-    """Yield the same as what is wrong with ``spec.schema``, whose `fields` have these names."""
+    """Yield `unfit_columns` as findings about ``spec.schema``; `fields`: names of its declared fields."""
     for column, error in unfit_columns(idl, struct, columns):
         told = f"{NO_AVRO}: {error}"
         if column.name not in fields:

@@ -175,7 +175,7 @@ class TypesSpec(TypePlace):
         return *self.entries, self.others
 
     def with_conditions(self, rule: int, keep: Conditions) -> Self:
-        """Return the same with other conditions for the records of a rule, by its place."""
+        """Return a copy with other conditions for the records of a rule, by its place."""
         changed = self.rules[rule].model_copy(update={"keep": keep})
         if rule == len(self.entries):
             return self.model_copy(update={"others": changed})
@@ -198,7 +198,6 @@ class TypesSpec(TypePlace):
         return name if self.entries[rule].pattern is None else of_entry[0]
 
     def finder(self) -> "RuleFinder":
-        """Return what finds the rule of a type."""
         return RuleFinder.of(self.entries)
 
     @rule(

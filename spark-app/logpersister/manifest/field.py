@@ -100,12 +100,12 @@ class FieldSpec(Model):
 
     @property
     def parsed(self) -> Type:
-        """What `type` means."""
+        """Type that the text `type` means."""
         return parse_type(self.type)
 
     @property
     def column(self) -> Column:
-        """What it declares."""
+        """Column that the field declares."""
         default = None if self.default is None else default_text(self.default)
         return Column(self.name, self.parsed, self.required, default, format=self.format)
 

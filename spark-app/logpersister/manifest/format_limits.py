@@ -117,7 +117,7 @@ def _field(path: str, type_: Type) -> Iterator[_Located]:
 
 
 def _without_repetition(path: str, type_: Type) -> _Located:
-    """Return what lists and maps are made of."""
+    """Return the innermost element of nested lists and maps, with its path."""
     match type_:
         case ListOf(item):
             return _without_repetition(f"{path}[]", item)

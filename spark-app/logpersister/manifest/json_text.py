@@ -5,7 +5,7 @@ from typing import Any
 
 
 def read_json(text: str, problem: type[ValueError]) -> Any:
-    """Return what a text of JSON says. Raises `problem` where it is none."""
+    """Parse JSON. Raises `problem` with line and column."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

@@ -126,7 +126,7 @@ class DateRule(Model):
 
     @property
     def folder_prefix(self) -> str:
-        """What precedes the value."""
+        """Part of the folder's name before the value."""
         return _FOLDER_PREFIXES[self.granularity] if self.prefix is None else self.prefix
 
 
@@ -191,7 +191,7 @@ class PartitionRule(Model):
 
     @property
     def folder_prefix(self) -> str:
-        """What precedes the value."""
+        """Part of the folder's name before the value."""
         if self.date is not None:
             return self.date.folder_prefix
         if self.source is None:

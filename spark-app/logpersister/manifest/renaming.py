@@ -74,7 +74,7 @@ def _renamed(member: AnyMember, renames: Renames) -> AnyMember:
 
 
 def below(renames: Renames, name: str) -> Renames:
-    """Return what is renamed inside of a field."""
+    """Return the renamed fields inside of a field."""
     return {path[1:]: to for path, to in renames.items() if path[0] == name and len(path) > 1}
 
 

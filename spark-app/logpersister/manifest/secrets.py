@@ -207,7 +207,7 @@ class AwsKeys:
 
     @property
     def secrets(self) -> "tuple[SecretValue, ...]":
-        """What no message may hold."""
+        """Values that no message may hold."""
         return (self.secret_access_key, *([] if self.session_token is None else [self.session_token]))
 
     def revealed(self) -> dict[str, str | None]:

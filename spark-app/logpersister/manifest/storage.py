@@ -211,7 +211,7 @@ class StorageSpec(Model):
         return f"{self.bucket}/{self.prefix}"
 
     def at(self, place: str) -> "StorageSpec":
-        """Return the same way to another place."""
+        """Return a copy for another place, ``bucket/prefix``."""
         bucket, _, prefix = place.partition("/")
         return self.model_copy(update={"bucket": bucket, "prefix": prefix})
 

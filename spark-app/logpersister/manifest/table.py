@@ -90,7 +90,7 @@ class CatalogSpec(Model):
 
     @property
     def address(self) -> str:
-        """What messages call it."""
+        """Address of the catalog in messages."""
         return self.uri or self.type
 
     @property
@@ -176,7 +176,7 @@ class TableSpec(Model):
         return tuple((named.lower() if self.catalog.is_metastore else named).split("."))
 
     def full_name(self, topic: str, generation: int) -> str:
-        """Return the same as people write it."""
+        """Return the identifier as one text, with dots."""
         return ".".join(self.identifier(topic, generation))
 
     @rule(

@@ -41,7 +41,7 @@ def specs_of_types(spec: TypedSpec) -> Sequence[TypedSpec]:
 
 
 def stored_specs(spec: TypedSpec) -> Sequence[TypedSpec]:
-    """Return those of them whose records are stored in folders of their own."""
+    """Return a spec for each rule whose records are stored in folders of their own; `spec` itself without types."""
     of_types = specs_of_types(spec)
     if spec.types is None:
         return of_types

@@ -18,7 +18,7 @@ MaxAge = Annotated[timedelta, Duration("1s", "30d")]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What applies to one topic."""
+    """Limits of one topic."""
 
     max_bytes: int
     """Size of a stored object at which a range is due."""

@@ -20,7 +20,7 @@ class FolderEnds:
 
     @classmethod
     def of(cls, spec: Spec) -> Self | None:
-        """Return those of the spec of a topic; None: records wait for their age, whatever their folder."""
+        """Return the folder ends that matter to a topic; None: records wait for their age, whatever their folder."""
         found = finished_folders(spec)
         if found is None:
             return None

@@ -10,7 +10,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Stop:
-    """What the signals have said."""
+    """State of the stop that signals ask for."""
 
     def __init__(self) -> None:
         self.wake = threading.Event()

@@ -28,7 +28,7 @@ class EventTimes:
 
     @classmethod
     def of(cls, spec: Spec) -> Self | None:
-        """Return that of a topic; None: nobody asks for it."""
+        """Return the event times of a topic; None: nothing depends on them."""
         found = finished_folders(spec)
         if found is None:
             return None

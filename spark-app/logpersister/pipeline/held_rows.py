@@ -40,7 +40,7 @@ class _Run:
     ends: npt.NDArray[np.float64]
     """About how many bytes stand before each of `begins`."""
     level: int
-    """How often it was merged."""
+    """Number of merges behind the run."""
 
     @classmethod
     def of(cls, rows: pa.RecordBatch, ids: Ids, level: int) -> Self:
@@ -81,7 +81,7 @@ class HeldRows:
     def __init__(self) -> None:
         self._runs: list[_Run] = []
         self.bytes = 0
-        """What they take."""
+        """Memory that the rows take."""
 
     def add(self, rows: pa.RecordBatch, ids: Ids) -> None:
         """Keep rows that are ordered by object and within by offset, behind those kept before; at least one."""

@@ -73,7 +73,7 @@ class TaskResources:
     """Returns what becomes of late records of a range with a horizon."""
 
     def layout_of(self, work: RangeWork) -> AnyLayout:
-        """Return that of a range."""
+        """Return the layout of a range, with its late records."""
         return with_lateness(self.layout, self.lateness(work.horizon))
 
 
@@ -175,7 +175,7 @@ class Task:
             yield RangeOutcome(writer.work.range, seconds=writer.seconds, error=work_error(error))
 
     def _pieces(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield what is written at once."""
+        """Yield batches of a size that a writer takes at once."""
         if isinstance(self._resources.layout, TypedLayout):
             yield from gathered(batches)
             return

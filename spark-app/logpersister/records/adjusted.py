@@ -25,18 +25,18 @@ class Adjusted:
     """Index into `kinds` per value."""
 
     def only(self, records: npt.NDArray[np.bool_]) -> "Adjusted | None":
-        """Return those of some records of the batch."""
+        """Return the adjusted values of marked records."""
         kept = records[self.records]
         return Adjusted(self.kinds, self.records[kept], self.kind_of[kept]) if kept.any() else None
 
     def among(self, records: npt.NDArray[np.int64]) -> "Adjusted | None":
-        """Return those of some records of the batch, by their ascending places, as if the batch had no others."""
+        """Return the adjusted values of some records, by their ascending places, as if the batch had no others."""
         kept = np.isin(self.records, records)
         places = np.searchsorted(records, self.records[kept])
         return Adjusted(self.kinds, places, self.kind_of[kept]) if kept.any() else None
 
     def within(self, records: npt.NDArray[np.int64]) -> "Adjusted":
-        """Return the same about a larger batch, where these records have these ascending places."""
+        """Return the adjusted values as those of a larger batch, where these records have these ascending places."""
         return Adjusted(self.kinds, records[self.records], self.kind_of)
 
     def counts(self) -> Counter[Kind]:
@@ -46,7 +46,7 @@ class Adjusted:
 
 
 def joined(one: Adjusted | None, other: Adjusted | None) -> Adjusted | None:
-    """Return what both have of one batch."""
+    """Return all adjusted values of one batch."""
     if one is None or other is None:
         return one or other
     records = np.concatenate([one.records, other.records])
@@ -56,7 +56,7 @@ def joined(one: Adjusted | None, other: Adjusted | None) -> Adjusted | None:
 
 
 def by_reason(counts: Counter[Kind]) -> Counter[str]:
-    """Return the same, whatever the fields are."""
+    """Return the counts by reason, whatever the fields are."""
     found: Counter[str] = Counter()
     for (reason, _), count in counts.items():
         found[reason] += count

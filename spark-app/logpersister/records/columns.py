@@ -68,7 +68,7 @@ def portion_of(parser: ParserSpec, schema: SchemaSpec | None) -> Portion | None:
 
 
 def without_notation(schema: pa.Schema) -> pa.Schema:
-    """Return the same columns as files have them."""
+    """Return the schema as files have it, without our metadata."""
     return pa.schema([_bare(field) for field in schema])
 
 

@@ -87,7 +87,7 @@ class Values:
 
     @property
     def present(self) -> int:
-        """How many were not null."""
+        """Number of values that are not null."""
         return self.count - self.kinds["null"]
 
     def add(self, value: Any) -> None:

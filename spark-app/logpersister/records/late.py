@@ -32,7 +32,7 @@ class Places(Protocol):
     """Knows where late records belong."""
 
     def place(self, found: Assignment) -> Assignment:
-        """Return the same with late records where they belong."""
+        """Return the assignment with late records in their own paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Lateness:
         return found
 
     def place(self, found: Assignment) -> Assignment:
-        """Return the same with late records where they belong."""
+        """Return the assignment with late records in their own paths."""
         paths = found.paths if found.refused is None else found.paths[:-1]
         late: Marks = np.array([self.is_late(path) for path in paths], np.bool_)
         if not late.any():
@@ -101,7 +101,7 @@ def lateness_of(spec: Spec, horizon: int | None) -> Lateness | None:
 
 
 def lateness_by(spec: Spec) -> Callable[[int | None], Lateness | None]:
-    """Return the same for whatever horizon: of many types, the folders are made once."""
+    """Return `lateness_of` for any watermark: of many types, the folders are made once."""
     folders, to_quarantine = None if spec.late == "append" else folders_by_time(spec), spec.quarantines_late
 
     def at(horizon: int | None) -> Lateness | None:

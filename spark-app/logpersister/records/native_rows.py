@@ -23,7 +23,7 @@ class _Parser(Protocol):
     """A native parser that is known by its settings alone."""
 
     def parse(self, values: pa.BinaryArray) -> tuple[Any, ...]:
-        """Return what `parsed_of` takes."""
+        """Return the parts that `parsed_of` takes."""
 
 
 Native = TypeVar("Native", bound=_Parser)

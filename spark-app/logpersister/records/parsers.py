@@ -72,7 +72,7 @@ class Parsed:
     """Kept rows of the batch, ascending; `refused` and `adjusted` count places among these. None: all rows."""
 
     def without(self, left_out: "npt.NDArray[np.bool_]", records: int, rows: pa.StructArray) -> "Parsed":
-        """Return the same without accepted records that are left out.
+        """Return a copy without accepted records that are left out.
 
         Args:
             left_out: of each of `self.rows`.
@@ -87,7 +87,7 @@ class Parsed:
         return Parsed(rows, told, None if self.adjusted is None else self.adjusted.among(kept), kept)
 
     def because(self, problem: str | None) -> "Parsed":
-        """Return the same; the reason of the first refused record says more, if more is known."""
+        """Return a copy whose reason for the first refused record says more; unchanged if nothing more is known."""
         if self.refused is None or problem is None:
             return self
         return replace(self, refused=replace(self.refused, reason=f"{self.refused.reason}: {bounded(problem)}"))

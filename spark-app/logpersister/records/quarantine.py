@@ -86,7 +86,7 @@ def make_parser(
     heads: Parser | None = None,
     keep: Sequence[Condition] = (),
 ) -> Parser | None:
-    """Return what ``spec.parser`` and ``spec.schema`` ask for; None when any bytes are good.
+    """Return the parser of ``spec.parser`` and ``spec.schema``; None when any bytes are good.
 
     Args:
         parser: how values are read.

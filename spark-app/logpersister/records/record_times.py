@@ -30,7 +30,7 @@ class RecordTimes:
 
     @classmethod
     def of(cls, partition_by: Sequence[PartitionRule], types: TypesSpec | None) -> Self:
-        """Return that of the records of a topic, or of a type."""
+        """Return the times of the records of a topic, or of a type."""
         field = time_field(partition_by)
         if field is not None:
             return cls(field=field)

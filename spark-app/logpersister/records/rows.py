@@ -35,5 +35,4 @@ class JsonRows(NativeRows["native.RowParser"]):
 
 
 def make_rows(parser: ParserSpec, schema: SchemaSpec) -> JsonRows:
-    """Return what makes rows of values."""
     return JsonRows(schema, parser.unknown_fields, parser.faults, parser.framing)

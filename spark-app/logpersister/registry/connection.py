@@ -88,5 +88,5 @@ def _login_of(connect: Connect) -> object:
 
 
 def connector(registry: RegistrySpec, secrets: Secrets) -> Connect:
-    """Return what makes clients of a registry."""
+    """Return a factory of clients of a registry."""
     return _Connector(registry, secrets)

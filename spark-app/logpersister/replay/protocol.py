@@ -43,7 +43,7 @@ from logpersister.storage.replays import Replay, Source
 
 
 class Step(Enum):
-    """What is to be done next."""
+    """Next step of a replay."""
 
     BEGIN = auto()
     WRITE = auto()

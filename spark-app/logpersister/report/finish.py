@@ -22,7 +22,7 @@ class WaitingFolder:
     folder: str
     end: datetime
     reason: str
-    """What it waits for."""
+    """Reason why the folder waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class FinishReport:
 
 
 def finish_document(report: FinishReport, telling: Sequence[TellingReport] = ()) -> Document:
-    """Return it as the status document has it, with those who are told."""
+    """Return the report for the status document, with the notification reports."""
     waiting = sorted((report.waiting or {}).values(), key=lambda one: (one.end, one.topic))
     return {
         "finishedFolders": report.finished,

@@ -34,7 +34,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What has been compared."""
+    """Numbers of a comparison."""
 
     offsets: int = 0
     ranges: int = 0

@@ -388,7 +388,7 @@ class StatusBoard:
             self._set(finish=report)
 
     def tables(self, report: TablesReport) -> None:
-        """How far tables are behind."""
+        """Set how far tables are behind."""
         with self._lock:
             self._set(tables=report)
 

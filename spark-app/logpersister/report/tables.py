@@ -41,7 +41,7 @@ class TablesReport:
 
 
 def tables_document(report: TablesReport) -> Document:
-    """Return it as the status document has it."""
+    """Return the report for the status document."""
     behind = [(one.oldest, one.table, one) for one in report.tables if one.oldest is not None]
     return {
         "count": len(report.tables),

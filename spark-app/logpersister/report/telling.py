@@ -32,7 +32,7 @@ class TellingReport:
 
 
 def telling_document(report: TellingReport) -> Document:
-    """Return it as the status document has it."""
+    """Return the report for the status document."""
     last = report.last_refused
     return {
         "policy": report.policy,

@@ -37,7 +37,7 @@ business, which executes the range again."""
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How patient a client is."""
+    """Timeouts and retries of a client."""
 
     connect: float = CONNECT_TIMEOUT
     read: float = READ_TIMEOUT

@@ -40,7 +40,7 @@ def delete_object(connection: Connection, key: str) -> None:
 
 
 def _delete_many(connection: Connection, keys: Sequence[str]) -> Sequence[str]:
-    """Return those that the storage did not delete, without their reasons, which requests for each say better."""
+    """Delete objects by one request; return the keys that failed; single requests tell why."""
     bucket = connection.storage.bucket
     with connection.doing("deleting objects", keys[0]) as client:
         answer = client.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True})

@@ -131,7 +131,7 @@ class StorageError(Exception):
         """What S3 calls the error, for example ``SlowDown``, or one of our codes; empty when there is none."""
 
     def with_remedy(self, remedy: str) -> "StorageError":
-        """Return the same error with another remedy than the one that its code usually has."""
+        """Return the error with another remedy than its code usually has."""
         message = str(self).removesuffix(_remedy(self.kind, self.code)) + remedy
         return StorageError(self.kind, message, retriable=self.retriable, code=self.code)
 

@@ -56,7 +56,7 @@ class FolderContent:
     """Last number notified per policy, as far as it is noted."""
 
     def note(self) -> dict[str, Any]:
-        """Return what is noted of the folder."""
+        """Return the folder's own note, as JSON."""
         return self.document() | ({"told": dict(sorted(self.told.items()))} if self.told else {})
 
     def document(self) -> dict[str, Any]:

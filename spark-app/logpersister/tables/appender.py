@@ -68,7 +68,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one table."""
+    """Result of appending to one table."""
 
     more: bool = False
     """Whether more is left that can be appended at once."""

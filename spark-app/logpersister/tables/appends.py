@@ -68,7 +68,7 @@ class Appends:
     take: list[Portion] = field(default_factory=list)
     """The files of these go into one snapshot, in this order."""
     held: dict[Numbering, dict[int, Offset]] = field(default_factory=dict)
-    """What the table holds then."""
+    """Offsets that the table holds after this snapshot."""
     moved: bool = False
     """Whether that is more than now, perhaps without a file."""
     stops: list[Stop] = field(default_factory=list)

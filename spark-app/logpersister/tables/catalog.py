@@ -203,7 +203,7 @@ class LoadedTable:
 
     @property
     def view(self) -> TableView:
-        """What decisions rest on."""
+        """Metadata that decisions rest on."""
         metadata = self._table.metadata
         head = metadata.current_snapshot()
         snapshots = [] if head is None else ancestors_of(head, metadata)

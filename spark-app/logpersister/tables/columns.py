@@ -17,7 +17,7 @@ from logpersister.tables.errors import TableError
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """What a table must have."""
+    """Required columns and partitioning of a table."""
 
     files: pa.Schema
     """Columns of the files, all of which may be null: what one schema requires, another may not have."""

@@ -91,7 +91,7 @@ def last_text(held: Held, snapshot_id: int, sequence_number: int) -> str:
 
 
 def held_by(view: TableView) -> Held:
-    """Return what a table holds. Raises `TableError`: ``rolled-back`` or ``unreadable``."""
+    """Return the offsets that a table holds. Raises `TableError`: ``rolled-back`` or ``unreadable``."""
     last = None if view.last is None else _parsed_last(view)
     found = next((one for one in view.ancestors if one.offsets is not None), None)
     if last is None:

@@ -28,7 +28,7 @@ class Placed:
     base: str
 
     def at(self, node: Any) -> "Placed":
-        """Return what stands in it."""
+        """Return a node below this one, which has the same base."""
         return Placed(node, self.base)
 
 

@@ -52,7 +52,7 @@ class Shape:
 
 
 def shape_of(placed: Placed, documents: Documents) -> Shape:
-    """Return what a schema says. Raises `JsonSchemaError`."""
+    """Return the shape that a schema gives to values. Raises `JsonSchemaError`."""
     shape = Shape()
     for part in _parts(placed, documents):
         shape.nodes += (id(part.node),)

@@ -18,7 +18,7 @@ _BOOLS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What values of a field are."""
+    """Resolved type of a field's values."""
 
     word: str
     """``bool``, ``i8`` to ``i64``, ``double``, ``string``, ``binary``, ``uuid``, ``enum``, ``struct``, ``list``,
@@ -75,7 +75,7 @@ class Schema:
 
 @lru_cache(maxsize=16)
 def read_schema(text: str) -> Schema:
-    """Return what a text says. Raises ThriftError."""
+    """Parse and resolve a schema. Raises ThriftError."""
     file = read_text(text)
     resolver = _Resolver(file)
     schema = Schema(roots=tuple(name for name in file.structs if name not in file.exceptions))

@@ -45,7 +45,7 @@ class FieldOf:
 
 @dataclass(slots=True)
 class File:
-    """What is in a text, by name."""
+    """Declarations of a text, by name."""
 
     structs: dict[str, tuple[FieldOf, ...]] = field(default_factory=dict)
     exceptions: set[str] = field(default_factory=set)
@@ -56,12 +56,12 @@ class File:
 
 
 def read_text(text: str) -> File:
-    """Return what is in a text. Types keep the names by which it refers to them. Raises ThriftError."""
+    """Parse a text. Types keep the names by which it refers to them. Raises ThriftError."""
     return _Reader(text).file()
 
 
 def unquoted(word: str) -> str:
-    """Return what a word in quotes stands for. Raises ValueError for others."""
+    """Return the text of a word in quotes. Raises ValueError for others."""
     if word[:1] not in ("'", '"'):
         raise ValueError(word)
     return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), word[1:-1], flags=re.DOTALL)

@@ -48,7 +48,7 @@ class Frame:
 
 @dataclass(slots=True)
 class RangeState:
-    """How far a range has come."""
+    """State of reading one range."""
 
     request: ReadRequest
     position: Offset

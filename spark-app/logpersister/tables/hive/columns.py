@@ -55,7 +55,7 @@ CLASSES: Final[Mapping[Format, FileClasses]] = {
 
 @dataclass(frozen=True, slots=True)
 class HiveColumns:
-    """What a table must have."""
+    """Required columns of a Hive table."""
 
     files: tuple[tuple[str, str], ...]
     """Names and types of the columns of files, in lower case."""
