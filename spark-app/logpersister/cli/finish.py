@@ -70,17 +70,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TellingOutcome:
-    """What became of the folders of a topic that somebody is to be told of."""
+    """Result of the notifications of a topic."""
 
     policy: str
     topic: str
     told: int
     problem: str = ""
-    """Why some were not told; members tell them later unless they were refused."""
+    """Why some were not accepted; members send them later unless they were refused."""
 
 
 def _tell(whom: Iterable[Teller], store: ObjectStore, group: str, topics: Collection[str]) -> Iterator[TellingOutcome]:
-    """Tell what is to be told of topics, also what members have left; yield what became of it where there was any."""
+    """Send the due notifications of topics, also those that members have left; yield the result per topic."""
     for teller in whom:
         untold = list_untold(store, group, teller.policy)
         for topic in sorted(untold.keys() & set(topics)):

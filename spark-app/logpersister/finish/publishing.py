@@ -65,7 +65,7 @@ class Publisher:
     group: str
     spec: FinishSpec
     registers: bool = False
-    """Whether finished folders become partitions of a Hive table, which is told as others are."""
+    """Whether finished folders become partitions of a Hive table, which gets notes as recipients do."""
 
     def publish(self, topic: str, folder: TimeFolder, positions: Positions, *, late: bool) -> Published:
         """Make known what a folder has in it now.

@@ -1,10 +1,10 @@
 """Notifies others of finished folders, at least once for the last version of each folder.
 
-Two notes carry it through every crash. The folder's own note has its number. Whoever has made that known puts a note
-that it is *untold*, before he forgets why he looked at the folder (`finish.look`: `finish_to`, arrivals). Who has told
-it says so in the folder's note, by compare-and-set, and deletes the note that it was untold. Stopped anywhere, somebody
-begins again where it stood: at worst the same number is told again. A process that has slept tells a number that was
-told already, or an older one; each message has folder and number, so that its reader can tell repeats.
+Two notes in the bucket survive every crash. The folder's own note has the version (number) of its content. The process
+that publishes a version adds a note that it is *untold*, before it forgets why it looked at the folder (`finish.look`:
+`finish_to`, arrivals). The process that has notified notes that in the folder's note, by compare-and-set, and deletes
+the untold note. A process that stops anywhere in between repeats at most one notification. One that was suspended may
+send an old version. Each message has folder and number, so that recipients recognize repeats.
 """
 
 import json
@@ -31,11 +31,11 @@ MOST_SECONDS: Final = 60.0
 
 
 class NotTakenError(Exception):
-    """A message that was not taken; the message says by whom and why. Later it may be."""
+    """A message was not accepted; the error says by whom and why. It is sent again later."""
 
 
 class RefusedError(NotTakenError):
-    """A message that will never be taken: it is told no more."""
+    """A message will never be accepted; it is not sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class Message:
 
 
 Send = Callable[[Message], None]
-"""Returns when the message was taken. Raises NotTakenError."""
+"""Returns when the message was accepted. Raises NotTakenError."""
 
 
 class Teller(Protocol):
-    """Somebody who can be told."""
+    """Recipient of notifications."""
 
     @property
     def policy(self) -> str:
@@ -88,7 +88,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """Tells one teller of the folders of a group."""
+    """Notifies one recipient of the folders of a group."""
 
     store: ObjectStore
     group: str
@@ -96,7 +96,7 @@ class Telling:
     clock: Callable[[], float] = time.monotonic
 
     def tell(self, topic: str, untold: Sequence[Untold]) -> Told:
-        """Tell what is to be told of a topic, oldest first; stop at the first failure, so that the order stays.
+        """Send the notifications of a topic that are due, oldest first; stop at the first failure, to keep their order.
 
         Raises NotTakenError, StorageError.
         """
@@ -128,7 +128,7 @@ class Telling:
                 note_told(self.store, self.group, content, policy)
                 told.folders += 1
                 log.info("folder.told", policy=policy, **where)
-        # They were listed before the content was read, so that has the number of each, or a higher one.
+        # They were listed before the content was read, so its number is at least theirs.
         delete_untold(self.store, self.group, policy, topic, untold)
 
 

@@ -1,4 +1,4 @@
-"""Tells a topic of folders: one record each, whose key is the folder, so that compaction keeps the last number."""
+"""Notifies a topic of folders: one record each, whose key is the folder, so that compaction keeps the last number."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,10 +11,10 @@ from logpersister.kafka_client.producer import NotDeliveredError, Produce, produ
 
 @dataclass(frozen=True, slots=True)
 class TopicRecords:
-    """The topic of a manifest. Thread-safe."""
+    """Topic of ``spec.finish.kafka`` as a recipient. Thread-safe."""
 
     config: Mapping[str, Any]
-    """What every client of the brokers needs."""
+    """Settings for clients of the brokers."""
     topic: str
 
     policy = "kafka"

@@ -32,13 +32,13 @@ CONNECT_SECONDS: Final = 5.0
 MOST_TOLD: Final = 200
 """Bytes of an answer that a message quotes."""
 REFUSALS: Final = frozenset({400, 413, 415, 422})
-"""Statuses that speak of the message: it will never be taken. All others speak of the server, its address or the login;
-those are mended, and the message is told again."""
+"""Statuses about the message: it will never be accepted. All others are about the server, its address or the login;
+those can be mended, and the message is sent again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """The server of a manifest. Thread-safe."""
+    """Server of ``spec.finish.webhook`` as a recipient. Thread-safe."""
 
     spec: WebhookSpec
     secrets: Secrets

@@ -21,11 +21,11 @@ from logpersister.storage.store import ObjectStore
 log = structlog.get_logger(__name__)
 
 LONGEST_SECONDS: Final = 30.0
-"""Between two looks at a topic."""
+"""Longest pause between two looks at a topic."""
 
 
 class FinishListener:
-    """What is told of folders; from any thread."""
+    """Listener for finished folders. Thread-safe."""
 
     def finish(self, report: FinishReport) -> None:
         """Where this member stands."""

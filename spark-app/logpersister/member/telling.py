@@ -1,4 +1,4 @@
-"""The duties that tell others of finished folders (`finish.telling`): one for each policy."""
+"""Duties that notify others of finished folders (`finish.telling`): one for each policy."""
 
 import threading
 import time
@@ -18,26 +18,26 @@ from logpersister.storage.store import ObjectStore
 from logpersister.storage.untold import UntoldListing
 
 LONGEST_SECONDS: Final = 15.0
-"""Between two looks for what is to be told."""
+"""Longest pause between two looks for due notifications."""
 AT_ONCE: Final = 4
 
 
 class TellingListener:
-    """What is told of those who are told; from any thread."""
+    """Listener for notification results. Thread-safe."""
 
     def telling(self, report: TellingReport) -> None:
-        """Where a policy stands."""
+        """Take the report of a policy."""
 
     def told(self, policy: str, topic: str, folders: int, refused: int) -> None:
-        """Somebody was told of folders of a topic, and has refused some."""
+        """Count notifications of a topic that were accepted and refused."""
 
 
 class FolderListener(FinishListener, TellingListener):
-    """What is told of folders; from any thread."""
+    """Listener for finished folders and their notifications. Thread-safe."""
 
 
 class TellDuty:
-    """Tells one teller. Thread-safe."""
+    """Duty of one recipient. Thread-safe."""
 
     at_once: Final = AT_ONCE
 
@@ -97,7 +97,7 @@ class TellDuty:
 
 
 def tellers(finish: FinishSpec, config: Mapping[str, Any], secrets: Secrets) -> Sequence[Teller]:
-    """Return who is to be told; `config` is what every client of the brokers needs."""
+    """Return the recipients of notifications; `config`: for clients of the brokers."""
     found: list[Teller] = []
     if finish.webhook is not None:
         found.append(Webhook(finish.webhook, secrets))

@@ -52,5 +52,5 @@ class FolderNotes:
 
 
 def folder_notes(store: ObjectStore, group: str, spec: Spec) -> FolderNotes | None:
-    """Return what notes the folders of a revision; None: no table is told of them by their first object."""
+    """Return the writer of folder notes of a revision; None: no table registers folders by their first object."""
     return FolderNotes(store, group) if registration(spec) == "onFirstObject" else None

@@ -257,11 +257,11 @@ class Metrics:
         self._late.labels(self._topic(topic), late.to).inc(late.records)
 
     def telling(self, report: TellingReport) -> None:
-        """Where one of those stands who are told of finished folders."""
+        """Take the notification report of a policy."""
         self._untold.labels(report.policy).set(report.untold)
 
     def told(self, policy: str, topic: str, folders: int, refused: int) -> None:
-        """Somebody was told of folders, and has refused some."""
+        """Count notifications that were accepted and refused."""
         self._told.labels(self._topic(topic), policy).inc(folders)
         self._told_in_vain.labels(self._topic(topic), policy).inc(refused)
 

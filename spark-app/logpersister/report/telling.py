@@ -1,4 +1,4 @@
-"""What a member says of those who are told of finished folders. Pure."""
+"""A member's report on notifications about finished folders. Pure."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RefusedFolder:
-    """A folder that somebody will never take."""
+    """Folder whose notification a recipient has refused for good."""
 
     topic: str
     folder: str
@@ -18,16 +18,16 @@ class RefusedFolder:
 
 @dataclass(frozen=True, slots=True)
 class TellingReport:
-    """Where one policy stands, for the topics whose partition 0 this member owns."""
+    """Notifications of one policy, for the topics whose partition 0 this member owns."""
 
     policy: str
     """``webhook`` or ``kafka``."""
     told: int = 0
-    """Folders, since this process began."""
+    """Folders whose notification was accepted, since this process began."""
     untold: int = 0
     """Folders whose notification is due, as last seen."""
     refused: int = 0
-    """Since this process began."""
+    """Folders whose notification was refused, since this process began."""
     last_refused: RefusedFolder | None = None
 
 

@@ -183,9 +183,9 @@ def put_folder_content(store: ObjectStore, group: str, content: FolderContent, t
 
 
 def note_told(store: ObjectStore, group: str, told: FolderContent, policy: str) -> None:
-    """Note that somebody was told a content of a folder; never takes anything back. Raises StorageError.
+    """Note that a policy has notified of this content of a folder; a higher number stays. Raises StorageError.
 
-    Whoever is stopped before it has told all the same, and somebody tells again.
+    A process that is stopped before this has notified all the same, and the notification is repeated.
     """
     for _ in range(MOST_ATTEMPTS):
         found = folder_content(store, group, told.topic, told.path)

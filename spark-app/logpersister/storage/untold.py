@@ -1,6 +1,6 @@
-"""Notes that somebody is to be told of a folder: each is put once its number is noted in the folder's own note.
+"""Notes of due notifications: each is put once its number is in the folder's own note.
 
-Their names say all, and the number is part of them: who was told one number deletes no note of a higher one.
+The name of a note says all. It has the number, so that a process which has sent one number deletes no higher one.
 """
 
 import threading
@@ -13,12 +13,12 @@ from logpersister.storage.asking import ask_each
 from logpersister.storage.store import ObjectStore
 
 TABLE: Final = "table"
-"""The policy by which a Hive table is told."""
+"""Policy of the notes for a Hive table."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Untold:
-    """A number of a folder that is to be told."""
+    """Notification of a folder that is due."""
 
     path: str
     """Folder path below its topic."""
@@ -27,12 +27,12 @@ class Untold:
 
 
 def put_untold(store: ObjectStore, group: str, policy: str, topic: str, untold: Untold) -> None:
-    """Note that a number of a folder is to be told; once more changes nothing. Raises StorageError."""
+    """Note that a notification is due; idempotent. Raises StorageError."""
     store.put_marker(names.untold_key(store.prefix, group, policy, topic, untold.path, untold.number))
 
 
 def list_untold(store: ObjectStore, group: str, policy: str) -> Mapping[str, Sequence[Untold]]:
-    """Return what is to be told by a policy, by topic. Raises StorageError."""
+    """Return the due notifications of a policy by topic. Raises StorageError."""
     found: dict[str, list[Untold]] = {}
     for listed in store.list_objects(names.untold_prefix(store.prefix, group, policy)):
         parsed = names.parse_untold_key(store.prefix, group, policy, listed.key)
@@ -43,14 +43,14 @@ def list_untold(store: ObjectStore, group: str, policy: str) -> Mapping[str, Seq
 
 
 def delete_untold(store: ObjectStore, group: str, policy: str, topic: str, untold: Sequence[Untold]) -> None:
-    """Delete such notes; those that are gone are fine. Raises StorageError."""
+    """Delete notes; missing ones are fine. Raises StorageError."""
     keys = [names.untold_key(store.prefix, group, policy, topic, one.path, one.number) for one in untold]
     for _ in ask_each(store.delete, keys):
         pass
 
 
 class UntoldListing:
-    """What is to be told by a policy, listed for all topics at once, and anew after some time. Thread-safe."""
+    """Cached list of the due notifications of a policy, for all topics; listed anew after some time. Thread-safe."""
 
     def __init__(self, store: ObjectStore, group: str, policy: str, seconds: float, clock: Callable[[], float]) -> None:
         """List nothing yet; `clock` gives monotonic seconds."""
@@ -64,7 +64,7 @@ class UntoldListing:
         self._topics: Mapping[str, Sequence[Untold]] = {}
 
     def of(self, topic: str, *, anew: bool = False) -> Sequence[Untold]:
-        """Return what is to be told of a topic; `anew`: as it is now. Raises StorageError."""
+        """Return the due notifications of a topic; `anew`: not from the cache. Raises StorageError."""
         with self._lock:
             if anew or self._clock() - self._at >= self._seconds:
                 self._topics = list_untold(self._store, self._group, self._policy)
@@ -72,6 +72,6 @@ class UntoldListing:
             return self._topics.get(topic, ())
 
     def forget(self) -> None:
-        """List anew next time: some of it was deleted."""
+        """List anew next time, because some notes were deleted."""
         with self._lock:
             self._at = float("-inf")
