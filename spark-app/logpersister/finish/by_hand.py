@@ -1,4 +1,4 @@
-"""Folders finished by hand: the same decisions as those of members, for a span of time, with the reasons for each.
+"""Finishes folders by hand: decides as members do, for a span of time, and gives the reason for each folder.
 
 Members may work beside it: whoever is second changes nothing.
 """

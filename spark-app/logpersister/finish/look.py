@@ -116,7 +116,7 @@ class TopicFolders:
         self._clock = clock
 
     def finished_to(self) -> FinishedTo | None:
-        """Return up to when folders are finished; None: none is. Raises StorageError."""
+        """Return the watermark of the topic; None: no folder is finished. Raises StorageError."""
         return finished_to(self.store, self._group, self.topic)
 
     def finish_to(self, end: int, positions: Positions) -> bool:
@@ -191,7 +191,7 @@ class TopicFolders:
         return look
 
     def arrived(self, arrivals: Sequence[str], positions: Positions, done: int | None) -> Mapping[str, set[TimeFolder]]:
-        """Return the finished folders into which something has come since, by the names of the notes that tell so.
+        """Return the finished folders that have new objects, by the names of the notes of their arrivals.
 
         Args:
             arrivals: names of notes, listed before.

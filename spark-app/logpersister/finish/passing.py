@@ -47,7 +47,7 @@ class Passing:
         self._events = EventWatch()
 
     def over_to(self) -> int:
-        """Return up to when folders may be finished by the clock, with the lateness that is allowed: the last end."""
+        """Return the last end of folders that may be finished by the clock, with the lateness that is allowed."""
         return self._layout.last_end(self._now_ms() - self._spec.lateness_ms)
 
     def positions(self) -> Positions:

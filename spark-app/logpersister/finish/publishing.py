@@ -1,4 +1,4 @@
-"""Makes known what is in a finished folder: the note of it, then what the policies want, the success file last.
+"""Publishes the content of a finished folder: its note, then the files and notifications of policies; _SUCCESS last.
 
 Who else is to be told is noted at the end (`finish.telling`).
 

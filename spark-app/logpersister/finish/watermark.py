@@ -1,4 +1,4 @@
-"""When a partition has passed an instant: no record of an earlier time is left that is not stored. Pure.
+"""Decides whether a partition has passed an instant: no record of an earlier time is left to be stored. Pure.
 
 **By Kafka's record times.** A partition has passed an instant when it has a record of that time or later, at
 offset `o`, and everything before `o` is stored. That is exact: Kafka finds the *first* such record, so all records

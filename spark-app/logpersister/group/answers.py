@@ -57,7 +57,7 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """State of the group, and who is in it."""
+    """State and members of the group."""
 
     state: str
     """Kafka's word: ``Stable``, ``Empty``, ``PreparingRebalance``, ``CompletingRebalance``; ``Dead``: no such group."""

@@ -1,4 +1,4 @@
-"""The consumer group as its coordinator describes it: its state, and who is in it."""
+"""The consumer group as its coordinator describes it: state and members."""
 
 import re
 from collections import Counter

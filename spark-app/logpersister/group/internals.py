@@ -123,7 +123,7 @@ def refresh_metadata(consumer: KafkaConsumer, timeout_seconds: float) -> None:
 
 
 def bound_waits_for_the_coordinator(consumer: KafkaConsumer, seconds: float) -> None:
-    """Let heartbeats, the question who coordinates the group, and new connections wait so long. To be called once.
+    """Bound the time of heartbeats, of finding the coordinator, and of new connections. To be called once.
 
     kafka-python waits for ``request_timeout_ms``, half a minute by default: a broker that stands still would keep the
     member until its session has ended. A longer wait is right for requests that the group answers when it likes.

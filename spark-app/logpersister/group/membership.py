@@ -52,7 +52,7 @@ class MembershipSettings:
     instance_id: str | None = None
     """Static membership (``group.instance.id``): a restart under the same name does not rebalance."""
     client_id: str | None = None
-    """How brokers, and who describes the group, name this member; None: as all clients of this process are named."""
+    """Name of this member to brokers and in descriptions of the group; None: that of all clients of this process."""
     session_timeout_seconds: float = 45.0
     revocation_grace_seconds: float = 30.0
     """How long a revocation waits for ranges that are being executed; what has not ended stays pending."""

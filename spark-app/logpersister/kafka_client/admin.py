@@ -25,7 +25,7 @@ def admin_client(config: Mapping[str, Any]) -> KafkaAdminClient:
 
 
 def forget_coordinator(client: KafkaAdminClient, group_id: str) -> None:
-    """Let the client ask again who coordinates a group: kafka-python never does that by itself."""
+    """Let the client look up the coordinator of a group again: kafka-python never does that by itself."""
     client._manager.cluster._coordinators.pop((CoordinatorType.GROUP, group_id), None)  # noqa: SLF001
 
 

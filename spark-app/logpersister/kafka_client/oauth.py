@@ -102,7 +102,7 @@ class _Provider(AbstractTokenProvider):  # type: ignore[misc]
 
 
 class StoredToken(_Provider):
-    """The key ``token``: whoever rotates the Secret keeps it valid."""
+    """Token in the key ``token`` of the Secret, which is rotated from outside."""
 
     def token(self) -> str:
         return self._secrets.require(self._name, "token", _PATH).reveal()

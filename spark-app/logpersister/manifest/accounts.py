@@ -1,4 +1,4 @@
-"""The Kubernetes service account of the pods: who they are to a cloud's identity provider."""
+"""Kubernetes service account of the pods, their identity to a cloud's provider."""
 
 from typing import Annotated
 

@@ -15,7 +15,7 @@ REMEDY = 'write the text in quotes ("null", or "" for none), or remove the field
 
 @dataclass(frozen=True, slots=True)
 class NullMisleads:
-    """Marks a field in which somebody who writes null without quotes may mean a text, or none."""
+    """Marks a field where null without quotes may be meant as a text, or as none."""
 
 
 def without_nulls(value: Any, model: type[BaseModel] | None) -> Any:

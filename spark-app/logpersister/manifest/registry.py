@@ -1,4 +1,4 @@
-"""``spec.schema.registry``: who knows by which schemas values were written, and by which rows are made."""
+"""``spec.schema.registry``: source of writer schemas, and of output schemas."""
 
 import re
 from dataclasses import dataclass

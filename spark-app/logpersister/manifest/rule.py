@@ -1,4 +1,4 @@
-"""Rules, each said once for the two who check a manifest: in Python here, in CEL for the API server.
+"""Validation rules of the manifest, each in one place: in CEL for the API server, in Python for everything else.
 
 The CEL stands in the CRD as ``x-kubernetes-validations``; the tests ask a real API server and this model about the same
 documents and want the same answer. What CEL cannot say is a rule all the same, with `NotInCel` and the reason.

@@ -1,4 +1,4 @@
-"""Duties: what the owner of partition 0 of a topic does for the whole topic, beside the cycle.
+"""Duties: work on a whole topic by the owner of its partition 0, beside the cycle.
 
 Each duty has threads of its own, so that a catalog or bucket that is slow delays no commit and no other duty. One more
 thread tells of attempts that do not end: those cannot do it themselves. A duty

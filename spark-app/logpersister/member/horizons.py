@@ -43,7 +43,7 @@ class _Reading:
 
 
 class BucketHorizons:
-    """The horizons that this member knows; behind the port `Horizons`. For one thread at a time."""
+    """Watermarks that this member knows; behind the port `Horizons`. For one thread at a time."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class BucketHorizons:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="horizons")
 
     def now(self, topics: Collection[str]) -> dict[str, int | None]:
-        """Return the horizons of topics (milliseconds since the epoch); those that have to wait are missing."""
+        """Return the watermarks of topics (milliseconds since the epoch); topics that have to wait are missing."""
         found: dict[str, int | None] = {topic: None for topic in topics if not self._tells(topic)}
         for topic in topics:
             if topic not in found:

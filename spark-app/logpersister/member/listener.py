@@ -1,4 +1,4 @@
-"""The events of a member, for whoever reports them."""
+"""Events of a member, as its reports get them."""
 
 from collections.abc import Mapping, Sequence
 

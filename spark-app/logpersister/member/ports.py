@@ -137,7 +137,7 @@ class Horizons(Protocol):
     """Watermarks of finished folders, for topics whose late records go elsewhere."""
 
     def now(self, topics: Collection[str]) -> Mapping[str, int | None]:
-        """Return what is known now, at most the truth (`Intent.horizon`); topics are missing that have to wait."""
+        """Return known watermarks, at most the true ones (`Intent.horizon`); topics that have to wait are missing."""
 
 
 class NoHorizons:

@@ -1,4 +1,4 @@
-"""Notes that a range has come into folders that may be finished already, so that whoever finishes them hears of it.
+"""Notes ranges that have come into folders which may be finished already, for the duty that publishes these anew.
 
 No folder is finished before its end and the lateness that is allowed have passed by the clock. So an object that is
 stored before that is there when its folder is listed, and needs no note. One that is stored later may be late, and the

@@ -1,4 +1,4 @@
-"""Compares what is stored of a range with what would be written, before a byte of it is.
+"""Compares the stored objects of a range with those that would be written, before a byte is written.
 
 For ranges that a build with other rules has promised, and may have begun to write (`pipeline.rules`). Where both give
 the same objects, it makes no difference who executes the range. Where not, some of its records would be in two.

@@ -1,4 +1,4 @@
-"""Notes folders that have objects, so that whoever registers them in a table need not look for any (`tables.hive`)."""
+"""Notes folders that have objects, so that their registration in a table need not search for them (`tables.hive`)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

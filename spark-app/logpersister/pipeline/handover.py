@@ -59,7 +59,7 @@ def receive(connection: socket.socket) -> Handover | None:
 
 
 def hand_over(arguments: list[str]) -> bool:
-    """Let the fork server go on in this process's place, and wait for the end of who does; return whether one did."""
+    """Let the fork server replace this process, and wait for the end of its fork; return whether one ran."""
     address = os.environ.get(ADDRESS)
     if not address:
         return False

@@ -1,4 +1,4 @@
-"""The rules by which a build gives records their objects: which name, in which folder, on which side.
+"""Versions of the rules by which a build places records: name of the object, folder, accepted or refused.
 
 A range must become the same objects whoever executes it. The spec alone does not say which: two builds of one version
 may have other editions of tzdata, other rules for paths, another check of JSON. So each rule that a spec uses has a

@@ -70,7 +70,7 @@ class TaskResources:
     event_times: EventTimes | None = None
     """None: the revision finishes no folders by the times of a field."""
     lateness: Callable[[int | None], Lateness | None] = lambda _: None
-    """Returns what becomes of late records of a range with a horizon."""
+    """Returns where late records of a range go, by its watermark; None: none is late."""
 
     def layout_of(self, work: RangeWork) -> AnyLayout:
         """Return the layout of a range, with its late records."""

@@ -1,4 +1,4 @@
-"""Intents: what the metadata of a committed offset says, and how it is written.
+"""Intents: the metadata of a committed offset and its format.
 
 ``OffsetCommit`` stores a string beside the offset, and the broker refuses a commit of a member of an old group
 generation. So the committed offset is a compare-and-set register of its partition, and an intent is a write-ahead log
@@ -164,7 +164,7 @@ class CommittedOffset:
 
     @property
     def seen(self) -> NewestEvent | None:
-        """The newest event before the offset, as far as whoever committed it knew."""
+        """Newest event before the offset, as far as the committing member knew."""
         return None if self.metadata is None else self.metadata.seen
 
     def intent(self, partition: TopicPartition) -> Intent | None:

@@ -25,8 +25,8 @@ class PayloadSum:
     key_crc: int
     key_lengths_crc: int
     sizes: tuple[int, int] | None
-    """Bytes of all values and of all keys; None when whoever wrote them did not say so. Not part of what two sums must
-    have in common: the lengths are."""
+    """Bytes of all values and of all keys; None when the writing release did not note them. Two sums need not have them
+    in common: the lengths are."""
 
     def followed_by(self, other: "PayloadSum") -> "PayloadSum | None":
         """Return the sum of these records and of those behind them; None when that cannot be known."""

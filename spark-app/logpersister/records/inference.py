@@ -193,7 +193,7 @@ class InferredField:
     problem: str | None = None
     """Why it cannot be a column; None: it can."""
     remark: str = ""
-    """What somebody should know who looks at the type."""
+    """Remark on the type, for people."""
 
 
 def _problem(name: str, first: str) -> str | None:

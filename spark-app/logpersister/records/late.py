@@ -1,8 +1,8 @@
 """Late records: those whose folder by time was finished before their range was promised.
 
-What is finished rises while a range is executed, and two processes may know different things of it. So a range has a
-*horizon* in its promise (`plan.intents`): a record came late if its folder ended there or before. Then that depends on
-the record, the revision and the promise alone, and an execution that is repeated puts each record where it was.
+The watermark of finished folders rises while a range is executed, and two processes may know different ones. So the
+promise of a range has one, its *horizon* (`plan.intents`): a record is late if its folder ended there or before. Then
+lateness depends on record, revision and promise alone, and a repeated execution puts each record where it was.
 """
 
 from collections.abc import Callable, Sequence
@@ -93,7 +93,7 @@ class LateLayout:
 
 
 def lateness_of(spec: Spec, horizon: int | None) -> Lateness | None:
-    """Return what becomes of late records of a range with a horizon; None: none is late, or they stand where others do.
+    """Return where late records of a range go, by its watermark; None: none is late, or they stand where others do.
 
     `spec`: of the revision of the range, without overrides.
     """

@@ -56,7 +56,7 @@ class Writers(Protocol):
         """Return the schemas of ids. May raise: then nothing is known, and the records have to wait."""
 
     def of_subject(self, subject: str) -> "Writers":
-        """Return who knows the schemas of a subject by their fingerprints."""
+        """Return the schemas of a subject by their fingerprints."""
 
 
 def asked_of(writers: Writers, ids: Iterable[int], framing: Framing) -> tuple[Mapping[int, WriterSchema], set[int]]:
@@ -70,7 +70,7 @@ def asked_of(writers: Writers, ids: Iterable[int], framing: Framing) -> tuple[Ma
 
 
 def for_framing(writers: Writers | None, framing: Framing, subject: str | None) -> Writers | None:
-    """Return who knows what stands in headers; `subject`: of the registry, where fingerprints do."""
+    """Return the writer schemas by the ids in headers; `subject`: of the registry, where ids are fingerprints."""
     if writers is None or framing != "singleObject":
         return writers
     if subject is None:

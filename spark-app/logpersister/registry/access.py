@@ -17,7 +17,7 @@ class RegistryAccess:
     """Address as the manifest has it: one, or several with commas."""
     headers: Mapping[str, str] = field(repr=False, default_factory=dict)
     authority: str | None = None
-    """PEM of who signed the registry's certificate; None: the public authorities."""
+    """Authority of the registry's certificate, as PEM; None: the public ones."""
 
     @property
     def urls(self) -> tuple[str, ...]:

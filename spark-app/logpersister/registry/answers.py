@@ -1,4 +1,4 @@
-"""What registries answer, whoever they are."""
+"""Answers of a registry, of any kind."""
 
 from dataclasses import dataclass
 from typing import Protocol

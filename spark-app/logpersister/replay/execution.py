@@ -170,7 +170,7 @@ class Replayer:
         return None
 
     def _horizon(self, name: ObjectName, output: TopicOutput) -> int | None:
-        """Return up to when folders are finished now; None also where late records stand with the others."""
+        """Return the present watermark; None also where late records stand with the others."""
         return None if output.spec.late == "append" else self._horizon_of(name.topic, name.generation)
 
     def _check_stands(self, source: str, note: Replay) -> None:

@@ -1,4 +1,4 @@
-"""What to do next with an object in quarantine. Pure; the argument why no record is lost or in two live objects.
+"""Next step for an object in quarantine. Pure; argues why no record is lost or in two live objects.
 
 Three things stand in the bucket: the *source* (an object in quarantine), the *note* of its replay, and the replay's
 *objects*, whose names no other replay and no member gives. A record is **live** in the source until the note is

@@ -1,4 +1,4 @@
-"""A file that is read again after whoever reads it has closed it."""
+"""A file that its reader closes and that is read again."""
 
 from typing import IO
 

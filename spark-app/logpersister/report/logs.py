@@ -42,7 +42,7 @@ _LIBRARY_LEVELS: Final = {
 
 
 class KafkaComplaints(logging.Filter):
-    """Hands what the Kafka library says of connections to who sums it up; without such a one lets it pass.
+    """Hands connection messages of the Kafka library to the member that sums them up; without one lets them pass.
 
     A broker that restarts is dozens of messages there, in terms of the library's inside.
     """
@@ -195,7 +195,7 @@ def _renderers(log_format: LogFormat, out: TextIO) -> list[structlog.typing.Proc
 
 
 def _lead_with_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Put what every line has first, for people who read JSON."""
+    """Put the fields of every line first, for people who read JSON."""
     first = {name: event.pop(name) for name in ("timestamp", "level", "event") if name in event}
     return {**first, **event}
 

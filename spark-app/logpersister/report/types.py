@@ -54,7 +54,7 @@ Counted = tuple[TypeOfTopic, TypeCounts]
 
 
 def types_document(counted: Iterable[Counted]) -> Document | None:
-    """Return the totals, the worst by age and by quarantine, and for who sums up members how new each type is.
+    """Return the totals, the worst by age and by quarantine, and the newest time of each type, to sum up members.
 
     None: there are no types.
     """

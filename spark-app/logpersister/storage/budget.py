@@ -4,7 +4,7 @@ import threading
 
 
 class ByteBudget:
-    """Lets at most `limit` bytes be in use; who wants more waits. A single demand above the limit is let through alone.
+    """Bounds the bytes in use by `limit`; further demands wait. A single demand above the limit is let through alone.
 
     So memory stays bounded without a demand that could never be met.
     """

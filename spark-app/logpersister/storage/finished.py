@@ -109,7 +109,7 @@ class FinishedTo:
     """Lowest generation in which every partition had passed this instant. 0: not known."""
 
     def horizon(self, generation: int) -> int | None:
-        """Return up to when folders are finished for records that a generation stores; None: no folder is.
+        """Return the watermark for records that a generation stores; None: no folder is finished for them.
 
         A generation that stores records again, which a lower one has stored before, begins without any: what it stores
         does not come late.
@@ -124,19 +124,19 @@ class FinishedTo:
 
 
 def finished_to(store: ObjectStore, group: str, topic: str) -> FinishedTo | None:
-    """Return up to when folders are finished; None: no folder is. Raises StorageError."""
+    """Return the watermark of a topic; None: no folder is finished. Raises StorageError."""
     found = _finished(store, group, topic)
     return None if found is None else found[0]
 
 
 def horizon_of(store: ObjectStore, group: str, topic: str, generation: int) -> int | None:
-    """Return up to when folders are finished for what a generation stores; None: none is. Raises StorageError."""
+    """Return the watermark of a topic for what a generation stores; None: none applies. Raises StorageError."""
     found = finished_to(store, group, topic)
     return None if found is None else found.horizon(generation)
 
 
 def finish_to(store: ObjectStore, group: str, topic: str, finished: FinishedTo) -> None:
-    """Note up to when folders are finished; never takes anything back. Raises StorageError."""
+    """Raise the noted watermark of a topic; a higher one stays. Raises StorageError."""
     key = names.finished_key(store.prefix, group, topic)
     for _ in range(MOST_ATTEMPTS):
         found = _finished(store, group, topic)

@@ -191,7 +191,7 @@ def replay_key(prefix: str, group: str, key: str) -> str:
 
 
 def finished_key(prefix: str, group: str, topic: str) -> str:
-    """Return the name of the note up to when the folders of a topic are finished."""
+    """Return the name of the note with the watermark of a topic."""
     return _checked(folders_prefix(prefix, group, topic) + "_topic.json")
 
 

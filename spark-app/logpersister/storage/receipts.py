@@ -1,4 +1,4 @@
-"""What a stored range leaves for tables, that of its topic or those of its types: its objects, and what is in them.
+"""Receipts: what a stored range leaves for the tables of its topic or types: its objects and their statistics.
 
 A receipt is put when the objects of its range are there, and before the offset moves over them. So whatever is before a
 committed offset and was promised for a table has one. Name and content depend on range, records and revision only, as

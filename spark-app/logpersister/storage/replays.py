@@ -1,4 +1,4 @@
-"""Notes of replays: which object in quarantine is replayed, under which revision, and what has become of its records.
+"""Notes of replays: the object in quarantine, the revision of the replay, and the result for its records.
 
 One note for each object. It is written before the first object of the replay and never removed: the range may be
 executed again much later (`plan.recovery`), and whoever finds its quarantine once more sees that the records stand
@@ -162,7 +162,7 @@ def list_replays(store: ObjectStore, group: str, topic: str) -> Iterator[Replay]
 
 
 def _said(horizon: int | None) -> dict[str, int]:
-    """Return what documents have of a horizon; earlier releases know none."""
+    """Return the entry of a watermark in documents; earlier releases have none."""
     return {} if horizon is None else {"horizon": horizon}
 
 

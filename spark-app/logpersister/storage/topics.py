@@ -70,7 +70,7 @@ def first_note(store: ObjectStore, group: str, topic: str, topic_id: str) -> Top
 def note_selection(
     store: ObjectStore, group: str, selection: Mapping[str, Any], topics: Sequence[str]
 ) -> Sequence[str]:
-    """Note which topics there were when the group began to select topics in this way; return who was noted first.
+    """Note the topics that exist when the group begins to select topics in this way; return those of the first note.
 
     A topic that is selected and not among them is newer: nothing of it was there when the group began.
     Raises StorageError, and ForeignObjectError for a note that somebody has changed.

@@ -1,4 +1,4 @@
-"""What a process knows of the receipts of a topic, so that each is read once: whose rows they have, who holds them.
+"""Remembers the receipts of a topic, so that each is read once: for which tables they are, and which have them.
 
 It is memory of what was read and loaded, and concludes nothing else: a receipt is done when each table that it names
 was *loaded* with offsets behind it. A process that begins knows nothing, and asks again.

@@ -258,7 +258,7 @@ def open_catalog(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> C
 
 
 class _RestCatalog(RestCatalog):
-    """Waits for no answer for ever, and shows no token that has expired to who gives a new one."""
+    """Bounds the wait for answers, and shows no expired token when it asks for a new one."""
 
     def _create_legacy_oauth2_auth_manager(self, session: Session) -> AuthManager:
         """Called for each session, before its first request."""

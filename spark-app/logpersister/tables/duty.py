@@ -193,7 +193,7 @@ class TableDuty:
             book.drop(done)
 
     def _note(self, topic: str, key: TableKey, outcome: Outcome) -> None:
-        """Take in what became of a table, for those who are told."""
+        """Note the result of a table for the reports."""
         if outcome.snapshot_at is not None:
             at = datetime.fromtimestamp(outcome.snapshot_at / 1000, UTC)
             self._snapshots.setdefault(topic, {})[key] = at
