@@ -1,4 +1,4 @@
-"""How long to wait before something that failed is tried again. Pure, except for chance."""
+"""Backoff: pauses before retries. Pure, except for chance."""
 
 import random
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What every command begins with: the manifest, and secrets that cannot leave in a log line."""
+"""Context of every command: the manifest, and secrets that cannot leave in a log line."""
 
 import argparse
 import os

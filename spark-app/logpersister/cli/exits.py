@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and the errors that carry them."""
+"""Exit codes of commands, and the errors that carry them."""
 
 from enum import IntEnum
 

@@ -1,4 +1,4 @@
-"""What a parser says of a sample."""
+"""Judges a sample of records by a parser."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whether names of objects may become longer than S3 takes, before a value of a record makes one so. Pure.
+"""Checks whether object names may exceed S3's limit, before a value of a record makes one so. Pure.
 
 A range with such a name can never be stored, so its partition would stand still.
 """

@@ -1,4 +1,4 @@
-"""What is shown of a record, and how."""
+"""Records as commands show them."""
 
 import base64
 from collections.abc import Sequence

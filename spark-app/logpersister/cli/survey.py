@@ -1,4 +1,4 @@
-"""What topics hold: partitions, records, and bytes where Kafka tells them."""
+"""Surveys topics: partitions, records, and bytes where Kafka tells them."""
 
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Whether the group and the prefix of a manifest belong to something else already.
+"""Checks whether the group and the prefix of a manifest belong to something else already.
 
 A member would only show it as partitions that it holds, or as a group that it cannot join.
 """

@@ -1,4 +1,4 @@
-"""How far the partitions of a topic are, as Kafka has it.
+"""Positions of a topic's partitions, as Kafka has them.
 
 These reads are not fenced, and need not be (docs/design/duties.md): the ends are read before the committed offsets,
 and an offset that is stale is only lower.

@@ -1,4 +1,4 @@
-"""What the footer of an ORC file says beside what pyarrow's writer says: that dates are counted by today's calendar.
+"""Adds to the footer of an ORC file what pyarrow leaves out: that dates are counted by today's calendar.
 
 Without it, Java's readers, and so Spark and Hive, take dates and instants before 15 October 1582 for those of the
 Julian calendar, and shift them by days. Source: the specification of ORC 1, "File Tail"; ``orc_proto.proto``.

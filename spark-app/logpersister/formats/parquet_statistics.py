@@ -1,4 +1,4 @@
-"""What a table says of a file's columns, out of the footer of the file.
+"""Column statistics of a file for its table, out of the file's footer.
 
 Source: Iceberg's specification, ``data_file`` (counts and bounds by field id) and appendix D (single values as bytes).
 Bounds are only there where they are sure; a reader then reads the file instead of leaving it out.

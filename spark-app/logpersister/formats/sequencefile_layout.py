@@ -1,4 +1,4 @@
-"""What the two SequenceFile layouts share: settings, file header, and where markers and blocks are due.
+"""Common parts of the two SequenceFile layouts: settings, file header, and where markers and blocks are due.
 
 Source of the format: the class comment, ``Writer.writeFileHeader``, ``BlockCompressWriter.sync`` and ``Reader`` of
 ``org.apache.hadoop.io.SequenceFile``, version 6. `docs/formats.md` has the layout byte by byte.

@@ -1,4 +1,4 @@
-"""Where the writers of pyarrow write to."""
+"""Sink that pyarrow's writers write to."""
 
 
 class Sink:

@@ -1,4 +1,4 @@
-"""What a format that has no null does with a null value (a tombstone)."""
+"""Null values (tombstones) in formats that have no null."""
 
 from enum import StrEnum
 

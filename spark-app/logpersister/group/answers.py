@@ -1,4 +1,4 @@
-"""What the group and the cluster answer. Pure, so that a simulated world can answer too."""
+"""Answers of the group and the cluster. Pure, so that a simulated world can answer too."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

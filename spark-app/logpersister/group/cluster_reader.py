@@ -1,4 +1,4 @@
-"""Where many groups of one cluster stand, asked in batches through one client.
+"""Reads the positions of many groups of one cluster, in batches through one client.
 
 Each broker is asked once for all groups or partitions that are its own, all brokers at the same time. What is refused
 for one group, partition or broker stands beside the answers of the others.

@@ -1,4 +1,4 @@
-"""Whether the group's assignment still covers all partitions, as seen by every member and not only by the leader. Pure.
+"""Checks that the group's assignment still covers all partitions, in every member and not only in the leader. Pure.
 
 An assignment that was computed from other partition counts than this member sees may leave partitions to nobody. The
 member's own view may be the older one, so it looks at fresh metadata before it asks for a new assignment. Views that

@@ -1,4 +1,4 @@
-"""Where the whole group stands, asked of Kafka itself: true whether or not a member runs."""
+"""Observes the positions of the whole group, asked of Kafka itself: true whether or not a member runs."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

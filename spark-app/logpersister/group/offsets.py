@@ -1,4 +1,4 @@
-"""Where the offsets are: log start, end, by time, committed; and the ids of topics. Read through Kafka's admin API.
+"""Reads offsets (log start, end, by time, committed) and topic ids through Kafka's admin API.
 
 Committed offsets are read here for reports only (lag, verify, the operator, shadows): an admin client may ask a broker
 that is no longer the group's coordinator. What members do rests on their register (group/register.py).

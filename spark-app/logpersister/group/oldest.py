@@ -1,4 +1,4 @@
-"""How old the oldest record that is not stored is, by asking Kafka for offsets by time. Pure: asking is a parameter.
+"""Finds the age of the oldest unstored record, by asking Kafka for offsets by time. Pure: asking is a parameter.
 
 ListOffsets tells the first record that is not older than a time, so the timestamp of the record at a position is
 searched for: where the answer lies before the position the time was too early, where behind it too late. All

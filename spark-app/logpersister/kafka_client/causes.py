@@ -1,4 +1,4 @@
-"""What a failed connection means, and what to do: in terms of the manifest, not of a client library."""
+"""Causes of failed connections, and remedies in terms of the manifest, not of a client library."""
 
 import socket
 import ssl

@@ -1,4 +1,4 @@
-"""Whether the brokers can be used as the manifest says, found out before anything starts.
+"""Checks that the brokers can be used as the manifest says, before anything starts.
 
 It goes the way of a client, and stops at the first stage that fails everywhere: reach a bootstrap server (name,
 connection, TLS), log in, ask for the topics, find the group's coordinator, reach the brokers under the addresses that

@@ -1,4 +1,4 @@
-"""Whether an address can be reached: name, connection, TLS."""
+"""Probes whether an address can be reached: name, connection, TLS."""
 
 import socket
 import ssl

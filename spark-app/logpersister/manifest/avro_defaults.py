@@ -1,4 +1,4 @@
-"""Whether the default of a field of an Avro schema can stand in its column. Pure."""
+"""Checks whether the default of a field of an Avro schema can stand in its column. Pure."""
 
 from typing import Any, Final
 

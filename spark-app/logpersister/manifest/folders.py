@@ -1,4 +1,4 @@
-"""Whether the fields that ``spec.output.partitionBy`` names are in ``spec.schema``, and can name folders. Pure."""
+"""Checks that the fields of ``spec.output.partitionBy`` are in ``spec.schema``, and can name folders. Pure."""
 
 from collections.abc import Container, Iterator, Mapping
 from typing import Final

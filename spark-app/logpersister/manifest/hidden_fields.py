@@ -1,4 +1,4 @@
-"""Whether the fields that a schema hides are there, and can be hidden; what their columns are then. Pure."""
+"""Checks that the fields that a schema hides exist and can be hidden; gives their columns then. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

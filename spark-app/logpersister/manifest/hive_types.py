@@ -1,4 +1,4 @@
-"""What the columns of files are in Hive's words, by format: the one table of these mappings (docs/tables.md). Pure."""
+"""Hive types of the columns of files, by format: the one table of these mappings (docs/tables.md). Pure."""
 
 import re
 from collections.abc import Iterator, Mapping

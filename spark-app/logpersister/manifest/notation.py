@@ -1,4 +1,4 @@
-"""How values write the instants of a field: RFC 3339, ISO 8601, a pattern, or a number of units since 1970. Pure."""
+"""Notations of instants in values: RFC 3339, ISO 8601, a pattern, or a number of units since 1970. Pure."""
 
 import re
 from collections.abc import Iterator

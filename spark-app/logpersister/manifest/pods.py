@@ -1,4 +1,4 @@
-"""What users add to the pods that the operator makes: node selectors, tolerations, resources, sidecars, volumes."""
+"""User settings of the operator's pods: node selectors, tolerations, resources, sidecars, volumes."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""What is wrong with a manifest, said so that it can be put right: one line a problem, and never a secret.
+"""Problems of a manifest, each on one line with its remedy, and never with a secret.
 
 Each problem names where it is, what was found there, what was expected and what to do::
 

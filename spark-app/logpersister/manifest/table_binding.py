@@ -1,4 +1,4 @@
-"""What a revision says of the table of its topic: by which numbers the table knows the columns of files. Pure.
+"""Binding of a revision to the table of its topic: the numbers by which the table knows the columns of files. Pure.
 
 It is part of a revision's document, so a range that is executed again has the same bytes, and its receipt says of which
 table it is (docs/design/tables.md).

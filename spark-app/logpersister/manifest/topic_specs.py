@@ -1,4 +1,4 @@
-"""What a spec is for one topic: that of the group, with what the entry of ``overrides`` for the topic replaces."""
+"""Spec of one topic: that of the group, with what the entry of ``overrides`` for the topic replaces."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self, TypeVar

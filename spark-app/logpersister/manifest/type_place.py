@@ -1,4 +1,4 @@
-"""Where the type of a record is: the part of ``spec.types`` of which exactly one field is set."""
+"""Place of a record's type: the section of ``spec.types`` of which exactly one field is set."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""What a spec is for one type: that of the topic, with what the entry of the type replaces."""
+"""Spec of one type: that of the topic, with what the entry of the type replaces."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self, TypeVar

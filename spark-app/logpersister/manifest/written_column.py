@@ -1,4 +1,4 @@
-"""What a schema of Avro, protobuf or Thrift says of a field of the values, and what of it can be a column. Pure."""
+"""A field of the values by their writer's schema (Avro, protobuf, Thrift), and the column that it can be. Pure."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""What a member has for Hive tables: their columns before its promises, and the duty that registers folders."""
+"""Hive tables of a member: their columns before its promises, and the duty that registers folders."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final

@@ -1,4 +1,4 @@
-"""What the decisions of a member depend on, as ports: Kafka, S3 and Spark. The model has its own (tests/model)."""
+"""Ports that the decisions of a member depend on: Kafka, S3 and Spark. The model has its own (tests/model)."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future

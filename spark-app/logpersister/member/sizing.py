@@ -1,4 +1,4 @@
-"""How large ranges will be as objects: learned from what was stored, at first from a sample."""
+"""Estimates the size of ranges as objects: learned from what was stored, at first from a sample."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Where partitions begin of which there is no trace: no committed offset, and nothing in the bucket.
+"""Start offsets of partitions without a trace: no committed offset, and nothing in the bucket.
 
 ``spec.kafka.startFrom`` says where the *group* begins. It is decided once for each topic, for all of its partitions,
 and noted in the bucket: Kafka may forget the group, and partitions come later. A partition, or a topic, that did not

@@ -1,4 +1,4 @@
-"""What the log says of a member as a whole: a banner, its partitions when they change, a summary a minute."""
+"""Log lines about a member as a whole: a banner, its partitions when they change, a summary a minute."""
 
 import time
 from collections.abc import Callable, Collection

@@ -1,4 +1,4 @@
-"""What a member has for ``spec.table``: the columns of tables for its promises, and the duty that appends."""
+"""Iceberg tables of a member (``spec.table``): columns for its promises, and the duty that appends."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence

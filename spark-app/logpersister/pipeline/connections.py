@@ -1,4 +1,4 @@
-"""What ranges are read from and written to: kept by worker processes, and shared by all revisions that name the same.
+"""Connections of a worker process to brokers and buckets, shared by all revisions that name the same.
 
 Each topic of a group may have a revision of its own (docs/design/topics.md), so connections are kept by what they
 connect to, and not by revision.

@@ -1,4 +1,4 @@
-"""How the interpreter that Spark starts hands its streams over to the fork server (pipeline/forkserver.py).
+"""Hands the streams of the interpreter that Spark starts over to the fork server (pipeline/forkserver.py).
 
 Imports nothing but the standard library: that is the point of it.
 """

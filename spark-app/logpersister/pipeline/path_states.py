@@ -1,4 +1,4 @@
-"""What a range knows of its partition paths: a number, a state and a size of each, in arrays, as there may be many."""
+"""States of a range's partition paths: a number, a state and a size of each, in arrays, as there may be many."""
 
 from collections.abc import Sequence
 from enum import IntEnum

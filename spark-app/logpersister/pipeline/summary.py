@@ -1,4 +1,4 @@
-"""What an object says of its records, found while they go by."""
+"""Summary of the records of an object, made while they go by."""
 
 import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""What a Spark task does: one range after the other, each with an outcome of its own.
+"""The Spark task: writes one range after the other, each with an outcome of its own.
 
 Runs in Spark's Python workers, which live longer than a task: connections to Kafka and S3 are kept per revision.
 """

@@ -1,4 +1,4 @@
-"""What goes from the driver to a task and back. Small, picklable, free of secrets."""
+"""Messages between driver and task. Small, picklable, free of secrets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

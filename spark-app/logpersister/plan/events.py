@@ -1,4 +1,4 @@
-"""What can happen to one partition: the events that its protocol knows (plan/protocol.py). Pure."""
+"""Events that can happen to one partition, as its protocol knows them (plan/protocol.py). Pure."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What should stand in the register of a partition, by what stands there and what the bucket has. Pure.
+"""Derives the value that the register of a partition should have, from its present value and the bucket. Pure.
 
 The answer is a value for the register, or a hold. When the value is the one that stands there, nothing need be written.
 The rules are those of docs/design/intents.md, "Positions that we did not leave".

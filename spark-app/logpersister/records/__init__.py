@@ -1,1 +1,1 @@
-"""What happens to records between Kafka and a file: parsers, partition paths, checksums. Pure."""
+"""Records between Kafka and a file: parsers, partition paths, checksums. Pure."""

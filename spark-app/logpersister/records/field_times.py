@@ -1,4 +1,4 @@
-"""When records were, by a field of their rows: timestamps, dates, and what ``date.format`` reads of texts and numbers.
+"""Times of records by a field of their rows: timestamps, dates, texts and numbers as ``date.format`` says.
 
 docs/schemas.md#folders-by-fields says which folder a time has. The value itself is stored as it is.
 """

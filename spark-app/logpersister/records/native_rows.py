@@ -1,4 +1,4 @@
-"""What the native parsers of values (``spark-app/native``) have in common, and what they say in our words."""
+"""Common part of the native parsers of values (``spark-app/native``), and their results in our words."""
 
 from collections.abc import Callable, Sequence
 from functools import cache

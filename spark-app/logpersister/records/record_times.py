@@ -1,4 +1,4 @@
-"""When records happened: the time that folders by date are about, for whole batches at once."""
+"""Times of records, which folders by date are about, for whole batches at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What makes rows of values, or of keys that are read like them: one parser for each kind."""
+"""Parsers that make rows of values, or of keys that are read like them: one for each kind."""
 
 from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.parser import ParserSpec, ThriftSpec

@@ -1,4 +1,4 @@
-"""Where the records of a type go: which rule of ``spec.types`` applies, and the folder of the type.
+"""Places the records of a type: which rule of ``spec.types`` applies, and the folder of the type.
 
 A name and its folder say the same: from the path of an object follows the rule by which it was written.
 """

@@ -1,4 +1,4 @@
-"""How a revision spreads records over partition paths, where each type has a parser and folders of its own."""
+"""Layout of records over partition paths, where each type has a parser and folders of its own."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Where a schema registry is, and what this process shows to be let in."""
+"""Address of a schema registry and credentials for it."""
 
 import base64
 from collections.abc import Mapping

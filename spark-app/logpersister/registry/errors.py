@@ -1,4 +1,4 @@
-"""What can go wrong with a schema registry, in few kinds, each with what to do. Messages never hold a secret."""
+"""Errors of a schema registry, in few kinds, each with a remedy. Messages never hold a secret."""
 
 import socket
 import ssl

@@ -1,4 +1,4 @@
-"""What can go wrong with AWS Glue, in the kinds of all registries."""
+"""Errors of AWS Glue, in the kinds of all registries."""
 
 from typing import Any, Final
 

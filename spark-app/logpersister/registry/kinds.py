@@ -1,4 +1,4 @@
-"""What differs between the kinds of schemas that registries have: Avro's, protobuf's and JSON Schema. Pure."""
+"""Kinds of schemas that registries have, and their differences: Avro, protobuf and JSON Schema. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How a revision reads and writes the records of a topic: what a member would do with them."""
+"""Parser, layout and format of a revision for the records of a topic, as a member would use them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What keeps an object in quarantine from being replayed."""
+"""Error of an object in quarantine that cannot be replayed."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a member says of its duties: the work on whole topics that it does beside its cycle. Pure."""
+"""A member's report on its duties: the work on whole topics beside its cycle. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What happened to a range, as the metrics and the status board take it.
+"""Facts about ranges, as the metrics and the status board take them.
 
 The pipeline fills these in once, so that a counter and the status document can never disagree about one range.
 """

@@ -1,4 +1,4 @@
-"""What a member says of finished folders. Pure."""
+"""A member's report on finished folders. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Is this member alive, is it ready? Answers that mean something: each names the component and since when.
+"""Liveness and readiness of a member: each answer names the component and since when.
 
 A component proves that it lives by a **heartbeat** (`Probe.beat`) which may not be older than its limit, and by its
 thread, if it names one. What must have happened once or must hold now before the member counts as ready is a

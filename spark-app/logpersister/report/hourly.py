@@ -1,4 +1,4 @@
-"""How many events there were within the last hour. Pure."""
+"""Counts events within the last hour. Pure."""
 
 from collections import deque
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What a member in shadow mode says of its comparison with the old revision. Pure."""
+"""A shadow member's report on its comparison with the old revision. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What a member knows about itself, as one JSON document of bounded size: ``/status``.
+"""Status of a member as one JSON document of bounded size: ``/status``.
 
 The operator copies it into the resource's status, `logpersister run` draws its progress from it. The member states
 facts to a `StatusBoard` from any thread; a reader takes a `Status`, which is an immutable copy.

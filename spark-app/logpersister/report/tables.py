@@ -1,4 +1,4 @@
-"""What a member says of Iceberg tables: how far each is behind what is stored. Pure."""
+"""A member's report on Iceberg tables: how far each is behind what is stored. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

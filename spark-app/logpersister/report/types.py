@@ -1,4 +1,4 @@
-"""What a member says of the types of ``spec.types``: how much of each, and how old the newest of each is. Pure."""
+"""A member's report on the types of ``spec.types``: counts of each, and the age of its newest record. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

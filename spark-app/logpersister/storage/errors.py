@@ -1,4 +1,4 @@
-"""What can go wrong with the bucket, in few kinds, each with what to do about it. Messages never hold a secret."""
+"""Errors of the bucket, in few kinds, each with a remedy. Messages never hold a secret."""
 
 import ssl
 from collections.abc import Iterator

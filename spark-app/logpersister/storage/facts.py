@@ -1,4 +1,4 @@
-"""What is known about an object of records: its user metadata, together with its facts document. Pure.
+"""Facts of an object of records: its user metadata, together with its facts document. Pure.
 
 S3 takes metadata when an upload *begins*, but how many records an object has is known when it *ends*. So a small
 object (one put) has everything in its metadata; a multipart object has the range there, and the rest in a document.

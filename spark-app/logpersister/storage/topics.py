@@ -1,4 +1,4 @@
-"""What a generation is about, by topic: its id, how many partitions it had then, and where they began.
+"""Notes of a generation's topics: id, number of partitions then, and where they began.
 
 Names come back with topics that are deleted and made again, ids never do. Kafka forgets a group's offsets, and with
 them its intents, when it deletes the topic. A process that stands still in the middle of an upload may then write a

@@ -1,4 +1,4 @@
-"""How a catalog is logged in to."""
+"""Login to a catalog."""
 
 import re
 from collections.abc import Mapping

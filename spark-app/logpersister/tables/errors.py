@@ -1,4 +1,4 @@
-"""What is wrong with a table, in few stable words."""
+"""Errors of a table, in few stable words."""
 
 from typing import Final, Literal
 

@@ -1,4 +1,4 @@
-"""What a table holds, as its snapshots say it: offsets per partition, by generation and topic id. Pure.
+"""Offsets that a table holds, as its snapshots say: per partition, by generation and topic id. Pure.
 
 Each snapshot of ours carries them in its summary. Compaction and deletes of other engines add snapshots behind it, so
 the nearest ancestor of the current snapshot that carries some says what the table holds. The same commit notes its

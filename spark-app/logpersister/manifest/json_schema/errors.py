@@ -1,4 +1,4 @@
-"""What can be wrong with a JSON Schema."""
+"""Errors in a JSON Schema."""
 
 
 class JsonSchemaError(ValueError):

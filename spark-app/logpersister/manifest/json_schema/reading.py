@@ -1,4 +1,4 @@
-"""Whether objects of one version of a JSON Schema can be rows of another one. Pure.
+"""Checks whether objects of one version of a JSON Schema can be rows of another one. Pure.
 
 As for Avro: what an older version does not name was not there. JSON Schema itself would allow anything under a name
 that it does not know.

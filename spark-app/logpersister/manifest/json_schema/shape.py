@@ -1,4 +1,4 @@
-"""What a JSON Schema says of the form of a value, its references and ``allOf`` taken together. Pure."""
+"""Shape of a value by a JSON Schema, its references and ``allOf`` taken together. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

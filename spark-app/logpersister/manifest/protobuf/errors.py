@@ -1,4 +1,4 @@
-"""What is wrong with a schema."""
+"""Errors in a protobuf schema."""
 
 
 class ProtobufError(ValueError):

@@ -1,4 +1,4 @@
-"""Where in a message the part is that says its type: an ``Any``, or the set field of a ``oneof``. Pure.
+"""Finds the part of a message that says its type: an ``Any``, or the set field of a ``oneof``. Pure.
 
 The native module follows what is found here; `verify.message_types` looks for it once more.
 """

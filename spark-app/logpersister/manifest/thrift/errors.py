@@ -1,4 +1,4 @@
-"""What is wrong with a schema."""
+"""Errors in a Thrift schema."""
 
 
 class ThriftError(ValueError):

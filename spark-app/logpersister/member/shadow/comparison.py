@@ -1,4 +1,4 @@
-"""Whether the two sides of an overlap hold the same records, by what their objects say. Pure.
+"""Compares the records of both sides of an overlap, by what their objects say. Pure.
 
 Facts of an object are of the records as they were read, before its format: number, tombstones, checksum of the
 payloads. So another format, compression or delimiter makes no difference here, nor does the size of objects.

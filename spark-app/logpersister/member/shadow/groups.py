@@ -1,4 +1,4 @@
-"""How far the two groups are, as Kafka has it."""
+"""Positions of the two groups, as Kafka has them."""
 
 import threading
 from collections.abc import Collection, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What the offsets that a leader has say about a range that it gives no records for. No I/O."""
+"""Interprets the offsets that a leader has, for a range that it gives no records for. No I/O."""
 
 import structlog
 

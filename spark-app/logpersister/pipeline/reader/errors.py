@@ -1,4 +1,4 @@
-"""What can go wrong with a range, and what Kafka's error codes mean for it.
+"""Errors of a range, and the meaning of Kafka's error codes for it.
 
 Error codes: https://kafka.apache.org/protocol#protocol_error_codes
 """

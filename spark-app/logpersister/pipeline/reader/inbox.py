@@ -1,4 +1,4 @@
-"""Where answers arrive, and the only clock of the reader: tests put a simulated one in its place."""
+"""Inbox for answers, with the only clock of the reader: tests put a simulated one in its place."""
 
 import queue
 import time

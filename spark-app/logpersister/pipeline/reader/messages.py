@@ -1,4 +1,4 @@
-"""What the reader says to brokers and hears from them; plain values without a client library."""
+"""Messages between the reader and brokers, as plain values without a client library."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

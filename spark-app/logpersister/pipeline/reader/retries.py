@@ -1,4 +1,4 @@
-"""What becomes of a range when something goes wrong: ask again after a pause, or fail."""
+"""Decides about a range when something goes wrong: ask again after a pause, or fail."""
 
 import structlog
 

@@ -1,4 +1,4 @@
-"""What can be tuned about reading; the defaults are right for nearly everybody."""
+"""Settings of reading; the defaults are right for nearly everybody."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What is asked of a metastore, whichever it is."""
+"""Interface of metastores."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
