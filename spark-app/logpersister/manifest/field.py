@@ -77,9 +77,8 @@ class FieldSpec(Model):
 
     name: ValueName
     """Name of the field in the values, and of the column, unless `rename` gives that another one. It must where the
-    name is more than letters of any script, digits, `_`, `@`, `$` and `-`, or begins with a digit or `-`. Names in
-    values are case-sensitive; names of two columns must differ in more than case, because Athena and Hive ignore
-    case."""
+    name has more than letters, digits, `_`, `@`, `$` and `-`, or begins with a digit or `-`. Names of two columns must
+    differ in more than case."""
 
     type: TypeText
     """`bool`, `int8` to `int64`, `float32`, `float64`, `string`, `binary[base64]`, `date`, `time[ms]`, `timestamp[ms]`,

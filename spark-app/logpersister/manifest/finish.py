@@ -71,7 +71,7 @@ class FinishSpec(Model):
 
     store_at_end: bool = False
     """Whether the rest of a folder is stored as soon as its end and `allowedLateness` have passed, whatever
-    `upload.maxAge` is; each partition then adds at most one object to a folder."""
+    `upload.maxAge` is."""
 
     @rule(
         "!$outerLevels || 'successFile' in $policy",

@@ -138,9 +138,8 @@ class ParquetSpec(Model):
     """Whether files have the least and the greatest value of each page, so that readers can skip pages."""
 
     without_dictionary: Annotated[tuple[FieldPath, ...], Field(max_length=64), Unique()] = ()
-    """Fields whose columns get no dictionary, because their values hardly repeat, such as ids; that saves time and
-    memory. A struct stands for all fields in it. Kafka's own fields are `kafka_key` and so on; values without a schema
-    are `value`."""
+    """Fields whose columns get no dictionary, because their values hardly repeat, such as ids. A struct stands for all
+    fields in it. Kafka's own fields are `kafka_key` and so on."""
 
     bloom_filters: Annotated[tuple[BloomFilterSpec, ...], Field(max_length=16)] = ()
     """Bloom filters, for fields that queries compare with exact values. Not for `bool`, lists and maps."""

@@ -23,13 +23,12 @@ class HashSpec(Model):
     """Fields of which a keyed hash is stored."""
 
     fields: FieldPaths
-    """Fields of type `string` or of whole numbers, such as `user.email` in a struct. A text, or the digits of a number,
-    is stored as HMAC-SHA-256 in 64 hexadecimal digits; the column is a `string`. Equal values have equal hashes, so
-    hashes can be counted and joined, and can name folders."""
+    """Fields of type `string` or of whole numbers, such as `user.email` in a struct. They are stored as HMAC-SHA-256 in
+    64 hexadecimal digits. Equal values have equal hashes, which can be counted, joined, and name folders."""
 
     secret_name: SecretName
-    """Secret whose `key` is the key of the hash: text of at least 16 characters. Whoever has the key can test whether a
-    hash is that of a text. To change the key, name another Secret, and raise `generation` if readers join hashes."""
+    """Secret whose `key` is the key of the hash: text of at least 16 characters. To change the key, name another
+    Secret, and raise `generation` if readers join hashes."""
 
 
 class MaskSpec(Model):

@@ -169,18 +169,16 @@ class SecuritySpec(Model):
     identity provider issues tokens."""
 
     secret_name: SecretName | None = None
-    """Secret with the keys `username` and `password` (PLAIN, SCRAM); `token`, or `token-url`, `client-id`,
-    `client-secret` and optionally `scope` (OAUTHBEARER), and optionally `extensions`; `ca.crt` (PEM of a private CA of
-    the brokers' certificates); `tls.crt` and `tls.key` (PEM of a client certificate). The Secret of a Strimzi
-    `KafkaUser` can be named as it is. Required with SASL."""
+    """Secret with `username` and `password` (PLAIN, SCRAM), `token` or `token-url` (OAUTHBEARER), `ca.crt`, `tls.crt`
+    and `tls.key`; or that of a Strimzi `KafkaUser`. Required with SASL."""
 
     ca_secret_name: SecretName | None = None
     """Secret with the key `ca.crt`: PEM of a private CA of the brokers' certificates, such as Strimzi's
     `<cluster>-cluster-ca-cert`. Default: that key of `secretName`; without it the public CAs."""
 
     verify_hostname: Flag = True
-    """Whether the broker's certificate must contain the host name. Set it to false only while brokers have certificates
-    without their names: anybody with a certificate of the same CA can then impersonate a broker."""
+    """Whether the broker's certificate must contain the host name. Without it, anybody with a certificate of the same
+    CA can impersonate a broker."""
 
     @property
     def uses_tls(self) -> bool:
@@ -260,9 +258,8 @@ class KafkaSpec(Model):
     """Topics by name. Exactly one of `topics` and `topicPattern` is needed."""
 
     topic_pattern: Regex | None = None
-    """Topics by regular expression (Python syntax), found anywhere in the name unless anchored: `^web` matches names
-    that begin with web, `^web$` only web. New matching topics join by themselves. Topics that begin with `__` never
-    match."""
+    """Topics by regular expression (Python syntax), found anywhere in the name unless anchored. New matching topics
+    join by themselves. Topics that begin with `__` never match."""
 
     exclude_topic_pattern: Regex | None = None
     """Topics to exclude from `topicPattern`; found anywhere in the name unless anchored."""
@@ -285,7 +282,7 @@ class KafkaSpec(Model):
 
     session_timeout: Annotated[timedelta, Duration("6s", "30m")] = timedelta(seconds=45)
     """How long a member may send no heartbeat before other members get its partitions. Shorter: a dead member is
-    replaced sooner. Longer: a restart or a pause moves no partitions. The broker's `group.min.session.timeout.ms` and
+    replaced sooner. Longer: a restart moves no partitions. The broker's `group.min.session.timeout.ms` and
     `group.max.session.timeout.ms` limit it."""
 
     security: SecuritySpec = SecuritySpec()

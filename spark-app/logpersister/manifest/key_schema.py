@@ -73,8 +73,7 @@ class KeySpec(Model):
 
     type: TypeText = _NO_TYPE
     """Type of the column: with `text` one without parts, such as `string`; else a struct, for example `struct<id: int64
-    not null, region: string>`; fields that it does not name are left out. May be absent beside `avro`, `protobuf` or
-    `thrift`, which then declare it."""
+    not null, region: string>`. May be absent beside `avro`, `protobuf` or `thrift`."""
 
     format: Notation | None = None
     """Notation of the timestamps in keys, as in `fields`. Default: `rfc3339`. Only with timestamps."""

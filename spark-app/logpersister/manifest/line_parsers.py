@@ -102,8 +102,8 @@ class RegexSpec(Model):
     """How values of parser ``regex`` are read: by a pattern whose named groups are the fields."""
 
     pattern: PatternText
-    """Regular expression that each value must match as a whole. The group with the name of a field gives the value of
-    the field: `(?P<level>[A-Z]+)`. Look-around, back-references and flags are not possible (docs/schemas.md)."""
+    """Regular expression that each value must match as a whole. The group with the name of a field gives its value:
+    `(?P<level>[A-Z]+)` (docs/schemas.md)."""
 
     null_text: Annotated[NullText | None, NullMisleads()] = None
     """Text of a group that means null, for example `-`. A group that takes no part in the match is always null."""

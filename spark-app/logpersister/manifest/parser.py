@@ -57,13 +57,11 @@ class QuarantineSpec(Model):
 
     hold_above: Annotated[int, Percent("100%")] | None = None
     """Largest share of a range's records that may go to quarantine. A range above it is not stored: its partition is
-    held until somebody raises or removes the limit (docs/operations.md). Also applies to ranges that another revision
-    has promised."""
+    held until somebody raises or removes the limit (docs/operations.md)."""
 
     keep_value: Flag | None = None
-    """Whether value, key and headers of a refused record are stored. `false`: readers of quarantine see nothing that
-    the schema hides, but nobody can replay the record; only with format `parquet`. Default: `true`; a schema that hides
-    fields requires a decision."""
+    """Whether value, key and headers of a refused record are stored. `false`: nobody can replay the record; only with
+    format `parquet`. Default: `true`; a schema that hides fields requires a decision."""
 
     @rule(
         "!has(self.keepValue) || self.keepValue || $format == 'parquet'",
@@ -83,16 +81,15 @@ class ParserSpec(Model):
     """What values must be. A change of it is a new ``generation`` for readers that count on it."""
 
     type: Parser = "bytes"
-    """`bytes`: any value, unchecked. `json`: one JSON document (RFC 8259, UTF-8, nested at most 128 deep), or with
-    `spec.schema` one object with its fields. `avro`, `protobuf`: one record or message, which becomes the fields of
-    `spec.schema`; `framing` says how it names its schema. `thrift`: one struct, by `spec.schema.thrift`. `messagepack`:
-    one map. `csv`: one CSV record. `regex`: a text that a pattern matches. Records with other values are stored
-    unchanged in the topic's folder `_quarantine` (docs/parsers.md). Null values are never parsed."""
+    """`bytes`: any value, unchecked. `json`: one JSON document, or with `spec.schema` one object with its fields.
+    `avro`, `protobuf`: one record or message; `framing` says how it names its schema. `thrift`: one struct.
+    `messagepack`: one map. `csv`: one record. `regex`: a text that a pattern matches. Records with other values are
+    stored in the topic's folder `_quarantine` (docs/parsers.md)."""
 
     unknown_fields: UnknownFields = "drop"
     """Treatment of fields that `spec.schema` does not name, at every depth. `drop` leaves them out; `keep` stores them
-    as one JSON object in `restColumn`; `refuse` stores the record in quarantine. Only with a schema; `refuse` only with
-    `json` and `messagepack`, `keep` also with `csv` (docs/schemas.md#unknown-fields)."""
+    as one JSON object in `restColumn` (`json`, `messagepack`, `csv`); `refuse` stores the record in quarantine (`json`,
+    `messagepack`)."""
 
     rest_column: FieldName | None = None
     """Name of the column that `unknownFields: keep` adds. Default: `_rest`."""
@@ -102,10 +99,9 @@ class ParserSpec(Model):
     `protobuf` and `thrift` only `overflow` and `badText`."""
 
     framing: Framing = Field(default_factory=_framing_of)
-    """Header of Avro, protobuf and JSON values. `confluent`: a zero byte and an id of 4 bytes, with protobuf also
-    indexes of the message; Apicurio's default since version 3, too. `apicurio`: a zero byte and an id of 8 bytes.
-    `glue`: the 18 bytes of AWS Glue. `singleObject`: Avro's own. `plain`: none; Avro and protobuf then need their
-    schema in `spec.schema`. Default: `confluent` with `avro` and `protobuf`, else `plain`."""
+    """Header of Avro, protobuf and JSON values. `confluent`: a zero byte and an id of 4 bytes. `apicurio`: a zero byte
+    and an id of 8 bytes. `glue`: the 18 bytes of AWS Glue. `singleObject`: Avro's own. `plain`: none; Avro and protobuf
+    then need their schema in `spec.schema`. Default: `confluent` with `avro` and `protobuf`, else `plain`."""
 
     thrift: ThriftSpec | None = None
     """How values of parser `thrift` are written. Only with `thrift`."""

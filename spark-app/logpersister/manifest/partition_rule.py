@@ -91,9 +91,8 @@ class DateRule(Model):
     """A folder by the record's timestamp, or by a timestamp of its value."""
 
     granularity: Literal["year", "month", "day", "hour", "minute"]
-    """Time span of one folder. Finer: a query reads less. Coarser: fewer and larger objects. Each level adds what the
-    levels above it leave open: `day` gives `dt=2026-11-21`, `day` then `hour` gives `dt=2026-11-21/hr=05`, `hour` alone
-    gives `hr=2026-11-21-05`; `year`, `month` and `day` give `year=2026/month=11/dt=21`."""
+    """Time span of one folder. Each level adds what the levels above it leave open: `day` gives `dt=2026-11-21`, `day`
+    then `hour` gives `dt=2026-11-21/hr=05`, `hour` alone gives `hr=2026-11-21-05`."""
 
     timezone: TimeZone = "UTC"
     """IANA time zone in which days and hours begin."""

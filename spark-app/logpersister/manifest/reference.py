@@ -6,7 +6,7 @@
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,8 @@ _AS_BEFORE = frozenset(
     for block in ("parser", "schema", "output", "keep")
 )
 """Mappings whose fields are described where the group has them."""
-_MARKED = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_MARKED = re.compile(r"(<!-- fields of (\S+) -->\n)(?:\|.*\n)*")
+_WHOLE = "the-resource"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,6 @@ class FieldDescription:
     default: str
     """Default as YAML, ``required``, or empty: not set, or dependent on other fields, as the description says."""
     description: str
-
-    @property
-    def name(self) -> str:
-        """The last part of the path."""
-        return self.path.rpartition(".")[2]
 
     @property
     def block(self) -> str:
@@ -115,26 +111,29 @@ def _default(name: str, outer: Mapping[str, Any], inner: Mapping[str, Any], requ
     return f"`{default if plain else json.dumps(default)}`"
 
 
-def table(block: str, described: list[FieldDescription]) -> str:
-    """Return the table of the fields that stand directly in ``block`` (``""``: in the resource)."""
-    rows = [field for field in described if field.block == block]
-    lines = [
-        f"| {f'in `{block}`' if block else 'field'} | type | default | what it is for |",
-        "| --- | --- | --- | --- |",
-    ]
+def table(block: str, described: list[FieldDescription], apart: Collection[str]) -> str:
+    """Return the table of the fields below ``block`` (``""``: of the resource), but for blocks that stand apart."""
+    below = f"{block}." if block else ""
+    deeper = tuple(f"{other}." for other in apart if other != block and other.startswith(below))
+    lines = ["| field | type | default | |", "|---|---|---|---|"]
     lines += [
-        f"| `{row.name}` | {row.type} | {row.default} | {row.description.replace('|', '&#124;')} |" for row in rows
+        f"| `{row.path.removeprefix(below)}` | {row.type} | {row.default} | {row.description.replace('|', '&#124;')} |"
+        for row in described
+        if row.path.startswith(below) and not row.path.startswith(deeper)
     ]
     return "\n".join(lines) + "\n"
 
 
 def with_tables(text: str) -> str:
-    """Return a page with the tables between its markers written anew (``<!-- fields of spec.kafka -->``)."""
+    """Return a page with the tables below its markers written anew (``<!-- fields of spec.kafka -->``).
+
+    A table ends with an empty line. It has the fields at all depths, but for blocks with markers of their own.
+    """
     described = fields()
+    blocks = {"" if block == _WHOLE else block for _, block in _MARKED.findall(text)}
 
     def fill(found: re.Match[str]) -> str:
-        block = "" if found[2] == "the-resource" else found[2]
-        return f"{found[1]}{table(block, described)}{found[3]}"
+        return f"{found[1]}{table('' if found[2] == _WHOLE else found[2], described, blocks)}"
 
     return _MARKED.sub(fill, text)
 

@@ -93,18 +93,16 @@ class RegistrySpec(Model):
     """A schema registry that speaks Confluent's API, as also Apicurio and Karapace do, or AWS Glue's."""
 
     url: RegistryUrl
-    """Address, as producers have it in `schema.registry.url`: several of one registry with commas, of which the next is
-    asked when one does not answer. For Apicurio: `http://HOST:8080/apis/ccompat/v7`. For AWS Glue:
-    `glue://REGION/REGISTRY`, for example `glue://eu-central-1/orders`; without a registry Glue's default one."""
+    """Address, as producers have it: several of one registry with commas. For Apicurio:
+    `http://HOST:8080/apis/ccompat/v7`. For AWS Glue: `glue://REGION/REGISTRY`."""
 
     secret_name: SecretName | None = None
-    """Secret with `username` and `password`, or with `token`; and `ca.crt` if the certificate is not signed by a public
-    authority. Default: the registry requires no login. For AWS Glue: as `spec.storage.secretName`."""
+    """Secret with `username` and `password`, or with `token`; and `ca.crt` for a private authority. Default: no login.
+    For AWS Glue: as `spec.storage.secretName`."""
 
     version: Annotated[int | Literal["latest"], VersionOfSubject()] | None = None
-    """Version of the topic's subject that declares the columns, if `fields`, `avro`, `protobuf` and `jsonSchema` are
-    absent. `latest` (default) follows the subject: files that begin after a new version was registered have its
-    columns."""
+    """Version of the topic's subject that declares the columns, if the manifest declares none. `latest` (default)
+    follows the subject."""
 
     subject: Subject | None = None
     """Subject of that version, and with framing `singleObject` of all that values name. `{topic}` stands for the topic.

@@ -13,13 +13,12 @@ class RepairSpec(Model):
 
     restart_after: Annotated[timedelta, Duration("1s", "1d")] = timedelta(minutes=10)
     """How long a member must hang before its pod is created again under its name. The condition `MembersProgressing`
-    names it earlier. A restart takes a minute and slows down a group that may only be slow."""
+    names it earlier."""
 
     node_lost_after: Annotated[timedelta, Duration("1m", "1d")] | None = None
-    """How long after the time at which its pod should have ended a member is given up whose node does not say that it
-    has: the operator then deletes the pod with `--force`, and Kubernetes starts the member on another node. Such a
-    deletion counts as a restart. Kafka refuses the commits of a member that still runs on a node without network.
-    Default: never."""
+    """How long after its pod should have ended a member on a silent node is given up: the operator then deletes the pod
+    with `--force`, and Kubernetes starts it on another node. Kafka refuses the commits of a member that still runs
+    there. Default: never."""
 
     max_restarts_per_hour: Annotated[int, Whole(0, MOST_RESTARTS)] = 3
     """Restarts of hanging members per hour, of all members together. The pause before the same member is restarted

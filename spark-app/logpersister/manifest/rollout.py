@@ -81,7 +81,7 @@ class ShadowSpec(Model):
     prefix: ShadowPrefix
     """Folder of the bucket for objects of shadows; each try has the folder `<prefix>/<revision>.<number>`. Nobody
     deletes them: give the folder a lifecycle rule. Neither it nor `spec.storage.prefix` may contain the other; if the
-    latter is empty, the first folder needs a character that topics cannot have: `kind=shadow`."""
+    latter is empty, use for example `kind=shadow`."""
 
     members: Annotated[int, Whole(1, 1000)] = 1
     """Number of members of the shadow. They share all partitions, so one member may be slower than the old members."""
@@ -130,8 +130,8 @@ class RolloutSpec(Model):
     """How members of a new revision take over from those of the old one."""
 
     strategy: Literal["Canary", "Recreate"] = "Canary"
-    """`Canary`: a few members run the new revision beside the old members, then the others follow step by step, without
-    an interruption. `Recreate`: the old members stop before new ones start, for clusters without room for both."""
+    """`Canary`: a few members run the new revision beside the old members, then the others follow step by step.
+    `Recreate`: the old members stop before new ones start, for clusters without room for both."""
 
     canary: CanarySpec = CanarySpec()
     """The first members of a new revision. Not with strategy `Recreate`."""

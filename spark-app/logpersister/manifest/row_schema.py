@@ -61,9 +61,8 @@ class SchemaSpec(Model):
     """Fields of the values that become columns. For other fields see `spec.parser.unknownFields`."""
 
     avro: AvroText | None = None
-    """An Avro schema, as JSON; only with parser `avro`. Without `fields` its fields are the columns, with their
-    defaults and aliases; those whose type has no null are required. With framing `plain` and `singleObject` values were
-    written by it, also beside `fields`."""
+    """An Avro schema, as JSON; only with parser `avro`. Without `fields` its fields are the columns. With framing
+    `plain` and `singleObject` values were written by it."""
 
     writers: Annotated[tuple[AvroText, ...], Field(max_length=MOST_WRITERS)] = ()
     """Avro schemas by which values were written that name none in a registry: with framing `singleObject` besides
@@ -71,8 +70,7 @@ class SchemaSpec(Model):
 
     protobuf: ProtobufText | None = None
     """Schema of protobuf, as `.proto` text or as a descriptor set in base64; only with parser `protobuf`. Without
-    `fields` the fields of `message` are the columns. With framing `plain` values were written by it, also beside
-    `fields`."""
+    `fields` the fields of `message` are the columns. With framing `plain` values were written by it."""
 
     message: MessageName | None = None
     """Message of `protobuf` that declares the columns, and whose form values with framing `plain` have. Default: the
@@ -86,15 +84,15 @@ class SchemaSpec(Model):
     """Instead of `fields`: a JSON Schema whose properties are the columns. With parser `json`, and only with it."""
 
     registry: RegistrySpec | None = None
-    """Schema registry that knows by which schemas values or keys were written: those of Avro, protobuf or JSON. Without
-    `fields`, `avro`, `protobuf` and `jsonSchema` a version of the topic's subject declares the columns."""
+    """Schema registry that knows by which schemas values or keys were written. Without columns in the manifest a
+    version of the topic's subject declares them."""
 
     key: KeySpec | None = None
     """Column that keys become, parsed by themselves (docs/schemas.md#keys). Default: none."""
 
     rename: Annotated[tuple[RenameSpec, ...], Field(max_length=MOST_FIELDS)] = ()
-    """Fields that have another name in columns. Everything else in the manifest, such as `hash`, `drop` and
-    `partitionBy`, names them as columns do (docs/schemas.md#names-of-columns)."""
+    """Fields that have another name in columns. Everything else in the manifest names them as columns do
+    (docs/schemas.md#names-of-columns)."""
 
     hash: HashSpec | None = None
     """Fields that are stored as a keyed hash (docs/schemas.md#what-is-not-stored-as-it-is)."""

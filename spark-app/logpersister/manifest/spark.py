@@ -118,12 +118,11 @@ class SparkSpec(Model):
 
     max_executors: Annotated[int, Whole(1, 1000)] | None = None
     """Largest number of executor pods per member, instead of `executors`: Spark adds executors while tasks wait and
-    removes idle ones, down to `minExecutors`. For variable load; a new pod takes some seconds to start."""
+    removes idle ones, down to `minExecutors`."""
 
     conf: Annotated[dict[SettingName, SettingValue], Field(max_length=200)] = Field(default_factory=dict)
     """Further Spark settings, for example `spark.executor.memory: 2g`; quote values that look like numbers. Refused are
-    secrets, and settings that logpersister sets itself: the number of executors, their image, account, labels, names
-    and ports, encryption, Python, the scheduler, and what happens on drained nodes."""
+    secrets, and settings that logpersister sets itself."""
 
     executor_pod_template: PodTemplate | None = None
     """Merged into the executors' pods; their container is named `executor`. `logpersister run` ignores it."""

@@ -121,8 +121,7 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
 
     members: Annotated[int, Whole(1, 1000)] = 1
     """Number of members, which share the partitions. With two or more, storing continues without a pause when one dies.
-    With `autoscale` it is the initial number. Outside Kubernetes each `logpersister run` is one member, whatever this
-    number is."""
+    With `autoscale` it is the initial number. `logpersister run` is one member."""
 
     autoscale: AutoscaleSpec | None = None
     """The number of members follows the lag, instead of `members`. `logpersister run` ignores it."""
@@ -131,18 +130,15 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     """Where the work runs."""
 
     shutdown_grace: Annotated[timedelta, Duration("0s", "1h")] = timedelta(seconds=30)
-    """How long running uploads may continue after SIGTERM. The next member repeats uploads that do not finish in time;
-    nothing is lost or stored twice. Longer: less repeated work. Shorter: a faster stop."""
+    """How long running uploads may continue after SIGTERM. The next member repeats those that do not finish in time."""
 
     cycle_interval: Annotated[timedelta, Duration("100ms", "5m")] = timedelta(seconds=5)
-    """Time between two looks of a member for due ranges; adds up to this much to `upload.maxAge`. Shorten it when
-    `maxAge` is a few seconds. Lengthen it for fewer and larger Spark jobs over thousands of slow partitions."""
+    """Time between two looks of a member for due ranges; adds up to this much to `upload.maxAge`."""
 
     target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
-    """How long the oldest unstored record may wait. Above it, condition `LagWithinTarget` is False, partitions
-    that do not move are reported as stuck, and a rollout is late. `autoscale` uses it unless it has its own, which must
-    be longer than `upload.maxAge`. Default: twice the `maxAge` of the topic plus a minute. `logpersister run` ignores
-    it."""
+    """How long the oldest unstored record may wait. Above it, condition `LagWithinTarget` is False, and a rollout is
+    late. `autoscale` uses it unless it has its own. Longer than `upload.maxAge`. Default: twice the `maxAge` of the
+    topic plus a minute. `logpersister run` ignores it."""
 
     network_policy: Literal["None", "Restricted"] = "None"
     """Whether a NetworkPolicy protects the pods. `Restricted`: only pods of the same resource may connect to them,

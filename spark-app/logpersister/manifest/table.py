@@ -64,8 +64,8 @@ class CatalogSpec(Model):
     database, in the layout of pyiceberg's `SqlCatalog`. `glue`: AWS Glue. `hive`: a Hive metastore."""
 
     name: CatalogName = "logpersister"
-    """Name by which engines know the catalog. With `sql` it stands in the rows of the database, and an engine finds
-    only tables of its own catalog's name: write the name that Spark, Trino or pyiceberg have for it."""
+    """Name by which engines know the catalog. With `sql` an engine finds only tables of its own catalog's name: write
+    the name that Spark, Trino or pyiceberg have for it."""
 
     uri: CatalogUri | None = None
     """Address: an `http` or `https` URL for `rest`, `postgresql+psycopg2://HOST:PORT/DATABASE` for `sql`
@@ -80,9 +80,8 @@ class CatalogSpec(Model):
     for example `s3://lake/warehouse`; required unless the table exists."""
 
     secret_name: SecretName | None = None
-    """Secret with `token` or `credential` (`rest`: a bearer token, or `ID:SECRET` of OAuth), with `username` and
-    `password` (`sql`), or with the keys of `spec.storage.secretName` (`glue`; default: that Secret). Default: the
-    catalog requires no login."""
+    """Secret with `token` or `credential` (`rest`), with `username` and `password` (`sql`), or with the keys of
+    `spec.storage.secretName` (`glue`; default: that Secret). Default: no login."""
 
     properties: Annotated[dict[str, Property], Field(max_length=50)] = Field(default_factory=dict)
     """Further properties of pyiceberg's client, for example `scope` or `oauth2-server-uri`. Never secrets: the manifest
@@ -168,7 +167,7 @@ class TableSpec(Model):
 
     commit_interval: Annotated[timedelta, Duration("5s", "1d")] = timedelta(minutes=1)
     """Time between two snapshots of a table, or between two looks for new folders (`hive`). Shorter: rows are visible
-    sooner. Longer: fewer snapshots and manifests, which slow down queries a little until they are rewritten."""
+    sooner. Longer: fewer snapshots."""
 
     def identifier(self, topic: str, generation: int) -> tuple[str, ...]:
         """Return namespace and name of the table of a topic."""

@@ -51,9 +51,8 @@ class UploadSpec(Model):
     topics are visible sooner. It does not affect memory."""
 
     max_age: MaxAge = timedelta(minutes=15)
-    """How long records wait at most until an object is written, plus up to one `cycleInterval`. It counts from when a
-    member first saw a record; for what was there before the member, by the record's timestamp. Shorter: fresher data,
-    more and smaller objects."""
+    """How long records wait at most until an object is written, plus up to one `cycleInterval`, since a member first
+    saw them. Shorter: fresher data, more and smaller objects."""
 
     overrides: Annotated[tuple[UploadOverride, ...], Field(max_length=100)] = ()
     """Other limits for some topics; the first entry whose pattern matches a topic applies. `spec.overrides` can do the

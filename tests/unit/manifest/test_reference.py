@@ -24,9 +24,9 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 def documented() -> dict[str, tuple[str, str]]:
     """Return type and default of each field that the page has a row for."""
     found: dict[str, tuple[str, str]] = {}
-    for block, rows in re.findall(r"<!-- fields of (\S+) -->\n(.*?)<!-- end -->", PAGE.read_text(), re.DOTALL):
+    for block, rows in re.findall(r"<!-- fields of (\S+) -->\n((?:\|.*\n)*)", PAGE.read_text()):
         prefix = "" if block == "the-resource" else f"{block}."
-        for name, kind, default in re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| .+ \|$", rows, re.MULTILINE):
+        for name, kind, default in re.findall(r"^\| `([\w.\[\]]+)` \| (.*?) \| (.*?) \| .+ \|$", rows, re.MULTILINE):
             assert f"{prefix}{name}" not in found, "a field has two rows"
             found[f"{prefix}{name}"] = (kind, default.strip())
     return found
@@ -41,7 +41,7 @@ def test_the_page_is_up_to_date(tmp_path: Path) -> None:
     text = PAGE.read_text()
     assert with_tables(text) == text, "run: python -m logpersister.manifest.reference docs/manifest.md"
     copy = tmp_path / "manifest.md"
-    copy.write_text(re.sub(r"(?m)^\| `\w+` .*\| required \|.*\n", "", text))
+    copy.write_text(re.sub(r"(?m)^\| `[\w.]+` .*\| required \|.*\n", "", text))
     main(copy)
     assert copy.read_text() == text
 
