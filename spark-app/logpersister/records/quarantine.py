@@ -1,4 +1,4 @@
-"""Quarantine: the partition path of records that the parser refused.
+"""Quarantine: the partition path of dead letters, the records that the parser refuses.
 
 It is one more path of a range, like those that ``partitionBy`` makes, so everything that is true of paths is true of
 it: its object is promised, written and committed with the others, and whether a record belongs there depends on the
