@@ -30,7 +30,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What was said of a folder, and done."""
+    """State of a folder, with the reason or the result."""
 
     folder: TimeFolder
     state: State

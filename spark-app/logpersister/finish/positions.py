@@ -42,7 +42,7 @@ class Positions:
 
     topic_id: str | None
     asked_at: int
-    """When it was asked, milliseconds since the epoch: the ends are those of then or later ones."""
+    """Time of the questions, milliseconds since the epoch: the ends are those of then or later ones."""
     starts: Mapping[int, Offset]
     ends: Mapping[int, Offset]
     registered: Mapping[int, CommittedOffset]

@@ -54,7 +54,7 @@ class Published:
     """Whether the number is new."""
     late_objects: int = 0
     late_records: int = 0
-    """What has come since the folder was finished, and was not known before."""
+    """Records that came since the folder was finished, and were not known before."""
 
 
 @dataclass(frozen=True, slots=True)

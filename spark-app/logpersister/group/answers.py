@@ -8,14 +8,14 @@ from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import TopicPartition
 
 Registered = CommittedOffset | UnknownMetadataError | None
-"""What stands in the register of a partition; None: nothing."""
+"""Register of a partition; None: it is empty."""
 
 Value = TypeVar("Value")
 
 
 @dataclass(slots=True)
 class Answer(Generic[Value]):
-    """What Kafka said for each partition that could be asked."""
+    """Kafka's answers, for each partition that could be asked."""
 
     values: dict[TopicPartition, Value] = field(default_factory=dict)
     errors: dict[TopicPartition, Exception] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class TopicDescription:
 
 @dataclass(slots=True)
 class CommitOutcome:
-    """What became of a batch of commits."""
+    """Outcome of a batch of commits."""
 
     committed: set[TopicPartition] = field(default_factory=set)
     refused: set[TopicPartition] = field(default_factory=set)
@@ -64,4 +64,4 @@ class GroupDescription:
     members: tuple[GroupMember, ...]
     """Sorted by name."""
     protocol: str = ""
-    """How its members agree: type and assignor, as ``consumer: cooperative-sticky``. Empty: Kafka does not tell."""
+    """Protocol of its members: type and assignor, as ``consumer: cooperative-sticky``. Empty: Kafka does not tell."""

@@ -31,19 +31,19 @@ POLL_SECONDS = 0.2
 IDLE_SECONDS = 0.8
 """Between polls of a member that has nothing to join: each poll walks over all partitions."""
 LONGEST_POLL_SECONDS = 300.0
-"""How long the poll thread may be away before the group goes on without this member; grace of revocations apart."""
+"""Longest absence of the poll thread before the group goes on without this member; grace of revocations apart."""
 LONGEST_PAUSE_SECONDS = 10.0
 METADATA_SECONDS = 15.0
-"""How soon new topics and partitions are seen."""
+"""Longest time until new topics and partitions are seen."""
 METADATA_TIMEOUT_SECONDS = 5.0
 SILENCE_OF_SESSION = 1 / 6
-"""How long a broker may be silent: a session outlasts a coordinator's silence and that of two who are asked for it."""
+"""Longest silence of a broker, in sessions: a session outlasts that of the coordinator and of two asked for it."""
 LISTENER_PAUSE_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class MembershipSettings:
-    """What the group must know of this member."""
+    """Settings of this member in the group."""
 
     group_id: str
     topics: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class MembershipSettings:
     """Name of this member to brokers and in descriptions of the group; None: that of all clients of this process."""
     session_timeout_seconds: float = 45.0
     revocation_grace_seconds: float = 30.0
-    """How long a revocation waits for ranges that are being executed; what has not ended stays pending."""
+    """Longest wait of a revocation for ranges that are being executed; what has not ended stays pending."""
 
 
 class FencedError(Exception):
@@ -138,12 +138,12 @@ class Membership:
 
     @property
     def rebalances(self) -> int:
-        """How often the assignment of this member has changed."""
+        """Number of changes of this member's assignment."""
         return self._listener.rebalances
 
     @property
     def lost_partitions(self) -> int:
-        """How many partitions the group took away without asking, because this member was not heard of in time."""
+        """Number of partitions that the group took away without asking, as it had not heard of this member in time."""
         return self._listener.lost_partitions
 
     @property

@@ -18,7 +18,7 @@ from logpersister.storage.finished import Arrival, note_arrival
 from logpersister.storage.store import ObjectStore
 
 CLOCKS_MS: Final = 60_000
-"""How much the clocks of members and executors may differ. Where they differ more, a record that comes late may be
+"""Largest difference between the clocks of members and executors. Beyond it, a record that comes late may be
 missing from the content of its folder until the folder changes again; it is stored all the same."""
 
 NoteArrivals = Callable[[RangeWork, Iterable[ObjectWritten]], None]

@@ -31,7 +31,7 @@ retries: Final = RetryTally()
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """What the ranges of a revision are read from and written to."""
+    """Reader and bucket of the ranges of a revision."""
 
     store: ObjectStore
     reader: KafkaReader

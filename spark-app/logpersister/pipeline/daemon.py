@@ -13,7 +13,7 @@ from logpersister.imports import uncollected
 from logpersister.pipeline.handover import hand_over
 
 _GARBAGE: Final = (20_000, 20, 20)
-"""When Python looks for garbage that holds itself: seldom, since that took a twentieth of the time."""
+"""Thresholds of the search for reference cycles: seldom, since it took a twentieth of the time."""
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
 """Constant of ``malloc.h``."""

@@ -24,7 +24,7 @@ KeyOf = Callable[[RangeWork, str], str]
 
 
 class OtherRulesError(Exception):
-    """What is stored of a range is not what this build would write; nothing was written."""
+    """The stored objects of a range are not those that this build would write; nothing was written."""
 
 
 class DryRun:

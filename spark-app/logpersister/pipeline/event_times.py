@@ -19,7 +19,7 @@ from logpersister.records.type_folders import TypeFolders, finished_folders
 
 @dataclass(frozen=True, slots=True)
 class EventTimes:
-    """Where it stands when the records of a revision happened."""
+    """Times of records that count as events of a revision."""
 
     digest: str
     times: Mapping[int, RecordTimes]

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 ADDRESS = "LOGPERSISTER_FORK_SERVER"
 """Environment variable with the path of the fork server's socket."""
 ANSWER_SECONDS = 10.0
-"""How long each side waits for the other."""
+"""Longest wait of each side for the other."""
 _STREAMS = (0, 1, 2)
 _TAKEN = b"1"
 
 
 @dataclass(frozen=True)
 class Handover:
-    """What a process needs to go on as another one."""
+    """Everything by which one process goes on as another one."""
 
     connection: socket.socket
     """Connection that ends together with the process which took over."""

@@ -26,7 +26,7 @@ MERGED: Final = 8
 LARGEST_MERGE: Final = 36 << 20
 """Bytes of runs that become one, and so the memory that ordering them takes for a moment. Of usual batches eight."""
 ROW_BYTES: Final = 32
-"""What a row takes beside its key and value: offset, timestamp, ends of key and value."""
+"""Memory of a row beside its key and value: offset, timestamp, ends of key and value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class _Run:
     ids: Ids
     """Objects that have rows here, ascending."""
     begins: Ids
-    """Where the rows of each begin, and the end of the last."""
+    """Begin of each object's rows, and the end of the last."""
     ends: npt.NDArray[np.float64]
     """About how many bytes stand before each of `begins`."""
     level: int

@@ -32,12 +32,12 @@ class SparkJobs:
 
     @property
     def cores(self) -> int:
-        """How many tasks run at once, by what Spark has now."""
+        """Number of tasks that run at once, by what Spark has now."""
         return max(1, self._context.defaultParallelism)
 
     @property
     def executors(self) -> int | None:
-        """How many executors Spark has now; None when it runs inside this process."""
+        """Number of Spark's executors now; None when it runs inside this process."""
         context = self._context
         if (context.master or "").startswith("local"):
             return None

@@ -13,7 +13,7 @@ _FIRST_CAPACITY: Final = 16
 
 
 class State(IntEnum):
-    """What becomes of the rows of a path."""
+    """State of a path: what happens to its rows."""
 
     HELD = 0
     """Rows wait in memory until the pass ends."""

@@ -18,9 +18,9 @@ PARTS: Final = 9
 LEAST_FOR_ROWS: Final = 8
 """This share of the room is for rows even if streamed objects would take all of it."""
 FILLED: Final = 0.75
-"""How much of the room is given to objects that have been chosen: sizes are estimates."""
+"""Share of the room that is given to chosen objects: sizes are estimates."""
 LEAST_FILLED: Final = 0.1
-"""Where so little would still exceed the room, estimates are no help."""
+"""Share below which estimates are no help: even so little would still exceed the room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Room:
 
     total: int
     streamed: int
-    """What one streamed object takes: a part that is gathered, and what its encoder holds back."""
+    """Memory of one streamed object: a part that is gathered, and what its encoder holds back."""
 
     @classmethod
     def of(cls, part_size: int, held_back: int) -> "Room":

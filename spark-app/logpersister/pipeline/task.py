@@ -47,7 +47,7 @@ class Reading(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TaskResources:
-    """What the ranges of a revision are written with."""
+    """Everything that ranges of a revision are written with."""
 
     reader: Reading
     layout: AnyLayout
@@ -60,7 +60,7 @@ class TaskResources:
     """Gives those ranges a dry run that must be compared before they are written. None: the rules of the revision are
     those of this build, so that there is nothing to compare."""
     portion: Portion | None = None
-    """How many records are written at once; None: all that were read."""
+    """Most records that are written at once; None: all that were read."""
     note_arrivals: NoteArrivals | None = None
     """None: the revision finishes no folders."""
     leave_receipt: Callable[[RangeWriter], None] | None = None

@@ -24,7 +24,7 @@ _TYPE: Final = "type"
 
 
 class WaitingTypes:
-    """What waits of one range. A *group* are the types of one folder: their records are in the same objects."""
+    """Waiting records of one range. A *group* are the types of one folder: their records are in the same objects."""
 
     def __init__(self, layout: TypedLayout) -> None:
         self._layout = layout

@@ -45,7 +45,7 @@ class RevisionWork:
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """What one Spark task does. Ranges of several revisions share a task, as small topics of different shape do."""
+    """Work of one Spark task. Ranges of several revisions share a task, as small topics of different shape do."""
 
     group: str
     parts: tuple[RevisionWork, ...]
@@ -84,7 +84,7 @@ class WorkError:
 
 @dataclass(frozen=True, slots=True)
 class RangeOutcome:
-    """What became of one range: its objects (none when it held no records), or an error."""
+    """Outcome of one range: its objects (none when it held no records), or an error."""
 
     range: Range
     objects: tuple[ObjectWritten, ...] = ()
@@ -101,7 +101,7 @@ class RangeOutcome:
     dropped: int = 0
     """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
     types: Mapping[str, TypeCounts] = field(default_factory=dict)
-    """What there was of each type, by `TypesSpec.labels`; empty without ``spec.types``."""
+    """Counts by type (`TypesSpec.labels`); empty without ``spec.types``."""
     adjusted: Mapping[str, int] = field(default_factory=dict)
     """Values in its records that the parser has adjusted, by the reason why it would have refused them else."""
     late: LateRecords | None = None

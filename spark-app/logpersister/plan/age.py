@@ -22,7 +22,7 @@ MOST_MARKS: Final = 2 * GRAINS
 
 
 class Arrivals:
-    """When the records of one partition came, as its end was seen to move."""
+    """Arrival times of one partition's records, as its end was seen to move."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[Offset, float]] = deque()
@@ -68,7 +68,7 @@ class _Watch:
     position: Offset
     end: Offset
     there: Offset
-    """What is before it was there when this member came."""
+    """End of the log when this member came."""
     came: float
     arrivals: Arrivals = field(default_factory=Arrivals)
     timestamp: float | None = None
@@ -77,7 +77,7 @@ class _Watch:
 
     @property
     def seen(self) -> float | None:
-        """When the oldest record was first seen; None when nothing waits."""
+        """Time at which the oldest waiting record was first seen; None when nothing waits."""
         if self.position >= self.end:
             return None
         return self.came if self.position < self.there else self.arrivals.first

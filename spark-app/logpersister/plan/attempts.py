@@ -17,7 +17,7 @@ class Attempts:
     again: bool = False
     """Whether ranges of the promise may have been executed before: by another process, or without success."""
     failures: int = 0
-    """How often in a row the execution of its ranges has failed; those that fail together are one failure."""
+    """Failed executions in a row; ranges that fail together are one failure."""
     retry_at: float = 0.0
     _tried: bool = False
     """Whether a range was started since the last failure."""

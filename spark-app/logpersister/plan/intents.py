@@ -75,7 +75,7 @@ class Intent:
     place: str | None = None
     """Bucket and prefix of the revision; None in promises of releases that did not note it."""
     unstored: UnstoredPrefix | None = None
-    """What is given up of the first ranges; at most all of them."""
+    """Prefix that is given up; at most all of the ranges."""
     horizon: int | None = None
     """Watermark of the topic's finished folders (milliseconds since the epoch), as far as the promising member
     knew: whoever executes it takes records of these folders for late, whatever is finished by then. None: no record."""
@@ -120,7 +120,7 @@ class OffsetMetadata:
     """Revision of the intent that stands here, or of the last one that was stored."""
     ends: tuple[Offset, ...] = ()
     since: Offset | None = None
-    """Where the generation began in this partition; None when nobody knows any more."""
+    """Begin of the generation in this partition; None when it is no longer known."""
     place: str | None = None
     """Place of the intent that stands here."""
     unstored: UnstoredPrefix | None = None

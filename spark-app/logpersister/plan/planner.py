@@ -11,7 +11,7 @@ MERGE_BELOW = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What a partition has that is not stored: offsets ``[position, end)``."""
+    """Unstored offsets ``[position, end)`` of a partition."""
 
     position: Offset
     end: Offset

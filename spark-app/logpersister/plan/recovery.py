@@ -40,7 +40,7 @@ class StoredRange:
 
 @dataclass(frozen=True, slots=True)
 class StoredTail:
-    """What the bucket has stored last of a partition, in our generation or the one before that has anything."""
+    """Last stored ranges of a partition, in our generation or the one before that has anything."""
 
     generation: int
     ranges: tuple[StoredRange, ...] = ()
@@ -56,7 +56,7 @@ class StoredTail:
 
 @dataclass(frozen=True, slots=True)
 class PartitionContext:
-    """What a promise of this member says of a partition, besides the offsets."""
+    """Contents of this member's promises for a partition, besides the offsets."""
 
     partition: TopicPartition
     topic_id: str | None

@@ -37,7 +37,7 @@ class Pending:
     done: frozenset[Range] = frozenset()
     """Ranges that are stored, as far as this process knows."""
     newest: frozenset[tuple[Range, NewestEvent]] = frozenset()
-    """What is known of the event times of some of these."""
+    """Known event times of ranges in `done`."""
     recorded: bool = False
     """Whether the record of the intent's unstored prefix is in the bucket, as far as this process knows."""
     looked_ahead: bool = False
@@ -88,9 +88,9 @@ class InDoubt:
     """The register has to be read again, because a write was not answered or because it is not clear how to go on."""
 
     possible: frozenset[CommittedOffset]
-    """What can stand there: nobody else writes it while the partition is ours."""
+    """Values that can stand there: nobody else writes it while the partition is ours."""
     before: Idle | Pending
-    """What was known. Ranges that were stored stay stored."""
+    """State before. Ranges that were stored stay stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def row_columns(schema: SchemaSpec) -> pa.Schema:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """How many records are made rows of at once."""
+    """Portion of a batch that is made rows of at once."""
 
     rows: int
     bytes: int | None = None

@@ -17,7 +17,7 @@ _CHECKSUM = re.compile(r"crc32:([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-
 
 @dataclass(frozen=True, slots=True)
 class PayloadSum:
-    """What is known of the payloads of consecutive records."""
+    """Checksums of the payloads of consecutive records, with what is needed to combine them."""
 
     records: int
     value_crc: int

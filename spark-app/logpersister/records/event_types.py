@@ -41,7 +41,7 @@ class TypeFinder:
 
     names: TypeNames
     framing: Framing = "plain"
-    """What stands before documents of which a field is the type."""
+    """Header before documents that have the type in a field."""
 
     def find(self, batch: pa.RecordBatch) -> Found:
         values = types_at(self.names.types, batch, self.framing)

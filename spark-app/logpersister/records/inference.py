@@ -64,16 +64,16 @@ _LONGEST_NUMBER: Final = 64
 
 @dataclass(slots=True)
 class Values:
-    """What was seen at one place of the values."""
+    """Statistics of the values at one place."""
 
     kinds: Counter[str] = field(default_factory=Counter)
-    """How many were of which kind; the names of kinds are those of `_KINDS`."""
+    """Number of values by kind (`_KINDS`)."""
     least: int | None = None
     largest: int | None = None
     """Least and largest whole number; None: there are none."""
     instants: int = 0
     days: int = 0
-    """How many of the texts are an instant, or a day."""
+    """Number of texts that are an instant, or a day."""
     finest: int = 0
     """Digits behind the second that the instants have."""
     members: "dict[str, Values]" = field(default_factory=dict)

@@ -30,7 +30,7 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ColumnTest:
-    """What a condition asks of a column."""
+    """A condition on a column, with its operands as Arrow values."""
 
     condition: Condition
     operands: Mapping[Operator, Any]

@@ -45,7 +45,7 @@ class Lateness:
     to_quarantine: bool
     """Whether they go to quarantine; else below a folder of their own."""
     _known: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
-    """What was said of paths: a range has few, and each batch has them again."""
+    """Answers by path: a range has few paths, and each batch has them again."""
 
     def is_late(self, path: str) -> bool:
         """Whether records came late that have this path by ``partitionBy``."""

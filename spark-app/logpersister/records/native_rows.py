@@ -16,7 +16,7 @@ _NULL: Final = 1
 """Codes of the native parser, which are places in its ``REASONS``."""
 
 ToldAdjusted = tuple[Sequence[tuple[int, str]], pa.Int64Array, pa.Int32Array]
-"""What a native parser says of values that it has adjusted."""
+"""Adjusted values, as a native parser returns them."""
 
 
 class _Parser(Protocol):

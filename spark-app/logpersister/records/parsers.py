@@ -60,7 +60,7 @@ def refused_with(refused: Refused | None, others: Rows, word: str) -> Refused:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a parser found in a batch."""
+    """A parser's result for a batch."""
 
     rows: pa.StructArray | None = None
     """The records that were not refused as rows, in their order, null for a tombstone. None: the parser makes none."""

@@ -48,11 +48,11 @@ class Assignment:
     paths: list[str]
     indices: Indices
     refused: Refused | None = None
-    """What the parser refused; those rows have the path of quarantine, the last of `paths`."""
+    """Records that the parser refused; they have the path of quarantine, the last of `paths`."""
     rows: pa.StructArray | None = None
-    """What the parser made of the others, in their order; None: it makes no rows."""
+    """Rows of accepted records, in their order; None: the parser makes no rows."""
     adjusted: Adjusted | None = None
-    """What it has adjusted in them; None: nothing."""
+    """Adjusted values of accepted records; None: none."""
     keeps_refused_values: bool = True
     """Whether value, key and headers of what the parser refused are stored."""
     kept: "npt.NDArray[np.int64] | None" = None
@@ -60,7 +60,7 @@ class Assignment:
 
 
 class Granularity(StrEnum):
-    """How much time one folder holds."""
+    """Time span of one folder."""
 
     YEAR = "year"
     MONTH = "month"

@@ -21,7 +21,7 @@ Milliseconds = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RecordTimes:
-    """Where the time of records stands: by default it is that of Kafka."""
+    """Source of the records' times; by default Kafka's timestamp."""
 
     field: TimeField | None = None
     """Field of the rows that has the time."""

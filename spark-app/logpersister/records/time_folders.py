@@ -49,7 +49,7 @@ class TimeFolder:
 
 @dataclass(frozen=True, slots=True)
 class TimeFolders:
-    """How the folders by time of a layout are named."""
+    """Names of the folders by time of a layout."""
 
     timezone: str
     granularity: Granularity
@@ -60,9 +60,9 @@ class TimeFolders:
     field: TimeField | None
     """Field whose time it is; None: the record's timestamp."""
     first_prefix: str
-    """What the names of the first level by date begin with."""
+    """Prefix of the names of the first level by date."""
     inside: int = 0
-    """How many further levels by date are in its folders."""
+    """Number of further levels by date in its folders."""
 
     @property
     def field_name(self) -> str:
@@ -94,7 +94,7 @@ class TimeFolders:
 
     @property
     def depth(self) -> int:
-        """How many segments the path of a folder has."""
+        """Number of segments in the path of a folder."""
         return self.above + len(self.levels)
 
     def folder_of(self, path: str) -> TimeFolder | None:

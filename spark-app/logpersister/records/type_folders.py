@@ -15,7 +15,7 @@ from logpersister.records.type_names import TypeNames
 
 @dataclass(frozen=True, slots=True)
 class TypeFolders:
-    """What `records.time_folders.TimeFolders` is for a topic without types."""
+    """Folders by time of a topic with types, as `records.time_folders.TimeFolders` without types."""
 
     names: TypeNames
     layouts: Sequence[TimeFolders | None]

@@ -29,7 +29,7 @@ _MOST_REMEMBERED: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the records of a type go."""
+    """Rule and folder of a type's records."""
 
     rule: int
     """Place in `TypesSpec.rules`, or `DROPPED` or `REFUSED`."""

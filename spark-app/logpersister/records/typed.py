@@ -38,9 +38,9 @@ class RuleLayout:
     layout: Layout
     """Their paths below the folder of their type."""
     portion: Portion | None = None
-    """How many may be made rows of at once; None: any number."""
+    """Most records that are made rows of at once; None: any number."""
     times: RecordTimes = OF_KAFKA
-    """When they happened."""
+    """Times of the records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class TypedLayout:
     headers: Headers | None = None
     """Tells the records that are kept, before types are found; None: all are."""
     lateness: Places | None = None
-    """What becomes of late records, by their folders with that of their type; None: none is late."""
+    """Places late records by the folder of their type; None: none is late."""
 
 
 AnyLayout = Layout | TypedLayout

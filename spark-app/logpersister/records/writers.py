@@ -28,7 +28,7 @@ def shown(writer_id: int, framing: Framing) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WriterSchema:
-    """What is known of the id of a schema."""
+    """Schema of an id, or why there is none."""
 
     text: str | None = None
     """Schema with its references: Avro and JSON Schema as JSON, or protobuf as `manifest.protobuf.schema` reads it.

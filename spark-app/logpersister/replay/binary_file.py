@@ -25,7 +25,7 @@ class BinaryFile:
 
     @property
     def place(self) -> int:
-        """Where the next byte stands."""
+        """Offset of the next byte."""
         return self._file.tell()
 
     def go(self, place: int) -> None:

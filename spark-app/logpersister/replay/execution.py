@@ -46,7 +46,7 @@ _ENDS: Final = {
 
 @dataclass(slots=True)
 class Judgement:
-    """What a revision says of the records of an object."""
+    """Counts of an object's records by a revision's judgement."""
 
     records: int = 0
     accepted: int = 0
@@ -62,7 +62,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of an object in quarantine."""
+    """Result of a replay for an object in quarantine."""
 
     judgement: Judgement
     replay: Replay | None = None

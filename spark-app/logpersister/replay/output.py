@@ -18,7 +18,7 @@ from logpersister.records.typed import AnyLayout, WritersOf, layout_for, portion
 
 @dataclass(frozen=True, slots=True)
 class TopicOutput:
-    """How a revision reads and writes the records of a topic."""
+    """Reads and writes the records of a topic as a revision does."""
 
     revision: str
     document: Mapping[str, Any]
@@ -27,7 +27,7 @@ class TopicOutput:
     """Layout of records that are not late."""
     file_format: Format
     portion: Portion | None
-    """How many records are parsed at once; None: any number."""
+    """Most records parsed at once; None: any number."""
     room: Room
     spec: Spec
     """Spec of the topic, with its overrides."""

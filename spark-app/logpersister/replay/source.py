@@ -23,7 +23,7 @@ IN_MEMORY_BYTES: Final = 4 << 20
 
 
 class Records(Protocol):
-    """What a file holds, if its format keeps all of a record: offset, time, key, and the value as it was."""
+    """Content of a file, if its format keeps all of a record: offset, time, key, and the value as it was."""
 
     has_headers: bool
 

@@ -128,7 +128,7 @@ class StorageError(Exception):
         self.retriable = kind in _RETRIABLE if retriable is None else retriable
         """Whether the same work may succeed later without anybody changing anything."""
         self.code = code
-        """What S3 calls the error, for example ``SlowDown``, or one of our codes; empty when there is none."""
+        """Code of the error by S3, for example ``SlowDown``, or one of ours; empty when there is none."""
 
     def with_remedy(self, remedy: str) -> "StorageError":
         """Return the error with another remedy than its code usually has."""
@@ -145,7 +145,7 @@ def _rebuild(arguments: dict[str, Any]) -> StorageError:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where requests go, for messages."""
+    """Endpoint and bucket of requests, for messages."""
 
     endpoint: str
     bucket: str

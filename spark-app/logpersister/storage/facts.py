@@ -49,7 +49,7 @@ class ObjectFacts:
     payload: tuple[int, int] | None = None
     """Bytes of all values and of all keys; None in objects of earlier releases."""
     parser: str = ANY_BYTES
-    """What looked at the values of the range. With any but this, what it refused is in an object of its own."""
+    """Parser of the range's values. With any but this, refused records are in an object of their own."""
     unexplained: int = 0
     """Offsets at the end of the range for which Kafka gave nothing, not even a record batch that shows why."""
     rules: str | None = None

@@ -37,13 +37,13 @@ class FolderObject:
 
 @dataclass(frozen=True, slots=True)
 class FolderContent:
-    """What a folder by time has in it."""
+    """Content of a folder by time."""
 
     topic: str
     path: str
     """Folder path below the topic."""
     end: str
-    """When its time is over (RFC 3339)."""
+    """End of its time (RFC 3339)."""
     number: int
     """Version of the content: starts at 1, grows by one with each change."""
     offsets: Mapping[int, Offset]
@@ -51,7 +51,7 @@ class FolderContent:
     objects: tuple[FolderObject, ...]
     """Objects, sorted."""
     late_records: int = 0
-    """How many of the records came after the folder was finished."""
+    """Number of its records that came after it was finished."""
     told: Mapping[str, int] = field(default_factory=dict)
     """Last number notified per policy, as far as it is noted."""
 

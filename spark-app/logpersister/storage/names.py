@@ -43,7 +43,7 @@ _REPLAY = re.compile(r"\.r([0-9a-f]{12})((?:\.[A-Za-z0-9]+)*)", re.ASCII)
 
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectName:
-    """What the name of an object says about the records in it."""
+    """Parts of an object's name."""
 
     topic: str
     partition: int

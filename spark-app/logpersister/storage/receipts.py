@@ -23,7 +23,7 @@ NO_TYPE: Final = ""
 
 
 class ReceiptName(NamedTuple):
-    """What the name of a receipt says."""
+    """Parts of a receipt's name."""
 
     generation: int
     partition: int
@@ -43,7 +43,7 @@ class TableFile:
     columns: Mapping[str, Mapping[str, Any]]
     """Statistics by field id, as text (`formats.parquet_statistics`)."""
     splits: tuple[int, ...]
-    """Where its row groups begin."""
+    """Begins of its row groups."""
 
     def document(self) -> dict[str, Any]:
         return {

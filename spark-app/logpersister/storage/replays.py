@@ -105,7 +105,7 @@ class Replay:
 
     @property
     def deleted(self) -> int:
-        """How many records of the source are in none of the objects."""
+        """Number of the source's records that are in none of the objects."""
         return 0 if self.keeps_left_out else self.left_out
 
     @property

@@ -34,7 +34,7 @@ BUDGET_IN_PARTS = 4
 READ_BYTES = 1 << 20
 """Pieces in which an object is read."""
 READ_RETRIES = 5
-"""How often reading is taken up again without any progress; each request has botocore's own retries besides."""
+"""Attempts in a row to continue a read without progress; each request has botocore's own retries besides."""
 
 _JSON = "application/json"
 

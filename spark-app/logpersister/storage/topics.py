@@ -24,13 +24,13 @@ from logpersister.storage.store import ObjectStore
 
 @dataclass(frozen=True, slots=True)
 class TopicNote:
-    """What a generation is about under a topic's name."""
+    """Topic of a generation behind its name."""
 
     topic_id: str
     partitions: int | None = None
-    """How many there were; None in notes of older releases."""
+    """Number of partitions then; None in notes of older releases."""
     begins: tuple[Offset | None, ...] | None = None
-    """Where the group began in each of the first partitions; None where that was not decided by time or ``latest``."""
+    """Begin of each of the first partitions; None where that was not decided by time or ``latest``."""
     since: int | None = None
     """Milliseconds since the epoch: where partitions begin that could not be asked."""
 

@@ -21,7 +21,7 @@ PARTS_IN_FLIGHT = 2
 
 @dataclass(frozen=True, slots=True)
 class WriterResources:
-    """What all writers of a process share."""
+    """Resources that all writers of a process share."""
 
     requests: Requests
     senders: Executor

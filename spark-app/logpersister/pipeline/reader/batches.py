@@ -45,7 +45,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What the bytes hold for a range."""
+    """Record batches of a range in a fetch response."""
 
     pieces: tuple[Piece, ...]
     next_offset: Offset

@@ -72,7 +72,7 @@ class RangeState:
     preferred: tuple[int, float] | None = None
     """The replica that the leader told us to read from, and until when."""
     replica_failures: int = 0
-    """How often such a replica failed since the last progress."""
+    """Failures of such a replica since the last progress."""
     leader_until: float = 0
     """Read from the leader until then, whatever replica it prefers."""
     not_before: float = 0

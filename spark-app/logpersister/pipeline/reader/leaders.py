@@ -8,14 +8,14 @@ NOTHING = Topology({}, {}, float("-inf"))
 
 
 class Leaders:
-    """What metadata said last. Asking is paced: a thousand ranges that lost their leader ask once."""
+    """Leaders by the last metadata. Asking is paced: a thousand ranges that lost their leader ask once."""
 
     def __init__(self, topology: Topology, backoff: Backoff, max_age: float) -> None:
         self.topology = topology
         self.wanted = topology is NOTHING
         """Whether somebody needs newer metadata."""
         self.not_before = 0.0
-        """When to ask next at the earliest."""
+        """Earliest time of the next question."""
         self._backoff, self._max_age = backoff, max_age
         self._asking = False
         self._attempts = 0

@@ -11,7 +11,7 @@ from logpersister.ranges import Offset, TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a partition lives, as metadata say."""
+    """Location of a partition, as metadata say."""
 
     leader: int | None
     """Node id; None while an election is going on."""
@@ -26,12 +26,12 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """Where the partitions of some topics live, as of `time`."""
+    """Locations of the partitions of some topics, as of `time`."""
 
     locations: Mapping[TopicPartition, Location]
     topic_errors: Mapping[str, int]
     time: float
-    """When it was learnt, on the monotonic clock, in seconds."""
+    """Time of the answer, on the monotonic clock, in seconds."""
 
     def of(self, partition: TopicPartition) -> Location:
         found = self.locations.get(partition)
