@@ -137,8 +137,8 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
 
     target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
     """How long the oldest unstored record may wait. Above it, condition `LagWithinTarget` is False, and a rollout is
-    late. `autoscale` uses it unless it has its own. Longer than `upload.maxAge`. Default: twice the `maxAge` of the
-    topic plus a minute. `logpersister run` ignores it."""
+    late. `autoscale` uses it unless it has its own; then it must be longer than `upload.maxAge`. Default: twice the
+    `maxAge` of the topic plus a minute. `logpersister run` ignores it."""
 
     network_policy: Literal["None", "Restricted"] = "None"
     """Whether a NetworkPolicy protects the pods. `Restricted`: only pods of the same resource may connect to them,
