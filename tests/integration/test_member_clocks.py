@@ -42,7 +42,8 @@ def test_ages_of_skewed_records(scene: Scene, unique: str, verify: Verify) -> No
         create_topic(scene.kafka.bootstrap, name, configs=configs)
     manifest = scene.manifest(
         kafka={"topicPattern": f"^{unique}[.]"},
-        upload={"maxAge": "1h", "overrides": [{"topicPattern": "second$", "maxAge": "1s"}]},
+        upload={"maxAge": "1h"},
+        overrides=[{"topicPattern": "second$", "upload": {"maxAge": "1s"}}],
         output={"partitionBy": [{"date": {"granularity": "day"}}]},
     )
 

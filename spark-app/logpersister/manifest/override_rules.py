@@ -33,16 +33,6 @@ class OverrideRules(Model):
     """The rules, for a spec that has these fields."""
 
     @rule(
-        "!has(self.overrides) || self.overrides.size() == 0 || !has(self.upload) || !has(self.upload.overrides)"
-        " || self.upload.overrides.size() == 0",
-        "is set, and so is spec.overrides, which takes its place",
-        "move its entries to spec.overrides, and their limits below upload there",
-        *("upload", "overrides"),
-    )
-    def _overrides_are_in_one_place(self: _Overridden) -> bool:
-        return not self.overrides or not self.upload.overrides
-
-    @rule(
         NotInCel("the API server cannot say whether a pattern in Python's syntax selects a topic"),
         "names topics that spec.kafka does not select, or that an earlier entry has",
         "correct the names; the first entry that names a topic applies",

@@ -26,7 +26,7 @@ class Problem:
     """One thing that is wrong, as one line."""
 
     path: str
-    """Where in the manifest: ``spec.upload.overrides[0].maxAge``; empty for the document as a whole."""
+    """Where in the manifest: ``spec.overrides[0].upload.maxAge``; empty for the document as a whole."""
     expectation: str
     """What is wrong with what was found: ``is not a size``."""
     remedy: str

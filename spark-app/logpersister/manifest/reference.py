@@ -39,7 +39,7 @@ class FieldDescription:
     """One field of the manifest."""
 
     path: str
-    """``spec.kafka.topics``; entries of a list are ``spec.upload.overrides[].maxAge``."""
+    """``spec.kafka.topics``; entries of a list are ``spec.overrides[].keep``."""
     type: str
     default: str
     """Default as YAML, ``required``, or empty: not set, or dependent on other fields, as the description says."""

@@ -66,13 +66,9 @@ _LARGEST = f"{_bytes('$storage.partSize')} * {MAX_PARTS}"
 """CEL: largest object that the parts of one upload can hold."""
 
 
-def _over_every_age(target: str) -> str:
-    """Return the CEL that is true when a duration is longer than each `maxAge`."""
-    return (
-        f"[{milliseconds(target)}].all(target, target > {milliseconds('$upload.maxAge')} && (!has(self.upload)"
-        " || !has(self.upload.overrides)"
-        f" || self.upload.overrides.all(one, !has(one.maxAge) || target > {milliseconds('one.maxAge')})))"
-    )
+def _over_age(target: str) -> str:
+    """Return the CEL that is true when a duration is longer than `maxAge`."""
+    return f"{milliseconds(target)} > {milliseconds('$upload.maxAge')}"
 
 
 class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
@@ -247,15 +243,15 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
 
     def limits_of(self, topic: str) -> Limits:
         """Return the limits that apply to a topic."""
-        place, general = self.override_of(topic), self.upload.for_topic(topic)
-        upload = None if place is None else self.overrides[place].upload
-        if upload is None:
-            return general
-        return Limits(upload.max_bytes or general.max_bytes, upload.max_age or general.max_age)
+        place, general = self.override_of(topic), self.upload
+        own = None if place is None else self.overrides[place].upload
+        if own is None:
+            return Limits(general.max_bytes, general.max_age)
+        return Limits(own.max_bytes or general.max_bytes, own.max_age or general.max_age)
 
     def ages(self) -> Iterator[timedelta]:
         """Yield each ``maxAge``."""
-        yield from self.upload.ages()
+        yield self.upload.max_age
         limits = (one.upload for one in self.overrides if one.upload is not None)
         yield from (one.max_age for one in limits if one.max_age is not None)
 
@@ -279,27 +275,22 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
         return template is None or not template.sets_image("executor")
 
     @rule(
-        f"{_bytes('$upload.maxBytes')} <= {_LARGEST} && (!has(self.upload) || !has(self.upload.overrides)"
-        f" || self.upload.overrides.all(one, !has(one.maxBytes) || {_bytes('one.maxBytes')} <= {_LARGEST}))",
+        f"{_bytes('$upload.maxBytes')} <= {_LARGEST}",
         f"has a maxBytes that does not fit into {MAX_PARTS} parts of storage.partSize",
         "lower it, or raise spec.storage.partSize",
         "upload",
     )
     def _objects_fit_into_their_parts(self) -> Sequence[Finding]:
-        largest = self.storage.part_size * MAX_PARTS
-        return [self._too_large(("upload", *field), size) for field, size in self.upload.sizes() if size > largest]
-
-    def _too_large(self, field: tuple[str | int, ...], size: int) -> Finding:
+        size, part_size = self.upload.max_bytes, self.storage.part_size
+        if size <= part_size * MAX_PARTS:
+            return []
+        told = f"does not fit into {MAX_PARTS} parts of storage.partSize {format_size(part_size)}"
         part = format_size(math.ceil(size / (MAX_PARTS * 2**20)) * 2**20)
-        return Finding(
-            f"does not fit into {MAX_PARTS} parts of storage.partSize {format_size(self.storage.part_size)}",
-            f"lower it, or set spec.storage.partSize to {part} or more",
-            field,
-            f'"{format_size(size)}"',
-        )
+        remedy = f"lower it, or set spec.storage.partSize to {part} or more"
+        return [Finding(told, remedy, ("upload", "maxBytes"), f'"{format_size(size)}"')]
 
     @rule(
-        f"!has(self.autoscale) || !has(self.autoscale.targetLag) || {_over_every_age('self.autoscale.targetLag')}",
+        f"!has(self.autoscale) || !has(self.autoscale.targetLag) || {_over_age('self.autoscale.targetLag')}",
         "is not longer than upload.maxAge, which records wait with any number of members",
         "raise it, or lower spec.upload.maxAge",
         "autoscale",
@@ -307,11 +298,11 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     )
     def _members_can_reach_the_target(self) -> bool:
         target = None if self.autoscale is None else self.autoscale.target_lag
-        return target is None or all(target > age for age in self.upload.ages())
+        return target is None or target > self.upload.max_age
 
     @rule(
         "!has(self.autoscale) || has(self.autoscale.targetLag) || !has(self.targetLag)"
-        f" || {_over_every_age('self.targetLag')}",
+        f" || {_over_age('self.targetLag')}",
         "is not longer than upload.maxAge, and autoscale uses it",
         "raise it, or set spec.autoscale.targetLag",
         "targetLag",
@@ -319,7 +310,7 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     def _members_can_reach_the_target_of_the_group(self) -> bool:
         if self.autoscale is None or self.autoscale.target_lag is not None or self.target_lag is None:
             return True
-        return all(self.target_lag > age for age in self.upload.ages())
+        return self.target_lag > self.upload.max_age
 
     @rule(
         f"{no_shadow('self')} || $storage.prefix == ''"

@@ -59,11 +59,7 @@ BY_NAME: dict[str, Any] = {
             ],
         },
         "parser": {"type": "json"},
-        "upload": {
-            "maxBytes": "512Mi",
-            "maxAge": "1d",
-            "overrides": [{"topicPattern": "^c", "maxBytes": 1048576, "maxAge": "1h30m"}],
-        },
+        "upload": {"maxBytes": "512Mi", "maxAge": "1d"},
         "finish": {
             "outerLevels": True,
             "policy": ["manifest", "successFile", "done", "webhook", "kafka"],

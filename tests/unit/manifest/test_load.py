@@ -134,16 +134,11 @@ def test_an_empty_document_after_the_last_separator_is_none() -> None:
 
 def test_anchors_and_merges_work() -> None:
     text = MANIFEST + (
-        "  upload:\n"
-        "    overrides:\n"
-        "      - &fast {topicPattern: ^a, maxAge: 1m}\n"
-        "      - {<<: *fast, topicPattern: ^b}\n"
+        "  overrides:\n    - &fast {topicPattern: ^a, upload: {maxAge: 1m}}\n    - {<<: *fast, topicPattern: ^b}\n"
     )
-    overrides = parse_text(text).spec.upload.overrides
-    assert [(override.topic_pattern, override.max_age) for override in overrides] == [
-        ("^a", overrides[0].max_age),
-        ("^b", overrides[0].max_age),
-    ]
+    overrides = parse_text(text).spec.overrides
+    limits = overrides[0].upload
+    assert [(one.topic_pattern, one.upload) for one in overrides] == [("^a", limits), ("^b", limits)]
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,7 @@ def test_an_override_changes_nothing_of_other_topics() -> None:
 
 
 def test_a_manifest_without_overrides_is_its_own() -> None:
-    old = {"overrides": [{"topicPattern": "^raw", "maxAge": "1m"}]}
-    resource = accepted({**GROUP, "spec.upload": old})
+    resource = accepted({**GROUP, "spec.upload": {"maxAge": "1m"}})
     assert resource.for_topic("raw.a") is resource
     assert resource.spec.limits_of("raw.a").max_age == timedelta(minutes=1)
     assert list(resource.spec.variants()) == [resource.spec]

@@ -117,8 +117,8 @@ def test_another_version_of_the_code_is_another_revision() -> None:
 
 
 def test_an_order_that_matters_is_kept() -> None:
-    one, two = {"topicPattern": "a", "maxAge": "1m"}, {"topicPattern": "b", "maxAge": "2m"}
-    assert revision({"spec.upload.overrides": [one, two]}).hash != revision({"spec.upload.overrides": [two, one]}).hash
+    one, two = ({"topicPattern": name, "upload": {"maxAge": "1m"}} for name in "ab")
+    assert revision({"spec.overrides": [one, two]}).hash != revision({"spec.overrides": [two, one]}).hash
 
 
 def test_order_of_fields_does_not_matter() -> None:

@@ -393,7 +393,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {U + "maxBytes": "5Ti", S + "partSize": "550Mi"},
     {U + "maxAge": "1s"},
     {U + "maxAge": "30d"},
-    {U + "overrides": [{"topicPattern": "^audit", "maxAge": "1m"}, {"topicPattern": ".", "maxBytes": "1Mi"}]},
+    {OF: [{"topicPattern": "^a", "upload": {"maxAge": "1m"}}, {"topicPattern": ".", "upload": {"maxBytes": "1Mi"}}]},
     {"spec.spark": {"executors": 1000, "conf": {"spark.executor.memory": "2g"}}},
     {"spec.spark": {"conf": {"spark.kubernetes.executor.secrets.my-ca": "/etc/ca"}}},
     {"spec.spark": {"conf": {"spark.kubernetes.executor.label.team": "web", "spark.authenticates": "1"}}},
@@ -406,7 +406,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {"spec.autoscale": {"minMembers": 1000, "maxMembers": 1000, "targetLag": "15m1s"}, "spec.targetLag": "1s"},
     {"spec.autoscale": {"maxMembers": 2}, "spec.targetLag": "15m1s"},
     {
-        U + "overrides": [{"topicPattern": "a", "maxAge": "1d"}],
+        OF: [{"topicPattern": "a", "upload": {"maxAge": "1d"}}],
         "spec.autoscale": {"maxMembers": 2, "targetLag": "1d1s"},
     },
     {"spec.autoRepair": {"restartAfter": "1d", "maxRestartsPerHour": 0}},
@@ -1540,27 +1540,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
             "spec.storage.partSize to 105Mi or more"
         ),
     ),
-    (
-        {U + "overrides": [{"topicPattern": "a", "maxBytes": "200Gi"}], S + "partSize": "5Mi"},
-        'spec.upload.overrides[0].maxBytes: "200Gi" does not fit into 10000 parts of storage.partSize 5Mi',
-    ),
     ({U + "maxAge": "999ms"}, '"999ms" is not within 1s to 30d'),
     ({U + "maxAge": "31d"}, "is not within 1s to 30d"),
     (
         {U + "maxAge": "15"},
         'spec.upload.maxAge: "15" is not a duration; write for example 15m, 1h30m or 90s, with its un',
     ),
-    ({U + "overrides": [{"topicPattern": "a"}]}, "spec.upload.overrides[0]: a mapping changes nothing; set maxBytes"),
-    ({U + "overrides": [{"maxAge": "1m"}]}, "spec.upload.overrides[0].topicPattern: is missing"),
-    ({U + "overrides": [{"topicPattern": "*", "maxAge": "1m"}]}, 'overrides[0].topicPattern: "*" is not a regular exp'),
-    ({U + "overrides": [{"topicPattern": r"(a)\1", "maxAge": "1m"}]}, "refers back to a group"),
-    ({U + "overrides": [{"topicPattern": "(?i)a", "maxAge": "1m"}]}, "has global flags"),
-    ({U + "overrides": [{"topicPattern": "a", "maxAge": "10ms"}]}, "is not within 1s to 30d"),
-    ({U + "overrides": [{"topicPattern": "a", "maxAge": "721h"}]}, "is not within 1s to 30d"),
-    ({U + "overrides": [{"topicPattern": "a", "maxBytes": 65535}]}, "65535 is not within 64Ki to 5Ti"),
-    ({U + "overrides": [{"topicPattern": "a", "maxBytes": "5121Gi"}]}, "is not within 64Ki to 5Ti"),
-    ({U + "overrides": {}}, "spec.upload.overrides: a mapping is not a list"),
-    ({U + "overrides": [{"topicPattern": "a", "maxAge": "1m"}] * 101}, "has 101 entries; give at most 100"),
     # overrides
     (
         {OF: [{"topics": ["clicks"]}]},
@@ -1579,13 +1564,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {OF: [{"topicPattern": "^c", "output": {}}, {"topics": ["clicks"], "output": {}}]},
         'spec.overrides[1].topics[0]: "clicks" is already named by spec.overrides[0], and the first entry applies',
     ),
-    (
-        {
-            OF: [{"topics": ["clicks"], "upload": {"maxAge": "1m"}}],
-            U + "overrides": [{"topicPattern": "a", "maxAge": "1m"}],
-        },
-        "spec.upload.overrides: is set, and so is spec.overrides, which takes its place; move its entries to",
-    ),
+    ({OF: [{"topicPattern": "*", "keep": []}]}, 'overrides[0].topicPattern: "*" is not a regular exp'),
+    ({OF: [{"topicPattern": r"(a)\1", "keep": []}]}, "refers back to a group"),
+    ({OF: [{"topicPattern": "(?i)a", "keep": []}]}, "has global flags"),
+    ({OF: {}}, "spec.overrides: a mapping is not a list"),
+    ({OF: [{"topicPattern": "a", "upload": {"maxAge": "10ms"}}]}, "is not within 1s to 30d"),
+    ({OF: [{"topicPattern": "a", "upload": {"maxBytes": 65535}}]}, "65535 is not within 64Ki to 5Ti"),
     ({OF: [{"topics": ["clicks"], "upload": {}}]}, "spec.overrides[0].upload: a mapping changes nothing; set maxBytes"),
     (
         {OF: [{"topics": ["clicks"], "upload": {"maxBytes": "5Ti"}}]},
@@ -1659,23 +1643,19 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'spec.autoscale.targetLag: "15m" is not longer than upload.maxAge',
     ),
     (
+        {"spec.autoscale": {"maxMembers": 2, "targetLag": "15m"}},
+        'spec.autoscale.targetLag: "15m" is not longer than upload.maxAge',
+    ),
+    (
         {
-            U + "overrides": [{"topicPattern": "a", "maxBytes": "1Mi"}, {"topicPattern": "b", "maxAge": "1d"}],
+            OF: [{"topicPattern": "b", "upload": {"maxAge": "1d"}}],
             "spec.autoscale": {"maxMembers": 2, "targetLag": "16m"},
         },
-        'spec.autoscale.targetLag: "16m" is not longer than upload.maxAge',
+        "spec.overrides[0]: does not go together with spec.autoscale.targetLag, which then is not longer than upload.m",
     ),
     (
         {"spec.autoscale": {"maxMembers": 2}, "spec.targetLag": "15m"},
         'spec.targetLag: "15m" is not longer than upload.maxAge, and autoscale uses it; raise it',
-    ),
-    (
-        {
-            U + "overrides": [{"topicPattern": "a", "maxBytes": "1Mi"}, {"topicPattern": "b", "maxAge": "1d"}],
-            "spec.autoscale": {"maxMembers": 2},
-            "spec.targetLag": "16m",
-        },
-        'spec.targetLag: "16m" is not longer than upload.maxAge',
     ),
     ({"spec.autoscale": {"maxMembers": 2, "scaleUpStabilization": "0s"}}, '"0s" is not within 1s to 1h'),
     ({"spec.autoscale": {"maxMembers": 2, "scaleUpStabilization": "2h"}}, '"2h" is not within 1s to 1h'),
@@ -2012,20 +1992,18 @@ def test_topics_by_name() -> None:
         _ = kafka.subscription_pattern
 
 
-def test_the_first_matching_override_applies() -> None:
-    upload = accepted(
-        {
-            "spec.upload": {
-                "maxBytes": "1Mi",
-                "maxAge": "10m",
-                "overrides": [
-                    {"topicPattern": "^audit", "maxAge": "1m"},
-                    {"topicPattern": "audit", "maxBytes": "2Mi", "maxAge": "2m"},
-                ],
-            }
-        }
-    ).spec.upload
-    limits = {topic: upload.for_topic(topic) for topic in ("audit.a", "my-audit", "clicks")}
+def test_limits_of_the_first_matching_override_apply() -> None:
+    changes = {
+        K + "topics": None,
+        K + "topicPattern": "audit|clicks",
+        "spec.upload": {"maxBytes": "1Mi", "maxAge": "10m"},
+        "spec.overrides": [
+            {"topicPattern": "^audit", "upload": {"maxAge": "1m"}},
+            {"topicPattern": "audit", "upload": {"maxBytes": "2Mi", "maxAge": "2m"}},
+        ],
+    }
+    spec = accepted(changes).spec
+    limits = {topic: spec.limits_of(topic) for topic in ("audit.a", "my-audit", "clicks")}
     assert {topic: (limit.max_bytes >> 20, limit.max_age.seconds) for topic, limit in limits.items()} == {
         "audit.a": (1, 60),
         "my-audit": (2, 120),
