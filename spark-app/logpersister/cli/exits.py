@@ -20,7 +20,6 @@ class Exit(IntEnum):
     BROKEN = 6
     """``verify``: something contradicts the promise, or cannot be proven."""
     INTERRUPTED = 130
-    """Ctrl-C (128 + SIGINT)."""
     TERMINATED = 143
     """SIGTERM (128 + SIGTERM), where there was nothing to stop in order."""
 

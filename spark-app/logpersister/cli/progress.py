@@ -27,7 +27,6 @@ class RateEstimate:
     """How fast it goes, and how long it will take."""
 
     per_second: float
-    """Records a second."""
     seconds_left: float | None
     """None while it is not known how many are left."""
 
@@ -98,7 +97,6 @@ class ProgressReporter:
         self._board: StatusBoard | None = None
 
     def watch(self, board: StatusBoard) -> None:
-        """Begin to show this board."""
         self._board = board
         self._thread = threading.Thread(target=self._show_until_closed, name="progress", daemon=True)
         self._thread.start()

@@ -134,7 +134,6 @@ class Summary:
 
     @classmethod
     def of(cls, records: Iterator[RefusedRecord]) -> "Summary":
-        """Sum up all records."""
         summary = cls()
         for one in records:
             reason = one.entry.name.topic, one.reason, one.field

@@ -50,7 +50,6 @@ class Folder:
         return (self.topic, self.path, self.generation) == (name.topic, name.path, name.generation)
 
     def add(self, entry: Entry) -> None:
-        """Take in the next object."""
         self.objects += 1
         self.bytes += entry.listed.size
         if entry.facts is not None:

@@ -52,7 +52,6 @@ class Look:
     waiting: TimeFolder | None = None
     """The oldest folder that is over and not finished; None: there is none."""
     reason: str = ""
-    """Reason why that folder waits."""
     more: bool = False
     """Whether there is more to be done at once."""
     settled_to: int | None = None

@@ -51,7 +51,6 @@ class Published:
     number: int
     """Version of the content; 0: it has no objects yet, and nothing was written."""
     changed: bool = False
-    """Whether the number is new."""
     late_objects: int = 0
     late_records: int = 0
     """Records that came since the folder was finished, and were not known before."""

@@ -19,7 +19,6 @@ BYTES_PER_ROW: Final = 64
 
 
 def column(batch: pa.RecordBatch, name: str) -> pa.BinaryArray:
-    """Return a binary column."""
     return cast("pa.BinaryArray", batch.column(name))
 
 

@@ -62,6 +62,5 @@ class GroupDescription:
     state: str
     """Kafka's word: ``Stable``, ``Empty``, ``PreparingRebalance``, ``CompletingRebalance``; ``Dead``: no such group."""
     members: tuple[GroupMember, ...]
-    """Sorted by name."""
     protocol: str = ""
     """Protocol of its members: type and assignor, as ``consumer: cooperative-sticky``. Empty: Kafka does not tell."""

@@ -51,7 +51,6 @@ class BrokerReport:
     """What was found, when nothing is wrong."""
 
     address: str
-    """The bootstrap server that answered."""
     brokers: int
     topics: dict[str, int]
     """Topics that the manifest selects, with their partitions."""

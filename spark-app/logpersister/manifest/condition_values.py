@@ -19,7 +19,6 @@ from logpersister.manifest.row_schema import SchemaSpec, no_field
 from logpersister.manifest.types import Decimal, Plain, Time, Timestamp, Type
 
 NOT_COMPARED: Final = "cannot be compared"
-"""How every refusal begins."""
 
 TEXT: Final = Plain("string")
 """The type of headers."""

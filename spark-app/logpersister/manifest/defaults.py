@@ -25,7 +25,6 @@ DefaultValue = bool | int | float | str
 LONGEST_DEFAULT: Final = 1000
 """Characters of a text: it may stand in each row."""
 NO_DEFAULT: Final = "cannot be the default"
-"""How every refusal begins."""
 
 _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _LARGEST_SINGLE: Final = 3.4028234663852886e38
@@ -61,7 +60,6 @@ class OneValue:
 
 
 def default_text(value: DefaultValue) -> str:
-    """Return a default as JSON."""
     return json.dumps(value, ensure_ascii=False)
 
 

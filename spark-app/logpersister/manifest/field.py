@@ -104,7 +104,6 @@ class FieldSpec(Model):
 
     @property
     def column(self) -> Column:
-        """Column that the field declares."""
         default = None if self.default is None else default_text(self.default)
         return Column(self.name, self.parsed, self.required, default, format=self.format)
 

@@ -107,7 +107,6 @@ class FinishSpec(Model):
 
     @property
     def idle_seconds(self) -> float:
-        """`idle_after` in seconds."""
         return self.idle_after.total_seconds()
 
     def watches_field(self, name: str) -> bool:
@@ -125,7 +124,6 @@ class FinishSpec(Model):
 
 
 def date_levels(rules: Sequence[PartitionRule]) -> list[DateRule]:
-    """Return the levels by date."""
     return [level.date for level in rules if level.date is not None]
 
 

@@ -10,7 +10,6 @@ from logpersister.manifest.row_schema import SchemaSpec, no_field
 from logpersister.manifest.types import WHOLE, Plain, Timestamp, Type
 
 NO_FOLDERS: Final = "cannot name folders"
-"""How every refusal begins."""
 _MOST_PREFIX_BYTES: Final = 127
 """Longest prefix before a value: with a value of 120 bytes it is a name that each file system takes."""
 _ALLOWED: Final[Mapping[str, tuple[Container[str], str]]] = {

@@ -11,7 +11,6 @@ from logpersister.manifest.types import Binary, ListOf, MapOf, Member, Plain, St
 
 NO_COLUMN: Final = "cannot have this option"
 NOT_IN_FORMAT: Final = "cannot hold the columns"
-"""How every refusal begins."""
 VALUE: Final = "value"
 """The column of values that are stored as they are."""
 _BYTES: Final = Binary()

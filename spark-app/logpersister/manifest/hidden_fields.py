@@ -11,7 +11,6 @@ from logpersister.manifest.types import WHOLE, ListOf, MapOf, Member, Plain, Str
 
 _WHOLE: Final[Sequence[Type]] = [Plain(name) for name in WHOLE]
 NOT_HIDDEN: Final = "cannot be hidden"
-"""How every refusal begins."""
 
 
 class _Schema(Protocol):

@@ -290,7 +290,6 @@ class KafkaSpec(Model):
 
     @property
     def addresses(self) -> tuple[Address, ...]:
-        """The bootstrap servers."""
         return parse_addresses(self.bootstrap_servers)
 
     @property

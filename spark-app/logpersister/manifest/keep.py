@@ -145,10 +145,8 @@ def named_columns(conditions: Sequence[Condition]) -> frozenset[str]:
 
 
 def header_conditions(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
-    """Return the conditions on headers."""
     return tuple(one for one in conditions if one.header is not None)
 
 
 def field_conditions(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
-    """Return the conditions on fields."""
     return tuple(one for one in conditions if one.field is not None)

@@ -15,7 +15,6 @@ from typing import Final, NoReturn
 from logpersister.manifest.problems import refuse
 
 NO_PATTERN: Final = "is not a pattern: it"
-"""How every refusal begins."""
 PATTERN_REMEDY: Final = "correct it, or take a simpler one (docs/schemas.md#regular-expressions)"
 LONGEST_PATTERN: Final = 4096
 LARGEST: Final = 5_000

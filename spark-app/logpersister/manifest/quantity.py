@@ -23,7 +23,6 @@ _SUFFIXES = _DECIMAL | _BINARY
 # ASCII digits only (\d takes any script), and few enough that no number can be made huge.
 SIZE_PATTERN = r"^[0-9]{1,18}(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?$"
 LONGEST_SIZE = 20
-"""Longest size in characters."""
 _SIZE = re.compile(r"([0-9]{1,18})(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?")
 _PART_OF_SIZE = re.compile(r"([0-9]{1,18}\.[0-9]{1,18})(Ki|Mi|Gi|Ti|k|M|G|T)")
 
@@ -34,7 +33,6 @@ DURATION_PATTERN = (
     r"([0-9]{1,9}(\.[0-9]{1,3})?s)?([0-9]{1,12}ms)?)$"
 )
 LONGEST_DURATION = 56
-"""Longest duration in characters."""
 _DURATION = re.compile(DURATION_PATTERN[1:-1])
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(d|h|ms|m|s)")
 _MILLISECONDS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
@@ -43,7 +41,6 @@ _LONGEST = timedelta(days=3650)
 
 PERCENT_PATTERN = r"^[0-9]{1,4}%$"
 LONGEST_PERCENT = 5
-"""Longest percentage in characters."""
 SHARE_PATTERN = r"^([1-9][0-9]?|100)%$"
 """Pattern of a share that is a percentage; other shares are numbers."""
 

@@ -13,7 +13,6 @@ from logpersister.manifest.types import ListOf, MapOf, Member, Struct, Type
 from logpersister.manifest.written_column import Remark, column_name, unusable_name
 
 NOT_RENAMED: Final = "cannot be renamed"
-"""How every refusal begins."""
 
 ValuePath = Annotated[
     str,

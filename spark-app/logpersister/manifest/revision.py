@@ -120,7 +120,6 @@ class OutputSchema:
     """The schema by which rows are made, where it comes from a registry."""
 
     version: int
-    """Version in its subject."""
     text: str
     """Text as ``spec.schema.avro``, ``protobuf`` or ``jsonSchema`` has it."""
 

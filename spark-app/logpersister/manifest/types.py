@@ -27,7 +27,6 @@ LETTERS: Final = "\u00c0-\U000efffd"
 NAME: Final = rf"[A-Za-z_@\${LETTERS}][A-Za-z0-9_@\${LETTERS}-]*"
 """What a column may be called. No dot, which separates names in field paths; no space, which Parquet readers refuse."""
 NO_TYPE: Final = "is not a type:"
-"""How every refusal begins."""
 KAFKA_PREFIX: Final = "kafka_"
 """Prefix of columns that hold Kafka's own fields (``output.parquet.kafkaColumns``)."""
 MOST_NESTED: Final = 16

@@ -44,7 +44,6 @@ class WrittenColumn:
     """What the writer's schema says of it; or, where it has no type, why it cannot be a column."""
     required: bool = False
     default: str | None = None
-    """Default as `Member` has it."""
     aliases: tuple[str, ...] = ()
     remarks: tuple[Remark, ...] = ()
     """Remarks on the field and on the fields in it."""
@@ -70,7 +69,6 @@ class TypeWalk:
         self._remarks: list[Remark] = []
 
     def begin(self, name: str) -> None:
-        """Begin a column."""
         self._made, self._path, self._remarks = 0, [name], []
 
     @property

@@ -13,7 +13,6 @@ from logpersister.manifest.storage import StorageSpec
 from logpersister.member.outages import ConnectivityProbe
 
 SECONDS = 3.0
-"""Seconds for one probe."""
 _CHECK_STORAGE = "check that the storage runs, spec.storage.endpoint, and the network between here and there"
 
 

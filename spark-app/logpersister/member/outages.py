@@ -118,7 +118,6 @@ class OutageMonitor:
         return tuple(({one.server: one for one in self._refusals()} | found).values())
 
     def check(self) -> None:
-        """Run all probes once."""
         for probe in self._probes:
             probe.check(self._clock(), self._wall(), self._limit)
         self._sum_up_complaints()

@@ -50,7 +50,6 @@ class _Answer:
 
     schema: OutputSchema
     revision: Revision
-    """Revision with that schema."""
     ends: Ends
     """Where partitions ended before it was asked. A record that is in Kafka has a registered schema, so what is before
     these ends has no newer one."""

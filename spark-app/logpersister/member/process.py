@@ -268,7 +268,6 @@ class Member:
         self._targets: TargetOffsets | None = None
         """Targets with ``--until-current``; else None."""
         self._outages: dict[Server, Outage] = {}
-        """Servers that are away now."""
         self._draining = False
         self._state = MemberState.JOINING
         self._state_since = time.monotonic()

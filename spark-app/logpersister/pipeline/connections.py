@@ -26,7 +26,6 @@ MOST_CONNECTIONS: Final = 4
 """Most connections to different brokers or buckets; over one only while revisions change, or some read headers."""
 
 retries: Final = RetryTally()
-"""Retries of this process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ _GARBAGE: Final = (20_000, 20, 20)
 """Thresholds of the search for reference cycles: seldom, since it took a twentieth of the time."""
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
-"""Constant of ``malloc.h``."""
 _KEPT_BYTES: Final = 128 << 20
 _LARGEST_KEPT: Final = 32 << 20
 """The most that glibc takes."""

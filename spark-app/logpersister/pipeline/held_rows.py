@@ -81,7 +81,6 @@ class HeldRows:
     def __init__(self) -> None:
         self._runs: list[_Run] = []
         self.bytes = 0
-        """Memory that the rows take."""
 
     def add(self, rows: pa.RecordBatch, ids: Ids) -> None:
         """Keep rows that are ordered by object and within by offset, behind those kept before; at least one."""

@@ -70,11 +70,6 @@ class RangeWriter:
         """Begin the first pass.
 
         Args:
-            work: the range.
-            layout: gives each record its path, for all types or by type.
-            file_format: encodes the objects.
-            open_upload: opens the upload of an object.
-            room: memory for the range.
             hold_above: percentage of records that may go to quarantine; None: any.
             event_times: finds the newest event; None: it is not wanted.
         """

@@ -18,12 +18,7 @@ class RangeCounts:
     """Counts of the first pass over a range, which sees every record. Further passes add nothing."""
 
     def __init__(self, *, has_watermark: bool, event_times: EventTimes | None) -> None:
-        """Start at zero.
-
-        Args:
-            has_watermark: whether records of the range may be late (`RangeWork.horizon`).
-            event_times: finds the newest event; None: it is not wanted.
-        """
+        """Start at zero. `has_watermark`: records may be late; `event_times`: finds the newest event, if wanted."""
         self.payload_bytes = 0
         self.records = 0
         self.refused = 0

@@ -14,7 +14,6 @@ class RetryTally:
         self._watched: list[tuple[Mapping[str, int], Counter[str]]] = []
 
     def count(self, reason: str) -> None:
-        """Count one retry."""
         with self._lock:
             self._counts[reason] += 1
 

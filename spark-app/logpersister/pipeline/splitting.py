@@ -49,7 +49,6 @@ class Side:
     rule: int = 0
     """Index of the rule of ``spec.types`` that accepted the records; 0 without types."""
     is_of_type: bool = False
-    """Whether there are types."""
     adjusted: Adjusted | None = None
     """Adjusted values of accepted records; None: none."""
 

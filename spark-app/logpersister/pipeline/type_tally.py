@@ -27,7 +27,6 @@ class TypeTally:
 
     @property
     def counts(self) -> Mapping[str, TypeCounts]:
-        """Counts by label (`Place.label`)."""
         return self._counts
 
     def found(self, batch: pa.RecordBatch, found: Found) -> None:

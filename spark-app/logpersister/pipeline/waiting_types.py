@@ -46,7 +46,6 @@ class WaitingTypes:
 
     @property
     def bytes(self) -> int:
-        """Memory that they take."""
         return self._held.bytes
 
     def take_in(self, typed: TypedRecords, progress: float) -> Iterator[TypedRecords]:

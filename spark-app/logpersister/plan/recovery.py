@@ -64,7 +64,6 @@ class PartitionContext:
     generation: int
     revision: str
     place: str
-    """Bucket and prefix."""
 
     def intent(
         self,

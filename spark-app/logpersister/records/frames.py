@@ -87,7 +87,6 @@ class NumberRows:
     """Rows of one column, of numbers that frames have. What is no instant of a calendar is refused."""
 
     type: Any
-    """Arrow type of the column."""
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         numbers = batch.column("value").to_numpy(zero_copy_only=False)

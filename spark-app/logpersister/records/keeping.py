@@ -143,7 +143,6 @@ class KeepingParser:
     tests: Sequence[tuple[Sequence[str], ColumnTest]]
     """Tests by the path of their field."""
     columns: Sequence[str]
-    """Columns that are stored."""
 
     def parse(self, batch: pa.RecordBatch) -> Parsed:
         parsed = self.inner.parse(batch)

@@ -40,7 +40,6 @@ class RuleLayout:
     portion: Portion | None = None
     """Most records that are made rows of at once; None: any number."""
     times: RecordTimes = OF_KAFKA
-    """Times of the records."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ READ_SECONDS: Final = 10.0
 ATTEMPTS: Final = 4
 """Attempts per request where it may pass later, with pauses of some 0.4, 0.8 and 1.5 s between them."""
 CONNECTIONS: Final = 8
-"""Connections that are kept."""
 LARGEST: Final = 16 << 20
 """Bytes of an answer; schemas of more are none that anybody has."""
 MOST_REFERENCES: Final = 1000

@@ -28,7 +28,6 @@ class Connection:
     """A client, made anew when the registry refuses it and its Secret has been renewed. To be closed."""
 
     def __init__(self, connect: Connect) -> None:
-        """Connect to nothing yet."""
         self._connect = connect
         self._login = _login_of(connect)
         self._client = connect()

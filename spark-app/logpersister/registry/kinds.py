@@ -38,7 +38,5 @@ KINDS: Final[Mapping[Parser, Kind]] = {
         "JSON Schema", "JSON", json_schema.self_contained, lambda schema, text: unreadable(schema.of_values, text)
     ),
 }
-"""Kinds by parser."""
 
 OF_TYPES: Final[Mapping[str, Parser]] = {kind.type: parser for parser, kind in KINDS.items()}
-"""The parser by `Schema.type`."""

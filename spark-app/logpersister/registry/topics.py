@@ -83,7 +83,6 @@ class Registries:
     """The registries that know the schemas of writers, each opened when it is asked for first. To be closed."""
 
     def __init__(self, secrets: Secrets) -> None:
-        """Connect to nothing yet."""
         self._secrets = secrets
         self._opened: dict[tuple[str, str | None], RegistryWriters] = {}
 

@@ -180,7 +180,6 @@ class SubjectWriters(_Remembering):
     def __init__(
         self, subject: str, asked: "_Asked", clock: Callable[[], float], sleep: Callable[[float], None]
     ) -> None:
-        """Know no version yet."""
         super().__init__(clock, sleep)
         self._subject, self._asked = subject, asked
         self._versions: set[int] = set()

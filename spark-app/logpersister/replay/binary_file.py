@@ -25,7 +25,6 @@ class BinaryFile:
 
     @property
     def place(self) -> int:
-        """Offset of the next byte."""
         return self._file.tell()
 
     def go(self, place: int) -> None:
@@ -34,7 +33,6 @@ class BinaryFile:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is left."""
         if not self._file.read(1):
             return True
         self._file.seek(-1, os.SEEK_CUR)

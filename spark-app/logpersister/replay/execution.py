@@ -339,7 +339,6 @@ class _Objects:
 
     store: ObjectStore
     of_source: Mapping[str, str]
-    """Metadata of the source."""
     name: ObjectName
     note: Replay
     file_format: Format

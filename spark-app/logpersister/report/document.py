@@ -22,7 +22,6 @@ Document = dict[str, Any]
 
 
 def status_document(status: Status) -> Document:
-    """Return the document of ``/status``."""
     return {
         **_member(status),
         "outages": [_outage(outage) for outage in status.outages],

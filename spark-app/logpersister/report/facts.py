@@ -37,10 +37,8 @@ class Quarantined:
     """The records of a range that the parser refused. They are stored, too, in an object of their own."""
 
     key: str
-    """Key of that object."""
     records: int
     first: Offset
-    """Offset of the first one."""
     reason: str
     """Why the first one was refused; never has anything of its value."""
 
@@ -68,7 +66,6 @@ class TypeCounts:
     quarantined: int = 0
     """Stored records that are in quarantine; late ones do not count."""
     dropped: int = 0
-    """Records that are left out."""
     newest: int | None = None
     """When the newest record happened that is stored in the type's folder, in milliseconds since the epoch; times in
     the future do not count. None: none has a time."""
@@ -137,7 +134,6 @@ class BucketFailed:
     """
 
     kind: str
-    """Kind of the storage error."""
     message: str
 
 

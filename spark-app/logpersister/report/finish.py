@@ -22,7 +22,6 @@ class WaitingFolder:
     folder: str
     end: datetime
     reason: str
-    """Reason why the folder waits."""
 
 
 @dataclass(frozen=True, slots=True)

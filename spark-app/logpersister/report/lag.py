@@ -39,7 +39,6 @@ class TopicLag:
 
     partitions: int
     behind: int
-    """Partitions with lag."""
     records: int
     """Sum over the partitions."""
     records_max: int

@@ -42,7 +42,6 @@ class Figures:
     records: Both = Both()
     objects: Both = Both()
     bytes: Both = Both()
-    """Stored bytes of objects."""
     checksums_compared: int = 0
     checksums_impossible: int = 0
     """Unions of ranges of which only the number of records could be compared, or nothing."""

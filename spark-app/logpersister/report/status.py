@@ -192,7 +192,6 @@ class Status:
     shadow: ShadowReport | None
     """None: the member is no shadow."""
     outages: tuple[Outage, ...] = ()
-    """Servers that are away now."""
     duties: tuple[DutyReport, ...] = ()
     """Duties, sorted by name."""
     finish: FinishReport | None = None

@@ -20,7 +20,6 @@ class TableReport:
 
     topic: str
     table: str
-    """Table name in the catalog."""
     waiting: int = 0
     """Receipts whose rows it does not have."""
     oldest: datetime | None = None

@@ -21,7 +21,6 @@ class TellingReport:
     """Notifications of one policy, for the topics whose partition 0 this member owns."""
 
     policy: str
-    """``webhook`` or ``kafka``."""
     told: int = 0
     """Folders whose notification was accepted, since this process began."""
     untold: int = 0

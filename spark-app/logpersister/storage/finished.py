@@ -49,7 +49,6 @@ class FolderContent:
     offsets: Mapping[int, Offset]
     """Offset per partition before which every record of this folder is in one of the objects."""
     objects: tuple[FolderObject, ...]
-    """Objects, sorted."""
     late_records: int = 0
     """Number of its records that came after it was finished."""
     told: Mapping[str, int] = field(default_factory=dict)

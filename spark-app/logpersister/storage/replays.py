@@ -34,7 +34,6 @@ class Source:
     records: int
     checksum: str
     revision: str
-    """Revision that refused the records."""
     horizon: int | None = None
     """Watermark of its range (`ObjectFacts.horizon`): late records may be in it that the parser has not refused."""
 

@@ -77,7 +77,6 @@ class Outcome:
     reached: bool = True
     """Whether the table was appended to as far as it goes: where it failed, a person has to decide about the rest."""
     rows: int = 0
-    """Rows appended."""
     snapshot_at: int | None = None
     """When its newest snapshot was made, in milliseconds since the epoch; None: not known, or there is none."""
 

@@ -64,7 +64,6 @@ class ReceiptBook:
     """Index of a table by type and name."""
     _keys: list[TableKey] = field(default_factory=list)
     _bound: dict[str, dict[int, _Bound]] = field(default_factory=dict)
-    """Bound tables by revision."""
     _waived: int = 0
     """Tables, as bits, for which nothing waits any more."""
 
@@ -163,7 +162,6 @@ class ReceiptBook:
         return [name for name, entry in self._entries.items() if not entry.left]
 
     def drop(self, names: Iterable[ReceiptName]) -> None:
-        """Forget receipts that were deleted."""
         for name in names:
             self._entries.pop(name, None)
 

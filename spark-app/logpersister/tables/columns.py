@@ -27,7 +27,6 @@ class TableColumns:
 
     @property
     def schema(self) -> pa.Schema:
-        """All columns."""
         return pa.schema([*self.files, *(pa.field(name, pa.string()) for name in self.folders)])
 
     def digest(self, table: str) -> str:

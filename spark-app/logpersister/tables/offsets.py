@@ -58,13 +58,10 @@ class TableView:
     """Table name, for people."""
     uuid: str
     spec_id: int
-    """The default partition spec."""
     ancestors: Sequence[Ancestor]
     """The current snapshot first; none for an empty table. Expired ones are missing at the end."""
     last: str | None
-    """The property `LAST`."""
     accepted: str | None
-    """The property `ACCEPTED`."""
     gaps: str = ""
     """The property `GAPS`: names of gaps with commas between them."""
     at: int | None = None

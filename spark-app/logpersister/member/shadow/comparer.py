@@ -48,7 +48,6 @@ class ComparedGroup:
     """One of the two groups."""
 
     generation: int
-    """Generation of its manifest."""
     progress: Progress
     objects: Objects
     losses: Callable[[], Sequence[Loss]]

@@ -50,7 +50,6 @@ class ReaderSettings:
     """Pause before the first retry; doubled for each further one, with a random factor of 0.5 to 1."""
 
     backoff_max: float = 5.0
-    """The longest pause between retries."""
 
     stall_timeout: float = 120.0
     """A range that the consumer waits for and that made no progress for so long fails, retriable. Long enough for a

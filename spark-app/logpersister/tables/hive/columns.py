@@ -24,7 +24,6 @@ class FileClasses:
     output: str
     serde: str
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """Parameters of the SerDe."""
 
 
 _LINES: Final = f"{_QL}.HiveIgnoreKeyTextOutputFormat"

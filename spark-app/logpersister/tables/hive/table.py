@@ -28,7 +28,6 @@ class HiveTable:
     metastore: Metastore
     spec: TableSpec
     identifier: tuple[str, ...]
-    """Database and name."""
     folder: str
     """Folder of the topic, without scheme and without slash at its end: ``bucket/prefix/topic``."""
     pause: Callable[[float], None] = time.sleep
