@@ -17,7 +17,7 @@ class AutoscaleSpec(Model):
     """Largest number of members. There are also never more members than partitions, except for `minMembers`."""
 
     target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
-    """Age of the oldest unstored record above which members are added. Must be longer than `upload.maxAge`. Default:
+    """Age of the oldest unstored record above which members are added. Longer than `upload.maxAge`. Default:
     `spec.targetLag`, otherwise twice the `maxAge` of the topic plus a minute."""
 
     scale_up_stabilization: Annotated[timedelta, Duration("1s", "1h")] = timedelta(minutes=1)

@@ -166,8 +166,7 @@ class TypesSpec(TypePlace):
     """Types that no entry names."""
 
     hold_above: Annotated[int, Percent("100%")] | None = None
-    """Largest share of a range's records that may go to quarantine. A range above it is not stored: its partition is
-    held until somebody raises or removes the limit. Takes the place of `spec.parser.quarantine.holdAbove`."""
+    """As `spec.parser.quarantine.holdAbove`, whose place it takes."""
 
     @property
     def rules(self) -> Sequence[TypeRule]:

@@ -94,8 +94,8 @@ class FieldSpec(Model):
     (docs/schemas.md#times). Only with timestamps."""
 
     default: Annotated[DefaultValue, OneValue()] | None = None
-    """Value of the field in records that do not have it; one that is null stays null. Text, a number or a bool, written
-    as in a JSON value. Only with parsers `json` and `messagepack`. Default: null."""
+    """Value of the field in records that do not have it; one that is null stays null. Written as in a JSON value. Only
+    with parsers `json` and `messagepack`. Default: null."""
 
     @property
     def parsed(self) -> Type:

@@ -57,8 +57,7 @@ class FinishSpec(Model):
     that Kafka had `allowedLateness` after its end."""
 
     allowed_lateness: Annotated[timedelta, Duration("0s", "30d")] = timedelta(minutes=5)
-    """How long after its end a folder still waits for records: by the times of records, and by the clock. Longer: fewer
-    late records. Shorter: folders are finished earlier."""
+    """How long after its end a folder still waits for records: by the times of records, and by the clock."""
 
     idle_after: Annotated[timedelta, Duration("1s", "30d")] = timedelta(hours=1)
     """How long folders wait for a partition without new records. Shorter: folders of quiet topics are finished

@@ -68,8 +68,7 @@ class SequenceFileSpec(Model):
     record's key (docs/formats.md)."""
 
     compression_type: Literal["record", "block"] = "block"
-    """Unit of compression: one value (`record`) or many records (`block`). `block` is much smaller; `record` is for
-    readers that need it. Only with a compression."""
+    """Unit of compression: one value (`record`) or many records (`block`, much smaller). Only with a compression."""
 
     tombstones: Literal["skip", "empty"] = "empty"
     """Treatment of a record whose value is null. `skip` leaves it out; `empty` writes an empty value."""
@@ -82,8 +81,8 @@ class BloomFilterSpec(Model):
     """Field of `spec.schema`, for example `user.id`, or a column of Kafka's own fields, such as `kafka_key`."""
 
     distinct: Annotated[int, Whole(1, 100_000_000)] = 65_536
-    """Largest expected number of different values in a row group. Up to this number, one of a hundred other values
-    passes the filter by mistake, and the filter takes 10 to 20 bits for each value."""
+    """Largest expected number of different values in a row group. One of a hundred other values passes the filter by
+    mistake; it takes 10 to 20 bits for each value."""
 
 
 class SortColumnSpec(Model):
@@ -127,8 +126,8 @@ class ParquetSpec(Model):
     Files in quarantine always have topic, partition, offset, timestamp and key."""
 
     row_group_bytes: Annotated[int, Size("64Ki", "1Gi")] = 32 * 2**20
-    """Size of a row group in bytes of keys and values, as Kafka has them. Larger: smaller files, faster scans. Smaller:
-    less memory, and more large folders of a range in one pass (docs/formats.md)."""
+    """Size of a row group in bytes of keys and values. Larger: smaller files, faster scans. Smaller: less memory, and
+    more large folders in one pass (docs/formats.md)."""
 
     page_bytes: Annotated[int, Size("16Ki", "16Mi")] = 2**20
     """Size of a page in bytes of values before compression. Smaller: with `pageIndex`, queries for few rows
@@ -224,8 +223,7 @@ class OrcSpec(Model):
     Files in quarantine always have topic, partition, offset, timestamp and key."""
 
     stripe_bytes: Annotated[int, Size("64Ki", "1Gi")] = 32 * 2**20
-    """Size of a stripe in bytes, as it is stored. Larger: faster scans. Smaller: less memory, and more large folders of
-    a range in one pass (docs/formats.md)."""
+    """Size of a stripe as it is stored. Larger: faster scans. Smaller: less memory (docs/formats.md)."""
 
     tombstones: Literal["skip", "null"] = "skip"
     """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all columns of the

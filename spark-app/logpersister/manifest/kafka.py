@@ -161,8 +161,8 @@ class SecuritySpec(Model):
     """How to connect and log in. Secrets themselves are where ``secretName`` and ``caSecretName`` say."""
 
     protocol: Protocol = "PLAINTEXT"
-    """Protocol of the broker's listener: without both (`PLAINTEXT`), with TLS (`SSL`), with a login (`SASL_PLAINTEXT`,
-    only for networks that nobody can listen to), or with both (`SASL_SSL`)."""
+    """Protocol of the broker's listener: without TLS and login (`PLAINTEXT`), with TLS (`SSL`), with a login
+    (`SASL_PLAINTEXT`), or with both (`SASL_SSL`)."""
 
     mechanism: Mechanism | None = None
     """Login mechanism; required with SASL, refused without. Choose `SCRAM-SHA-512` if you can, `OAUTHBEARER` if an
@@ -173,8 +173,8 @@ class SecuritySpec(Model):
     and `tls.key`; or that of a Strimzi `KafkaUser`. Required with SASL."""
 
     ca_secret_name: SecretName | None = None
-    """Secret with the key `ca.crt`: PEM of a private CA of the brokers' certificates, such as Strimzi's
-    `<cluster>-cluster-ca-cert`. Default: that key of `secretName`; without it the public CAs."""
+    """Secret with the key `ca.crt`, such as Strimzi's `<cluster>-cluster-ca-cert`. Default: that key of `secretName`;
+    without it the public CAs."""
 
     verify_hostname: Flag = True
     """Whether the broker's certificate must contain the host name. Without it, anybody with a certificate of the same
@@ -251,8 +251,8 @@ class KafkaSpec(Model):
     member can start while one is down."""
 
     group_id: GroupId | None = None
-    """Consumer group; its committed offsets are the progress. Default: `metadata.name`. Set it to continue a group of
-    another name. Two resources must never share a group."""
+    """Consumer group; its committed offsets are the progress. Default: `metadata.name`. Two resources must never share
+    a group."""
 
     topics: Annotated[tuple[TopicName, ...], Field(min_length=1, max_length=1000), Unique()] | None = None
     """Topics by name. Exactly one of `topics` and `topicPattern` is needed."""
@@ -265,20 +265,20 @@ class KafkaSpec(Model):
     """Topics to exclude from `topicPattern`; found anywhere in the name unless anchored."""
 
     start_from: StartFrom = "earliest"
-    """Where the group begins: `earliest`, `latest`, or an RFC 3339 time (the first record at or after it). It is
-    decided once per topic. Partitions and topics that are created later begin at their first record."""
+    """Where the group begins: `earliest`, `latest`, or an RFC 3339 time. It is decided once per topic. Partitions and
+    topics that are created later begin at their first record."""
 
     isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
     """`read_committed` leaves out records of aborted transactions. `read_uncommitted` stores them, too, and does not
-    wait for open transactions; use it for topics whose hanging transactions delay files."""
+    wait for open transactions."""
 
     on_data_loss: Literal["fail", "skip"] = "fail"
-    """What to do when Kafka has deleted records before they were stored (retention too short, or a long stop). `fail`
-    holds the partition and reports the missing range; `skip` records the loss and continues after it."""
+    """What to do when Kafka has deleted records before they were stored. `fail` holds the partition and reports the
+    missing range; `skip` records the loss and continues after it."""
 
     client_rack: Rack | None = None
-    """Rack (availability zone) of the members, to fetch from the closest replica. Set it if traffic between zones costs
-    money and brokers have a `replica.selector.class`."""
+    """Rack (availability zone) of the members, to fetch from the closest replica, if brokers have a
+    `replica.selector.class`."""
 
     session_timeout: Annotated[timedelta, Duration("6s", "30m")] = timedelta(seconds=45)
     """How long a member may send no heartbeat before other members get its partitions. Shorter: a dead member is

@@ -68,8 +68,8 @@ class KeySpec(Model):
     """How keys become a column beside those of values. A null key is null; one that does not fit refuses its record."""
 
     parser: KeyParser = "text"
-    """`text`: each key is a text in UTF-8, which becomes one value, as in a column of CSV. `json`, `avro`, `protobuf`,
-    `thrift`, `messagepack`: each key is what `spec.parser` says of values."""
+    """`text`: each key is a text in UTF-8, as a column of CSV. The others: each key is what `spec.parser` says of
+    values."""
 
     type: TypeText = _NO_TYPE
     """Type of the column: with `text` one without parts, such as `string`; else a struct, for example `struct<id: int64

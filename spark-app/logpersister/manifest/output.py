@@ -105,7 +105,7 @@ class OutputSpec(Model):
 
     partition_by: Annotated[tuple[PartitionRule, ...], Field(max_length=4)] = ()
     """Levels of folders below the topic, outermost first; `[]` for none. A range of offsets becomes one object per
-    folder, so fine folders make small objects if timestamps are mixed."""
+    folder."""
 
     @property
     def settings(self) -> Any:

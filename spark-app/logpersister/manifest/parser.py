@@ -52,8 +52,8 @@ class QuarantineSpec(Model):
     """How records are stored that the parser refuses."""
 
     format: QuarantineFormat = "output"
-    """`output`: like all other records. `parquet`: as Parquet with everything that a record has, the reason and the
-    field, so that `logpersister quarantine replay` can store it again (docs/parsers.md)."""
+    """`output`: like all other records. `parquet`: with everything that a record has, so that `logpersister quarantine
+    replay` can store it again (docs/parsers.md)."""
 
     hold_above: Annotated[int, Percent("100%")] | None = None
     """Largest share of a range's records that may go to quarantine. A range above it is not stored: its partition is

@@ -98,8 +98,8 @@ class DateRule(Model):
     """IANA time zone in which days and hours begin."""
 
     field: FieldPath | None = None
-    """Field of `spec.schema` to use instead of the record's timestamp, for example `at` or `event.at`: a timestamp,
-    for days a date, or with `format` text or a whole number."""
+    """Field of `spec.schema` to use instead of the record's timestamp, for example `at`: a timestamp, for days a date,
+    or with `format` text or a whole number."""
 
     format: Notation | None = None
     """How a field of text or whole numbers says its time, as `spec.schema.fields[].format`. The value is stored as it
@@ -179,8 +179,8 @@ class PartitionRule(Model):
     """A folder by the hash of a field."""
 
     prefix: ValuePrefix | None = None
-    """Text before the value in the folder's name. Default: the last name of the field, such as `country=`; with
-    truncate and bucket `country_trunc=` and `country_bucket=`. Only with a field."""
+    """Text before the value in the folder's name. Default: the last name of the field, such as `country=`,
+    `country_trunc=` or `country_bucket=`. Only with a field."""
 
     @property
     def source(self) -> str | None:

@@ -105,8 +105,8 @@ class RegistrySpec(Model):
     follows the subject."""
 
     subject: Subject | None = None
-    """Subject of that version, and with framing `singleObject` of all that values name. `{topic}` stands for the topic.
-    Default: `{topic}-value`. With AWS Glue: name of the schema, by default `{topic}`."""
+    """Subject of that version. `{topic}` stands for the topic. Default: `{topic}-value`. With AWS Glue: name of the
+    schema, by default `{topic}`."""
 
     @property
     def glue(self) -> GluePlace | None:

@@ -21,5 +21,4 @@ class RepairSpec(Model):
     there. Default: never."""
 
     max_restarts_per_hour: Annotated[int, Whole(0, MOST_RESTARTS)] = 3
-    """Restarts of hanging members per hour, of all members together. The pause before the same member is restarted
-    again doubles each time. `0`: hanging members are only named."""
+    """Restarts of hanging members per hour, of all members together. `0`: hanging members are only named."""

@@ -57,8 +57,8 @@ class AnalysisSpec(Model):
     """How much the group's lag may grow during the analysis, relative to the lag at its start."""
 
     max_quarantine_ratio: Annotated[int, Percent("100%")] = 1
-    """Percentage points by which the canary's share of quarantined records (`spec.parser`) may exceed that of the old
-    revision in the same time. Applies to a shadow, too."""
+    """Percentage points by which the share of quarantined records may exceed that of the old revision. Applies to a
+    shadow, too."""
 
 
 class CanarySpec(Model):
@@ -118,7 +118,7 @@ class StepSpec(Model):
 
     pause: PauseSpec | None = None
     """Pause after this step. `{}` waits for the annotation `logpersister.dev/promote`, `{duration: 10m}` for a time.
-    Without it the next step follows when the members of this step are ready."""
+    Default: none."""
 
 
 def _number(step: str) -> str:
@@ -138,7 +138,7 @@ class RolloutSpec(Model):
 
     shadow: ShadowSpec | None = None
     """If set, a new revision first runs beside the old one in a group and under a prefix of its own, and the objects of
-    both are compared. The canary follows if they agree. Not with strategy `Recreate`."""
+    both are compared. Not with strategy `Recreate`."""
 
     steps: Annotated[tuple[StepSpec, ...], Field(max_length=20)] = ()
     """Rising shares of the members after the canary, with optional pauses. Without steps all members follow when the

@@ -110,8 +110,8 @@ class SparkSpec(Model):
     """Where the work runs."""
 
     executors: Annotated[int, Whole(0, 1000)] = 0
-    """Executor pods per member; 0 runs the work inside the member's own pod. Add executors if one machine's cores or
-    network are too slow. More `members` help as well and fail over faster."""
+    """Executor pods per member; 0 runs the work inside the member's own pod. More `members` help as well and fail over
+    faster."""
 
     min_executors: Annotated[int, Whole(0, 1000)] | None = None
     """Executor pods per member that stay when there is nothing to do. Default: 1. Only with `maxExecutors`."""

@@ -75,8 +75,8 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     """What the user wants."""
 
     generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
-    """Part of every object's name. Raise it when the output changes in a way that readers notice (format, layout):
-    objects of the new generation begin exactly where the old ones end. Never lower it."""
+    """Part of every object's name. Raise it when readers notice the change (format, layout): objects of the new
+    generation begin exactly where the old ones end. Never lower it."""
 
     kafka: KafkaSpec
     """Where records come from."""
@@ -138,7 +138,7 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
 
     network_policy: Literal["None", "Restricted"] = "None"
     """Whether a NetworkPolicy protects the pods. `Restricted`: only pods of the same resource may connect to them,
-    except to the port of metrics and probes; egress is not limited. `logpersister run` ignores it."""
+    except to the port of metrics and probes. `logpersister run` ignores it."""
 
     rollout: RolloutSpec = RolloutSpec()
     """How members of a new revision replace those of the old one. `logpersister run` ignores it."""

@@ -165,23 +165,23 @@ class StorageSpec(Model):
     `endpoint`."""
 
     secret_name: SecretName | None = None
-    """Secret with the keys `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and optionally `AWS_SESSION_TOKEN`. Leave it
-    out to use the AWS SDK's chain: web identity, instance role, environment."""
+    """Secret with `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and optionally `AWS_SESSION_TOKEN`. Default: the AWS
+    SDK's chain."""
 
     path_style: Flag | None = None
     """Whether requests have the bucket in the path instead of the host name. Default: true with an `endpoint`, false
-    without. Set it to false for a storage that requires host names."""
+    without."""
 
     storage_class: StorageClass | None = None
     """Storage class of new files. Default: the bucket's. `STANDARD_IA` and colder classes bill a minimum size and time
-    per object, so avoid small files. Documents below `_logpersister/` always have the bucket's default."""
+    per object. Documents below `_logpersister/` have the bucket's default."""
 
     encryption: EncryptionSpec | None = None
     """Server-side encryption of objects. Default: the bucket's."""
 
     part_size: Annotated[int, Size("5Mi", "5Gi")] = 16 * 2**20
-    """Size of the parts of a multipart upload; smaller objects are a single request. Larger: fewer requests, but more
-    memory (each task buffers some parts). An object has at most 10,000 parts."""
+    """Size of the parts of a multipart upload. Larger: fewer requests, but more memory. An object has at most 10,000
+    parts."""
 
     verify_tls: Flag = True
     """Whether the certificate of an https endpoint is verified. Set it to false only to find out what is wrong with the
@@ -201,9 +201,8 @@ class StorageSpec(Model):
     needs the right `s3:PutObjectAcl`."""
 
     conditional_writes: Flag = True
-    """Whether puts may say `If-None-Match: *` and `If-Match`. Set it to false for a storage that refuses or ignores
-    them. Members then look before they write, which
-    [promises less](guarantees.md#stores-without-conditional-writes)."""
+    """Whether puts may say `If-None-Match: *` and `If-Match`. `false`: members look before they write, which [promises
+    less](guarantees.md#stores-without-conditional-writes)."""
 
     @property
     def place(self) -> str:

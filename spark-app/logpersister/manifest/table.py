@@ -60,8 +60,8 @@ class CatalogSpec(Model):
     """Where the table is known."""
 
     type: Literal["rest", "sql", "glue", "hive"]
-    """`rest`: Iceberg's REST protocol, as Polaris, Nessie, Lakekeeper, Unity and others speak it. `sql`: a PostgreSQL
-    database, in the layout of pyiceberg's `SqlCatalog`. `glue`: AWS Glue. `hive`: a Hive metastore."""
+    """`rest`: Iceberg's REST protocol (Polaris, Nessie, Lakekeeper, Unity and others). `sql`: a PostgreSQL database, as
+    pyiceberg's `SqlCatalog`. `glue`: AWS Glue. `hive`: a Hive metastore."""
 
     name: CatalogName = "logpersister"
     """Name by which engines know the catalog. With `sql` an engine finds only tables of its own catalog's name: write
@@ -76,8 +76,8 @@ class CatalogSpec(Model):
     """AWS region of `glue`. Default: `spec.storage.region`."""
 
     warehouse: Warehouse | None = None
-    """Name of the warehouse in the catalog. With `sql`, `glue` and `hive`: folder of the metadata of Iceberg tables,
-    for example `s3://lake/warehouse`; required unless the table exists."""
+    """Name of the warehouse in the catalog. With `sql`, `glue` and `hive`: folder of the metadata, for example
+    `s3://lake/warehouse`; required unless the table exists."""
 
     secret_name: SecretName | None = None
     """Secret with `token` or `credential` (`rest`), with `username` and `password` (`sql`), or with the keys of
@@ -163,7 +163,7 @@ class TableSpec(Model):
 
     partitions: Registration = "onFirstObject"
     """When a folder becomes a partition of a `hive` table. `onFirstObject`: when it has its first object. `onFinish`:
-    when `spec.finish` finishes it, so that queries see whole folders only."""
+    when `spec.finish` finishes it."""
 
     commit_interval: Annotated[timedelta, Duration("5s", "1d")] = timedelta(minutes=1)
     """Time between two snapshots of a table, or between two looks for new folders (`hive`). Shorter: rows are visible

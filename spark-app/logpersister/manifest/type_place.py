@@ -59,8 +59,8 @@ class TypePlace(Model):
     """Where the type of a record is."""
 
     header: HeaderName | None = None
-    """Header whose value is the type, as text. If a record has several of this name, the last one counts. Exactly one
-    of `header`, `key`, `field`, `frame`, `schemaName`, `any` and `oneof` is needed."""
+    """Header whose value is the type; of several the last one counts. Exactly one of `header`, `key`, `field`, `frame`,
+    `schemaName`, `any` and `oneof` is needed."""
 
     key: Flag = False
     """Whether the key of a record is its type, as text."""
@@ -73,12 +73,12 @@ class TypePlace(Model):
     get the body."""
 
     schema_name: SchemaName | None = None
-    """Name of the schema that a value names in its header, as `spec.schema.registry` knows it. `record`: the full name
-    of its Avro record or protobuf message, as in Confluent's `RecordNameStrategy`."""
+    """Name of the schema that a value names in its header. `record`: the full name of its Avro record or protobuf
+    message, as in Confluent's `RecordNameStrategy`."""
 
     any: AnySpec | None = None
-    """A `google.protobuf.Any` in values of parser `protobuf`: the type is its type URL, as far as it stands behind the
-    last slash. Parsers get its value, which has no header."""
+    """A `google.protobuf.Any` in values of parser `protobuf`: the type is its type URL behind the last slash. Parsers
+    get its value, which has no header."""
 
     oneof: OneofSpec | None = None
     """A `oneof` of the messages of parser `protobuf`: the type is the name of the field that is set."""
