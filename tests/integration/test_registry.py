@@ -13,7 +13,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import AvroRows
 from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, RegistryWriters, Schema, open_schemas
 from logpersister.registry.avro import self_contained
-from logpersister.verify.avro import AvroOracle
+from tests.judges.avro import AvroOracle
 from tests.stack import SchemaRegistry
 from tests.unit.manifest.documents import accepted
 from tests.unit.records.row_samples import batch_of_values

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import orc
 from pyiceberg.io.pyarrow import pyarrow_to_schema
 
 from logpersister.formats.avro_schema import schema_text
@@ -18,18 +19,21 @@ from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.table import TableSpec
 from logpersister.manifest.table_rules import refusal
 from logpersister.records.columns import row_columns
-from logpersister.verify.orc_tail import Kind, read_tail
 from tests.type_mappings.types import TYPES, column
 from tests.unit.formats.events import files
 from tests.unit.formats.samples import Record, batch
 
 _OF_ORC: Final = {
-    Kind.BYTE: "tinyint",
-    Kind.SHORT: "smallint",
-    Kind.LONG: "bigint",
-    Kind.INSTANT: "timestamp with local time zone",
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "bool": "boolean",
+    "date32": "date",
+    "decimal128": "decimal",
+    "timestamp": "timestamp with local time zone",
 }
-"""Kinds of columns that have another name in the protobuf of ORC's specification than in its table of types."""
+"""Types of ORC by those of Arrow, where the names differ."""
 _VALUES: Final[Mapping[str, Any]] = {
     "bool": True,
     "decimal(p,s)": 7.5,
@@ -80,9 +84,8 @@ def _orc(name: str) -> str:
     [one] = column(TYPES[name]).columns
     if [*format_findings("orc", [one])]:
         return ""
-    content = _file(name, "orc")
-    found = read_tail(len(content), lambda begin, end: content[begin:end]).row.of[0]
-    return _OF_ORC.get(found.kind, found.kind.name.lower())
+    found = re.split(r"\W", str(orc.ORCFile(io.BytesIO(_file(name, "orc"))).schema.field(0).type))[0]
+    return _OF_ORC.get(found, found)
 
 
 def _avro(name: str) -> str:

@@ -14,12 +14,12 @@ from logpersister.cli.locate import Located, locate
 from logpersister.cli.records import INSIDE, Preview, preview
 from logpersister.cli.shown_record import ShownRecord, bytes_document, text_of
 from logpersister.cli.tables import printable
+from logpersister.formats.damage import ContentError
 from logpersister.manifest import LogPersister
 from logpersister.report import logs
 from logpersister.report.human import instant, size
 from logpersister.storage.connection import Timeouts
 from logpersister.storage.peek import Peeked
-from logpersister.verify.streams import ContentError
 
 Document = dict[str, Any]
 

@@ -3,12 +3,20 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import IO, Final, cast
 
-from logpersister.cli.avro_rows import shown_rows
-from logpersister.cli.orc_rows import shown_rows as shown_rows_of_orc
-from logpersister.cli.rows import HEADERS, OFFSET, ParquetRows
+from logpersister.cli.rows import HEADERS, OFFSET, Sections, shown_rows
 from logpersister.cli.shown_record import ShownRecord
+from logpersister.formats import orc_read
+from logpersister.formats.avro_container import MAGIC as _AVRO
+from logpersister.formats.avro_read import AvroRows
+from logpersister.formats.damage import ContentError
+from logpersister.formats.file_rows import FileRows
+from logpersister.formats.lines_read import Lines, decompressed
+from logpersister.formats.orc_read import OrcRows
+from logpersister.formats.parquet_read import ParquetRows
+from logpersister.formats.sequencefile_read import SequenceRows
+from logpersister.formats.text import unescaped
 from logpersister.manifest.format_settings import JsonLinesSpec, TextSpec
 from logpersister.manifest.revision import RevisionError, resource_of
 from logpersister.manifest.spec import Spec
@@ -19,13 +27,6 @@ from logpersister.storage import names
 from logpersister.storage.errors import StorageError
 from logpersister.storage.peek import Peeked
 from logpersister.storage.store import ObjectStore
-from logpersister.verify.avro_file import read_rows
-from logpersister.verify.content import TextContent
-from logpersister.verify.lines import Lines, decompressed
-from logpersister.verify.orc import OrcRows
-from logpersister.verify.orc_tail import MAGIC as _ORC
-from logpersister.verify.sequences import read_items
-from logpersister.verify.streams import ContentError
 
 MOST_BYTES: Final = 64 << 20
 """Most bytes of one record; bounds lengths in a file, and what a compressed stream becomes."""
@@ -34,7 +35,6 @@ _AT_ONCE: Final = 512
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _SEQUENCEFILE: Final = b"SEQ"
 _PARQUET: Final = b"PAR1"
-_AVRO: Final = b"Obj\x01"
 INSIDE: Final = "inside"
 
 
@@ -62,19 +62,17 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     first = next(peeked.pieces, b"")
     bound = _Bound([first], peeked.pieces)
     looks = next((name for magic, name in _MAGIC.items() if first.startswith(magic)), "none")
+    file = Sections(peeked.size, peeked.section, first)
     if first.startswith(_PARQUET) if output is None else output.format == "parquet" or keeps_all:
-        rows = ParquetRows(peeked.size, peeked.section)
-        keeps = {"keeps_offsets": rows.keeps_offsets, "keeps_headers": rows.keeps_headers}
-        return Preview("parquet", INSIDE, iter(rows), note, **keeps)
-    if first.startswith(_ORC) if output is None else output.format == "orc":
-        found = OrcRows(peeked.size, peeked.section, MOST_BYTES)
-        keeps = {"keeps_offsets": OFFSET in found.names, "keeps_headers": HEADERS in found.names}
-        return Preview("orc", INSIDE, shown_rows_of_orc(found), note, **keeps)
+        return _rows("parquet", ParquetRows(cast("IO[bytes]", file), reads_ahead=False), note)
+    if first.startswith(orc_read.MAGIC) if output is None else output.format == "orc":
+        return _rows("orc", OrcRows(cast("IO[bytes]", file)), note)
     if first.startswith(_AVRO) if output is None else output.format == "avro":
-        return _avro(bound, note)
+        return _rows("avro", AvroRows(cast("IO[bytes]", file.buffered()), MOST_BYTES), note)
     looks_so = looks == "none" and first.startswith(_SEQUENCEFILE)
     if looks_so if output is None else output.format == "sequencefile":
-        return Preview("sequencefile", INSIDE, _sequences(bound), note, keeps_offsets=True)
+        rows = SequenceRows(cast("IO[bytes]", file.buffered()), MOST_BYTES)
+        return Preview("sequencefile", INSIDE, _sequences(rows), note, keeps_offsets=True)
     if spec is not None and spec.output.format == "jsonl":
         lines = _lines(bound, spec.output.compression, TextSpec())
         records = (ShownRecord(one.value, _offset(one.value)) for one in lines)
@@ -120,25 +118,15 @@ class _Bound:
             yield from pieces
 
 
-def _sequences(bound: _Bound) -> Iterator[ShownRecord]:
-    items = read_items(bound.of(bound), offsets_only=None, at_once=1, most_inflated=MOST_BYTES)
-    for offset, timestamp, key, value in (item for some in items for item in some):
-        bound.record()
-        yield ShownRecord(value, offset, timestamp, key)
+def _rows(name: str, rows: FileRows, note: str) -> Preview:
+    has_offsets, has_headers = OFFSET in rows.schema.names, HEADERS in rows.schema.names
+    return Preview(name, INSIDE, shown_rows(rows), note, keeps_offsets=has_offsets, keeps_headers=has_headers)
 
 
-def _avro(bound: _Bound, note: str) -> Preview:
-    found = read_rows(bound.of(bound), at_once=1, most_inflated=MOST_BYTES)
-    first = next(found)  # of no row: it says what is in rows
-
-    def records() -> Iterator[ShownRecord]:
-        for rows in found:
-            for row in shown_rows(rows):
-                bound.record()
-                yield row
-
-    has_offsets, has_headers = OFFSET in first.names, HEADERS in first.names
-    return Preview("avro", INSIDE, records(), note, keeps_offsets=has_offsets, keeps_headers=has_headers)
+def _sequences(rows: SequenceRows) -> Iterator[ShownRecord]:
+    for batch in rows.batches(most_rows=1):
+        for row in batch.to_pylist():
+            yield ShownRecord(**row)
 
 
 def _offset(line: bytes) -> int | None:
@@ -151,14 +139,14 @@ def _offset(line: bytes) -> int | None:
 
 
 def _lines(bound: _Bound, compression: str, text: TextSpec) -> Iterator[ShownRecord]:
-    content = TextContent.of(text, compression)
-    lines = Lines(content.delimiter)
+    lines = Lines(text.delimiter.encode())
+    value_of = unescaped if text.delimiter_in_value == "escape" else bytes
     for piece in bound.of(decompressed(compression, bound, _AT_ONCE)):
-        for value in content.values(lines.of(piece)):
+        for line in lines.of(piece):
             bound.record()
-            yield ShownRecord(value)
+            yield ShownRecord(value_of(line))
     if lines.rest:  # somebody else's object, whose last line does not end
-        yield from map(ShownRecord, content.values([lines.rest]))
+        yield ShownRecord(value_of(lines.rest))
 
 
 def _written(store: ObjectStore, key: str, peeked: Peeked) -> tuple[Spec | None, str]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from logpersister.cli.records import Preview, preview
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.stored import Entry
+from logpersister.formats.damage import ContentError
 from logpersister.manifest.keep import field_conditions
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
@@ -22,7 +23,6 @@ from logpersister.records.schema import FIELD, REASON, RECORDS_WITH_HEADERS
 from logpersister.records.typed import WritersOf, layout_for, with_lateness
 from logpersister.storage import facts
 from logpersister.storage.store import ObjectStore
-from logpersister.verify.streams import ContentError
 
 ACCEPTED: Final = "accepted"
 """The reason of records that the parser of the manifest does not refuse."""

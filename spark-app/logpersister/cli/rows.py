@@ -1,50 +1,31 @@
-"""The first rows of a Parquet object, of which only what they need is read."""
+"""The rows of an object as people see them, of which only what they need is read."""
 
 import base64
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Any, Final, cast
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from logpersister.cli.shown_record import ShownRecord
-from logpersister.verify.parquet import damage_as_content_error, plain
+from logpersister.formats.file_rows import FileRows, plain
 
 BATCH_ROWS: Final = 64
 _KAFKA: Final = "kafka_"
 OFFSET: Final = f"{_KAFKA}offset"
 HEADERS: Final = f"{_KAFKA}headers"
 _IN_QUARANTINE: Final = {"value", "reason", "field"}
-"""Name of the column of offsets."""
+_BUFFERED_BYTES: Final = 1 << 20
 
 
-class ParquetRows:
-    """The rows of a file, in its order. Both the begin and the iteration raise `ContentError`."""
-
-    def __init__(self, size: int, section: Callable[[int, int], bytes]) -> None:
-        with damage_as_content_error():
-            # No buffering ahead: it would read whole column chunks of row groups that nobody asked for.
-            self._file = pq.ParquetFile(cast("IO[bytes]", _Sections(size, section)), pre_buffer=False)
-            self._names = self._file.schema_arrow.names
-
-    @property
-    def keeps_offsets(self) -> bool:
-        """Whether each row has its offset."""
-        return OFFSET in self._names
-
-    @property
-    def keeps_headers(self) -> bool:
-        """Whether each row has its headers."""
-        return HEADERS in self._names
-
-    def __iter__(self) -> Iterator[ShownRecord]:
-        with damage_as_content_error():
-            for batch in self._file.iter_batches(BATCH_ROWS, use_threads=False):
-                columns = [readable(name, batch.column(name)) for name in self._names]
-                for values in zip(*columns, strict=True):
-                    yield shown(dict(zip(self._names, values, strict=True)))
+def shown_rows(rows: FileRows) -> Iterator[ShownRecord]:
+    """Yield what is shown of rows. Raises `ContentError`."""
+    for batch in rows.batches(BATCH_ROWS):
+        columns = [readable(name, batch.column(name)) for name in batch.schema.names]
+        for values in zip(*columns, strict=True):
+            yield shown(dict(zip(batch.schema.names, values, strict=True)))
 
 
 def shown(row: Mapping[str, Any]) -> ShownRecord:
@@ -68,23 +49,44 @@ def _bytes(name: Any) -> bytes:
 
 
 def readable(name: str, column: "pa.Array[Any]") -> list[Any]:
+    """Return the values of a column as JSON can show them: dates, times and instants as text; bytes stay bytes."""
     if name == f"{_KAFKA}timestamp":
-        return plain(column).to_pylist()
-    try:
-        return column.to_pylist()
-    except ValueError:  # Python's instants have no nanoseconds
-        return plain(column).to_pylist()
+        return column.cast(pa.timestamp("ms", "UTC")).cast(pa.int64()).to_pylist()
+    return [_readable(column.type, value) for value in plain(column).to_pylist()]
+
+
+def _readable(type_: Any, value: Any) -> Any:  # noqa: PLR0911  (one for each kind)
+    if value is None:
+        return None
+    if pa.types.is_struct(type_):
+        return {one.name: _readable(one.type, value[one.name]) for one in type_}
+    if pa.types.is_map(type_):
+        return {name: _readable(type_.item_type, one) for name, one in value}
+    if pa.types.is_list(type_):
+        return [_readable(type_.value_type, one) for one in value]
+    if pa.types.is_date(type_):
+        return _civil(value, "D")
+    if pa.types.is_time(type_):
+        return _civil(value, type_.unit).partition("T")[2]
+    if pa.types.is_timestamp(type_):
+        return _civil(value, type_.unit) + ("Z" if type_.tz else "")
+    return value
+
+
+def _civil(value: int, unit: str) -> str:
+    return str(np.array(value, f"datetime64[{unit}]"))
 
 
 def as_text(value: Any) -> str:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
 
 
-class _Sections(io.RawIOBase):
+class Sections(io.RawIOBase):
     """An object as a file that can be read anywhere."""
 
-    def __init__(self, size: int, section: Callable[[int, int], bytes]) -> None:
-        self._size, self._section, self._position = size, section, 0
+    def __init__(self, size: int, section: Callable[[int, int], bytes], first: bytes = b"") -> None:
+        """Take its size, what reads a part of it, and its first bytes, as far as they are known."""
+        self._size, self._section, self._first, self._position = size, section, first, 0
 
     def readable(self) -> bool:
         return True
@@ -102,6 +104,21 @@ class _Sections(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         end = self._size if size < 0 else min(self._size, self._position + size)
-        content = self._section(self._position, end) if end > self._position else b""
+        begin = self._position
+        if end <= len(self._first):
+            content = self._first[begin:end]
+        else:
+            content = self._section(begin, end) if end > begin else b""
         self._position += len(content)
         return content
+
+    def readinto(self, buffer: Any) -> int:
+        """Read less than there is room for, where that needs no request."""
+        known = len(self._first) - self._position
+        content = self.read(min(len(buffer), known) if known > 0 else len(buffer))
+        buffer[: len(content)] = content
+        return len(content)
+
+    def buffered(self) -> io.BufferedReader:
+        """Return the same for those who read it byte by byte."""
+        return io.BufferedReader(self, _BUFFERED_BYTES)

@@ -19,6 +19,7 @@ from logpersister.cli.compared_partitions import compared_tables
 from logpersister.cli.exits import Exit, UnreachableError
 from logpersister.cli.progress import counted
 from logpersister.cli.tables import Column, printable, table
+from logpersister.formats.damage import ContentError
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister, ManifestError
@@ -27,6 +28,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.rules import other_rules
+from logpersister.records.typed import judging_for
 from logpersister.report import logs
 from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError
@@ -40,7 +42,6 @@ from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.inventory import stored_topics, with_facts
 from logpersister.verify.missing_offsets import LeavesOut, Rules, leaves_out
-from logpersister.verify.streams import ContentError
 from logpersister.verify.verification import TopicResult, Verification, VerifiedGroup, waiting
 from logpersister.verify.writing import Writing
 
@@ -150,11 +151,7 @@ def _writings(resource: LogPersister, store: ObjectStore, registries: registry.R
         try:
             own = revision_of(resource, __version__).document
             written = resource_of(reached_like(snapshot, own))
-            return Writing.of(
-                written.spec,
-                other_rules(snapshot, written),
-                registry.writers_of(written, registries),
-            )
+            return Writing(written.spec, registry.writers_of(written, registries), other_rules(snapshot, written))
         except (RevisionError, ManifestError) as error:
             return f"its revision {revision} cannot be read ({error})"
 
@@ -182,7 +179,7 @@ def _rules(
     @cache
     def by_manifest() -> LeavesOut:  # made only where an offset is in no object, because a registry may be asked
         found = with_columns(topic)
-        return leaves_out(Writing.of(found.spec, "", registry.writers_of(found, registries)).judging)
+        return leaves_out(judging_for(found.spec, registry.writers_of(found, registries)))
 
     def of_manifest(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
         return by_manifest()(batch)

@@ -17,7 +17,6 @@ from logpersister.formats.avro_schema import schema_text
 from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.file_columns import Columns, columns_of
 from logpersister.formats.sync_marker import sync_marker
-from logpersister.formats.tombstones import Tombstones
 
 RULES: Final = 1
 """Raise it when an object gets another extension, or a record becomes other bytes before they are compressed."""
@@ -62,17 +61,18 @@ class AvroFormat:
         return 1 << 20  # the rows of a block, the same compressed, and the state of a compressor
 
     def encoder(self, identity: ObjectIdentity) -> "AvroEncoder":
+        return AvroEncoder(self.options, identity, self.columns_at(identity.path))
+
+    def columns_at(self, path: str) -> Columns:
+        """Return the columns of the files of a partition path."""
         options = self.options
-        nullable = options.keeps_tombstones
-        columns = columns_of(identity.path, options.schema, options.kafka_columns, keeps_tombstones=nullable)
-        return AvroEncoder(options, identity, columns)
+        return columns_of(path, options.schema, options.kafka_columns, keeps_tombstones=options.keeps_tombstones)
 
 
 class AvroEncoder:
     """`formats.base.Encoder` for Avro. Exhaust what a call returns before the next call."""
 
     def __init__(self, options: AvroOptions, identity: ObjectIdentity, columns: Columns) -> None:
-        self._keeps_tombstones = options.keeps_tombstones
         self._identity = identity
         self._columns = columns
         marker = sync_marker(identity, b"lp-avro")
@@ -82,7 +82,7 @@ class AvroEncoder:
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         yield from self._begin()
         for part in binary.slices(batch):
-            kept = part if self._keeps_tombstones else Tombstones.SKIP.apply(part)
+            kept = self._columns.kept(part)
             rows, ends = native.avro_datums(self._columns.rows(kept, self._identity))
             sizes = np.diff(cast("binary.Integers", ends.to_numpy()), prepend=0)
             yield from self._blocks.add(rows, sizes)

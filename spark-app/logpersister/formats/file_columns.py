@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.tombstones import Tombstones
 from logpersister.ranges import TopicPartition
 from logpersister.records.columns import UTC
 from logpersister.records.escaping import QUARANTINE
@@ -43,14 +44,28 @@ class Columns:
     kafka: tuple[str, ...]
     values: Column
     """Gives the former."""
+    keeps_tombstones: bool
+    """Whether a record with a null value is a row, or left out."""
 
     @classmethod
-    def of(cls, of_value: "Iterable[pa.Field[Any]]", kafka: Sequence[str], values: Column) -> Self:
+    def of(
+        cls, of_value: "Iterable[pa.Field[Any]]", kafka: Sequence[str], values: Column, *, keeps_tombstones: bool
+    ) -> Self:
         """Take the fields of the value and how they are got, and names of Kafka's own fields."""
-        return cls(pa.schema([*of_value, *(KAFKA_FIELDS[name] for name in kafka)]), tuple(kafka), values)
+        schema = pa.schema([*of_value, *(KAFKA_FIELDS[name] for name in kafka)])
+        return cls(schema, tuple(kafka), values, keeps_tombstones)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether values have become columns."""
+        return self.values is _of_rows
+
+    def kept(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return those of some records that become rows."""
+        return batch if self.keeps_tombstones else Tombstones.SKIP.apply(batch)
 
     def rows(self, batch: pa.RecordBatch, identity: ObjectIdentity) -> pa.RecordBatch:
-        """Return records as rows of the file."""
+        """Return records that were `kept` as rows of the file."""
         kafka = (_kafka_column(batch, name, identity.range.partition) for name in self.kafka)
         return pa.RecordBatch.from_arrays([*self.values(batch), *kafka], schema=self.schema)
 
@@ -58,28 +73,19 @@ class Columns:
 def columns_of(path: str, schema: pa.Schema | None, kafka: Sequence[str], *, keeps_tombstones: bool) -> Columns:
     """Return the columns of the files of a partition path; `schema`: of rows, None for values as they are."""
     if path == QUARANTINE:
-        return quarantine_columns(kafka)
+        return quarantine_columns(kafka, keeps_tombstones=keeps_tombstones)
     if schema is None:
-        return raw_columns(kafka)
-    return row_columns(schema, kafka, nullable=keeps_tombstones)
+        return Columns.of([_RAW], kafka, _of_values, keeps_tombstones=keeps_tombstones)
+    fields = [field.with_nullable(keeps_tombstones or field.nullable) for field in schema]
+    return Columns.of(fields, kafka, _of_rows, keeps_tombstones=keeps_tombstones)
 
 
-def row_columns(schema: pa.Schema, kafka: Sequence[str], *, nullable: bool) -> Columns:
-    """Return the columns of rows of a schema; `nullable`: also those that it requires, because of tombstones."""
-    fields = [field.with_nullable(nullable or field.nullable) for field in schema]
-    return Columns.of(fields, kafka, _of_rows)
-
-
-def raw_columns(kafka: Sequence[str]) -> Columns:
-    """Return the columns of values as they are."""
-    return Columns.of([_RAW], kafka, _of_values)
-
-
-def quarantine_columns(kafka: Sequence[str], *, nullable: bool = False) -> Columns:
+def quarantine_columns(kafka: Sequence[str], *, nullable: bool = False, keeps_tombstones: bool) -> Columns:
     """Return the columns of refused records: all by which they can be found and put right; `nullable`: the value."""
     chosen = (*_ALWAYS_IN_QUARANTINE, *(name for name in kafka if name not in _ALWAYS_IN_QUARANTINE))
     value, *others = _REFUSED
-    return Columns.of([value.with_nullable(nullable), *others], chosen, _of_refused)
+    fields = [value.with_nullable(nullable), *others]
+    return Columns.of(fields, chosen, _of_refused, keeps_tombstones=keeps_tombstones)
 
 
 def _of_rows(batch: pa.RecordBatch) -> "Sequence[pa.Array[Any]]":

@@ -14,7 +14,6 @@ from logpersister.formats import binary
 from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.compression import Compression, Compressor, compressor
 from logpersister.formats.file_columns import VALUE, Columns, columns_of
-from logpersister.formats.tombstones import Tombstones
 from logpersister.records.columns import NOTATION
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
@@ -91,7 +90,6 @@ class JsonLinesEncoder:
     def __init__(
         self, options: JsonLinesOptions, identity: ObjectIdentity, columns: Columns, notations: pa.Schema
     ) -> None:
-        self._keeps_tombstones = options.keeps_tombstones
         self._identity = identity
         self._columns = columns
         self._notations = notations
@@ -99,7 +97,7 @@ class JsonLinesEncoder:
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         for part in binary.slices(batch):
-            kept = part if self._keeps_tombstones else Tombstones.SKIP.apply(part)
+            kept = self._columns.kept(part)
             rows = self._columns.rows(kept, self._identity)
             told = pa.RecordBatch.from_arrays(rows.columns, schema=self._notations)
             yield from self._stream.write(native.json_lines(told))

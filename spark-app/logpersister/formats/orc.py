@@ -19,7 +19,6 @@ from logpersister.formats.orc_instants import with_whole_seconds
 from logpersister.formats.orc_structs import with_whole_structs
 from logpersister.formats.row_groups import RowGroups
 from logpersister.formats.sink import Sink
-from logpersister.formats.tombstones import Tombstones
 from logpersister.records.columns import without_notation
 
 RULES: Final = 2
@@ -89,17 +88,19 @@ class OrcFormat:
         return self.options.stripe_bytes + 2 * GROUP_BYTES
 
     def encoder(self, identity: ObjectIdentity) -> "OrcEncoder":
+        return OrcEncoder(self.options, identity, self.columns_at(identity.path))
+
+    def columns_at(self, path: str) -> Columns:
+        """Return the columns of the files of a partition path."""
         options = self.options
         schema = None if options.schema is None else without_notation(options.schema)
-        columns = columns_of(identity.path, schema, options.kafka_columns, keeps_tombstones=options.keeps_tombstones)
-        return OrcEncoder(options, identity, columns)
+        return columns_of(path, schema, options.kafka_columns, keeps_tombstones=options.keeps_tombstones)
 
 
 class OrcEncoder:
     """`formats.base.Encoder` for ORC. Exhaust what a call returns before the next call."""
 
     def __init__(self, options: OrcOptions, identity: ObjectIdentity, columns: Columns) -> None:
-        self._keeps_tombstones = options.keeps_tombstones
         self._identity = identity
         self._columns = columns
         self._groups = RowGroups(GROUP_BYTES)
@@ -114,8 +115,7 @@ class OrcEncoder:
         self._writer.write(columns.schema.empty_table())  # which tells it the columns, should no row follow
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
-        if not self._keeps_tombstones:
-            batch = Tombstones.SKIP.apply(batch)
+        batch = self._columns.kept(batch)
         rows = with_whole_seconds(self._columns.rows(batch, self._identity))
         return self._written(self._groups.add(rows, payload_sizes(batch)))
 

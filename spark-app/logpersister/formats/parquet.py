@@ -22,7 +22,6 @@ from logpersister.formats.field_ids import with_field_ids, with_some_field_ids
 from logpersister.formats.file_columns import Columns, columns_of, quarantine_columns
 from logpersister.formats.parquet_statistics import column_statistics, split_offsets
 from logpersister.formats.sorted_groups import SortColumn, SortedGroups
-from logpersister.formats.tombstones import Tombstones
 from logpersister.records.columns import without_notation
 from logpersister.records.escaping import QUARANTINE
 
@@ -104,9 +103,19 @@ class ParquetFormat:
         return self.options.row_group_bytes * times + filters
 
     def encoder(self, identity: ObjectIdentity) -> "ParquetEncoder":
+        columns = self.columns_at(identity.path)
         if identity.path == QUARANTINE:  # whose columns are in no table
-            return ParquetEncoder(self.options, identity, self._of_quarantine, self._of_quarantine.schema, None)
-        return ParquetEncoder(self.options, identity, self._columns, self._schema, self.options.field_ids)
+            return ParquetEncoder(self.options, identity, columns, columns.schema, None, self.order_at(QUARANTINE))
+        options = self.options
+        return ParquetEncoder(options, identity, columns, self._schema, options.field_ids, options.sort_by)
+
+    def columns_at(self, path: str) -> Columns:
+        """Return the columns of the files of a partition path."""
+        return self._of_quarantine if path == QUARANTINE else self._columns
+
+    def order_at(self, path: str) -> tuple[SortColumn, ...]:
+        """Return by what the rows of each row group are sorted."""
+        return () if path == QUARANTINE else self.options.sort_by  # a replay reads it in the order of offsets
 
     @cached_property
     def _columns(self) -> Columns:
@@ -124,7 +133,9 @@ class ParquetFormat:
 
     @cached_property
     def _of_quarantine(self) -> Columns:
-        return quarantine_columns(self.options.kafka_columns, nullable=self.options.refuses_tombstones)
+        options = self.options
+        keeps = options.keeps_tombstones or options.refuses_tombstones
+        return quarantine_columns(options.kafka_columns, nullable=options.refuses_tombstones, keeps_tombstones=keeps)
 
 
 def _filter_bytes(distinct: int) -> int:
@@ -142,6 +153,7 @@ class ParquetEncoder:
         columns: Columns,
         schema: pa.Schema,
         ids: Mapping[str, int] | None,
+        order: tuple[SortColumn, ...],
     ) -> None:
         """Begin a file.
 
@@ -151,12 +163,11 @@ class ParquetEncoder:
             columns: how records become rows.
             schema: its columns, with their `ids`.
             ids: by which a table knows them; None: it is no file of a table.
+            order: of the rows of each row group.
         """
-        self._keeps_tombstones = options.keeps_tombstones or options.refuses_tombstones
         self._identity = identity
         self._columns = columns
         self._schema, self._ids = schema, ids
-        order = () if identity.path == QUARANTINE else options.sort_by  # a replay reads it in the order of offsets
         self._groups = SortedGroups(order, options.row_group_bytes) if order else None
         self._end = b""
         self._writer = native.ParquetWriter(
@@ -172,8 +183,7 @@ class ParquetEncoder:
         )
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
-        if not self._keeps_tombstones:
-            batch = Tombstones.SKIP.apply(batch)
+        batch = self._columns.kept(batch)
         rows = self._columns.rows(batch, self._identity)
         if self._groups is not None:
             yield from starmap(self._writer.write, self._groups.add(rows, payload_sizes(batch)))

@@ -1,7 +1,7 @@
 """Rows: values that are Avro records become typed columns for whole batches at once.
 
 The parser is native (spark-app/native). It resolves each writer's schema against the columns once, by the rules of
-Avro's specification; docs/schemas.md says which types become which. `verify.avro` says the same once more.
+Avro's specification; docs/schemas.md says which types become which.
 """
 
 import json

@@ -1,7 +1,6 @@
 """Fields of rows that are not stored as they are: a keyed hash, or no more than the end of them.
 
 What it does happens between the parser and everything else, so folders, files and samples see only what is left.
-`verify.hiding` says the same once more.
 """
 
 from collections.abc import Callable, Mapping

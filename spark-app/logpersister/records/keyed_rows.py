@@ -1,7 +1,4 @@
-"""Rows of values, with one more column: of the key (``spec.schema.key``), or of what stands around the value.
-
-`verify.keyed_rows` and `verify.event_types` say the same once more.
-"""
+"""Rows of values, with one more column: of the key (``spec.schema.key``), or of what stands around the value."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """Rows: values that are lines of text become typed columns, straight and for whole batches at once.
 
-The parsers are native (spark-app/native). docs/schemas.md says what becomes what; `verify.csv_record` and
-`verify.pattern` say the same once more.
+The parsers are native (spark-app/native). docs/schemas.md says what becomes what.
 """
 
 from dataclasses import dataclass

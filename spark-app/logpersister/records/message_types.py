@@ -1,6 +1,6 @@
 """Types in messages of protobuf: what an ``Any`` says of itself, or which field of a ``oneof`` is set.
 
-The native module finds them without reading the rest of a message; `verify.message_types` says the same once more.
+The native module finds them without reading the rest of a message.
 """
 
 import json

@@ -1,7 +1,6 @@
 """Rows: values that are MessagePack maps become typed columns, straight and for whole batches at once.
 
-The parser is native (spark-app/native). docs/schemas.md says what becomes what; `verify.messagepack` says the same once
-more.
+The parser is native (spark-app/native). docs/schemas.md says what becomes what.
 """
 
 from dataclasses import dataclass

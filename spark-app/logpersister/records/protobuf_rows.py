@@ -1,7 +1,7 @@
 """Rows: values that are messages of protobuf become typed columns for whole batches at once.
 
-The parser is native (spark-app/native). It resolves each message of a writer's schema against the columns once;
-docs/schemas.md says which types become which. `verify.protobuf` says the same once more.
+The parser is native (spark-app/native). It resolves each message of a writer's schema against the columns once.
+docs/schemas.md says which types become which.
 """
 
 from collections.abc import Mapping

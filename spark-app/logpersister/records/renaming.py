@@ -1,6 +1,6 @@
 """Rows whose columns, and fields in them, have other names than values have (``spec.schema.rename``).
 
-Arrays stay what they are; only their types are told anew. `verify.renaming` says the same once more.
+Arrays stay what they are; only their types are told anew.
 """
 
 from collections.abc import Callable

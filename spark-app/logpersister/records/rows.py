@@ -1,6 +1,6 @@
 """Rows: values that are JSON objects become typed columns, straight and for whole batches at once.
 
-The parser is native (spark-app/native). What it accepts says docs/schemas.md; `verify.rows` says the same once more.
+The parser is native (spark-app/native). What it accepts says docs/schemas.md.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Types by the names of schemas: each value is behind the id of its schema, of which a registry knows the name.
-
-`verify.schema_names` says the same once more.
-"""
+"""Types by the names of schemas: each value is behind the id of its schema, of which a registry knows the name."""
 
 import json
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.keep import named_columns
+from logpersister.manifest.keep import field_conditions, named_columns
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
@@ -76,21 +76,37 @@ class BodyLayout:
         return self.inner.assign(self.bodies.inside(batch))
 
 
-def layout_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
-    """Return how a spec, its overrides aside, spreads records over partition paths."""
+def layout_for(spec: Spec, writers_of: WritersOf, used: Callable[[Spec], Spec] = lambda spec: spec) -> AnyLayout:
+    """Return how a spec, its overrides aside, spreads records over partition paths.
+
+    `used`: returns what of a spec, or of that of a type, layouts are made of.
+    """
     if spec.types is None:
-        layout = layout_of(spec.output, spec.parser, spec.row_schema, writers_of(spec), keep=spec.keep)
-        return keeping_headers(layout, spec.keep)
+        one = used(spec)
+        layout = layout_of(one.output, one.parser, one.row_schema, writers_of(spec), keep=one.keep)
+        return keeping_headers(layout, one.keep)
     finder, bodies = _found_by(spec.types, spec, writers_of)
     heads = _heads(spec.types, spec, writers_of)
     rules: list[RuleLayout] = []
-    for one in spec.of_types():
+    for one in map(used, spec.of_types()):
         layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one), heads, one.keep)
         if bodies is not None:
             layout = BodyLayout(bodies, layout)
         times = RecordTimes.of(one.output.partition_by, spec.types)
         rules.append(RuleLayout(keeping_headers(layout, one.keep), _portion(one), times))
     return TypedLayout(finder, rules, HeaderTests.of(spec.keep))
+
+
+def judging_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
+    """Return a layout that tells only which records a spec leaves out: it has no folders, and asks for no key."""
+    return layout_for(spec, writers_of, _judging)
+
+
+def _judging(spec: Spec) -> Spec:
+    output = spec.output.model_copy(update={"partition_by": ()})
+    if not field_conditions(spec.keep) or spec.declared_schema is None:
+        return spec.model_copy(update={"output": output, "parser": ParserSpec(), "declared_schema": None})
+    return spec.model_copy(update={"output": output, "declared_schema": spec.declared_schema.as_parsed})
 
 
 def with_lateness(layout: AnyLayout, lateness: Places | None) -> AnyLayout:

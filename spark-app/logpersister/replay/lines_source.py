@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from logpersister.formats.unclosed import Unclosed
 from logpersister.records.schema import HEADERS, REASON
 from logpersister.replay.file_columns import KEPT_HEADERS, KEY, OFFSET, TIMESTAMP, VALUE, records_of
-from logpersister.replay.unclosed import Unclosed
 
 EXTENSIONS: Final = {".jsonl": None, ".jsonl.gz": "gzip", ".jsonl.zst": "zstd"}
 """And the compression of each."""

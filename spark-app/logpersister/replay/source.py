@@ -7,13 +7,12 @@ from typing import IO, Final, Protocol, Self, cast
 
 import pyarrow as pa
 
+from logpersister.formats import avro_read, orc_read, parquet_read, sequencefile_read
+from logpersister.formats.damage import ContentError, damage_told
 from logpersister.pipeline.summary import Summary
-from logpersister.replay import avro_source, lines_source, orc_source, parquet_source, sequencefile_source
-from logpersister.replay.avro_source import AvroRecords
+from logpersister.replay import lines_source
 from logpersister.replay.lines_source import LinesRecords
-from logpersister.replay.orc_source import OrcRecords
-from logpersister.replay.parquet_source import ParquetRecords
-from logpersister.replay.sequencefile_source import SequenceRecords
+from logpersister.replay.row_source import RowRecords, SequenceRecords
 from logpersister.replay.source_error import SourceError
 from logpersister.storage.replays import Source
 
@@ -32,10 +31,10 @@ class Records(Protocol):
 
 
 _FORMATS: Final[Mapping[str, Callable[[IO[bytes], str], Records]]] = {
-    parquet_source.EXTENSION: ParquetRecords,
-    orc_source.EXTENSION: OrcRecords,
-    avro_source.EXTENSION: AvroRecords,
-    sequencefile_source.EXTENSION: SequenceRecords,
+    parquet_read.EXTENSION: lambda file, _: RowRecords(parquet_read.ParquetRows(file)),
+    orc_read.EXTENSION: lambda file, _: RowRecords(orc_read.OrcRows(file)),
+    avro_read.EXTENSION: lambda file, _: RowRecords(avro_read.AvroRows(file)),
+    sequencefile_read.EXTENSION: lambda file, _: SequenceRecords(sequencefile_read.SequenceRows(file)),
     **dict.fromkeys(lines_source.EXTENSIONS, LinesRecords),
 }
 
@@ -100,7 +99,7 @@ class SourceRecords:
 @contextmanager
 def _damage_told() -> Iterator[None]:
     try:
-        yield
-    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError, ValueError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise SourceError(f"it cannot be read to its end ({reason})") from None
+        with damage_told("file"):
+            yield
+    except ContentError as error:
+        raise SourceError(f"it cannot be read to its end: {error}") from None

@@ -1,4 +1,4 @@
-"""Compares what objects hold with records of Kafka, item by item in lists, which Python compares at C's speed. Pure."""
+"""Compares what objects hold with what records of Kafka become, both as record batches. Pure."""
 
 import math
 import sys
@@ -6,17 +6,18 @@ import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from logpersister.formats.damage import ContentError
+from logpersister.formats.file_rows import plain
+from logpersister.formats.orc_read import FarInstantError, has_far_instants
 from logpersister.ranges import Offset
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.storage.facts import ObjectFacts
-from logpersister.verify.content import Content, Items
-from logpersister.verify.streams import ContentError
+from logpersister.verify.content import Content
 
 
 @dataclass(slots=True)
@@ -54,78 +55,97 @@ class Tally:
 class ExactComparison:
     """An object must hold these records, all of them, in this order, and nothing else."""
 
-    def __init__(self, content: Content, stored: Iterator[Items]) -> None:
+    def __init__(self, content: Content, stored: Iterator[pa.RecordBatch]) -> None:
         self._offsets_of = content.offsets
         self._expected = content.expectation()
         self._stored = stored
-        self._ahead: Items = ()
+        self._ahead: pa.RecordBatch | None = None
+        """Rows that were read and not compared yet; None: none."""
         self.difference: str | None = None
         """The first one that was found."""
+        self.is_unreadable = False
+        """Whether this is no difference, but an instant that cannot be read back, and that Kafka has, too."""
+        self._has_met_far_instant = False
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Compare the next records; after a difference nothing is compared any more."""
-        if self.difference is not None:
-            return
-        expected = self._expected(batch)
+        if self.difference is None:
+            self._compare(batch)
+        if self._has_met_far_instant and not self.is_unreadable:
+            self.is_unreadable = has_far_instants(self._expected(batch))
+
+    def _compare(self, batch: pa.RecordBatch) -> None:
+        expected, done = self._expected(batch), 0
         try:
-            found = self._take(len(expected))
+            while done < expected.num_rows and self.difference is None:
+                found = self._take(expected.num_rows - done)
+                wanted = expected.slice(done, 0 if found is None else found.num_rows)
+                if found is None or not alike(found, wanted):
+                    self.difference = self._describe(batch, expected, done, found)
+                done += wanted.num_rows
         except ContentError as error:
             self.difference = str(error)
-            return
-        if not same(list(found), list(expected)):
-            self.difference = self._describe(batch, expected, found)
+            self._has_met_far_instant = isinstance(error, FarInstantError)
 
     def finish(self) -> None:
         """Compare the end."""
         if self.difference is not None:
             return
         try:
-            if self._ahead or any(len(items) for items in self._stored):
+            if self._take(1) is not None:
                 self.difference = "it holds more than Kafka's records"
         except ContentError as error:
             self.difference = str(error)
 
-    def _take(self, count: int) -> Items:
-        taken: list[Any] = [*self._ahead[:count]]
-        self._ahead = self._ahead[count:]
-        while len(taken) < count and (items := next(self._stored, None)) is not None:
-            missing = count - len(taken)
-            taken += items[:missing]
-            self._ahead = items[missing:]
+    def _take(self, most: int) -> pa.RecordBatch | None:
+        """Return the next rows, at least one and at most so many; None: there are no more."""
+        ahead = self._ahead
+        while ahead is None or not ahead.num_rows:
+            ahead = next(self._stored, None)
+            if ahead is None:
+                return None
+        taken, self._ahead = ahead.slice(0, most), ahead.slice(most)
         return taken
 
-    def _describe(self, batch: pa.RecordBatch, expected: Items, found: Items) -> str:
-        first = next(
-            (place for place, pair in enumerate(zip(expected, found, strict=False)) if not same(*pair)), len(found)
-        )
+    def _describe(
+        self, batch: pa.RecordBatch, expected: pa.RecordBatch, done: int, found: pa.RecordBatch | None
+    ) -> str:
+        """Return what differs, of expected rows of which so many are done."""
+        wanted = rows_of(expected.slice(done, 0 if found is None else found.num_rows))
+        first, item = done, None
+        if found is not None:
+            at, item = next((place, one) for place, one in enumerate(rows_of(found)) if not same(one, wanted[place]))
+            first += at
         offsets, kept = batch.column("offset"), self._offsets_of(expected)
         if kept is not None:
             where = f"at offset {kept[first]}"
-        elif len(expected) == len(offsets):  # else tombstones are left out, or values are of several lines
+        elif expected.num_rows == len(offsets):  # else tombstones are left out, or values are of several lines
             where = f"at offset {offsets[first].as_py()}"
         else:
             where = f"between offsets {offsets[0].as_py()} and {offsets[-1].as_py()}"
-        if first == len(found):
+        if found is None:
             return f"it ends before the record {where}"
-        return f"{where} it holds {shortened(found[first])}, Kafka {shortened(expected[first])}"
+        return f"{where} it holds {shortened(item)}, Kafka {shortened(wanted[first - done])}"
 
 
 class PartialComparison:
     """An object must hold these records, in this order, and may hold more: Kafka has deleted some since."""
 
-    def __init__(self, content: Content, stored: Iterator[Items]) -> None:
+    def __init__(self, content: Content, stored: Iterator[pa.RecordBatch]) -> None:
         self._expected = content.expectation()
-        self._items = chain.from_iterable(stored)
+        self._rows = (row for batch in stored for row in rows_of(batch))
         self.difference: str | None = None
         """The first one that was found."""
+        self.is_unreadable = False
+        """Whether this is no difference, but an instant that cannot be read back: maybe that of a deleted record."""
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Look for the next records; after a difference for none any more."""
         if self.difference is not None:
             return
         try:
-            for expected in self._expected(batch):
-                if not any(same(item, expected) for item in self._items):
+            for expected in rows_of(self._expected(batch)):
+                if not any(same(row, expected) for row in self._rows):
                     first, last = batch.column("offset")[0].as_py(), batch.column("offset")[-1].as_py()
                     self.difference = (
                         f"it lacks {shortened(expected)}, which Kafka has between offsets {first} and {last}"
@@ -133,16 +153,18 @@ class PartialComparison:
                     return
         except ContentError as error:
             self.difference = str(error)
+            self.is_unreadable = isinstance(error, FarInstantError)
 
     def finish(self) -> None:
         """Read the end."""
         if self.difference is not None:
             return
         try:
-            for _ in self._items:
+            for _ in self._rows:
                 pass
         except ContentError as error:
             self.difference = str(error)
+            self.is_unreadable = isinstance(error, FarInstantError)
 
 
 class OwnFacts:
@@ -156,11 +178,11 @@ class OwnFacts:
         self._bytes = self._lengths = 0
         self._values_are_kept = True
 
-    def through(self, stored: Iterator[Items]) -> Iterator[Items]:
-        """Pass the items on. Raises `ContentError`."""
-        for items in stored:
-            self._items += len(items)
-            in_order = self._in_order(items)
+    def through(self, stored: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Pass the rows on. Raises `ContentError`."""
+        for rows in stored:
+            self._items += rows.num_rows
+            in_order = self._in_order(rows)
             values = None if in_order is None else self._content.values(in_order)
             if values is None:
                 self._values_are_kept = False
@@ -168,14 +190,14 @@ class OwnFacts:
                 self._bytes = zlib.crc32(b"".join(values), self._bytes)
                 self._lengths = zlib.crc32(_little_endian(map(len, values)), self._lengths)
             self._look_at(None if in_order is None else self._content.offsets(in_order))
-            yield items
+            yield rows
 
-    def _in_order(self, items: Items) -> Items | None:
-        """Return items in the order of offsets; None: it is not known."""
-        if self._content.sorting is None:
-            return items
-        offsets = self._content.offsets(items)
-        return None if offsets is None else [items[place] for place in np.argsort(offsets, kind="stable")]
+    def _in_order(self, rows: pa.RecordBatch) -> pa.RecordBatch | None:
+        """Return rows in the order of offsets; None: it is not known."""
+        if not self._content.sorting:
+            return rows
+        offsets = self._content.offsets(rows)
+        return None if offsets is None else rows.take(np.argsort(offsets, kind="stable"))
 
     def _look_at(self, offsets: Sequence[Offset] | None) -> None:
         """Raise `ContentError` unless these offsets follow those before and are in the object's range."""
@@ -213,6 +235,18 @@ def _little_endian(lengths: Iterable[int]) -> bytes:
     if sys.byteorder == "big":
         packed.byteswap()
     return packed.tobytes()
+
+
+def rows_of(batch: pa.RecordBatch) -> list[Any]:
+    """Return the rows of a batch: what is in its only column, or what is in each of its columns."""
+    columns = [plain(column).to_pylist() for column in batch.columns]
+    return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+
+def alike(one: pa.RecordBatch, other: pa.RecordBatch) -> bool:
+    """Return whether batches with the same columns have the same rows; NaN is the same as NaN."""
+    pairs = zip(one.columns, other.columns, strict=True)
+    return all(mine.equals(its) for mine, its in pairs) or same(rows_of(one), rows_of(other))
 
 
 def same(one: Any, other: Any) -> bool:

@@ -1,50 +1,56 @@
-"""What an object holds, as items that can be compared with records: read here without the code that wrote it.
+"""What an object holds beside what records become, both as record batches of the same columns.
 
-An *item* is what one record becomes: a line of text, key and value of a SequenceFile, or a row.
-Formats: docs/formats.md.
+Objects are read by the readers of `formats`. What records become is said by the format of their revision: the rows
+that its encoder would get, or the lines that it gives. Formats: docs/formats.md.
 """
 
-import re
+import base64
+import json
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol, Self
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import IO, Any, Final, Protocol, cast
 
 import pyarrow as pa
 
-from logpersister.manifest.format_settings import (
-    AvroSpec,
-    JsonLinesSpec,
-    OrcSpec,
-    ParquetSpec,
-    SequenceFileSpec,
-    TextSpec,
-)
-from logpersister.manifest.output import COLUMNAR
-from logpersister.ranges import Offset, TopicPartition
+from logpersister.formats.avro import AvroFormat
+from logpersister.formats.avro_read import AvroRows
+from logpersister.formats.base import Encoder, ObjectIdentity
+from logpersister.formats.compression import Compression
+from logpersister.formats.damage import ContentError
+from logpersister.formats.file_columns import KAFKA_FIELDS, Columns
+from logpersister.formats.file_rows import FileRows, nullable_type
+from logpersister.formats.jsonl import JsonLinesFormat
+from logpersister.formats.lines_read import Lines, decompressed
+from logpersister.formats.orc import OrcFormat
+from logpersister.formats.orc_instants import with_whole_seconds
+from logpersister.formats.orc_read import OrcRows
+from logpersister.formats.parquet import ParquetFormat
+from logpersister.formats.parquet_read import ParquetRows
+from logpersister.formats.sequencefile import SequenceFileFormat
+from logpersister.formats.sequencefile_keys import KeyLayout
+from logpersister.formats.sequencefile_read import SequenceRows
+from logpersister.formats.sorted_groups import SortColumn
+from logpersister.formats.text import DelimiterInValue, TextFormat, unescaped
+from logpersister.formats.tombstones import Tombstones
+from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
-from logpersister.verify.avro_file import AvroContent
-from logpersister.verify.jsonl import JsonLinesContent
-from logpersister.verify.lines import Lines, decompressed
-from logpersister.verify.orc import OrcContent
-from logpersister.verify.parquet import ParquetContent
-from logpersister.verify.row_items import RowItems
-from logpersister.verify.row_sorting import RowSorting
-from logpersister.verify.sequences import SequenceItem, read_items
-from logpersister.verify.streams import ContentError
+from logpersister.records.schema import FIELD, REASON
+from logpersister.verify.parquet_footer import require_footer
 from logpersister.verify.writing import Writing
 
-Item = bytes | SequenceItem
-Items = Sequence[Any]
-"""Of one kind, in the order of offsets (but see `Content.sorting`)."""
-
-_ALL_COLUMNS: Final = ("topic", "partition", "offset", "timestamp", "key", "headers")
-_ESCAPE: Final = re.compile(rb"\\(\\|n|r|t|x[0-9a-f]{2}|)", re.DOTALL)
-_UNESCAPED: Final = {b"\\": b"\\", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
-_ESCAPED: Final = {byte[0]: b"\\" + letter for letter, byte in _UNESCAPED.items()}
+BATCH_ROWS: Final = 1024
+IN_MEMORY_BYTES: Final = 4 << 20
+"""A larger object is put in a temporary file."""
+_LINE_FEED: Final = b"\n"
+_OFFSET: Final = KAFKA_FIELDS["offset"].name
+_TOLD: Final = (REASON, FIELD)
+"""Columns of quarantine that are for people, and not compared."""
 
 
 class Content(Protocol):
-    """How the objects of a revision are read."""
+    """How the objects of a path are read and what records become in them."""
 
     @property
     def skips_tombstones(self) -> bool:
@@ -52,168 +58,270 @@ class Content(Protocol):
 
     @property
     def may_split_values(self) -> bool:
-        """Whether one record may be several items."""
+        """Whether one record may be several rows."""
 
     @property
-    def sorting(self) -> RowSorting | None:
-        """How the rows of a row group are sorted, which `stored` yields at once; None: they are in order of offsets."""
+    def sorting(self) -> Sequence[SortColumn]:
+        """By what the rows of a row group are sorted, which `stored` yields at once; empty: in order of offsets."""
 
-    def stored(self, pieces: Iterable[bytes]) -> Iterator[Items]:
-        """Yield the items of an object. Raises `ContentError`."""
+    def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of an object. Raises `ContentError`."""
 
-    def expectation(self) -> Callable[[pa.RecordBatch], Items]:
-        """Return a function that gives the items of consecutive records of one object."""
+    def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+        """Return a function that gives the rows of consecutive records of one object."""
 
-    def values(self, items: Items) -> list[bytes] | None:
-        """Return the values of stored items; None where they are not kept as they were."""
+    def values(self, rows: pa.RecordBatch) -> list[bytes] | None:
+        """Return the values of stored rows; None where they are not kept as they were. Raises `ContentError`."""
 
-    def offsets(self, items: Items) -> list[Offset] | None:
-        """Return the offsets of stored items; None where they are not kept."""
+    def offsets(self, rows: pa.RecordBatch) -> list[Offset] | None:
+        """Return the offsets of rows; None where they are not kept."""
 
 
 def content_of(writing: Writing, partition: TopicPartition, path: str) -> Content:
     """Return how to read objects of a partition and a partition path."""
-    if path == QUARANTINE and writing.keeps_all_in_quarantine:
-        return ParquetContent(_all_of(partition))
-    writing = writing.at(path)
-    output = writing.output
-    if output.format in COLUMNAR:
-        return _columnar(writing, partition, in_quarantine=path == QUARANTINE)
-    if output.format == "text":
-        return TextContent.of(output.text or TextSpec(), output.compression)
-    sequences = output.sequencefile or SequenceFileSpec()
-    return SequenceContent(
-        has_offsets_only=sequences.key == "longwritable", skips_tombstones=sequences.tombstones == "skip"
-    )
+    identity = ObjectIdentity(Range(partition, 0, 1), path)  # offsets are in no row by their range
+    match writing.format_at(path):
+        case ParquetFormat() as found:
+            order, ids = found.order_at(path), {} if path == QUARANTINE else found.options.own_ids
+
+            def opened(file: IO[bytes]) -> FileRows:
+                rows = ParquetRows(file)
+                require_footer(rows.metadata, rows.schema, order, ids)
+                return rows
+
+            return RowContent(found.columns_at(path), identity, opened, sorting=order)
+        case OrcFormat() as found:
+            return RowContent(found.columns_at(path), identity, OrcRows, with_whole_seconds)
+        case AvroFormat() as found:
+            return RowContent(found.columns_at(path), identity, AvroRows)
+        case SequenceFileFormat() as found:
+            return SequenceContent(found)
+        case TextFormat() as found:
+            return TextContent(found, identity)
+        case JsonLinesFormat() as found:
+            return JsonLinesContent(found, identity)
+        case other:
+            raise AssertionError(f"no reader for {other}")
 
 
-def _all_of(partition: TopicPartition) -> RowItems:
-    return RowItems(partition, in_quarantine=True, kafka_columns=_ALL_COLUMNS, skips_tombstones=False, oracle=None)
-
-
-def _columnar(writing: Writing, partition: TopicPartition, *, in_quarantine: bool) -> Content:
-    output = writing.output
-    oracle = None if in_quarantine else writing.oracle
-    if output.format in _ROWS:
-        default, content = _ROWS[output.format]
-        settings = output.parquet or output.avro or output.orc or default
-        skips = settings.tombstones == "skip"
-        items = RowItems(partition, in_quarantine, settings.kafka_columns, skips, oracle)
-        if output.parquet is not None and not in_quarantine:
-            return ParquetContent.of(items, output.parquet)
-        return content(items)
-    jsonl = output.jsonl or JsonLinesSpec()
-    kafka = jsonl.columns_of_kafka(has_schema=writing.schema is not None)
-    is_json = writing.parser.type == "json" and oracle is None and not in_quarantine
-    items = RowItems(partition, in_quarantine, kafka, jsonl.tombstones == "skip", oracle, is_json)
-    return JsonLinesContent(items, output.compression)
-
-
-_ROWS: Final[Mapping[str, tuple[ParquetSpec | AvroSpec | OrcSpec, Callable[[RowItems], Content]]]] = {
-    "parquet": (ParquetSpec(), ParquetContent),
-    "avro": (AvroSpec(), AvroContent),
-    "orc": (OrcSpec(), OrcContent),
-}
-"""Of formats whose files have columns inside: the default settings, and their reader."""
+@contextmanager
+def _spooled(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
+    with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as file:
+        for piece in pieces:
+            file.write(piece)
+        file.seek(0)
+        yield cast("IO[bytes]", file)
 
 
 @dataclass(frozen=True)
-class TextContent:
-    """Lines. A value with the delimiter in it is several lines, on both sides of a comparison."""
+class RowContent:
+    """Rows of files that have columns."""
 
-    compression: str
-    delimiter: bytes
-    escapes: bool
-    skips_tombstones: bool
-    sorting: None = None
-
-    @classmethod
-    def of(cls, text: TextSpec, compression: str) -> Self:
-        """Return how to read what these settings write."""
-        return cls(
-            compression,
-            text.delimiter.encode(),
-            escapes=text.delimiter_in_value == "escape",
-            skips_tombstones=text.tombstones == "skip",
-        )
+    columns: Columns
+    identity: ObjectIdentity
+    opened: Callable[[IO[bytes]], FileRows]
+    kept_as: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda rows: rows
+    """Returns what of rows the format can keep."""
+    may_split_values: bool = False
+    sorting: Sequence[SortColumn] = ()
 
     @property
-    def may_split_values(self) -> bool:
-        return not self.escapes
+    def skips_tombstones(self) -> bool:
+        return not self.columns.keeps_tombstones
 
-    def stored(self, pieces: Iterable[bytes]) -> Iterator[list[bytes]]:
-        lines = Lines(self.delimiter)
-        for piece in decompressed(self.compression, pieces):
-            yield lines.of(piece)
-        if lines.rest:
-            raise ContentError(f"it does not end with the delimiter, but with {lines.rest[-40:]!r}")
+    def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+        with _spooled(pieces) as file:
+            rows = self.opened(file)
+            if rows.schema.names != self.columns.schema.names:
+                wanted = ", ".join(self.columns.schema.names)
+                raise ContentError(f"its columns are {', '.join(rows.schema.names)}, not {wanted}")
+            found = rows.groups() if self.sorting and isinstance(rows, ParquetRows) else rows.batches(BATCH_ROWS)
+            yield from map(self._compared, found)
 
-    def expectation(self) -> Callable[[pa.RecordBatch], list[bytes]]:
-        lines = Lines(self.delimiter)
-
-        def expected(batch: pa.RecordBatch) -> list[bytes]:
-            values = _values(batch, skips_tombstones=self.skips_tombstones)
-            if self.escapes:
-                values = [self._escaped(value) for value in values]
-            return lines.of(self.delimiter.join([*values, b""]))
+    def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+        def expected(batch: pa.RecordBatch) -> pa.RecordBatch:
+            return self._compared(self.kept_as(self.columns.rows(self.columns.kept(batch), self.identity)))
 
         return expected
 
-    def offsets(self, items: Items) -> None:  # noqa: ARG002  (a line says nothing of its record)
-        return None
+    def values(self, rows: pa.RecordBatch) -> list[bytes] | None:
+        return None if self.columns.has_rows else [one or b"" for one in rows.column("value").to_pylist()]
 
-    def values(self, items: Items) -> list[bytes]:
-        return [_ESCAPE.sub(_unescape, line) if b"\\" in line else line for line in items] if self.escapes else [*items]
+    def offsets(self, rows: pa.RecordBatch) -> list[Offset] | None:
+        return _plain(rows, _OFFSET) if "offset" in self.columns.kafka else None
 
-    def _escaped(self, value: bytes) -> bytes:
-        for byte in (b"\\"[0], *sorted(set(self.delimiter))):
-            value = value.replace(bytes([byte]), _ESCAPED.get(byte, b"\\x%02x" % byte))
-        return value
+    def _compared(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the columns that are compared, in the units of the schema: files may have finer ones."""
+        told = _TOLD if self.identity.path == QUARANTINE else ()
+        fields = [field for field in self.columns.schema if field.name not in told]
+        found = [_as_declared(rows.column(field.name), field) for field in fields]
+        return pa.RecordBatch.from_arrays(found, names=[field.name for field in fields])
+
+
+def _plain(rows: pa.RecordBatch, name: str) -> list[Any]:
+    """Return a column without nulls."""
+    return rows.column(name).to_pylist()
+
+
+def _as_declared(column: Any, field: "pa.Field[Any]") -> Any:
+    wanted = nullable_type(field.type)
+    try:
+        return column if column.type == wanted else column.cast(wanted)
+    except pa.ArrowException as error:
+        raise ContentError(f"its column {field.name} holds what is no {wanted} ({error})") from None
 
 
 @dataclass(frozen=True)
 class SequenceContent:
-    """Keys and values of SequenceFiles, in either layout; which one it is stands in the file."""
+    """Keys and values of SequenceFiles, in either layout of keys."""
 
-    has_offsets_only: bool
-    """Whether a key is the offset alone, or also timestamp and key."""
-    skips_tombstones: bool
+    file_format: SequenceFileFormat
     may_split_values: bool = False
-    sorting: None = None
+    sorting: Sequence[SortColumn] = ()
 
-    def stored(self, pieces: Iterable[bytes]) -> Iterator[list[SequenceItem]]:
-        return read_items(pieces, offsets_only=self.has_offsets_only)
+    @property
+    def skips_tombstones(self) -> bool:
+        return self.file_format.options.tombstones is Tombstones.SKIP
 
-    def expectation(self) -> Callable[[pa.RecordBatch], list[SequenceItem]]:
-        def expected(batch: pa.RecordBatch) -> list[SequenceItem]:
-            kept = batch.filter(batch.column("value").is_valid()) if self.skips_tombstones else batch
-            values = _values(kept, skips_tombstones=False)
-            offsets: list[Any] = kept.column("offset").to_pylist()
-            if self.has_offsets_only:
-                return [(offset, None, None, value) for offset, value in zip(offsets, values, strict=True)]
-            others: list[list[Any]] = [kept.column("timestamp").to_pylist(), kept.column("key").to_pylist()]
-            return list(zip(offsets, *others, values, strict=True))
+    def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+        with _spooled(pieces) as file:
+            rows = SequenceRows(file)
+            if rows.schema.names != self._names:
+                raise ContentError(f"its keys have {', '.join(rows.schema.names[:-1])}")
+            yield from rows.batches(BATCH_ROWS)
 
-        return expected
+    def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+        return lambda batch: self.file_format.options.tombstones.apply(batch.select(self._names))
 
-    def values(self, items: Items) -> list[bytes]:
-        return [item[3] for item in items]
+    def values(self, rows: pa.RecordBatch) -> list[bytes]:
+        return _plain(rows, "value")
 
-    def offsets(self, items: Items) -> list[Offset]:
-        return [item[0] for item in items]
+    def offsets(self, rows: pa.RecordBatch) -> list[Offset]:
+        return _plain(rows, "offset")
 
-
-def _values(batch: pa.RecordBatch, *, skips_tombstones: bool) -> list[bytes]:
-    values: list[bytes | None] = batch.column("value").to_pylist()
-    if batch.column("value").null_count == 0:
-        return values  # type: ignore[return-value]
-    return [value or b"" for value in values if value is not None or not skips_tombstones]
+    @property
+    def _names(self) -> list[str]:
+        has_offsets_only = self.file_format.options.key is KeyLayout.LONG_WRITABLE
+        return ["offset", "value"] if has_offsets_only else ["offset", "timestamp", "key", "value"]
 
 
-def _unescape(found: "re.Match[bytes]") -> bytes:
-    escape = found.group(1)
-    if escape[:1] == b"x":
-        return bytes([int(escape[1:], 16)])
-    if escape not in _UNESCAPED:
-        raise ContentError("a backslash in it escapes nothing")
-    return _UNESCAPED[escape]
+@dataclass(frozen=True)
+class TextContent:
+    """Lines of text. A value with the delimiter in it is several lines, on both sides of a comparison."""
+
+    file_format: TextFormat
+    identity: ObjectIdentity
+    sorting: Sequence[SortColumn] = ()
+
+    @property
+    def skips_tombstones(self) -> bool:
+        return self.file_format.options.tombstones is Tombstones.SKIP
+
+    @property
+    def may_split_values(self) -> bool:
+        return self.file_format.options.delimiter_in_value is DelimiterInValue.KEEP
+
+    def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+        options = self.file_format.options
+        return map(_lines, _stored_lines(pieces, str(options.compression), options.delimiter))
+
+    def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+        plain = TextFormat(replace(self.file_format.options, compression=Compression.NONE))
+        lines_of = _written_lines(plain.encoder(self.identity), plain.options.delimiter)
+        return lambda batch: _lines(lines_of(batch))
+
+    def values(self, rows: pa.RecordBatch) -> list[bytes]:
+        return [*map(bytes if self.may_split_values else unescaped, _lines_in(rows))]
+
+    def offsets(self, rows: pa.RecordBatch) -> None:  # noqa: ARG002  (a line says nothing of its record)
+        return None
+
+
+@dataclass(frozen=True)
+class JsonLinesContent:
+    """Lines of JSON."""
+
+    file_format: JsonLinesFormat
+    identity: ObjectIdentity
+    may_split_values: bool = False
+    sorting: Sequence[SortColumn] = ()
+
+    @property
+    def skips_tombstones(self) -> bool:
+        return not self.file_format.options.keeps_tombstones
+
+    def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+        found = _stored_lines(pieces, str(self.file_format.options.compression), _LINE_FEED)
+        return map(_lines, map(self._compared, found))
+
+    def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+        plain = JsonLinesFormat(replace(self.file_format.options, compression=Compression.NONE))
+        lines_of = _written_lines(plain.encoder(self.identity), _LINE_FEED)
+        return lambda batch: _lines(self._compared(lines_of(batch)))
+
+    def values(self, rows: pa.RecordBatch) -> list[bytes] | None:
+        documents = [*map(_document, _lines_in(rows))]
+        options = self.file_format.options
+        if not self._is_quarantine and (options.schema is not None or options.values_are_json):
+            return None
+        return [*map(_value, documents)]
+
+    def offsets(self, rows: pa.RecordBatch) -> list[Offset] | None:
+        if not self._is_quarantine and "offset" not in self.file_format.options.kafka_columns:
+            return None
+        try:
+            return [int(_document(line)[_OFFSET]) for line in _lines_in(rows)]
+        except (LookupError, TypeError, ValueError):
+            raise ContentError("a line in it has no offset") from None
+
+    def _compared(self, lines: list[bytes]) -> list[bytes]:
+        return [*map(_without_reason, lines)] if self._is_quarantine else lines
+
+    @property
+    def _is_quarantine(self) -> bool:
+        return self.identity.path == QUARANTINE
+
+
+def _stored_lines(pieces: Iterable[bytes], compression: str, delimiter: bytes) -> Iterator[list[bytes]]:
+    lines = Lines(delimiter)
+    for piece in decompressed(compression, pieces):
+        yield lines.of(piece)
+    if lines.rest:
+        raise ContentError(f"it does not end with the delimiter, but with {lines.rest[-40:]!r}")
+
+
+def _written_lines(encoder: Encoder, delimiter: bytes) -> Callable[[pa.RecordBatch], list[bytes]]:
+    lines = Lines(delimiter)
+    return lambda batch: lines.of(b"".join(map(bytes, encoder.encode(batch))))
+
+
+def _lines(lines: list[bytes]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array(lines, pa.binary())], names=["line"])
+
+
+def _lines_in(rows: pa.RecordBatch) -> list[bytes]:
+    found: list[Any] = rows.column(0).to_pylist()
+    return found
+
+
+def _document(line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise ContentError(f"a line in it is no JSON object: {line[:80]!r}")
+    return found
+
+
+def _without_reason(line: bytes) -> bytes:
+    return json.dumps({name: one for name, one in _document(line).items() if name not in _TOLD}).encode()
+
+
+def _value(document: Mapping[str, Any]) -> bytes:
+    try:
+        if "value_base64" in document:
+            return base64.b64decode(document["value_base64"], validate=True)
+        return (document["value"] or "").encode()
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise ContentError("a line in it has no value") from None

@@ -9,14 +9,14 @@ from typing import Final, Protocol
 import pyarrow as pa
 
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
-from logpersister.pipeline.splitting import by_path
+from logpersister.pipeline.splitting import by_path, pieces
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.typed import AnyLayout
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.names import parse_object_key
 from logpersister.verify.comparison import ExactComparison, OwnFacts, PartialComparison, Tally
-from logpersister.verify.content import Content, Items, content_of
+from logpersister.verify.content import Content, content_of
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.missing_offsets import Reader
@@ -31,14 +31,14 @@ AT_ONCE: Final = 8
 SORTED_AT_ONCE: Final = 1
 """The same of those that are sorted, of which a row group is in memory."""
 SMALL_BYTES: Final = 1 << 20
-"""Of what an object holds, as items in memory: up to so many it is read at once, when its first record comes."""
+"""Of what an object holds, as rows in memory: up to so many it is read at once, when its first record comes."""
 HELD_BYTES: Final = 64 << 20
 """Of all objects of one range that are held so at the same time."""
 _ITEM_BYTES: Final = 200
 """That an item takes besides what is in it."""
 
 ReadObject = Callable[[str], Generator[bytes, None, None]]
-"""Streams the bytes of an object; raises `verify.streams.ContentError` when it is gone."""
+"""Streams the bytes of an object; raises `ContentError` when it is gone."""
 Known = tuple[StoredObject, ObjectFacts]
 
 
@@ -131,10 +131,10 @@ class DeepVerification:
             for read in self._reader.read([ReadRequest(wanted, estimate)]):
                 yield from (batch for batch in read.batches() if batch.num_rows)
 
-    def items(self, content: Content, one: StoredObject) -> Generator[Items, None, None]:
+    def rows(self, content: Content, one: StoredObject) -> Generator[pa.RecordBatch, None, None]:
         """Read an object; each call reads it anew."""
-        with closing(self._read_object(one.key)) as pieces:
-            yield from content.stored(pieces)
+        with closing(self._read_object(one.key)) as of_object:
+            yield from content.stored(of_object)
 
 
 def _all_records(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -199,7 +199,7 @@ class _TileComparison:
 
     def findings(self) -> Iterator[Finding]:
         tallies: defaultdict[str, Tally] = defaultdict(Tally)
-        differences: list[str | None] = []
+        differences: list[_Difference | None] = []
         for number, some in enumerate(passes(self._objects, self._at_once)):
             differences += self._exactly(some, tallies if number == 0 else None)
         in_kafka = sum(tally.records for tally in tallies.values())
@@ -221,7 +221,7 @@ class _TileComparison:
 
     @property
     def _at_once(self) -> int:
-        is_sorted = any(self._content(one).sorting is not None for one, _ in self._objects)
+        is_sorted = any(self._content(one).sorting for one, _ in self._objects)
         return SORTED_AT_ONCE if is_sorted else AT_ONCE
 
     def _paths_without_objects(self, tallies: Mapping[str, Tally]) -> Iterator[Finding]:
@@ -236,16 +236,18 @@ class _TileComparison:
                 where = (beside.name.topic_partition, *self._tile.span)
                 yield Finding(Kind.MISSING, *where, message, None, beside.name.generation)
 
-    def _exactly(self, objects: Sequence[Known], tallies: "defaultdict[str, Tally] | None") -> list[str | None]:
+    def _exactly(
+        self, objects: Sequence[Known], tallies: "defaultdict[str, Tally] | None"
+    ) -> "list[_Difference | None]":
         """Compare objects with all that Kafka has; return the first difference of each."""
         with ExitStack() as stack:
-            comparisons = [_exact(self._content(one), self._items(one, facts, stack)) for one, facts in objects]
+            comparisons = [_exact(self._content(one), self._rows(one, facts, stack)) for one, facts in objects]
             self._pass([one for one, _ in objects], comparisons, tallies)
-        return [comparison.difference for comparison in comparisons]
+        return [*map(_difference, comparisons)]
 
-    def _items(self, one: StoredObject, facts: ObjectFacts, stack: ExitStack) -> Iterator[Items]:
-        items = stack.enter_context(closing(self._deep.items(self._content(one), one)))
-        return _held(items) if _size(facts) <= SMALL_BYTES else items
+    def _rows(self, one: StoredObject, facts: ObjectFacts, stack: ExitStack) -> Iterator[pa.RecordBatch]:
+        rows = stack.enter_context(closing(self._deep.rows(self._content(one), one)))
+        return _held(rows) if _size(facts) <= SMALL_BYTES else rows
 
     def _pass(
         self,
@@ -258,22 +260,23 @@ class _TileComparison:
         for one, comparison in zip(objects, comparisons, strict=True):
             comparisons_of[one.name.path].append(comparison)
         for batch in map(self._part.records, self._deep.records(self._wanted, self._estimate)):
-            if not batch.num_rows:
-                continue
-            for path, rows in by_path(batch, self._layout):
-                if tallies is not None:
-                    tallies[path].add(rows)
-                for comparison in comparisons_of.get(path, ()):
-                    comparison.add(rows)
+            for piece in pieces(batch, self._writing.portion) if batch.num_rows else ():
+                for path, rows in by_path(piece, self._layout):
+                    if tallies is not None:
+                        tallies[path].add(rows)
+                    for comparison in comparisons_of.get(path, ()):
+                        comparison.add(rows)
         for comparison in comparisons:
             comparison.finish()
 
-    def _wholly(self, one: StoredObject, facts: ObjectFacts, tally: Tally, difference: str | None) -> Iterator[Finding]:
+    def _wholly(
+        self, one: StoredObject, facts: ObjectFacts, tally: Tally, difference: "_Difference | None"
+    ) -> Iterator[Finding]:
         wrong = tally.differences(facts)
         if wrong:
             yield finding(Kind.WRONG_FACTS, self._tile, one, f"its facts say {', '.join(wrong)}")
         if difference is not None:
-            yield finding(Kind.WRONG_CONTENT, self._tile, one, difference)
+            yield finding(difference[0], self._tile, one, difference[1])
         else:
             self.compared += tally.records
 
@@ -282,15 +285,17 @@ class _TileComparison:
         with ExitStack() as stack:
             owns = [OwnFacts(self._content(one), facts) for one, facts in objects]
             comparisons = [
-                _partial(self._content(one), own.through(self._items(one, facts, stack)))
+                _partial(self._content(one), own.through(self._rows(one, facts, stack)))
                 for (one, facts), own in zip(objects, owns, strict=True)
             ]
             self._pass([one for one, _ in objects], comparisons, None)
         for (one, facts), own, comparison in zip(objects, owns, comparisons, strict=True):
             left = tallies[one.name.path].records
-            difference = comparison.difference or own.difference()
+            difference = _difference(comparison)
+            if difference is None and (of_facts := own.difference()) is not None:
+                difference = Kind.WRONG_CONTENT, of_facts
             if difference is not None:
-                yield finding(Kind.WRONG_CONTENT, self._tile, one, difference)
+                yield finding(difference[0], self._tile, one, difference[1])
                 continue
             self.compared += left
             message = (
@@ -301,24 +306,31 @@ class _TileComparison:
             yield finding(Kind.NOT_COMPARED, self._tile, one, message)
 
 
+_Difference = tuple[Kind, str]
+
+
 class _Comparison(Protocol):
     difference: str | None
+    is_unreadable: bool
 
     def add(self, batch: pa.RecordBatch) -> None: ...
 
     def finish(self) -> None: ...
 
 
-def _exact(content: Content, stored: Iterator[Items]) -> _Comparison:
-    if content.sorting is None:
-        return ExactComparison(content, stored)
-    return SortedComparison(content, content.sorting, stored)
+def _difference(comparison: _Comparison) -> _Difference | None:
+    """Return what a comparison has found."""
+    if comparison.difference is None:
+        return None
+    return Kind.NOT_COMPARED if comparison.is_unreadable else Kind.WRONG_CONTENT, comparison.difference
 
 
-def _partial(content: Content, stored: Iterator[Items]) -> _Comparison:
-    if content.sorting is None:
-        return PartialComparison(content, stored)
-    return SortedPartialComparison(content, content.sorting, stored)
+def _exact(content: Content, stored: Iterator[pa.RecordBatch]) -> _Comparison:
+    return SortedComparison(content, stored) if content.sorting else ExactComparison(content, stored)
+
+
+def _partial(content: Content, stored: Iterator[pa.RecordBatch]) -> _Comparison:
+    return SortedPartialComparison(content, stored) if content.sorting else PartialComparison(content, stored)
 
 
 def passes(objects: Iterable[Known], at_once: int = AT_ONCE) -> Iterator[list[Known]]:
@@ -348,9 +360,9 @@ def _size(facts: ObjectFacts) -> int:
     return sum(facts.payload) + facts.records * _ITEM_BYTES
 
 
-def _held(items: Iterator[Items]) -> Iterator[Items]:
-    """Read all items when the first is asked for: the object and its decompressor are not open until the last."""
-    yield from list(items)
+def _held(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Read all rows when the first is asked for: the object and its decompressor are not open until the last."""
+    yield from list(rows)
 
 
 def _judged(found: Finding, writing: Writing) -> Finding:

@@ -1,21 +1,22 @@
 """What the footer of a Parquet file must say besides its columns: how rows are sorted, and field ids."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from logpersister.verify.row_sorting import RowSorting
-from logpersister.verify.streams import ContentError
+from logpersister.formats.damage import ContentError
+from logpersister.formats.sorted_groups import SortColumn
 
 _FIELD_ID: Final = b"PARQUET:field_id"
 
 
-def require_footer(file: pq.ParquetFile, sorting: RowSorting | None, ids: Mapping[str, int]) -> None:
+def require_footer(
+    metadata: pq.FileMetaData, schema: pa.Schema, order: Sequence[SortColumn], ids: Mapping[str, int]
+) -> None:
     """Raise `ContentError` unless each row group says how its rows are sorted, and columns have these ids, if any."""
-    wanted = [] if sorting is None else [(one.path, one.descending, one.nulls_first) for one in sorting.columns]
-    metadata = file.metadata
+    wanted = [(one.path, one.descending, one.nulls_first) for one in order]
     for group in range(metadata.num_row_groups):
         columns = metadata.row_group(group).sorting_columns
         said = [
@@ -23,7 +24,7 @@ def require_footer(file: pq.ParquetFile, sorting: RowSorting | None, ids: Mappin
         ]
         if said != wanted:
             raise ContentError(f"its row group {group} says that it is sorted by {said}, not by {wanted}")
-    found = dict(_ids(file.schema_arrow))
+    found = dict(_ids(schema))
     wrong = {path: found[path] for path in found if ids and found[path] != ids.get(path)}
     if wrong:
         path, number = next(iter(wrong.items()))

@@ -9,37 +9,42 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from logpersister.formats.damage import ContentError
+from logpersister.formats.sorted_groups import order_of
+from logpersister.pipeline.splitting import joined
 from logpersister.ranges import Offset
-from logpersister.verify.comparison import same, shortened
-from logpersister.verify.content import Content, Items
-from logpersister.verify.row_items import Item
-from logpersister.verify.row_sorting import RowSorting
-from logpersister.verify.streams import ContentError
+from logpersister.verify.comparison import alike, rows_of, same, shortened
+from logpersister.verify.content import Content
 
 
 class SortedComparison:
     """An object must hold these records, all of them and nothing else, those of each row group sorted."""
 
-    def __init__(self, content: Content, sorting: RowSorting, stored: Iterator[Items]) -> None:
-        """Begin; `stored` yields the items of one row group after the other."""
+    def __init__(self, content: Content, stored: Iterator[pa.RecordBatch]) -> None:
+        """Begin; `stored` yields one row group after the other."""
         self._expected = content.expectation()
-        self._sorting = sorting
+        self._order = content.sorting
         self._stored = enumerate(stored)
-        self._waiting: list[Item] = []
-        self._group: tuple[int, Items] | None = None
+        self._waiting: pa.RecordBatch | None = None
+        """Rows of records whose row group is not known to be whole; None: none."""
+        self._group: tuple[int, pa.RecordBatch] | None = None
         """The next one, and its number."""
         self.difference: str | None = None
         """The first one that was found."""
+        self.is_unreadable = False
+        """See `ExactComparison`."""
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Compare row groups of which all records are known now; after a difference nothing is compared any more."""
         if self.difference is not None:
             return
-        self._waiting += self._expected(batch)
+        rows = self._expected(batch)
+        self._waiting = rows if self._waiting is None else joined([self._waiting, rows])
         try:
-            while self._waiting and self._is_whole() and self._compare():
+            while self._waiting.num_rows and self._compare(self._waiting):
                 pass
         except ContentError as error:
             self.difference = str(error)
@@ -48,66 +53,69 @@ class SortedComparison:
         """Compare the end."""
         if self.difference is not None:
             return
+        waiting = 0 if self._waiting is None else self._waiting.num_rows
         try:
-            if self._waiting and self._next() is None:
-                self.difference = f"it ends before {len(self._waiting)} of Kafka's records"
+            if waiting and self._next() is None:
+                self.difference = f"it ends before {waiting} of Kafka's records"
             elif self._next() is not None:
                 self.difference = "it holds more than Kafka's records"
         except ContentError as error:
             self.difference = str(error)
 
-    def _next(self) -> tuple[int, Items] | None:
+    def _next(self) -> tuple[int, pa.RecordBatch] | None:
         if self._group is None:
             self._group = next(self._stored, None)
         return self._group
 
-    def _is_whole(self) -> bool:
-        group = self._next()
-        return group is not None and len(group[1]) <= len(self._waiting)
-
-    def _compare(self) -> bool:
-        """Compare the next row group, of which all records are known; return whether it is the same."""
-        assert self._group is not None
-        number, group = self._group
-        expected = self._sorting.sorted(self._waiting[: len(group)])
-        self._waiting = self._waiting[len(group) :]
-        self._group = None
-        for row, (found, wanted) in enumerate(zip(group, expected, strict=True)):
-            if found != wanted and not same(found, wanted):
-                self.difference = (
-                    f"in row {row} of its sorted row group {number} it holds {shortened(found)}, "
-                    f"Kafka's records {shortened(wanted)}"
-                )
-                return False
-        return True
+    def _compare(self, waiting: pa.RecordBatch) -> bool:
+        """Compare the next row group if all of its records wait; return whether it is whole, and the same."""
+        following = self._next()
+        if following is None or following[1].num_rows > waiting.num_rows:
+            return False
+        number, group = following
+        first = waiting.slice(0, group.num_rows)
+        expected = first.take(order_of(first, self._order))
+        self._waiting, self._group = waiting.slice(group.num_rows), None
+        if alike(group, expected):
+            return True
+        pairs = enumerate(zip(rows_of(group), rows_of(expected), strict=True))
+        row, (found, wanted) = next((row, pair) for row, pair in pairs if not same(*pair))
+        self.difference = (
+            f"in row {row} of its sorted row group {number} it holds {shortened(found)}, "
+            f"Kafka's records {shortened(wanted)}"
+        )
+        return False
 
 
 class SortedPartialComparison:
     """Row groups must be sorted and hold these records, and may hold more: Kafka has deleted some since."""
 
-    def __init__(self, content: Content, sorting: RowSorting, stored: Iterator[Items]) -> None:
+    def __init__(self, content: Content, stored: Iterator[pa.RecordBatch]) -> None:
         self._expected = content.expectation()
-        self._sorting = sorting
+        self._order = content.sorting
         self._stored = stored
         self._wanted: Counter[bytes] = Counter()
         self._first: Offset | None = None
         self._last: Offset | None = None
         self.difference: str | None = None
         """The first one that was found."""
+        self.is_unreadable = False
+        """See `ExactComparison`."""
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take note of the next records."""
         self._first = batch.column("offset")[0].as_py() if self._first is None else self._first
         self._last = batch.column("offset")[-1].as_py()
-        self._wanted.update(map(_digest, self._expected(batch)))
+        self._wanted.update(map(_digest, rows_of(self._expected(batch))))
 
     def finish(self) -> None:
         """Read the object."""
         try:
             for number, group in enumerate(self._stored):
-                if self.difference is None and not same([*group], self._sorting.sorted(group)):
+                places = np.asarray(order_of(group, self._order))
+                if self.difference is None and (np.diff(places.astype(np.int64)) != 1).any():
                     self.difference = f"the rows of its row group {number} are not sorted as they should be"
-                self._wanted.subtract(map(_digest, group))
+                self._wanted.subtract(map(_digest, rows_of(group)))
         except ContentError as error:
             self.difference = str(error)
         lacking = sum(count for count in self._wanted.values() if count > 0)
@@ -116,7 +124,7 @@ class SortedPartialComparison:
             self.difference = f"it lacks {lacking} of the records that Kafka has {where}"
 
 
-def _digest(item: Item) -> bytes:
+def _digest(item: Any) -> bytes:
     """Return what stands for an item, which takes more memory."""
     return hashlib.blake2b(repr(_canonical(item)).encode(), digest_size=16).digest()
 

@@ -13,14 +13,14 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
+from logpersister.formats.file_rows import plain
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.verify.comparison import same
+from logpersister.verify.comparison import rows_of, same
 from logpersister.verify.content import content_of
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.missing_offsets import Reader
-from logpersister.verify.parquet import plain
 from logpersister.verify.writing import Writing
 
 CHUNK: Final = 20_000
@@ -182,8 +182,8 @@ def _of_batch(batch: pa.RecordBatch, chunk: "_Chunk") -> Iterator[_Expected]:
             if path not in one.records:
                 continue
             content = content_of(one.writing, chunk.partition, path)
-            items = content.expectation()(rows)
-            yield _Expected(one.columns, one.values[path], content.offsets(items) or (), items, one.generation)
+            found = content.expectation()(rows)
+            yield _Expected(one.columns, one.values[path], content.offsets(found) or (), rows_of(found), one.generation)
 
 
 @dataclass(slots=True)

@@ -15,8 +15,8 @@ from logpersister.manifest.json_schema.errors import JsonSchemaError
 from logpersister.manifest.json_schema.reading import unreadable
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.rows import JsonRows
-from logpersister.verify.rows import RowOracle
 from tests.examples import examples
+from tests.judges.rows import RowOracle
 from tests.unit.records.judging import judged_by, of_oracle
 
 Json = Any

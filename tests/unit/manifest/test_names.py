@@ -12,8 +12,8 @@ from logpersister.manifest.written_column import column_name, unusable_name
 from logpersister.records.renaming import renaming
 from logpersister.records.rows import JsonRows
 from logpersister.verify.comparison import same
-from logpersister.verify.renaming import renaming as renaming_again
-from logpersister.verify.rows import RowOracle
+from tests.judges.renaming import renaming as renaming_again
+from tests.judges.rows import RowOracle
 from tests.unit.records.judging import judged_by, of_oracle
 
 NESTED = "struct<`user agent`: string, `a.b`: int32>"

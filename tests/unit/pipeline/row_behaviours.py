@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyarrow import orc
 
 from logpersister.formats.base import Encoder, ObjectIdentity
+from logpersister.formats.file_rows import plain
 from logpersister.formats.registry import make_format
 from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.field import FieldSpec
@@ -29,7 +30,6 @@ from logpersister.records.parsers import Parsed, Parser
 from logpersister.records.quarantine import layout_of, make_parser
 from logpersister.records.rows import JsonRows
 from logpersister.records.type_names import TypeNames
-from logpersister.verify.parquet import plain
 from tests.unit.formats.samples import Record, batch
 from tests.unit.records import test_field_paths as by_fields
 from tests.unit.records import test_hiding as hidden

@@ -29,8 +29,8 @@ from logpersister.records.schema import RECORDS_WITH_HEADERS
 from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import layout_for
 from logpersister.report.facts import TypeCounts
-from logpersister.verify.writing import Writing
 from tests.examples import examples
+from tests.judges.writing import Writing
 from tests.unit.pipeline.fakes import FakeBucket, work
 
 DAY = 86_400_000

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from logpersister.formats.file_rows import plain
 from logpersister.records.parsers import Parsed, Parser
-from logpersister.verify.parquet import plain
-from logpersister.verify.refusal import RefusalError
-from logpersister.verify.rows import Oracle
+from tests.judges.refusal import RefusalError
+from tests.judges.rows import Oracle
 from tests.unit.records.row_samples import batch_of_values
 
 Judged = tuple[list[Any], list[Any]]

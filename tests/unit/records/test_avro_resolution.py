@@ -14,7 +14,7 @@ import pytest
 
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.avro_rows import AvroRows
-from logpersister.verify.avro import AvroOracle
+from tests.judges.avro import AvroOracle
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.judging import judged_by, of_oracle
 from tests.unit.records.test_avro_rows import read_by_fastavro

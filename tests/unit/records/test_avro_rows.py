@@ -19,9 +19,9 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Struct
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.writers import WriterSchema
-from logpersister.verify.avro import AvroOracle
 from logpersister.verify.comparison import same
 from tests.examples import examples
+from tests.judges.avro import AvroOracle
 from tests.unit.records.avro_meanings import fits, fullest, meant
 from tests.unit.records.avro_samples import KnownWriters, encoded, evolving_topics, topics, without_meanings
 from tests.unit.records.judging import Judged, judged_by, of_oracle

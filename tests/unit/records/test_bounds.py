@@ -12,7 +12,7 @@ from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.quarantine import make_parser
 from logpersister.verify.comparison import same
-from logpersister.verify.oracles import oracle_of
+from tests.judges.oracles import oracle_of
 from tests.unit.records.avro_samples import encoded
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.row_samples import batch_of_values

@@ -16,8 +16,8 @@ from logpersister.records.escaping import QUARANTINE, is_safe_path, unescape_val
 from logpersister.records.murmur3 import hash_bytes, hash_numbers
 from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
-from logpersister.verify.writing import Writing
 from tests.examples import examples
+from tests.judges.writing import Writing
 from tests.unit.records.batches import batch_of
 
 SCHEMA = SchemaSpec.model_validate(

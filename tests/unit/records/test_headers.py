@@ -21,12 +21,12 @@ from logpersister.records.columns import portion_of
 from logpersister.records.row_parsers import rows_of
 from logpersister.records.rows import JsonRows
 from logpersister.records.writers import WriterSchema
-from logpersister.verify import avro_fingerprint
-from logpersister.verify.avro import AvroOracle
 from logpersister.verify.comparison import same
-from logpersister.verify.oracles import oracle_of
-from logpersister.verify.rows import RowOracle
 from tests.examples import examples
+from tests.judges import avro_fingerprint
+from tests.judges.avro import AvroOracle
+from tests.judges.oracles import oracle_of
+from tests.judges.rows import RowOracle
 from tests.unit.records.avro_samples import Json, KnownWriters, encoded, evolving_topics, topics
 from tests.unit.records.header_samples import GLUE_ID, damaged, framed, place_in_file
 from tests.unit.records.judging import Judged, judged_by, of_oracle

@@ -14,7 +14,7 @@ from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of, make_parser
-from logpersister.verify.writing import Writing
+from tests.judges.writing import Writing
 from tests.unit.formats.samples import Record, batch, with_headers
 from tests.unit.records.row_samples import batch_of_values
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import logpersister_native as native
-from logpersister.verify.refusal import RefusalError
-from logpersister.verify.time_texts import instant_of
+from tests.judges.refusal import RefusalError
+from tests.judges.time_texts import instant_of
 
 TEXTS = 3_000
 FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)

@@ -19,8 +19,8 @@ from logpersister.pipeline.splitting import by_path, sides
 from logpersister.records.keeping import re2_pattern
 from logpersister.records.schema import ROW
 from logpersister.records.typed import layout_for
-from logpersister.verify.writing import Writing
 from tests.examples import examples
+from tests.judges.writing import Writing
 from tests.unit.formats.samples import Record, batch, cut, with_headers
 from tests.unit.manifest.conditions import on
 from tests.unit.manifest.test_linear_pattern import PATTERNS

@@ -15,9 +15,9 @@ from logpersister.pipeline.splitting import by_path
 from logpersister.records.avro_rows import fingerprint
 from logpersister.records.quarantine import layout_of, make_parser
 from logpersister.records.writers import WriterSchema
-from logpersister.verify.hiding import HidingOracle
-from logpersister.verify.refusal import RefusalError
-from logpersister.verify.writing import Writing
+from tests.judges.hiding import HidingOracle
+from tests.judges.refusal import RefusalError
+from tests.judges.writing import Writing
 from tests.unit.formats.samples import Record, batch
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.header_samples import GLUE_ID, framed

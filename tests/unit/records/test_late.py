@@ -20,8 +20,8 @@ from logpersister.records.late import LateLayout, Lateness, lateness_of
 from logpersister.records.schema import FIELD, REASON, ROW
 from logpersister.records.typed import AnyLayout, TypedLayout, layout_for, with_lateness
 from logpersister.report.facts import TypeCounts
-from logpersister.verify.writing import Writing
 from tests.examples import examples
+from tests.judges.writing import Writing
 from tests.unit.records.batches import batch_of
 
 MINUTE = 60_000

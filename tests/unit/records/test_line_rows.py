@@ -18,9 +18,9 @@ from logpersister.manifest.pattern import groups_of
 from logpersister.manifest.problems import RefusedError
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.line_rows import CsvRows, RegexRows
-from logpersister.verify.csv_record import CsvOracle
-from logpersister.verify.pattern import RegexOracle
 from tests.examples import examples
+from tests.judges.csv_record import CsvOracle
+from tests.judges.pattern import RegexOracle
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.line_samples import pattern_of, records, schemas, syntaxes, texts, texts_for_patterns

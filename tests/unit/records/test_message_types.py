@@ -26,10 +26,10 @@ from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import layout_for
 from logpersister.records.writers import WriterSchema
 from logpersister.registry.errors import RegistryError
-from logpersister.verify.message_types import MessageTypeOracle
-from logpersister.verify.refusal import RefusalError
-from logpersister.verify.writing import Writing
 from tests.examples import examples
+from tests.judges.message_types import MessageTypeOracle
+from tests.judges.refusal import RefusalError
+from tests.judges.writing import Writing
 from tests.unit.records.avro_samples import KnownWriters
 
 BODY = """

@@ -15,8 +15,8 @@ from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.verify.comparison import same
-from logpersister.verify.messagepack import MessagePackOracle
 from tests.examples import examples
+from tests.judges.messagepack import MessagePackOracle
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.messagepack_samples import Written, entries, packed, schemas, values

@@ -19,8 +19,8 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.protobuf_rows import ProtobufRows, misfit
 from logpersister.records.writers import WriterSchema
 from logpersister.verify.comparison import same
-from logpersister.verify.protobuf import ProtobufOracle
 from tests.examples import examples
+from tests.judges.protobuf import ProtobufOracle
 from tests.unit.records.avro_samples import KnownWriters
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.protobuf_samples import Field, class_of, damaged, files, text_of

@@ -11,7 +11,7 @@ from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
 from logpersister.records.quarantine import layout_of, make_parser
-from logpersister.verify.writing import Writing
+from tests.judges.writing import Writing
 from tests.unit.formats.samples import Record, batch
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.judging import judged, of_oracle

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.formats.file_rows import plain
 from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import most_rows
 from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.rows import JsonRows
-from logpersister.verify.messagepack import MessagePackOracle
-from logpersister.verify.parquet import plain
-from logpersister.verify.rows import RowOracle
 from tests.examples import examples
+from tests.judges.messagepack import MessagePackOracle
+from tests.judges.rows import RowOracle
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.row_samples import NO_ROWS, batch_of_values, documents, schemas

@@ -16,8 +16,8 @@ from logpersister.records.schema import RECORDS_WITH_HEADERS
 from logpersister.records.typed import layout_for
 from logpersister.records.writers import WriterSchema
 from logpersister.registry.errors import RegistryError
-from logpersister.verify.writing import Writing
 from tests.examples import examples
+from tests.judges.writing import Writing
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.header_samples import framed
 

@@ -22,8 +22,8 @@ from logpersister.manifest.thrift_schema import ThriftSchema
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, Type
 from logpersister.records.thrift_rows import ThriftRows
 from logpersister.verify.comparison import same
-from logpersister.verify.thrift import ThriftOracle
 from tests.examples import examples
+from tests.judges.thrift import ThriftOracle
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.third_party import Pairs, assert_rows, members_of
 from tests.unit.records.thrift_samples import schemas, sound_values, values, written

@@ -4,12 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from logpersister.manifest.output import OutputSpec
+from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.plan.intents import CommittedOffset, Intent, promised, stored
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.losses import Loss
 from logpersister.storage.names import ObjectName, object_key
 from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
+from logpersister.verify.writing import Writing
+from tests.unit.manifest.documents import accepted
 
 CLICKS = TopicPartition("clicks", 0)
 GROUP = "backup"
@@ -37,6 +42,12 @@ def stored_object(
     said = replace(said, **facts)
     key = object_key("raw", CLICKS.topic, path, generation, CLICKS.partition, start, extension)
     return StoredObject(key, name, 100, said, said.group)
+
+
+def writing(output: OutputSpec, parser: ParserSpec | None = None, schema: SchemaSpec | None = None) -> Writing:
+    """Return how these settings write, whose fields the manifest would allow or not."""
+    update = {"output": output, "parser": parser or ParserSpec(), "declared_schema": schema}
+    return Writing(accepted({}).spec.model_copy(update=update), lambda _: None)
 
 
 def damaged(one: StoredObject, *, end: Offset | None) -> StoredObject:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.damage import ContentError
 from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import make_format
 from logpersister.manifest.field import FieldSpec
@@ -31,13 +32,12 @@ from logpersister.verify import deep
 from logpersister.verify.deep import DeepResult, DeepVerification
 from logpersister.verify.evidence import KafkaView, StoredObject
 from logpersister.verify.findings import Kind
-from logpersister.verify.streams import ContentError
 from logpersister.verify.tiling import examine
 from logpersister.verify.writing import Writing
 from tests.examples import examples
 from tests.unit.formats.random_rows import written as written_rows
 from tests.unit.formats.samples import Record, batch, encode, many_records, records, with_headers
-from tests.unit.verify.samples import CLICKS, ID, committed, evidence, pending, stored_object
+from tests.unit.verify.samples import CLICKS, ID, committed, evidence, pending, stored_object, writing
 
 TEXT: list[dict[str, Any]] = [
     {"format": "text", "compression": compression, "text": text}
@@ -108,6 +108,8 @@ BY_DAY = OutputSpec.model_validate(
     {"format": "text", "compression": "none", "partitionBy": [{"date": {"granularity": "day"}}]}
 )
 DAY = 86_400_000
+FAR: Final = 9_223_372_036_000
+"""Milliseconds around 1970 that are known in nanoseconds; 854 more after it."""
 ANY_BYTES, JSON = ParserSpec(), ParserSpec(type="json")
 
 
@@ -125,7 +127,7 @@ class Scenario:
         headers: bool = False,
     ) -> None:
         self.headers = headers
-        self.writing: Writing | str = Writing(output, parser, schema)
+        self.writing: Writing | str = writing(output, parser, schema)
         self.kafka = list(written)
         self.pieces = pieces
         self.log_start = 0
@@ -232,14 +234,24 @@ def simple(count: int, value: Callable[[int], bytes | None] = lambda number: b"%
     return [Record(number, 1_790_000_000_000, b"key", value(number)) for number in range(count)]
 
 
+def is_far(output: OutputSpec, written: Sequence[Record]) -> bool:
+    """Whether there are instants in ORC that no reader of nanoseconds has."""
+    if output.orc is None or "timestamp" not in output.orc.kafka_columns:
+        return False
+    kept = [one for one in written if one.value is not None or output.orc.tombstones == "null"]
+    return any(not one.timestamp // 1000 * 1000 >= -FAR or one.timestamp > FAR + 854 for one in kept)
+
+
 @pytest.mark.parametrize("output", OUTPUTS, ids=name)
 class TestEveryFormat:
     @examples(25)
     @given(written=records().filter(bool), pieces=st.integers(1, 40))
     def test_what_was_written_is_found_again(self, output: OutputSpec, written: list[Record], pieces: int) -> None:
         result = Scenario(output, written, pieces=pieces).compare()
-        assert result.findings == []
-        assert result.compared == len(written)
+        if is_far(output, written):
+            assert [finding.kind for finding in result.findings] == [Kind.NOT_COMPARED]
+        else:
+            assert result == DeepResult([], len(written))
 
     def test_many_records(self, output: OutputSpec) -> None:
         written = many_records(300_000)
@@ -450,16 +462,16 @@ class TestQuarantine:
         written = mixed()
         scenario = Scenario(output, written, parser=parser, headers=True)
         assert scenario.compare() == DeepResult([], len(written))
-        scenario.writing = Writing(output, JSON)
+        scenario.writing = writing(output, JSON)
         assert Kind.WRONG_CONTENT in scenario.kinds()
 
     def test_one_parser_s_objects_are_not_another_s(self, output: OutputSpec) -> None:
         written = mixed()
         scenario = Scenario(output, written, parser=JSON)
-        scenario.writing = Writing(output, ANY_BYTES)
+        scenario.writing = writing(output, ANY_BYTES)
         assert Kind.WRONG_CONTENT in scenario.kinds()
         scenario = Scenario(output, written)
-        scenario.writing = Writing(output, JSON)
+        scenario.writing = writing(output, JSON)
         assert Kind.MISSING in scenario.kinds()
 
     @pytest.mark.parametrize("good_in_quarantine", [True, False], ids=["good-inside", "bad-outside"])
@@ -546,7 +558,7 @@ class TestRows:
         written = events()
         world = Scenario(output, written, parser=JSON, schema=SCHEMA)
         texts = SCHEMA.model_copy(update={"fields": (FieldSpec(name="n", type="json"), *(SCHEMA.fields or ())[1:])})
-        world.writing = Writing(output, JSON, texts)
+        world.writing = writing(output, JSON, texts)
         assert Kind.WRONG_CONTENT in world.kinds()
 
     def test_what_retention_has_left_is_compared(self, output: OutputSpec) -> None:
@@ -586,7 +598,7 @@ def test_hashed_numbers_are_texts_in_files(format_: str, monkeypatch: pytest.Mon
     world = Scenario(output, written, parser=JSON, schema=schema)
     assert world.compare() == DeepResult([], len(written))
     monkeypatch.setenv("LOGPERSISTER_SECRET_PEOPLE_KEY", "another text of more than sixteen characters")
-    world.writing = Writing(output, JSON, schema)
+    world.writing = writing(output, JSON, schema)
     assert set(world.kinds()) & {Kind.WRONG_CONTENT, Kind.WRONG_FACTS}
 
 
@@ -608,7 +620,7 @@ def test_a_parquet_file_that_kafka_has_no_more_proves_itself(schema: SchemaSpec 
     cut.content(lambda content: content[:-9])
     assert "it is no whole Parquet file" in cut.message(Kind.WRONG_CONTENT)
     other = world()
-    other.writing = Writing(ROWS_ALONE, JSON, schema)
+    other.writing = writing(ROWS_ALONE, JSON, schema)
     assert "its columns are" in other.message(Kind.WRONG_CONTENT)
 
 
@@ -659,7 +671,7 @@ class TestSorted:
 
         scenario = Scenario(output(value=7), simple(3))
         assert scenario.kinds() == []
-        scenario.writing = Writing(output(value=8), ANY_BYTES)
+        scenario.writing = writing(output(value=8), ANY_BYTES)
         assert "its column value has the field id 7, not 8" in scenario.message(Kind.WRONG_CONTENT)
 
 

@@ -238,10 +238,10 @@ def test_which_records_a_revision_leaves_out() -> None:
     values = [b'{"n": 1}', b'{"n": 2}', b"{", b'{"n": 3}', None]
     rows = [Record(offset, 0, None, value) for offset, value in enumerate(values)]
     records = with_headers(batch(rows), [[], [], [], [(b"env", b"x")]])
-    writing = Writing.of(accepted(shape).spec, "", lambda _: None)  # the key of the hash is nowhere, and not needed
+    writing = Writing(accepted(shape).spec, lambda _: None)  # the key of the hash is nowhere, and not needed
     assert leaves_out(writing.judging)(records).tolist() == [True, False, False, True, True]
     types = {"key": True, "entries": [{"names": ["a"], "action": "drop"}, {"names": ["b"]}]}
-    dropping = Writing.of(accepted({"spec.types": types}).spec, "", lambda _: None)
+    dropping = Writing(accepted({"spec.types": types}).spec, lambda _: None)
     keys = with_headers(batch([Record(offset, 0, key, b"x") for offset, key in enumerate([b"a", b"b", b"c"])]))
     assert leaves_out(dropping.judging)(keys).tolist() == [True, False, False]
 
@@ -264,6 +264,6 @@ def test_which_records_a_revision_leaves_out_or_has_put_into_quarantine() -> Non
         ("quarantine", None, [True, False, False, True, True]),
         ("folder", day, [True, False, False, True, True]),
     ):
-        writing = Writing.of(accepted(shape | {"spec.finish": {"late": late}}).spec, "", lambda _: None)
+        writing = Writing(accepted(shape | {"spec.finish": {"late": late}}).spec, lambda _: None)
         judged = leaves_out(writing.layout_at(horizon), counts_refused=True)
         assert judged(records).tolist() == expected

@@ -122,7 +122,7 @@ def ranges(*ends: int, generation: int = 1, table: Table) -> list[StoredRange]:
         rows = rows_of(start, end)
         null = sum(row["country"] is None for row in rows)
         records = {"country=de": len(rows) - null, "country=__HIVE_DEFAULT_PARTITION__": null}
-        writing = Writing.of(SPEC, "", lambda _: None)
+        writing = Writing(SPEC, lambda _: None)
         values = {path: folder_values(path) for path in records}
         found.append(StoredRange(Range(CLICKS, start, end), generation, records, values, writing, columns))
     return found
@@ -151,7 +151,7 @@ def test_late_rows_have_the_values_of_their_own_folder(catalog: Catalog) -> None
         1,
         {"_late/dt=2023-11-14": len(rows)},
         {"_late/dt=2023-11-14": ("2023-11-14",)},
-        Writing.of(of_days.spec, "", lambda _: None),
+        Writing(of_days.spec, lambda _: None),
         FileColumns(columns.files, ids(table), columns.folders),
         horizon=int(datetime(2023, 11, 15, tzinfo=UTC).timestamp() * 1000),
     )
@@ -191,7 +191,8 @@ def test_deleted_rows_and_folders_that_are_not_those_of_the_record_are_found(tab
     append(table, [row | ({"country": "fr"} if row["kafka_offset"] == 4 else {}) for row in rows_of(0, 30)])
     table.delete(parse("kafka_offset >= 20"))
     found = compared(table, ranges(30, table=table)).findings
-    assert kinds(found)[:2] == [(Kind.WRONG_CONTENT, 4), (Kind.NOT_IN_TABLE, 20)]
+    assert (Kind.WRONG_CONTENT, 4) in kinds(found)
+    assert (Kind.NOT_IN_TABLE, 20) in kinds(found)
     assert len(found) == 1 + len(rows_of(20, 30))
 
 

@@ -1,6 +1,6 @@
 """Finds the part of a message that says its type: an ``Any``, or the set field of a ``oneof``. Pure.
 
-The native module follows what is found here; `verify.message_types` looks for it once more.
+The native module follows what is found here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,0 +1,66 @@
+"""Lines of text in compressed objects."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import zstandard
+
+from logpersister.formats.damage import ContentError
+
+COMPRESSED_BYTES: Final = 16 * 1024
+"""What is decompressed at once: bounds memory also for content that compresses to a hundredth and less."""
+
+
+class Lines:
+    """Cuts a stream at the delimiter, wherever the pieces of the stream end."""
+
+    def __init__(self, delimiter: bytes) -> None:
+        self._delimiter = delimiter
+        self._pieces: list[bytes] = []
+        self._tail = b""
+
+    @property
+    def rest(self) -> bytes:
+        """What follows the last delimiter so far."""
+        return b"".join(self._pieces)
+
+    def of(self, piece: bytes) -> list[bytes]:
+        """Return the lines that end in this piece."""
+        # A long line is joined once, when it ends; a delimiter of several bytes may begin in an earlier piece.
+        joint = self._tail + piece
+        if self._delimiter not in joint:
+            self._pieces.append(piece)
+            self._tail = self._end_of(joint)
+            return []
+        *lines, rest = b"".join([*self._pieces, piece]).split(self._delimiter)
+        self._pieces = [rest] if rest else []
+        self._tail = self._end_of(rest)
+        return lines
+
+    def _end_of(self, text: bytes) -> bytes:
+        """Return what may be the begin of a delimiter."""
+        return text[max(0, len(text) - len(self._delimiter) + 1) :]
+
+
+def decompressed(compression: str, pieces: Iterable[bytes], at_once: int = COMPRESSED_BYTES) -> Iterator[bytes]:
+    """Yield the stream that was compressed. Raises `ContentError` for one that is damaged or not whole.
+
+    `at_once` is how many compressed bytes become one piece.
+    """
+    if compression == "none":
+        yield from pieces
+        return
+    stream: Any = zlib.decompressobj(31) if compression == "gzip" else zstandard.ZstdDecompressor().decompressobj()
+    try:
+        for piece in pieces:
+            for begin in range(0, len(piece), at_once):
+                if stream.eof:
+                    raise ContentError(f"bytes follow the end of its {compression} stream")
+                yield stream.decompress(piece[begin : begin + at_once])
+    except (zlib.error, zstandard.ZstdError) as error:
+        raise ContentError(f"its {compression} stream is damaged ({error})") from None
+    if not stream.eof:
+        raise ContentError(f"its {compression} stream is cut off")
+    if stream.unused_data:
+        raise ContentError(f"bytes follow the end of its {compression} stream")
