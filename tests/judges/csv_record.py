@@ -23,7 +23,7 @@ from tests.judges.text_values import text_value
 
 @dataclass(frozen=True)
 class CsvOracle(Oracle):
-    """A parser, as `records.parsers` has them, for verification."""
+    """A parser, as `records.parsers` has them, once more."""
 
     schema: SchemaSpec
     syntax: CsvSpec

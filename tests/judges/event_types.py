@@ -37,7 +37,7 @@ _LENGTH: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class TypeOracle:
-    """Finds types, as `records.event_types` has it, for verification."""
+    """Finds types, as `records.event_types` has it, once more."""
 
     types: TypesSpec
     of_values: SchemaNameOracle | MessageTypeOracle | None = None

@@ -36,7 +36,7 @@ _MASK: Final = 0xFFFFFFFF
 
 @dataclass(frozen=True, slots=True)
 class FolderOracle:
-    """A layout, as `records.paths` has them, for verification."""
+    """A layout, as `records.paths` has them, once more."""
 
     rules: tuple[PartitionRule, ...]
     oracle: Oracle

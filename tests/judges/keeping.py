@@ -140,7 +140,7 @@ def _at(row: Mapping[str, Any], path: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class HeaderOracle:
-    """Conditions on headers, as `records.keeping` has them, for verification."""
+    """Conditions on headers, as `records.keeping` has them, once more."""
 
     questions: Sequence[Question]
 

@@ -31,7 +31,7 @@ Levels = tuple[Sequence[str], Sequence[PartitionRule]]
 
 @dataclass(frozen=True, slots=True)
 class LateOracle:
-    """Where late records belong, as `records.late.Lateness` has it, for verification."""
+    """Where late records belong, as `records.late.Lateness` has it, once more."""
 
     levels_at: Callable[[str], Levels]
     late: Late

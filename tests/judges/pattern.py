@@ -18,7 +18,7 @@ from tests.judges.rows import Oracle, Row
 
 @dataclass(frozen=True)
 class RegexOracle(Oracle):
-    """A parser, as `records.parsers` has them, for verification."""
+    """A parser, as `records.parsers` has them, once more."""
 
     schema: SchemaSpec
     regex: RegexSpec

@@ -6,8 +6,7 @@ from logpersister.manifest.parser import Framing
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import Schema
 from tests.judges import headers
-from tests.judges.protobuf_input import SIZED, Cursor, parts_of
-from tests.judges.protobuf_json import text_of
+from tests.judges.protobuf_input import SIZED, Cursor, parts_of, text_of
 from tests.judges.protobuf_values import signed
 from tests.judges.refusal import RefusalError
 

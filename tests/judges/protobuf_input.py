@@ -101,3 +101,11 @@ def parts_of(data: bytes) -> Iterator[Part]:
     cursor = Cursor(data)
     while cursor.left:
         yield cursor.part(*cursor.tag())
+
+
+def text_of(data: bytes) -> str:
+    """Return a text. Raises `RefusalError`."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise RefusalError("not_utf8") from None

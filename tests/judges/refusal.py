@@ -1,4 +1,4 @@
-"""A value that is no row, or that no object should have, as the parsers of `verify` say it."""
+"""A value that is no row, or that no object should have, as judges say it."""
 
 
 class RefusalError(Exception):

@@ -32,7 +32,7 @@ ReadingOf = Callable[[str], Reading]
 
 
 class Oracle(ABC):
-    """A parser, as `records.parsers` has them, for verification."""
+    """A parser, as `records.parsers` has them, once more."""
 
     schema: SchemaSpec
 

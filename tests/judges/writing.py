@@ -27,7 +27,6 @@ from tests.judges.keyed_rows import keyed
 from tests.judges.late import LateOracle, Levels
 from tests.judges.message_types import MessageTypeOracle
 from tests.judges.oracles import oracle_of
-from tests.judges.protobuf import ProtobufOracle
 from tests.judges.renaming import renaming
 from tests.judges.rows import Oracle
 from tests.judges.schema_names import SchemaNameOracle
@@ -182,7 +181,7 @@ def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Oracle | None
     header = None if types.frame is None else types.frame.header
     if header is not None and header.row_schema is not None:
         schema = SchemaSpec(protobuf=header.row_schema.protobuf, message=header.row_schema.message)
-        return ProtobufOracle(schema, "plain", None)
+        return oracle_of(ParserSpec(type="protobuf", framing="plain"), schema, None)
     if types.column_of_values is None or spec.row_schema is None:
         return None
     writers = None if spec.parser.framing == "plain" else writers_of(spec)

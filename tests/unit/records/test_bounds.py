@@ -27,7 +27,7 @@ def schema_of(type_: str, **more: Any) -> SchemaSpec:
 
 
 def judged(parser: Mapping[str, Any], schema: SchemaSpec, values: list[bytes | None]) -> Judged:
-    """Return what the native parser makes of values, on which the oracle of `verify` agrees."""
+    """Return what the native parser makes of values, one by one and together."""
     spec = ParserSpec.model_validate(parser)
     made = make_parser(spec, schema, None)
     assert made is not None

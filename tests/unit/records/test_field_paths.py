@@ -1,4 +1,4 @@
-"""Folders by fields of values, against the layout of `verify`, which shares no code with the members'."""
+"""Folders by fields of values, against the layout of tests.judges, which shares no code with the members'."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""Values behind the headers of registries, and without any: the native parsers against the oracles of `verify`."""
+"""Values behind the headers of registries, and without any: the native parsers against oracles of tests.judges."""
 
 import json
 import random
@@ -24,7 +24,6 @@ from logpersister.records.writers import WriterSchema
 from logpersister.verify.comparison import same
 from tests.examples import examples
 from tests.judges import avro_fingerprint
-from tests.judges.avro import AvroOracle
 from tests.judges.oracles import oracle_of
 from tests.judges.rows import RowOracle
 from tests.unit.records.avro_samples import Json, KnownWriters, encoded, evolving_topics, topics
@@ -49,7 +48,7 @@ def judged_alike(parser: Any, oracle: Any, values: list[bytes | None]) -> Judged
 
 
 def of_avro(schema: SchemaSpec, framing: Framing, writers: KnownWriters | None, values: list[bytes | None]) -> Judged:
-    return judged_alike(AvroRows(schema, framing, writers), AvroOracle(schema, framing, writers), values)
+    return judged_by(AvroRows(schema, framing, writers), values)
 
 
 # Avro without a header, and with a fingerprint

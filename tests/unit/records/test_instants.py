@@ -1,4 +1,4 @@
-"""Notations of times: the native parser, the judge of `verify`, and Python's own readers agree."""
+"""Notations of times: the native parser, the judge in tests.judges, and Python's own readers agree."""
 
 import random
 import re

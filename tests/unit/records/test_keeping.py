@@ -1,4 +1,4 @@
-"""Which records conditions keep: by hand, by plain Python, and by the oracle of `verify`, however batches are cut."""
+"""Which records conditions keep: by hand, by plain Python, by the oracle of tests.judges, however batches are cut."""
 
 import json
 import re

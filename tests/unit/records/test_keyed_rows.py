@@ -1,4 +1,4 @@
-"""Rows with a column of the key, by hand and against the oracle of `verify`: what a bad key does, and a null value."""
+"""Rows with a column of the key, by hand and against that of tests.judges: what a bad key does, and a null value."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Rows of lines of text: the native parsers against the oracles of `verify`, Python's csv and Python's re."""
+"""Rows of lines of text: the native parsers against oracles of tests.judges, Python's csv and Python's re."""
 
 import csv
 import pickle

@@ -1,4 +1,4 @@
-"""Types in messages of protobuf: members, `verify` and the official library say the same of any values."""
+"""Types in messages of protobuf: members, a judge and the official library say the same of any values."""
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
@@ -105,7 +105,7 @@ def of_members(way: dict[str, Any], schema: SchemaSpec | None, values: Sequence[
     return judged
 
 
-def of_verify(way: dict[str, Any], schema: SchemaSpec | None, values: Sequence[bytes | None], **parser: Any) -> Judged:
+def of_judge(way: dict[str, Any], schema: SchemaSpec | None, values: Sequence[bytes | None], **parser: Any) -> Judged:
     writers = parser.pop("writers", None)
     oracle = MessageTypeOracle(types_of(way), ParserSpec(type="protobuf", **parser), schema, writers)
 
@@ -190,7 +190,7 @@ def test_members_verification_and_the_official_library_say_the_same(
     values = data.draw(st.lists(st.none() | envelopes(CLASSES[text]), min_size=1, max_size=4))
     schema = schema_of(text)
     found = of_members(way, schema, values, framing="plain")
-    assert found == of_verify(way, schema, values, framing="plain")
+    assert found == of_judge(way, schema, values, framing="plain")
     for value, ours in zip(values, found, strict=True):
         try:
             expected = None if value is None else of_library(way, text, value)
@@ -245,7 +245,7 @@ ORDER, LATER = b"\x08\x07", b"\x12\x01x"
 )
 def test_what_comes_last_counts(way: dict[str, Any], value: bytes | None, expected: object) -> None:
     schema = schema_of(PROTO3)
-    for judge in (of_members, of_verify):
+    for judge in (of_members, of_judge):
         assert judge(way, schema, [value], framing="plain") == [expected]
 
 
@@ -276,10 +276,10 @@ def test_each_writer_has_a_schema_of_its_own() -> None:
         b"no header": "no_type",
     }
     way = {"oneof": {"name": "payload"}}
-    for judge in (of_members, of_verify):
+    for judge in (of_members, of_judge):
         assert judge(way, None, [*cases], writers=KnownWriters(schemas)) == [*cases.values()]
     itself = behind(9, b"\0", wrapped(1, b"t/a"))
-    for judge in (of_members, of_verify):
+    for judge in (of_members, of_judge):
         assert judge({"any": {}}, None, [itself], writers=KnownWriters({})) == [("type=a", b"")], "nobody is asked"
 
 
@@ -288,7 +288,7 @@ def test_while_the_registry_is_away_nothing_is_judged() -> None:
         def schemas(self, ids: object) -> Any:
             raise RegistryError("unreachable", "away")
 
-    judges: Sequence[Callable[..., Judged]] = (of_members, of_verify)
+    judges: Sequence[Callable[..., Judged]] = (of_members, of_judge)
     for judge in judges:
         with pytest.raises(RegistryError):
             judge({"oneof": {"name": "payload"}}, None, [b"\0\0\0\0\1\0"], writers=Away())
@@ -309,7 +309,7 @@ def spec_of(types: dict[str, Any], **more: Any) -> Spec:
 
 
 def rows_of(spec: Spec, values: Sequence[bytes]) -> list[tuple[str, Any]]:
-    """Return folder and row of each value, or why it is refused; members and `verify` must say the same."""
+    """Return folder and row of each value, or why it is refused; members and the judge must say the same."""
     records: list[Any] = [
         {"offset": offset, "timestamp": 0, "value": value, "headers": []} for offset, value in enumerate(values)
     ]

@@ -1,4 +1,4 @@
-"""Types by the names of schemas: members and `verify` say the same of any values, and never judge what nobody knows."""
+"""Types by the names of schemas: members and a judge say the same of any values, and never judge what nobody knows."""
 
 import json
 from collections.abc import Mapping, Sequence
