@@ -37,7 +37,7 @@ from logpersister.member.hive_tables import topic_opener
 from logpersister.pipeline.rules import rules_of
 from logpersister.records.avro_rows import misfit as misfit_of_avro
 from logpersister.records.protobuf_rows import misfit as misfit_of_message
-from logpersister.registry import RegistryError, TopicSchemas
+from logpersister.registry import RegistryError, RegistryWriters, TopicSchemas
 from logpersister.report import logs
 from logpersister.report.human import plural
 from logpersister.report.lines import partitions_text
@@ -51,6 +51,7 @@ PAUSE_SECONDS = 1.0
 Verdict = Literal["ok", "warning", "failed"]
 _Look = Callable[[LogPersister, Secrets, float], Iterator["Finding"]]
 _MOST_TOPICS = 10
+_NO_GUIDS = "records wait whose headers name schemas by them (__value_schema_id; docs/schemas.md#headers)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,11 +441,14 @@ def _registry(resource: LogPersister, secrets: Secrets, _: float, *, compares: b
             *resource.spec.variants(),
             *resource.spec.shapes(),
         ]  # that of a topic may say of which type records are
-        variants = (resource.model_copy(update={"spec": spec}) for spec in specs)
-        for writers in dict.fromkeys(map(registries, variants)):
-            if writers is not None:
-                writers.reach()
-                yield Finding("registry", "ok", f"{writers.url}: knows schemas")
+        asked: dict[RegistryWriters, bool] = {}
+        for spec in specs:
+            if (writers := registries(resource.model_copy(update={"spec": spec}))) is not None:
+                asked[writers] = asked.get(writers, False) or spec.may_have_ids_in_headers
+        for writers, of_headers in asked.items():
+            writers.reach()
+            told = "" if not of_headers or writers.knows_guids() else f", and no GUIDs: {_NO_GUIDS}"
+            yield Finding("registry", "ok", f"{writers.url}: knows schemas{told}")
     with registry.declared(resource, secrets) as schemas:
         if schemas is None:
             return

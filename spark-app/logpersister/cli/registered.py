@@ -25,8 +25,9 @@ from logpersister.manifest.spec import Spec
 from logpersister.manifest.written_column import WrittenColumn
 from logpersister.records.columns import portion_of
 from logpersister.records.quarantine import make_parser
+from logpersister.records.record_headers import with_ids
 from logpersister.records.schema_ids import ids_of
-from logpersister.records.writers import Writers, for_framing, shown
+from logpersister.records.writers import Writers, can_exist, for_framing, shown
 from logpersister.registry.kinds import SchemaTextError
 
 _ANY = {"name": "any", "type": "string"}
@@ -50,16 +51,16 @@ def with_registry(resource: LogPersister, arguments: argparse.Namespace) -> LogP
 def write(resource: LogPersister, sample: sampling.Sample, secrets: Secrets) -> int:
     """Write the part of a manifest that has parser and schema, and on standard error what does not fit it."""
     spec = resource.spec.for_topic(sample.topic)
-    ids = _Ids.of(sample, spec.parser.framing)
-    if not ids.counts:
-        told = f"topic {sample.topic}: no schema: no value begins with a header of framing {spec.parser.framing}"
-        raise CommandError(f"{told}; try another --framing, or for JSON leave --registry out", Exit.FAILED)
     with registry.opened(resource, secrets) as writers:
         assert writers is not None
         assert spec.row_schema is not None
         assert spec.row_schema.registry is not None
         known = for_framing(writers, spec.parser.framing, spec.row_schema.registry.subject)
         assert known is not None
+        ids = _Ids.of(sample, spec.parser.framing, known)
+        if not ids.counts:
+            told = f"topic {sample.topic}: no schema: no value begins with a header of framing {spec.parser.framing}"
+            raise CommandError(f"{told}; try another --framing, or for JSON leave --registry out", Exit.FAILED)
         newest, columns = _newest(ids, known, spec)
         fields = [one for one in columns if one.type is not None]
         if not fields:
@@ -88,12 +89,14 @@ class _Ids:
     """Time and offset of the last record of each."""
 
     @classmethod
-    def of(cls, sample: sampling.Sample, framing: Framing) -> Self:
+    def of(cls, sample: sampling.Sample, framing: Framing, writers: Writers) -> Self:
         counts: Counter[int] = Counter()
         seen: dict[int, tuple[int, int]] = {}
         for _, batch in sample.batches:
-            ids, places = ids_of(cast("pa.BinaryArray", batch.column("value")), framing)
+            ids, places = ids_of(cast("pa.BinaryArray", with_ids(batch, framing, writers).column("value")), framing)
             for place, one in enumerate(ids):
+                if not can_exist(one, framing):
+                    continue
                 rows = np.flatnonzero(places == place)
                 counts[one] += len(rows)
                 last = batch.slice(int(rows[-1]), 1)

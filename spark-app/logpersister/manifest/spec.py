@@ -193,6 +193,12 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
         return tables_of_types(self)
 
     @property
+    def may_have_ids_in_headers(self) -> bool:
+        """Whether headers of records may name the schemas of values or keys."""
+        key = None if self.row_schema is None else self.row_schema.key
+        return "confluent" in (self.parser.framing, None if key is None else key.framing)
+
+    @property
     def has_folders(self) -> bool:
         """Whether objects stand in folders below that of their topic, quarantine aside."""
         return self.types is not None or bool(self.output.partition_by)

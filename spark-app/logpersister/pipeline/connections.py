@@ -55,7 +55,10 @@ def open_reader(resource: LogPersister, secrets: Secrets, *, headers: bool = Fal
 
 
 def _wants_headers(spec: Spec) -> bool:
-    return any(format_of(one).wants_headers or header_conditions(one.keep) for one in spec.variants())
+    variants = spec.variants()
+    if any(format_of(one).wants_headers or header_conditions(one.keep) for one in variants):
+        return True
+    return any(one.may_have_ids_in_headers for one in (*variants, *spec.shapes()))
 
 
 def _new_reader(kafka: KafkaSpec, secrets: Secrets, *, headers: bool) -> KafkaReader:

@@ -7,12 +7,12 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import logpersister_native as native
 from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.parser import Framing
 from logpersister.records.frames import types_of
+from logpersister.records.record_headers import last_header, with_ids
 from logpersister.records.type_names import Place, TypeNames
 
 Indices = npt.NDArray[np.int32]
@@ -57,20 +57,8 @@ def types_at(types: TypesSpec, batch: pa.RecordBatch, framing: Framing = "plain"
         return last_header(batch, types.header.encode())
     if types.key:
         return batch.column("key")
-    value = cast("pa.BinaryArray", batch.column("value"))
     if types.frame is not None:
-        return types_of(types.frame, value)
+        return types_of(types.frame, cast("pa.BinaryArray", batch.column("value")))
     assert types.field is not None
+    value = cast("pa.BinaryArray", with_ids(batch, framing, None).column("value"))
     return native.json_texts(value, types.field.split("."), framing=framing)
-
-
-def last_header(batch: pa.RecordBatch, name: bytes) -> "pa.Array[Any]":
-    """Return the value of the last header of a name that each record has."""
-    headers: Any = batch.column("headers")
-    items = headers.flatten()
-    matching: Any = pc.equal(items.field("key"), pa.scalar(name, pa.binary()))
-    places = np.flatnonzero(matching.to_numpy(zero_copy_only=False))
-    rows = headers.value_parent_indices().to_numpy(zero_copy_only=False)[places]
-    last = np.full(batch.num_rows, -1, np.int64)
-    last[rows] = places  # of places that come twice the last one stays
-    return cast("pa.Array[Any]", items.field("value").take(pa.array(last, pa.int64(), mask=last < 0)))

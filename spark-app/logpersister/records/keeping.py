@@ -17,9 +17,9 @@ from logpersister.manifest.condition_values import TEXT, notation_at, operands
 from logpersister.manifest.keep import Condition, Operator, field_conditions, header_conditions, named_columns
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
-from logpersister.records.event_types import last_header
 from logpersister.records.parsers import Parsed, Parser
 from logpersister.records.paths import Assignment, Layout
+from logpersister.records.record_headers import last_header
 
 RULES: Final = 1
 """Raise it when a record is kept or left out otherwise than before."""

@@ -14,6 +14,7 @@ from logpersister.manifest.line_parsers import RegexSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.line_rows import RegexRows
 from logpersister.records.parsers import Parsed, Parser, Refused
+from logpersister.records.record_headers import OF_KEYS
 from logpersister.records.row_parsers import rows_of
 from logpersister.records.writers import Writers
 
@@ -89,7 +90,10 @@ class KeyedRows:
 
 
 def _as_values(batch: pa.RecordBatch, source: str) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([batch.column(source)], names=["value"])
+    columns = {"value": batch.column(source)}
+    if source == "key" and "headers" in batch.schema.names:
+        columns["headers"] = batch.column("headers")
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _good(parsed: Parsed, rows: int) -> _Mask:
@@ -112,4 +116,4 @@ def keyed(values: Parser, schema: SchemaSpec, writers: Writers | None) -> Parser
         return values
     if key.parser == "text":
         return KeyedRows(values, RegexRows(of_key, _ANY_TEXT), key.column, is_plain=True)
-    return KeyedRows(values, rows_of(key.as_values, of_key, writers), key.column)
+    return KeyedRows(values, rows_of(key.as_values, of_key, writers, OF_KEYS), key.column)

@@ -18,6 +18,7 @@ from logpersister.manifest.protobuf.schema import Schema, read_schema
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.event_types import Found, Indices
 from logpersister.records.keyed_rows import HEAD
+from logpersister.records.record_headers import with_ids
 from logpersister.records.type_names import NO_TYPE, REFUSED, UNKNOWN_SCHEMA, Place, TypeNames
 from logpersister.records.writers import Writers, asked_of
 
@@ -46,7 +47,7 @@ class MessageTypes:
         self._native = native.MessageParts(framing=self._framing, plan=None if plan is None else json.dumps(plan))
 
     def find(self, batch: pa.RecordBatch) -> Found:
-        values = cast("pa.BinaryArray", batch.column("value"))
+        values = self._values(batch)
         names, indices, unknown = self._native.types(values)
         nobodys = self._learn(unknown)
         if len(nobodys) < len(unknown):
@@ -58,9 +59,12 @@ class MessageTypes:
 
     def inside(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return what parsers get of records that have a type."""
-        values = cast("pa.BinaryArray", batch.column("value"))
+        values = self._values(batch)
         columns = {name: batch.column(name) for name in ("offset", "timestamp", "key")}
         return pa.RecordBatch.from_pydict({**columns, "value": self._native.bodies(values), HEAD: values})
+
+    def _values(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+        return cast("pa.BinaryArray", with_ids(batch, self._framing, self._writers).column("value"))
 
     def _plan_of_all(self, schema: SchemaSpec | None) -> Plan | None:
         """Return the plan of all values; None: each writer has its own."""

@@ -18,7 +18,7 @@ from logpersister.records.resolved_rows import GIVEN, ResolvedRows
 from logpersister.records.schema_ids import id_of
 from logpersister.records.writers import Writers
 
-PROTOBUF_RULES: Final = 1
+PROTOBUF_RULES: Final = 2
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
 
 

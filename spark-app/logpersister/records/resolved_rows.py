@@ -13,7 +13,7 @@ from logpersister.manifest.parser import Framing, Parser
 from logpersister.records.native_rows import ToldAdjusted, parsed_of
 from logpersister.records.parsers import Parsed
 from logpersister.records.schema_ids import id_of
-from logpersister.records.writers import Writers, can_exist, shown
+from logpersister.records.writers import NO_ID, Writers, can_exist, shown
 
 GIVEN: Final = 0
 """Id of the schema of values without a header."""
@@ -69,6 +69,8 @@ class ResolvedRows(ABC):
         if self._writers is None:
             return {one: f"the manifest has no {self._told(one)}" for one in ids}
         nobodys = {one: f"no schema can have the id {one}" for one in ids if not can_exist(one, self._framing)}
+        if NO_ID in nobodys:
+            nobodys[NO_ID] = "the registry has no schema of the GUID that a header of the record names"
         asked = [one for one in ids if one not in nobodys]
         for writer_id, schema in (self._writers.schemas(asked) if asked else {}).items():
             if schema.is_unknown:

@@ -8,19 +8,28 @@ from logpersister.records.line_rows import CsvRows, RegexRows
 from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.parsers import Parser
 from logpersister.records.protobuf_rows import ProtobufRows
+from logpersister.records.record_headers import OF_VALUES, IdsInHeaders
 from logpersister.records.rows import make_rows
 from logpersister.records.thrift_rows import ThriftRows
 from logpersister.records.writers import Writers, for_framing
 
 
-def rows_of(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
+def rows_of(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None, header: bytes = OF_VALUES) -> Parser:
     """Return what makes rows of a schema without keys.
 
     Args:
         parser: how values are read.
         schema: what they become; the subject of its registry is that of a topic.
         writers: by which schemas they were written; needed where their headers have ids of a registry.
+        header: of records, which may have what else stands before values.
     """
+    rows = _rows_of(parser, schema, writers)
+    if parser.framing != "confluent":
+        return rows
+    return IdsInHeaders(rows, writers if parser.names_schemas else None, header)
+
+
+def _rows_of(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
     match parser.type:
         case "messagepack":
             return MessagePackRows(schema, parser.unknown_fields, parser.faults)

@@ -15,6 +15,7 @@ from logpersister.manifest.protobuf.schema import Schema, read_schema
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.avro_rows import fingerprint
 from logpersister.records.event_types import Found, Indices
+from logpersister.records.record_headers import with_ids
 from logpersister.records.type_names import NO_TYPE, REFUSED, UNKNOWN_SCHEMA, Place, TypeNames
 from logpersister.records.writers import Writers, WriterSchema, asked_of
 
@@ -58,7 +59,7 @@ class SchemaNameFinder:
         self._known: dict[int, _Names] = {fingerprint(text): _avro_names(WriterSchema(text)) for text in given}
 
     def find(self, batch: pa.RecordBatch) -> Found:
-        values = batch.column("value")
+        values = with_ids(batch, self._framing, self._writers).column("value")
         keys, indices = self._keys(values, "nothing" if self._is_avro else "messages")
         nobodys = self._learn({one for one, _, _ in keys})
         unions = [place for place, key in enumerate(keys) if key[0] in self._known and self._known[key[0]].is_union]

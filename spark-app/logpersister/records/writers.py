@@ -48,6 +48,12 @@ class WriterSchema:
 NOBODYS: Final = WriterSchema(is_unknown=True)
 """Answer for an id that cannot exist."""
 
+_LEAST_GUID: Final = 2**64
+"""Their bits say of which version they are."""
+
+NO_ID: Final = 2**32 - 1
+"""In place of the id of a schema whose GUID nobody knows."""
+
 
 class Writers(Protocol):
     """Knows by which schemas values were written. What it says of an id never changes."""
@@ -55,8 +61,20 @@ class Writers(Protocol):
     def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
         """Return the schemas of ids. May raise: then nothing is known, and the records have to wait."""
 
+    def ids(self, guids: Iterable[int]) -> Mapping[int, int]:
+        """Return the ids of schemas by their GUIDs; `NO_ID` where nobody knows it. May raise as `schemas` does."""
+
     def of_subject(self, subject: str) -> "Writers":
         """Return the schemas of a subject by their fingerprints."""
+
+
+def schema_of(writers: Writers | None, writer_id: int, framing: Framing) -> WriterSchema:
+    """Return the schema of one id, or of a GUID that stands in place of one. May raise what `writers` raises."""
+    if writers is not None and framing == "confluent" and writer_id >= _LEAST_GUID:
+        writer_id = writers.ids([writer_id])[writer_id]
+    if writers is None or not can_exist(writer_id, framing):
+        return NOBODYS
+    return writers.schemas([writer_id])[writer_id]
 
 
 def asked_of(writers: Writers, ids: Iterable[int], framing: Framing) -> tuple[Mapping[int, WriterSchema], set[int]]:

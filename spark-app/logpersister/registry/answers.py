@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Protocol
+from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,9 @@ class Client(Protocol):
 
     def schema(self, schema_id: int) -> Schema:
         """Return the schema that has an id."""
+
+    def id_of(self, guid: UUID) -> int:
+        """Return the id of the schema that has a GUID."""
 
     def latest(self, subject: str) -> SubjectVersion:
         """Return the latest version of a subject, as the registry knows it now."""

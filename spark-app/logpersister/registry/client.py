@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
+from uuid import UUID
 
 import urllib3
 
@@ -70,6 +71,25 @@ class RegistryClient:
             answer = self._get(f"/schemas/ids/{schema_id}", doing)
             self._schemas[schema_id] = self._read_schema(answer, doing)
         return self._schemas[schema_id]
+
+    def id_of(self, guid: UUID) -> int:
+        """Return the id of the schema that has a GUID.
+
+        Raises RegistryError; of kind ``unknown`` when there is none, and ``unsupported`` where schemas have no GUIDs.
+        """
+        doing = f"asking for the id of schema {guid}"
+        try:
+            answer = self._get(f"/schemas/guids/{guid}/ids", doing)
+        except RegistryError as error:
+            if error.kind != "rejected":
+                raise
+            told = "it knows no GUIDs of schemas, by which headers of records name them"
+            raise failure(self.url, "unsupported", told, doing) from None
+        for one in answer if isinstance(answer, list) else ():
+            match one:
+                case {"context": ".", "id": int(schema_id)}:
+                    return schema_id
+        raise failure(self.url, "unknown", "its default context has no such schema", doing)
 
     def latest(self, subject: str) -> SubjectVersion:
         """Return the latest version of a subject, as the registry knows it now. Raises RegistryError."""
@@ -148,18 +168,20 @@ class RegistryClient:
         return patiently(lambda: self._ask(path, doing), self._attempts, self._sleep)
 
     def _ask(self, path: str, doing: str) -> Any:
-        """Ask the address that answered last; where it fails in a way that may pass, the others in turn."""
+        """Ask the address that answered last; where it fails, or something else answers there, the others in turn."""
         urls, first = self._access.urls, self._first
-        for tried in range(len(urls)):
+        failures: list[RegistryError] = []
+        for place in (*range(first, len(urls)), *range(first)):
             try:
-                answer = self._ask_one(urls[(first + tried) % len(urls)], path, doing)
+                answer = self._ask_one(urls[place], path, doing)
             except RegistryError as error:
-                if not error.retriable or tried == len(urls) - 1:
+                if error.kind == "unknown":  # which only a registry says
                     raise
+                failures.append(error)
             else:
-                self._first = (first + tried) % len(urls)
+                self._first = place
                 return answer
-        raise AssertionError  # the last address returns or raises
+        raise next((one for one in failures if one.retriable), failures[-1])
 
     def _ask_one(self, url: str, path: str, doing: str) -> Any:
         try:

@@ -7,13 +7,16 @@ from typing import Any, Final, Literal
 
 from urllib3 import exceptions as http
 
-RegistryErrorKind = Literal["unreachable", "timeout", "unauthorized", "unknown", "throttled", "rejected", "other"]
+RegistryErrorKind = Literal[
+    "unreachable", "timeout", "unauthorized", "unknown", "unsupported", "throttled", "rejected", "other"
+]
 """Stable words for metrics and status:
 
 ``unreachable``   no connection, or it broke: address, network, TLS
 ``timeout``       it was reached, but did not answer in time
 ``unauthorized``  no or wrong credentials, or they do not allow the request
 ``unknown``       the registry itself says that it has no such subject, version or id
+``unsupported``   it has no answer to such a question, and answers others
 ``throttled``     it asks for fewer requests
 ``rejected``      it refuses the request, or what answers is no schema registry: repeating alone does not help
 ``other``         an error inside the registry
@@ -27,6 +30,8 @@ REMEDIES: Final[dict[RegistryErrorKind, str]] = {
     "unauthorized": "check the login in the Secret that spec.schema.registry.secretName names (schema infer: "
     "--registry-secret; AWS Glue: without one, the role of this process), and that it may read subjects and schemas",
     "unknown": "check the name of the subject, and that this is the registry that the producers use",
+    "unsupported": "use a registry that knows GUIDs, as Confluent's does, or set value.schema.id.serializer (or key.…) "
+    "of the producers to PrefixSchemaIdSerializer (docs/schemas.md#headers)",
     "throttled": "nothing to do if it passes",
     "rejected": "check the url: it must be what producers have as schema.registry.url",
     "other": "see what the registry says, and its own logs",

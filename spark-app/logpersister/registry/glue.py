@@ -78,6 +78,10 @@ class GlueClient:
             self._schemas[schema_id] = _schema(self._ask(f"asking for schema {asked}", {"SchemaVersionId": asked}))
         return self._schemas[schema_id]
 
+    def id_of(self, guid: UUID) -> int:
+        """Raise RegistryError: the ids of Glue are GUIDs, and stand before values."""
+        raise failure(self.url, "unsupported", "it has no other ids", f"asking for the id of schema {guid}")
+
     def latest(self, subject: str) -> SubjectVersion:
         """Return the latest version of a schema that is available now. Raises RegistryError."""
         doing = f"asking for the latest version of schema {subject!r}"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 from uuid import UUID
 
 from logpersister.manifest import LogPersister
@@ -20,7 +20,7 @@ from logpersister.manifest.registry import RegistrySpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import fingerprint
 from logpersister.records.parsers import bounded
-from logpersister.records.writers import WriterSchema, shown
+from logpersister.records.writers import NO_ID, WriterSchema, shown
 from logpersister.registry.answers import Client, Schema
 from logpersister.registry.connection import Answer, Connect, Connection, connector
 from logpersister.registry.errors import RegistryError
@@ -54,12 +54,15 @@ GLUE_PACE: Final = Pace(10, 2)
 """Glue's limits are those of all of an account in a region."""
 
 
-class _Remembering(ABC):
-    """Schemas that are asked for once each. One thread may use it."""
+Known = TypeVar("Known")
+
+
+class _Remembering(ABC, Generic[Known]):
+    """What ids mean, which is asked for once each. One thread may use it."""
 
     def __init__(self, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
         self._clock, self._sleep = clock, sleep
-        self._known: dict[int, WriterSchema] = {}
+        self._known: dict[int, Known] = {}
         self._absent: OrderedDict[int, float] = OrderedDict()
         """When the registry said last that it does not know an id, the oldest first."""
         self._begun = clock()
@@ -68,8 +71,8 @@ class _Remembering(ABC):
         """Note that what is read from now on was in Kafka before now."""
         self._begun = self._clock()
 
-    def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
-        """Return the schemas of ids. Raises RegistryError."""
+    def look_up(self, ids: Iterable[int]) -> Mapping[int, Known]:
+        """Return what ids mean. Raises RegistryError."""
         wanted = list(ids)
         missing = self._ask([one for one in wanted if one not in self._known and not self._is_absent(one)])
         late = self._begun + ASKED_AGAIN_SECONDS - self._clock()
@@ -78,7 +81,7 @@ class _Remembering(ABC):
             came = set(new).difference(self._ask(new))
             missing = [one for one in missing if one not in came]
         self._remember(missing)
-        return {one: self._known.get(one) or self._unknown(one) for one in wanted}
+        return {one: self._known[one] if one in self._known else self._unknown(one) for one in wanted}
 
     def _is_absent(self, writer_id: int) -> bool:
         """Whether the registry does not know an id, and said so since the records that are read were there."""
@@ -97,11 +100,35 @@ class _Remembering(ABC):
         """Learn what ids mean; return those that the registry does not know. Raises RegistryError."""
 
     @abstractmethod
-    def _unknown(self, writer_id: int) -> WriterSchema:
+    def _unknown(self, writer_id: int) -> Known:
         """Return what is known of an id that the registry does not know."""
 
 
-class RegistryWriters(_Remembering):
+class _Guids(_Remembering[int]):
+    """The ids of schemas by their GUIDs."""
+
+    def __init__(self, asked: "_Asked", clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
+        """Know none yet."""
+        super().__init__(clock, sleep)
+        self._asked = asked
+
+    def _ask(self, ids: Sequence[int]) -> list[int]:
+        return [one for one in ids if not self._learn(UUID(int=one))]
+
+    def _learn(self, guid: UUID) -> bool:
+        try:
+            self._known[guid.int] = self._asked.ask(lambda client: client.id_of(guid))
+        except RegistryError as error:
+            if error.kind != "unknown":
+                raise
+            return False
+        return True
+
+    def _unknown(self, writer_id: int) -> int:  # noqa: ARG002 - all are one
+        return NO_ID
+
+
+class RegistryWriters(_Remembering[WriterSchema]):
     """The schemas of a registry by their ids. To be closed."""
 
     def __init__(
@@ -124,6 +151,7 @@ class RegistryWriters(_Remembering):
         self._asked = _Asked(connect, pace, clock, sleep)
         self._pace = pace
         self._subjects: dict[str, SubjectWriters] = {}
+        self._guids = _Guids(self._asked, clock, sleep)
 
     @property
     def url(self) -> str:
@@ -131,12 +159,31 @@ class RegistryWriters(_Remembering):
 
     def begin(self) -> None:
         super().begin()
+        self._guids.begin()
         for subject in self._subjects.values():
             subject.begin()
 
     def reach(self) -> None:
         """Ask for what each registry knows. Raises RegistryError."""
         self._asked.ask(lambda client: client.reach())
+
+    def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
+        """Return the schemas of ids. Raises RegistryError."""
+        return self.look_up(ids)
+
+    def ids(self, guids: Iterable[int]) -> Mapping[int, int]:
+        """Return the ids of schemas by their GUIDs; `NO_ID` where the registry has none. Raises RegistryError."""
+        return self._guids.look_up(guids)
+
+    def knows_guids(self) -> bool:
+        """Return whether it has ids of GUIDs, by asking for that of a schema that nobody has. Raises RegistryError."""
+        try:
+            self._asked.ask(lambda client: client.id_of(UUID(int=0)))
+        except RegistryError as error:
+            if error.kind not in ("unknown", "unsupported"):
+                raise
+            return error.kind == "unknown"
+        return True
 
     def of_subject(self, subject: str) -> "SubjectWriters":
         """Return the schemas of a subject by their fingerprints."""
@@ -171,7 +218,7 @@ class RegistryWriters(_Remembering):
         return str(writer_id) if writer_id < 1 << 63 else str(UUID(int=writer_id))
 
 
-class SubjectWriters(_Remembering):
+class SubjectWriters(_Remembering[WriterSchema]):
     """The Avro schemas of all versions of a subject, by their fingerprints.
 
     A subject that is not there is an error, not one without versions: a wrong name must not move a topic to quarantine.
@@ -183,6 +230,14 @@ class SubjectWriters(_Remembering):
         super().__init__(clock, sleep)
         self._subject, self._asked = subject, asked
         self._versions: set[int] = set()
+
+    def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
+        """Return the schemas of fingerprints. Raises RegistryError."""
+        return self.look_up(ids)
+
+    def ids(self, guids: Iterable[int]) -> Mapping[int, int]:
+        """Return no id: values have fingerprints."""
+        return dict.fromkeys(guids, NO_ID)
 
     def of_subject(self, subject: str) -> "SubjectWriters":
         """Return itself, which knows no other one."""
@@ -237,7 +292,7 @@ class _Asked:
         try:
             return self._connection.ask(question)
         except RegistryError as error:
-            if error.kind != "unknown":
+            if error.kind not in ("unknown", "unsupported"):
                 self._failure, self._failed_until = error, self._clock() + SPARED_SECONDS
             raise
 

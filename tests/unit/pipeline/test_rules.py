@@ -514,7 +514,7 @@ def test_every_rule_has_a_behaviour() -> None:
         (json, parsers.JSON_RULES, (1, "42a5f71b6595")),
         (rows_of_a_schema, rows.RULES, (2, "fa04c81524e5")),
         (rows_of_avro, avro_rows.AVRO_RULES, (2, "76456a15622b")),
-        (rows_of_protobuf, protobuf_rows.PROTOBUF_RULES, (1, "218930abf9aa")),
+        (rows_of_protobuf, protobuf_rows.PROTOBUF_RULES, (2, "218930abf9aa")),
         (rows_of_thrift, thrift_rows.THRIFT_RULES, (1, "d09ce7a0b64a")),
         (rows_of_messagepack, messagepack_rows.MESSAGEPACK_RULES, (2, "7dad080057c2")),
         (rows_of_csv, line_rows.CSV_RULES, (2, "bd26327f827f")),

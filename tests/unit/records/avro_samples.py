@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Timestamp, leaves, parse_type
-from logpersister.records.writers import WriterSchema
+from logpersister.records.writers import NO_ID, WriterSchema
 
 Json = Any
 Sample = tuple[Json, str, "st.SearchStrategy[Any]"]
@@ -216,14 +216,18 @@ def encoded(schema: Json, value: Any, writer_id: int = 1, size: int = 4) -> byte
 class KnownWriters:
     """Schemas by id, which nobody has to be asked for."""
 
-    def __init__(self, schemas: Mapping[int, Json | WriterSchema]) -> None:
+    def __init__(self, schemas: Mapping[int, Json | WriterSchema], guids: Mapping[int, int] | None = None) -> None:
         self._schemas = schemas
+        self._guids = guids or {}
         self.asked: list[list[int]] = []
 
     def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
         wanted = list(ids)
         self.asked.append(wanted)
         return {one: self._known(one) for one in wanted}
+
+    def ids(self, guids: Iterable[int]) -> Mapping[int, int]:
+        return {one: self._guids.get(one, NO_ID) for one in guids}
 
     def of_subject(self, subject: str) -> "KnownWriters":
         return self

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -112,6 +113,41 @@ def test_the_next_address_is_asked_where_one_does_not_answer(
     fake.answers = [(404, {"error_code": 40401, "message": "none"})]
     with pytest.raises(RegistryError, match=f"schema registry {fake.url}: .*none"):
         registry.latest("b")
+
+
+def test_the_next_address_is_asked_where_something_else_answers(
+    fake: FakeRegistry, client: Callable[..., RegistryClient]
+) -> None:
+    registry = client(f"{fake.url}/a,{fake.url}/b")
+    for wrong in ((401, {}), (200, b"<html>"), (404, b"<html>")):
+        fake.answers = [wrong, (200, GOOD)]
+        assert registry.latest("a").version == 3
+    fake.answers = [(503, {}), (401, {})] * 4
+    with pytest.raises(RegistryError, match="503") as caught:
+        registry.latest("a")
+    assert caught.value.retriable, "the other one may be back soon"
+
+
+GUID = UUID("59e8adcb-3a8e-3c0d-9dca-5e3a7a2b4c41")
+
+
+def test_a_guid_has_the_id_of_the_default_context(fake: FakeRegistry, client: Callable[..., RegistryClient]) -> None:
+    fake.answers = [(200, [{"context": ":.other:", "id": 3}, {"context": ".", "id": 7}])]
+    assert client(fake.url).id_of(GUID) == 7
+    assert fake.asked == [(f"/schemas/guids/{GUID}/ids", None)]
+    answers: list[tuple[Answer, str]] = [
+        ((200, [{"context": ":.other:", "id": 3}]), "unknown"),
+        ((200, []), "unknown"),
+        ((404, {"error_code": 40403, "message": "Schema not found"}), "unknown"),
+        ((404, {"error_code": 404, "message": "HTTP 404 Not Found"}), "unsupported"),
+        ((404, b"<html>"), "unsupported"),
+        ((403, {}), "unauthorized"),
+    ]
+    for answer, kind in answers:
+        fake.answers = [answer]
+        with pytest.raises(RegistryError) as caught:
+            client(fake.url).id_of(GUID)
+        assert caught.value.kind == kind, answer
 
 
 @pytest.mark.parametrize(

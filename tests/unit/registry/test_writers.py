@@ -1,13 +1,14 @@
 """What ids of schemas mean: asked for once, an unknown one twice, and no one waits long for a registry that is away."""
 
 from collections.abc import Mapping
+from uuid import UUID
 
 import pytest
 
 from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import fingerprint
-from logpersister.records.writers import WriterSchema
+from logpersister.records.writers import NO_ID, WriterSchema
 from logpersister.registry import RegistryError, RegistryWriters, Schema, SubjectVersion, open_writers
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryErrorKind, failure
@@ -23,6 +24,8 @@ class FakeClient(RegistryClient):
 
     def __init__(self, known: Mapping[int, Schema]) -> None:
         self.known = dict(known)
+        self.guids = {2**99: 1}
+        self.has_guids = True
         self.error: RegistryErrorKind | None = None
         self.asked: list[int] = []
         self.closed = False
@@ -34,6 +37,14 @@ class FakeClient(RegistryClient):
         if schema_id not in self.known:
             raise failure(URL, "unknown", "it does not know it", "asking")
         return self.known[schema_id]
+
+    def id_of(self, guid: UUID) -> int:
+        self.asked.append(guid.int)
+        if not self.has_guids:
+            raise failure(URL, "unsupported", "it knows no GUIDs", "asking")
+        if guid.int not in self.guids:
+            raise failure(URL, "unknown", "it does not know it", "asking")
+        return self.guids[guid.int]
 
     def reach(self) -> None:
         if self.error is not None:
@@ -191,6 +202,26 @@ def test_the_secret_of_a_registry_must_be_there() -> None:
     assert writers is not None
     assert writers.url == URL
     writers.close()
+
+
+# ids by GUIDs
+
+
+def test_ids_of_guids_are_asked_for_once_and_an_unknown_one_twice(
+    writers: RegistryWriters, client: FakeClient, time: Time
+) -> None:
+    for _ in range(2):
+        assert writers.ids([2**99, 2**100]) == {2**99: 1, 2**100: NO_ID}
+    assert (client.asked, time.pauses) == ([2**99, 2**100, 2**100], [ASKED_AGAIN_SECONDS])
+    assert writers.knows_guids()
+
+
+def test_a_registry_without_guids_knows_other_schemas_as_before(writers: RegistryWriters, client: FakeClient) -> None:
+    client.has_guids = False
+    assert not writers.knows_guids()
+    with pytest.raises(RegistryError, match="PrefixSchemaIdSerializer"):
+        writers.ids([2**99])
+    assert writers.schemas([1]) == {1: KNOWN}, "records of other topics do not wait"
 
 
 # schemas by their fingerprints

@@ -1,0 +1,135 @@
+"""Schemas that headers of records name: members and `verify` see the same as with the id before values and keys."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pytest
+
+from logpersister.manifest.spec import Spec
+from logpersister.pipeline.splitting import sides
+from logpersister.ranges import TopicPartition
+from logpersister.records.record_headers import OF_KEYS, OF_VALUES
+from logpersister.records.schema import RECORDS_WITH_HEADERS, ROW
+from logpersister.records.typed import layout_for
+from logpersister.records.writers import WriterSchema
+from logpersister.verify.content import content_of
+from logpersister.verify.writing import Writing
+from tests.unit.records.avro_samples import KnownWriters
+
+ORDER = {"type": "record", "name": "Order", "namespace": "shop", "fields": [{"name": "id", "type": "long"}]}
+FILE = 'syntax = "proto3"; package shop; message Other { } message Order { int64 id = 1; }'
+GUID, NOBODYS = (UUID(f"59e8adcb-3a8e-3c0d-9dca-5e3a7a2b4c4{one}") for one in (1, 2))
+WRITERS = KnownWriters({7: ORDER, 8: WriterSchema(FILE, kind="protobuf")}, {GUID.int: 7})
+MESSAGES = KnownWriters(WRITERS._schemas, {GUID.int: 8})
+Header = tuple[bytes, bytes | None]
+BY_GUID, BY_ID = b"\1" + GUID.bytes, b"\0\0\0\0\7"
+
+
+def spec_of(parser: Mapping[str, Any], **more: Any) -> Spec:
+    return Spec.model_validate(
+        {
+            "kafka": {"bootstrapServers": "a:9092", "topics": ["orders"]},
+            "storage": {"bucket": "logs"},
+            "parser": parser,
+            "schema": {"registry": {"url": "http://r:8081"}, "fields": [{"name": "id", "type": "int64"}]},
+            "output": {"format": "parquet", "parquet": {"kafkaColumns": ["offset"]}},
+            **more,
+        }
+    )
+
+
+def judged(spec: Spec, writers: Any, records: Sequence[tuple[bytes | None, bytes | None, Sequence[Header]]]) -> Any:
+    """Return folders, rows, and why others are in quarantine, with the values that are there; both ways agree."""
+    rows: list[Any] = [
+        {
+            "offset": offset,
+            "timestamp": 0,
+            "key": key,
+            "value": value,
+            "headers": [{"key": name, "value": of} for name, of in headers],
+        }
+        for offset, (key, value, headers) in enumerate(records)
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, schema=RECORDS_WITH_HEADERS)
+    writing = Writing.of(spec, "", lambda _: writers)
+    told = [_told(batch, layout) for layout in (layout_for(spec, lambda _: writers), writing.layout)]
+    assert [(path, offsets, values, why) for path, offsets, values, why, _ in told[0]] == [one[:4] for one in told[1]]
+    found = {}
+    for path, offsets, values, why, of_path in told[0]:
+        assert values == [records[offset][1] for offset in offsets], "what is stored as it was is as it was"
+        if not why:
+            wanted = content_of(writing, TopicPartition("orders", 0), path).expectation()(batch.take(offsets))
+            assert of_path == [item[:-1] for item in wanted]
+        found |= dict(zip(offsets, why or of_path, strict=True))
+    return [found[offset] for offset in range(len(records))]
+
+
+def _told(batch: pa.RecordBatch, layout: Any) -> list[tuple[str, list[int], list[bytes], list[str], list[Any]]]:
+    found = []
+    for side in sides(batch, layout):
+        columns = {name: side.rows.column(name).to_pylist() for name in side.rows.schema.names if name != ROW}
+        rows = (
+            [tuple(one.values()) for one in side.rows.column(ROW).to_pylist()] if ROW in side.rows.schema.names else []
+        )
+        found.append((side.paths[0], columns["offset"], columns["value"], columns.get("reason", []), rows))
+    return found
+
+
+def test_values_of_avro_whose_id_is_in_a_header() -> None:
+    cases: list[tuple[bytes | None, bytes | None, list[Header]]] = [
+        (None, b"\x0e", [(OF_VALUES, BY_GUID)]),
+        (None, b"\x0e", [(OF_VALUES, BY_ID)]),
+        (None, BY_ID + b"\x0e", []),
+        (None, b"\x0e", [(OF_VALUES, b"no"), (b"other", b"x"), (OF_VALUES, BY_GUID)]),
+        (None, BY_ID + b"\x0e", [(OF_VALUES, b"\1short")]),
+        (None, BY_ID + b"\x0e", [(OF_VALUES, None), (OF_KEYS, BY_GUID)]),
+        (None, b"\x0e", [(OF_VALUES, b"\1" + NOBODYS.bytes)]),
+        (None, b"\x0e", []),
+        (None, BY_ID + b"\x0e", [(OF_VALUES, BY_GUID)]),
+    ]
+    wanted = [(7,)] * 6 + ["unknown_schema", "no_header", "not_avro"]
+    assert judged(spec_of({"type": "avro"}), WRITERS, cases) == wanted
+    assert judged(spec_of({"type": "avro"}), WRITERS, cases[2:3]) == [(7,)], "no record has such a header"
+
+
+def test_values_of_protobuf_and_json_and_keys() -> None:
+    second = b"\2\2"  # the indexes of the message
+    assert judged(
+        spec_of({"type": "protobuf"}),
+        MESSAGES,
+        [(None, b"\x08\7", [(OF_VALUES, BY_GUID + second)]), (None, b"\0\0\0\0\x08" + second + b"\x08\7", [])],
+    ) == [(7,), (7,)]
+    documents = [(None, b'{"id": 7}', [(OF_VALUES, BY_GUID)]), (None, BY_ID + b'{"id": 7}', [])]
+    fields = {"fields": [{"name": "id", "type": "int64"}]}
+    assert judged(spec_of({"type": "json", "framing": "confluent"}, schema=fields), None, documents) == [(7,), (7,)]
+    with_keys = {
+        "registry": {"url": "http://r:8081"},
+        "fields": [{"name": "id", "type": "int64"}],
+        "key": {"parser": "avro", "type": "struct<id: int64>"},
+    }
+    records = [(b"\2", b"\x0e", [(OF_KEYS, BY_GUID), (OF_VALUES, BY_GUID)]), (b"\2", BY_ID + b"\x0e", [])]
+    parser = {"type": "avro", "quarantine": {"format": "parquet"}}
+    assert judged(spec_of(parser, schema=with_keys), WRITERS, records) == [(7, {"id": 1}), "no_header"]
+
+
+@pytest.mark.parametrize(
+    ("parser", "types", "value", "header"),
+    [
+        ({"type": "avro"}, {"schemaName": "record"}, b"\x0e", BY_GUID),
+        ({"type": "protobuf"}, {"schemaName": "record"}, b"\x08\7", BY_GUID + b"\2\2"),
+        ({"type": "json", "framing": "confluent"}, {"field": "of"}, b'{"id": 7, "of": "shop.Order"}', BY_GUID),
+    ],
+)
+def test_types_of_values_whose_schema_a_header_names(
+    parser: dict[str, Any], types: dict[str, Any], value: bytes, header: bytes
+) -> None:
+    entry = {"names": ["shop.Order"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}
+    spec = spec_of(
+        parser,
+        schema={"registry": {"url": "http://r:8081"}},
+        types={**types, "entries": [entry], "others": {"action": "drop"}},
+    )
+    writers = MESSAGES if parser["type"] == "protobuf" else WRITERS
+    assert judged(spec, writers, [(None, value, [(OF_VALUES, header)])]) == [(7,)]
