@@ -401,17 +401,15 @@ def _names(resource: LogPersister, topics: Iterable[str]) -> Iterator[Finding]:
 
 def _table_names(spec: Spec, topics: Iterable[str]) -> Iterator[Finding]:
     """Say which topics would have one table: the first to come gets it, and the others are stored without one."""
-    table = spec.table
-    if table is None or spec.types is not None:
-        return
     of_name: dict[str, list[str]] = {}
     for topic in sorted(topics):
-        of_name.setdefault(table.full_name(topic, spec.generation), []).append(topic)
+        if (table := spec.table_of(topic)) is not None:
+            of_name.setdefault(table.full_name(topic, spec.generation), []).append(topic)
     for name, some in of_name.items():
         if len(some) > 1:
             told = (
                 f"spec.table.name: {_few(some)} would all have table {name}; the first of them gets it, and objects of "
-                "the others are in no table; exclude them here and store them by a resource of their own"
+                "the others are in no table; give them other names by the table of an entry of spec.overrides"
             )
             yield Finding("table", "warning", told)
 

@@ -109,7 +109,8 @@ def _glue_statements(resource: LogPersister) -> Iterator[Document]:
     if spec is None or spec.catalog.type != "glue":
         return
     region, account = spec.catalog.region or storage.region, spec.catalog.properties.get(GLUE_ID, "*")
-    database, name = (_wildcard(part) for part in spec.name.lower().split("."))
+    named = dict.fromkeys(one.table.name for one in resource.spec.variants() if one.table is not None)
+    tables = [tuple(map(_wildcard, name.lower().split("."))) for name in named]
     glue = f"arn:{_aws_partition(region)}:glue:{region or '*'}:{account}"
     actions = ["GetTable", "UpdateTable", "GetDatabase"]
     actions += ["CreateTable", "CreateDatabase"] if spec.create else []
@@ -118,16 +119,20 @@ def _glue_statements(resource: LogPersister) -> Iterator[Document]:
         "Sid": "Tables",
         "Effect": "Allow",
         "Action": [f"glue:{action}" for action in actions],
-        "Resource": [f"{glue}:catalog", f"{glue}:database/{database}", f"{glue}:table/{database}/{name}"],
+        "Resource": [
+            f"{glue}:catalog",
+            *dict.fromkeys(f"{glue}:database/{database}" for database, _ in tables),
+            *(f"{glue}:table/{database}/{name}" for database, name in tables),
+        ],
     }
     if spec.format == "iceberg" and spec.catalog.warehouse is not None:
         bucket, _, folder = spec.catalog.warehouse.partition("://")[2].partition("/")
-        metadata = f"{names.head(folder)}{database}.db/{name}/*"
+        metadata = f"arn:{_aws_partition(storage.region)}:s3:::{bucket}/{names.head(folder)}"
         yield {
             "Sid": "TableMetadata",
             "Effect": "Allow",
             "Action": ["s3:GetObject", "s3:PutObject"],
-            "Resource": [f"arn:{_aws_partition(storage.region)}:s3:::{bucket}/{metadata}"],
+            "Resource": [f"{metadata}{database}.db/{name}/*" for database, name in tables],
         }
 
 

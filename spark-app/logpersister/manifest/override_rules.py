@@ -9,6 +9,7 @@ from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.overrides import Override
 from logpersister.manifest.problems import Finding, path_text
 from logpersister.manifest.rule import NotInCel, rule, rules_of
+from logpersister.manifest.table import ONE_FOR_SEVERAL, TableSpec
 from logpersister.manifest.upload import UploadSpec
 
 
@@ -22,6 +23,9 @@ class _Overridden(Protocol):
     def overrides(self) -> Sequence[Override]: ...
 
     @property
+    def table(self) -> TableSpec | None: ...
+
+    @property
     def upload(self) -> UploadSpec: ...
 
     def override_of(self, topic: str) -> int | None: ...
@@ -31,6 +35,15 @@ class _Overridden(Protocol):
 
 class OverrideRules(Model):
     """The rules, for a spec that has these fields."""
+
+    @rule(
+        "!has(self.overrides) || has(self.table) || self.overrides.all(one, !has(one.table))",
+        "name a table, and there is no spec.table",
+        "set spec.table, or remove the names",
+        "overrides",
+    )
+    def _tables_of_overrides_are_those_of_the_group(self: _Overridden) -> bool:
+        return self.table is not None or all(one.table is None for one in self.overrides)
 
     @rule(
         NotInCel("the API server cannot say whether a pattern in Python's syntax selects a topic"),
@@ -67,7 +80,7 @@ class OverrideRules(Model):
             _of_override(place, override, finding)
             for place, (override, findings) in enumerate(zip(self.overrides, others, strict=True))
             for finding in findings
-            if finding not in own
+            if finding not in own and not (override.table is not None and finding.expectation == ONE_FOR_SEVERAL)
         ]
 
 

@@ -13,6 +13,7 @@ from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.problems import PathStep
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import rule
+from logpersister.manifest.table import ONE_FOR_SEVERAL, TOPIC, TableName
 from logpersister.manifest.upload import MaxAge, MaxBytes
 
 MOST_OVERRIDES = 50
@@ -30,6 +31,13 @@ class UploadLimits(Model):
     @rule("has(self.maxBytes) || has(self.maxAge)", "changes nothing", "set maxBytes, maxAge or both, or remove it")
     def _changes_something(self) -> bool:
         return self.max_bytes is not None or self.max_age is not None
+
+
+class OtherTable(Model):
+    """Another table; what is not here is that of the group."""
+
+    name: TableName
+    """Replaces `table.name`. Without `{topic}` only in an entry of a single topic."""
 
 
 class Override(Model):
@@ -57,6 +65,9 @@ class Override(Model):
     keep: Conditions | None = None
     """Replaces `spec.keep` as a whole; `[]`: all records are stored."""
 
+    table: OtherTable | None = None
+    """Another table for the rows, such as where the names of two topics differ only by characters that tables lack."""
+
     def names(self, topic: str) -> bool:
         """Whether the entry is about a topic. The first one that is applies."""
         if self.topics is not None:
@@ -72,6 +83,7 @@ class Override(Model):
             "output": self.output,
             "upload": self.upload,
             "keep": self.keep,
+            "table": self.table,
         }
         return frozenset(name for name, block in set_here.items() if block is not None)
 
@@ -84,9 +96,19 @@ class Override(Model):
         return (self.topics is None) != (self.topic_pattern is None)
 
     @rule(
-        "has(self.parser) || has(self.schema) || has(self.output) || has(self.upload) || has(self.keep)",
+        "has(self.parser) || has(self.schema) || has(self.output) || has(self.upload) || has(self.keep)"
+        " || has(self.table)",
         "changes nothing",
-        "set parser, schema, output, upload or keep, or remove it",
+        "set parser, schema, output, upload, keep or table, or remove it",
     )
     def _changes_something(self) -> bool:
         return bool(self.blocks)
+
+    @rule(
+        f"!has(self.table) || self.table.name.contains('{TOPIC}') || has(self.topics) && self.topics.size() == 1",
+        ONE_FOR_SEVERAL,
+        "put the placeholder of the topic into it, or write an entry for each topic",
+        *("table", "name"),
+    )
+    def _each_topic_has_its_table(self) -> bool:
+        return self.table is None or TOPIC in self.table.name or len(self.topics or ()) == 1

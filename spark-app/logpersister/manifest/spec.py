@@ -175,6 +175,11 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
         named = with_subjects(found, topic)
         return found.model_copy(update=named) if named else found
 
+    def table_of(self, topic: str) -> TableSpec | None:
+        """Return the table of a topic."""
+        place = self.override_of(topic)
+        return self.table if place is None else with_override(self, self.overrides[place]).table
+
     @property
     def names_subjects(self) -> bool:
         """Whether the specs of topics differ by the subjects of a registry, overrides aside."""

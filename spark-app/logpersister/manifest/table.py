@@ -13,6 +13,8 @@ from logpersister.manifest.storage import Region
 TOPIC: Final = "{topic}"
 GENERATION: Final = "{generation}"
 TYPE: Final = "{type}"
+ONE_FOR_SEVERAL: Final = "names one table for several topics"
+"""What is wrong with a name."""
 GLUE_ID: Final = "glue.id"
 """Property of a catalog, as pyiceberg has it: the account whose catalog of Glue it is."""
 OWN_PROPERTIES: Final = "logpersister."

@@ -15,7 +15,7 @@ from logpersister.manifest.problems import Finding
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.rule import NotInCel, rule
 from logpersister.manifest.storage import StorageSpec
-from logpersister.manifest.table import TOPIC, TYPE, Registration, TableSpec
+from logpersister.manifest.table import ONE_FOR_SEVERAL, TOPIC, TYPE, Registration, TableSpec
 from logpersister.manifest.types import ListOf, MapOf, Struct, Time, Timestamp, Type
 
 NOT_IN_TABLE: Final = "cannot be a column of the table"
@@ -116,7 +116,7 @@ class TableRules(Model):
     @rule(
         f"!has(self.table) || self.table.name.contains('{TOPIC}')"
         " || has(self.kafka.topics) && self.kafka.topics.size() == 1",
-        "names one table for several topics",
+        ONE_FOR_SEVERAL,
         "put the placeholder of the topic into it (docs/tables.md)",
         *("table", "name"),
     )

@@ -39,6 +39,8 @@ def with_override(spec: OverriddenSpec, override: Override | None) -> Overridden
         update["output"] = override.output
     if override.keep is not None:
         update["keep"] = override.keep
+    if override.table is not None and spec.table is not None:
+        update["table"] = spec.table.model_copy(update=dict(override.table))
     if override.upload is not None:
         set_here = {name: value for name, value in dict(override.upload).items() if value is not None}
         update["upload"] = spec.upload.model_copy(update=set_here)

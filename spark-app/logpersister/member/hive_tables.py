@@ -28,7 +28,11 @@ def hive_tables(
 ) -> tuple[Bindings[HiveColumns], RegistrationDuty]:
     """Return both; nothing is asked yet."""
     topic_of = topic_opener(resource, spec, secrets)
-    bindings = Bindings(store, resource.group_id, spec.full_name, lambda topic, _: topic_of(topic).table, columns_of)
+
+    def name_of(topic: str, number: int) -> str:
+        return (resource.spec.table_of(topic) or spec).full_name(topic, number)
+
+    bindings = Bindings(store, resource.group_id, name_of, lambda topic, _: topic_of(topic).table, columns_of)
 
     def columns(topic: str) -> HiveColumns | None:
         of_topic = resource.for_topic(topic)
@@ -50,7 +54,7 @@ def topic_opener(resource: LogPersister, spec: TableSpec, secrets: Secrets) -> C
         folder = f"{storage.bucket}/{names.topic_prefix(storage.prefix, topic)}".rstrip("/")
         layout = time_folders(levels)
         return RegisteredTopic(
-            HiveTable(metastore(), spec, spec.identifier(topic, resource.spec.generation), folder),
+            HiveTable(metastore(), spec, (of_topic.table or spec).identifier(topic, resource.spec.generation), folder),
             tuple(level.folder_prefix for level in levels),
             registration(of_topic) or "onFirstObject",
             layout is not None and layout.depth == len(levels),

@@ -67,6 +67,10 @@ def open_tables(
         stack.callback(of_hive.close)
         return MemberTables(of_hive, [duty_of_hive], stack)
     open_table = table_opener(resource, spec, secrets)
+
+    def name_of(topic: str, number: int, type_: str) -> str:
+        return _table(resource, topic, type_).full_name(topic, number)
+
     reader = OffsetReader(client_config, group, read_committed=False)
     stack.callback(reader.close)
     duty = partial(
@@ -74,7 +78,7 @@ def open_tables(
         store,
         group,
         open_table,
-        lambda topic, number, type_: _of_type(spec, type_).full_name(topic, number),
+        name_of,
         lambda topic: committed_positions(reader, topic),
         spec.commit_interval.total_seconds(),
         generation=resource.spec.generation,
@@ -82,20 +86,24 @@ def open_tables(
     )
     if resource.spec.types is None:
         bindings = Bindings(
-            store, group, spec.full_name, lambda topic, number: open_table(topic, number, NO_TYPE), table_columns
+            store,
+            group,
+            lambda topic, number: name_of(topic, number, NO_TYPE),
+            lambda topic, number: open_table(topic, number, NO_TYPE),
+            table_columns,
         )
         stack.callback(bindings.close)
         return MemberTables(bindings, [duty(without_table=bindings.without_table)], stack)
-    of_types = TypeBindings(
-        store, group, lambda topic, number, type_: spec.for_type(type_).full_name(topic, number), open_table
-    )
+    of_types = TypeBindings(store, group, name_of, open_table)
     stack.callback(of_types.close)
     types = lru_cache(lambda topic: frozenset(resource.spec.for_topic(topic).tables_of_types()))
     return MemberTables(of_types, [duty(types=types, without_table=of_types.without_table)], stack)
 
 
-def _of_type(spec: TableSpec, type_: str) -> TableSpec:
+def _table(resource: LogPersister, topic: str, type_: str) -> TableSpec:
     """Return the table of a type, or of a topic without types."""
+    spec = resource.spec.table_of(topic)
+    assert spec is not None
     return spec if type_ == NO_TYPE else spec.for_type(type_)
 
 
@@ -128,7 +136,7 @@ def table_opener(resource: LogPersister, spec: TableSpec, secrets: Secrets) -> "
                 "spec.generation with such a change (docs/tables.md#tables-of-types)",
             )
         group, bucket = resource.group_id, storage.bucket
-        return IcebergTable(catalog(), _of_type(spec, type_), topic, generation, group, bucket, type_)
+        return IcebergTable(catalog(), _table(resource, topic, type_), topic, generation, group, bucket, type_)
 
     return opened
 

@@ -163,8 +163,8 @@ class IcebergTable:
             raise TableError(
                 "other-owner",
                 f"table {self.name} is that of {_people(owner)}, not of {_people(self._owner)}; objects are "
-                "stored, and in no table, until spec.table.name names another one; where two topics of this resource "
-                "have one name, exclude one of them here and store it by a resource of its own",
+                "stored, and in no table, until spec.table.name names another one, or for this topic alone the table "
+                "of an entry of spec.overrides",
             )
         if str(table.metadata.format_version) != WRITTEN_VERSION:
             raise TableError(

@@ -34,7 +34,12 @@ def test_topics_that_would_have_one_table_are_named() -> None:
     spec = manifest(table={"name": "lake.{topic}"}).spec
     (found,) = _table_names(spec, ["orders.eu", "clicks", "orders-eu"])
     assert found.message.startswith("spec.table.name: orders-eu, orders.eu would all have table lake.orders_eu;")
+    assert found.message.endswith("give them other names by the table of an entry of spec.overrides")
     assert list(_table_names(spec, ["orders.eu", "clicks"])) == []
+    topics = ["orders-eu", "orders.eu"]
+    renamed = [{"topics": ["orders.eu"], "table": {"name": "lake.orders_of_eu"}}]
+    kafka = {"bootstrapServers": "a:9092", "topics": topics}
+    assert list(_table_names(manifest(overrides=renamed, kafka=kafka).spec, topics)) == []
 
 
 def test_a_metastore_that_does_not_answer_is_told() -> None:

@@ -134,5 +134,10 @@ def test_rights_in_glue_are_those_of_its_tables(table_format: str, create: bool)
         *_, found, _ = iam_policy(accepted(changes | {"spec.kafka.topics": ["clicks", "orders"]}))["Statement"]
     glue = "arn:aws-cn:glue:cn-north-1:12"
     assert found["Resource"] == [f"{glue}:catalog", f"{glue}:database/lake_*", f"{glue}:table/lake_*/*"]
+    renamed = {"spec.kafka.topics": ["a"], "spec.overrides": [{"topics": ["a"], "table": {"name": "Lake.of_a"}}]}
+    of_both = str(iam_policy(accepted(changes | renamed)))
+    assert all(
+        one in of_both for one in (f"{glue}:table/lake_*/*", f"{glue}:database/lake'", f"{glue}:table/lake/of_a")
+    )
     assert ("glue:CreateTable" in found["Action"]) is create
     assert ("glue:BatchCreatePartition" in found["Action"]) is (table_format == "hive")

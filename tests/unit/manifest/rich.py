@@ -379,6 +379,7 @@ BY_TABLE: dict[str, Any] = {
             "properties": {"history.expire.max-snapshot-age-ms": "86400000"},
             "commitInterval": "5m",
         },
+        "overrides": [{"topics": ["clicks"], "table": {"name": "lake.web_clicks"}}],
     },
 }
 

@@ -605,6 +605,15 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (in_table() | {F + "format": "orc"}, "spec.table: needs Parquet files; set spec.output.format to parquet, or"),
     (in_table() | PATTERN, 'spec.table.name: "a.b" names one table for several topics; put the placeholder'),
     (in_table() | {K + "topics": ["a", "b"]}, "names one table for several topics"),
+    (
+        in_table() | {"spec.overrides": [{"topicPattern": "^o", "table": {"name": "a.b"}}]},
+        'spec.overrides[0].table.name: "a.b" names one table for several topics; put the placeholder',
+    ),
+    ({"spec.overrides": [{"topicPattern": "^o", "table": {"name": "a.{topic}"}}]}, "there is no spec.table"),
+    (
+        in_table() | {"spec.overrides": [{"topicPattern": "^o", "table": {"name": "{topic}.{type}"}}]},
+        'spec.overrides[0].table.name: "{topic}.{type}" has the placeholder of types without spec.types',
+    ),
     (in_table(name="clicks"), 'spec.table.name: "clicks" is not the name of a table; write namespace and table'),
     (in_table(name="a.{name}"), "is not the name of a table"),
     (in_table(format="delta"), "spec.table.format"),

@@ -97,6 +97,17 @@ def test_a_catalog_is_opened_once_and_again_with_a_rotated_secret(monkeypatch: p
         open_table("clicks", 1, "order")
 
 
+def test_a_topic_may_have_another_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_module, "open_catalog", lambda *_: None)
+    overrides = [{"topics": ["orders.eu"], "table": {"name": "lake.orders_of_eu"}}]
+    kafka = {"bootstrapServers": "a:9092", "topics": ["orders-eu", "orders.eu"]}
+    resource = manifest(kafka=kafka, overrides=overrides)
+    assert resource.spec.table is not None
+    open_table = table_opener(resource, resource.spec.table, Secrets({}))
+    names = [open_table(topic, 1, NO_TYPE).name for topic in ("orders-eu", "orders.eu")]
+    assert names == ["lake.orders_eu", "lake.orders_of_eu"]
+
+
 class Reader:
     """Kafka's answers."""
 
