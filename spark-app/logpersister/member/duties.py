@@ -79,8 +79,8 @@ class DutyListener:
     def duty(self, report: DutyReport) -> None:
         """Where a duty stands now."""
 
-    def performed(self, duty: str, seconds: float, *, failed: bool) -> None:
-        """One attempt for one topic has ended."""
+    def performed(self, duty: str, topic: str, seconds: float, error: Exception | None) -> None:
+        """One attempt for one topic has ended, perhaps by an error."""
 
 
 @dataclass(slots=True)
@@ -203,22 +203,22 @@ class DutyThread:
 
     def _perform(self, topic: str, state: _Topic, *, last: bool = False) -> None:
         started = self._clock()
-        failure, partly = None, False
+        failure: Exception | None = None
         try:
             pause = self._duty.perform(topic, last=last) * self._jitter()
         except PartlyFailedError as error:
-            failure, pause, partly = str(error), error.seconds * self._jitter(), True
+            failure, pause = error, error.seconds * self._jitter()
         except Exception as error:
-            failure = str(error) or type(error).__name__
-            pause = _BACKOFF.pause(state.failures + 1)
+            failure, pause = error, _BACKOFF.pause(state.failures + 1)
         with self._lock:
-            self._take_in(topic, state, failure, pause, partly=partly)
-        self._listener.performed(self._duty.name, self._clock() - started, failed=failure is not None)
+            self._take_in(topic, state, failure, pause)
+        self._listener.performed(self._duty.name, topic, self._clock() - started, failure)
 
-    def _take_in(self, topic: str, state: _Topic, failure: str | None, pause: float, *, partly: bool) -> None:
+    def _take_in(self, topic: str, state: _Topic, failure: Exception | None, pause: float) -> None:
         if failure is not None:
-            is_news = not partly or failure != state.message or (state.failures + 1).bit_count() == 1
-            state.failures, state.message = state.failures + 1, failure
+            message, partly = str(failure) or type(failure).__name__, isinstance(failure, PartlyFailedError)
+            is_news = not partly or message != state.message or (state.failures + 1).bit_count() == 1
+            state.failures, state.message = state.failures + 1, message
             state.failing_since = state.failing_since or self._now()
             if is_news:  # what fails in part is tried as often as what works
                 self._log_failure(topic, state, pause)

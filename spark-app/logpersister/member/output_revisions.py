@@ -147,7 +147,9 @@ class OutputRevisions:
         errors, self._errors = self._errors, {}
         of_tables = {} if self._tables is None else self._tables.take_errors()
         return errors | {
-            topic: WorkError("table", str(error)) if isinstance(error, TableError) else work_error(error)
+            topic: WorkError("catalog" if error.is_of_catalog else "table", str(error))
+            if isinstance(error, TableError)
+            else work_error(error)
             for topic, error in of_tables.items()
         }
 

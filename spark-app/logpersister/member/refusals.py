@@ -16,17 +16,19 @@ from logpersister.report.status import utc_now
 
 LASTING_SECONDS: Final = 60.0
 """Duration of failures from which they count as an outage."""
-FORGOTTEN_SECONDS: Final[dict[Server, float]] = {"kafka": 60.0, "bucket": 180.0, "registry": 180.0}
+FORGOTTEN_SECONDS: Final[dict[Server, float]] = {"kafka": 60.0, "bucket": 180.0, "registry": 180.0, "catalog": 400.0}
 """Seconds without another failure after which it is over; longer than the longest pause between attempts."""
 _REMEDIES: Final[dict[Server, str]] = {
     "kafka": "check the Secrets that spec.kafka.security names, and the rights of the user",
     "bucket": "check the Secret and the rights in spec.storage; the reason says more",
     "registry": "check the registry and the Secret that spec.schema.registry names; the reason says more",
+    "catalog": "check spec.table.catalog, its Secret and its rights; the reason says more",
 }
 _TRIED: Final[dict[Server, str]] = {
     "kafka": "the login is tried again with the Secret as it is then",
     "bucket": "uploads are tried again, at most a minute apart; records wait in Kafka",
     "registry": "it is asked again, at most a minute apart; records of its topics wait in Kafka",
+    "catalog": "it is asked again, at most five minutes apart; objects are stored, and their rows wait in the bucket",
 }
 
 
@@ -41,7 +43,7 @@ class _Failures:
 
 
 class Refusals:
-    """Remembers since when each server has failed; a topic of a registry for itself."""
+    """Remembers since when each server has failed; a topic of a registry or catalog for itself."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, wall: Callable[[], datetime] = utc_now) -> None:
         self._clock = clock

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import structlog
 
+from logpersister.backoff import PartlyFailedError
 from logpersister.member.cycle import Cycle
 from logpersister.member.duties import DutyListener
 from logpersister.member.listener import Listener
@@ -30,13 +31,17 @@ from logpersister.report.finish import FinishReport
 from logpersister.report.lag import summarise
 from logpersister.report.lines import log_each
 from logpersister.report.metrics import CommitStep, Metrics
+from logpersister.report.outages import Server
 from logpersister.report.status import StatusBoard
 from logpersister.report.tables import TablesReport
 from logpersister.report.telling import TellingReport
 from logpersister.storage.errors import StorageError
 from logpersister.tables.duty import TableListener
+from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
+_OF_TOPICS: Final[tuple[Server, ...]] = ("registry", "catalog")
+"""Servers that a topic has, and others do not; each is a kind of error, too."""
 
 
 class MembershipState(Protocol):
@@ -69,7 +74,8 @@ class Reports(Listener, DutyListener, FolderListener, TableListener):
 
     def stored(self, outcomes: Sequence[RangeOutcome]) -> None:
         for outcome in outcomes:
-            self.refusals.worked("registry", outcome.range.partition.topic)
+            for server in _OF_TOPICS:
+                self.refusals.worked(server, outcome.range.partition.topic)
             if outcome.objects:
                 self.refusals.worked("bucket")
             log.debug("range.written", **self._count(outcome), keys=[written.key for written in outcome.objects])
@@ -131,8 +137,9 @@ class Reports(Listener, DutyListener, FolderListener, TableListener):
     def failed(self, range_: Range, error: WorkError) -> None:
         if error.upload:
             self.refusals.failed("bucket", error.message)
-        elif error.kind == "registry":
-            self.refusals.failed("registry", error.message, range_.partition.topic)
+        for server in _OF_TOPICS:
+            if error.kind == server:
+                self.refusals.failed(server, error.message, range_.partition.topic)
         failed = RangeFailed(range_, error.kind, error.message, upload=error.upload)
         self._metrics.range_failed(failed)
         self._metrics.retried("range")
@@ -159,8 +166,13 @@ class Reports(Listener, DutyListener, FolderListener, TableListener):
         self._metrics.duty(report)
         self._board.duty(report)
 
-    def performed(self, duty: str, seconds: float, *, failed: bool) -> None:
-        self._metrics.duty_performed(duty, seconds, failed=failed)
+    def performed(self, duty: str, topic: str, seconds: float, error: Exception | None) -> None:
+        self._metrics.duty_performed(duty, seconds, failed=error is not None)
+        cause = error.__cause__ if isinstance(error, PartlyFailedError) else error
+        if isinstance(cause, TableError) and cause.is_of_catalog:
+            self.refusals.failed("catalog", str(cause), f"{duty} of {topic}")
+        elif error is None:
+            self.refusals.worked("catalog", f"{duty} of {topic}")
 
     def finish(self, report: FinishReport) -> None:
         self._metrics.finish(report)

@@ -6,10 +6,15 @@ from typing import Final, Literal
 
 from logpersister.report.human import instant
 
-Server = Literal["kafka", "bucket", "registry"]
+Server = Literal["kafka", "bucket", "registry", "catalog"]
 PROBED: Final[tuple[Server, ...]] = ("kafka", "bucket")
 """Servers that every member has, and looks after whether it asks them anything or not."""
-NAMES: dict[Server, str] = {"kafka": "Kafka", "bucket": "the bucket", "registry": "the schema registry"}
+NAMES: dict[Server, str] = {
+    "kafka": "Kafka",
+    "bucket": "the bucket",
+    "registry": "the schema registry",
+    "catalog": "the catalog of tables",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ class TableDuty:
         if self._types(topic) == {NO_TYPE} and failed:
             raise next(iter(failed.values()))
         more = f" (and {len(problems) - 1} more tables)" if len(problems) > 1 else ""
-        raise PartlyFailedError(problems[0] + more, self._interval)
+        raise PartlyFailedError(problems[0] + more, self._interval) from next(iter(failed.values()), None)
 
     def forget(self, topic: str) -> None:
         self._given_up = {one for one in self._given_up if one[0] != topic}

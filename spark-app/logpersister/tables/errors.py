@@ -52,6 +52,11 @@ class TableError(Exception):
         self.reason = reason
 
     @property
+    def is_of_catalog(self) -> bool:
+        """Whether the catalog is of no use, and not only this table."""
+        return self.reason in ("unavailable", "unauthorized")
+
+    @property
     def retriable(self) -> bool:
         """Whether it may pass without a person."""
         return self.reason in ("unavailable", "conflict", "refused")

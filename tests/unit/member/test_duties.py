@@ -27,8 +27,8 @@ class Recorder(DutyListener):
     def duty(self, report: DutyReport) -> None:
         self.reports.append(report)
 
-    def performed(self, duty: str, seconds: float, *, failed: bool) -> None:
-        self.attempts.append((seconds, failed))
+    def performed(self, duty: str, topic: str, seconds: float, error: Exception | None) -> None:
+        self.attempts.append((seconds, error is not None))
 
 
 class World:

@@ -1,10 +1,14 @@
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
+from logpersister.backoff import PartlyFailedError
 from logpersister.member.cycle import Cycle
+from logpersister.member.refusals import Refusals
 from logpersister.member.reports import Reports
 from logpersister.member.summary import Summary
 from logpersister.pipeline.work import ObjectWritten, RangeOutcome, WorkError
@@ -14,6 +18,7 @@ from logpersister.report.facts import Identity, LateRecords, Quarantined
 from logpersister.report.metrics import Metrics
 from logpersister.report.status import StatusBoard
 from logpersister.storage.errors import StorageError
+from logpersister.tables.errors import TableError
 from tests.unit.member.fakes import CLICKS, FakeDependencies, manifest
 
 IDENTITY = Identity("backup", 1, "0123456789ab", "member-0", "1.0")
@@ -227,3 +232,36 @@ def test_a_summary_a_minute_and_the_partitions_when_they_change(shown: Shown) ->
     owned.append(TopicPartition("orders", 0))
     (assigned,) = logged(after=0)
     assert assigned["partitions"] == "clicks 0-2,5; orders 0"
+
+
+def test_a_catalog_that_is_of_no_use_for_a_minute_is_an_outage(shown: Shown) -> None:
+    """Whoever has asked it: the duty for rows, also where only one of its tables fails, or a topic for new columns."""
+    clock, away = Clock(), TableError("unavailable", "the catalog is away")
+    shown.reports.refusals = Refusals(clock)
+    partly = PartlyFailedError("one of two tables", 1)
+    partly.__cause__ = away
+
+    def outages_after(tell: Callable[[], None]) -> list[tuple[str, str]]:
+        for _ in range(3):
+            tell()
+            clock.now += 31
+        return [(one.server, one.reason) for one in shown.reports.refusals.outages()]
+
+    found = [("catalog", "the catalog is away")]
+    clicks = Range(CLICKS, 0, 5)
+    ways: list[tuple[Callable[[], None], Callable[[], None]]] = [
+        (partial(shown.reports.performed, "table", "clicks", 1, error), partial(works, shown))
+        for error, works in ((away, _performs), (partly, _performs))
+    ]
+    failed = partial(shown.reports.failed, clicks, WorkError("catalog", "the catalog is away"))
+    stores = partial(shown.reports.stored, [RangeOutcome(clicks, ())])
+    for fails, recovers in (*ways, (failed, stores)):
+        assert outages_after(fails) == found
+        recovers()
+        assert shown.reports.refusals.outages() == ()
+    other = partial(shown.reports.performed, "table", "clicks", 1, TableError("schema", "no"))
+    assert outages_after(other) == [], "it answers, and refuses one table"
+
+
+def _performs(shown: Shown) -> None:
+    shown.reports.performed("table", "clicks", 1, None)

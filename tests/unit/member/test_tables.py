@@ -74,6 +74,8 @@ def test_what_is_wrong_with_a_topic_that_has_nothing_to_promise_disturbs_no_othe
 def test_what_is_wrong_is_a_failure_of_the_topic(fakes: FakeDependencies, table: FakeTables) -> None:
     cycle = cycle_in(fakes)
     begin(fakes, cycle, clicks=5)
+    table.errors = {"clicks": TableError("unauthorized", "no")}
+    assert cycle.resolver.output_revisions.take_errors() == {"clicks": WorkError("catalog", "no")}
     table.errors, table.refused = {"clicks": TableError("schema", "no")}, {"clicks"}
     revisions = cycle.resolver.output_revisions
     assert revisions.refused == {"clicks"}
