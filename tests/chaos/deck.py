@@ -221,6 +221,9 @@ _OF_A_CLUSTER: tuple[tuple[Card, int], ...] = (
     (_broker_roll, 1),
     (_coordinator_freeze, 2),
     (_coordinator_kill, 1),
+    # Long enough for others to lead what it led, and for partitions that it alone has to be without a leader.
+    (_server("broker", "kill", (10, 25)), 1),
+    (_server("broker", "freeze", (10, 25)), 1),
     (_partitions_grow, 2),
     (_leader_restart, 1),
 )

@@ -43,11 +43,13 @@ class Topic:
     """Timestamps are of so many days, the last one today."""
     bursts: bool = False
     transactional: bool = False
+    is_lone: bool = False
+    """Whether each of its partitions has one replica, so that it has no leader while that broker is away."""
 
 
 TOPICS = (
     Topic("clicks", 3, share=0.6),
-    Topic("orders", 2, share=0.4, days=3),
+    Topic("orders", 3, share=0.4, days=3, is_lone=True),
     Topic("images", 2, share=0.0, bursts=True),
     Topic("payments", 2, share=0.0, transactional=True),
 )

@@ -120,7 +120,10 @@ class Stage:
             self.proxies["s3" if name == "minio" else name] = self._stack.enter_context(proxy)
         self.proxy.inject(Fault(matches=self._note_upload, times=None))
         for topic in self.settings.topics:
-            create_topic(self.kafka.bootstrap, topic.name, partitions=topic.partitions)
+            replicas, configs = (1, {"min.insync.replicas": "1"}) if topic.is_lone else (None, None)
+            create_topic(
+                self.kafka.bootstrap, topic.name, partitions=topic.partitions, replicas=replicas, configs=configs
+            )
             self.partitions[topic.name] = topic.partitions
         if self.settings.has_rows:
             self.writers = Writers(self.registry, only_added=self.settings.has_hive)

@@ -186,26 +186,26 @@ def test_writers_change_while_the_registry_is_away(
     of_header = [("__value_schema_id", b"\1" + GUID.bytes)]
     bodies = (value[5:] for value in writers.values(0, 10) if value[1:5] == writers.first.to_bytes(4, "big"))
     produce(scene.kafka.bootstrap, name, [Record(one, None, 0, headers=of_header) for one in bodies])
-    lines = scene.manifest(
-        kafka={"topics": [name], "groupId": f"{unique}-lines"},
-        storage={"prefix": "lines"},
-        output={"format": "jsonl", "jsonl": columns},
-        parser={"type": "avro", "quarantine": {"format": "parquet"}},
-        schema={
-            "avro": json.dumps(DECLARED),
-            "registry": {"url": registry.url},
-            "key": {"parser": "avro", "type": "struct<id: int64 not null>"},
-        },
-    )
-    # The registry here knows no GUIDs: the range with headers waits, and says why.
-    assert main(["check", "-f", str(lines)]) == Exit.OK
-    assert "no GUIDs: records wait whose headers name schemas" in capsys.readouterr().out
-    member = scene.member(lines, "lines")
-    member.wait("the range waits", lambda: "PrefixSchemaIdSerializer" in member.tail())
-    member.terminate()
-    with knowing_guids(registry.url, {GUID: writers.first}) as url:
-        lines.write_text(lines.read_text().replace(registry.url, url))
-        scene.run_until_current(lines)
+    guids: dict[UUID, int] = {}
+    with knowing_guids(registry.url, guids) as url:
+        lines = scene.manifest(
+            kafka={"topics": [name], "groupId": f"{unique}-lines"},
+            storage={"prefix": "lines"},
+            output={"format": "jsonl", "jsonl": columns},
+            parser={"type": "avro", "quarantine": {"format": "parquet"}},
+            schema={
+                "avro": json.dumps(DECLARED),
+                "registry": {"url": url},
+                "key": {"parser": "avro", "type": "struct<id: int64 not null>"},
+            },
+        )
+        assert main(["check", "-f", str(lines)]) == Exit.OK
+        assert "no GUIDs: records wait whose headers name schemas" in capsys.readouterr().out
+        member = scene.member(lines, "lines")
+        member.wait("the range waits", lambda: "PrefixSchemaIdSerializer" in member.tail())
+        guids[GUID] = writers.first
+        member.wait("all is stored", lambda: (member.lag() or {}).get("records") == 0)
+        member.terminate()
         document = verify(lines, "--deep")  # also of what is no number in JSON
         assert (document["ok"], [one["compared"] for one in document["topics"]]) == (True, [2 * (500 + len(bad)) + 5])
         assert main(["try", "-f", str(lines), "--last", "500", "--rows", "1"]) == Exit.OK

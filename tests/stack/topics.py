@@ -45,13 +45,18 @@ def admin(bootstrap: str, **security: Any) -> Iterator[KafkaAdminClient]:
 
 
 def create_topic(
-    bootstrap: str, name: str, *, partitions: int = 1, configs: Mapping[str, str] | None = None, **security: Any
+    bootstrap: str,
+    name: str,
+    *,
+    partitions: int = 1,
+    replicas: int | None = None,
+    configs: Mapping[str, str] | None = None,
+    **security: Any,
 ) -> None:
     """Create a topic (``configs`` as in ``cleanup.policy``) and wait until each partition has a leader."""
+    replication = {} if replicas is None else {"replication_factor": replicas}
     with admin(bootstrap, **security) as client:
-        client.create_topics(
-            {name: {"num_partitions": partitions, "configs": dict(configs or {})}},
-        )
+        client.create_topics({name: {"num_partitions": partitions, "configs": dict(configs or {}), **replication}})
         client.wait_for_topics([name], timeout_ms=PATIENCE_MILLISECONDS)
 
 

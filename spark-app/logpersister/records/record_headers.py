@@ -53,9 +53,8 @@ def with_ids(
         return batch
     encoded: Any = found.dictionary_encode()
     begins = pa.array(_begins(encoded.dictionary.to_pylist(), writers), pa.binary())
-    joined: Any = pc.binary_join_element_wise(
-        begins.take(encoded.indices).fill_null(b""), batch.column("value"), pa.scalar(b"", pa.binary())
-    )
+    of_rows = begins.take(encoded.indices).fill_null(b"")
+    joined = cast("Any", pc).binary_join_element_wise(of_rows, batch.column("value"), pa.scalar(b"", pa.binary()))
     place = batch.schema.get_field_index("value")
     return batch.set_column(place, batch.schema.field(place), joined)
 

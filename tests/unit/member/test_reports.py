@@ -249,19 +249,14 @@ def test_a_catalog_that_is_of_no_use_for_a_minute_is_an_outage(shown: Shown) -> 
 
     found = [("catalog", "the catalog is away")]
     clicks = Range(CLICKS, 0, 5)
+    performed = partial(shown.reports.performed, "table", "clicks", 1)
     ways: list[tuple[Callable[[], None], Callable[[], None]]] = [
-        (partial(shown.reports.performed, "table", "clicks", 1, error), partial(works, shown))
-        for error, works in ((away, _performs), (partly, _performs))
+        (partial(performed, error), partial(performed, None)) for error in (away, partly)
     ]
     failed = partial(shown.reports.failed, clicks, WorkError("catalog", "the catalog is away"))
-    stores = partial(shown.reports.stored, [RangeOutcome(clicks, ())])
-    for fails, recovers in (*ways, (failed, stores)):
+    ways.append((failed, partial(shown.reports.stored, [RangeOutcome(clicks, ())])))
+    for fails, recovers in ways:
         assert outages_after(fails) == found
         recovers()
         assert shown.reports.refusals.outages() == ()
-    other = partial(shown.reports.performed, "table", "clicks", 1, TableError("schema", "no"))
-    assert outages_after(other) == [], "it answers, and refuses one table"
-
-
-def _performs(shown: Shown) -> None:
-    shown.reports.performed("table", "clicks", 1, None)
+    assert outages_after(partial(performed, TableError("schema", "no"))) == [], "it answers, and refuses one table"

@@ -56,7 +56,7 @@ def judged(spec: Spec, writers: Any, records: Sequence[tuple[bytes | None, bytes
     writing = Writing.of(spec, "", lambda _: writers)
     told = [_told(batch, layout) for layout in (layout_for(spec, lambda _: writers), writing.layout)]
     assert [(path, offsets, values, why) for path, offsets, values, why, _ in told[0]] == [one[:4] for one in told[1]]
-    found = {}
+    found: dict[int, Any] = {}
     for path, offsets, values, why, of_path in told[0]:
         assert values == [records[offset][1] for offset in offsets], "what is stored as it was is as it was"
         if not why:
@@ -67,12 +67,10 @@ def judged(spec: Spec, writers: Any, records: Sequence[tuple[bytes | None, bytes
 
 
 def _told(batch: pa.RecordBatch, layout: Any) -> list[tuple[str, list[int], list[bytes], list[str], list[Any]]]:
-    found = []
+    found: list[Any] = []
     for side in sides(batch, layout):
-        columns = {name: side.rows.column(name).to_pylist() for name in side.rows.schema.names if name != ROW}
-        rows = (
-            [tuple(one.values()) for one in side.rows.column(ROW).to_pylist()] if ROW in side.rows.schema.names else []
-        )
+        columns: dict[str, list[Any]] = {name: side.rows.column(name).to_pylist() for name in side.rows.schema.names}
+        rows = [tuple(one.values()) for one in columns.get(ROW, [])]
         found.append((side.paths[0], columns["offset"], columns["value"], columns.get("reason", []), rows))
     return found
 

@@ -119,7 +119,8 @@ def test_the_next_address_is_asked_where_something_else_answers(
     fake: FakeRegistry, client: Callable[..., RegistryClient]
 ) -> None:
     registry = client(f"{fake.url}/a,{fake.url}/b")
-    for wrong in ((401, {}), (200, b"<html>"), (404, b"<html>")):
+    no_registry: list[Answer] = [(401, {}), (200, b"<html>"), (404, b"<html>")]
+    for wrong in no_registry:
         fake.answers = [wrong, (200, GOOD)]
         assert registry.latest("a").version == 3
     fake.answers = [(503, {}), (401, {})] * 4
