@@ -148,3 +148,17 @@ def test_what_does_not_go_together_with_what_is_kept_is_told_where_it_is() -> No
     types = {"header": "h", "entries": [{"names": ["a"], "output": {"format": "text"}}]}
     (problem,) = problems({**lenient, "spec.types": types})
     assert str(problem).startswith("spec.types.entries[0]: does not go together with spec.parser.unknownFields, which")
+
+
+def test_the_name_of_another_table_fits_to_the_topics_of_the_entry() -> None:
+    table = {"format": "iceberg", "catalog": {"type": "rest", "uri": "https://c"}, "name": "lake.{topic}"}
+    [found] = problems(
+        {**GROUP, "spec.table": table, "spec.overrides": [ORDERS_FIRST | {"table": {"name": "a.{type}"}}]}
+    )
+    assert found.startswith('spec.overrides[0].table.name: "a.{type}" has the placeholder of types without spec.types')
+    renamed = {"spec.overrides": [{"topics": ["clicks"], "table": {"name": "lake.web"}}]}
+    spec = accepted({**GROUP, "spec.table": table, **renamed}).spec
+    assert [one.name for one in map(spec.table_of, ["clicks", "orders"]) if one is not None] == [
+        "lake.web",
+        "lake.{topic}",
+    ]

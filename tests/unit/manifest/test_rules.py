@@ -610,10 +610,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         'spec.overrides[0].table.name: "a.b" names one table for several topics; put the placeholder',
     ),
     ({"spec.overrides": [{"topicPattern": "^o", "table": {"name": "a.{topic}"}}]}, "there is no spec.table"),
-    (
-        in_table() | {"spec.overrides": [{"topicPattern": "^o", "table": {"name": "{topic}.{type}"}}]},
-        'spec.overrides[0].table.name: "{topic}.{type}" has the placeholder of types without spec.types',
-    ),
     (in_table(name="clicks"), 'spec.table.name: "clicks" is not the name of a table; write namespace and table'),
     (in_table(name="a.{name}"), "is not the name of a table"),
     (in_table(format="delta"), "spec.table.format"),
