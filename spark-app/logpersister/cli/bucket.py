@@ -46,9 +46,3 @@ def described_by(arguments: argparse.Namespace, name: str) -> dict[str, str | No
         "secretName": arguments.s3_secret,
         "caSecretName": arguments.s3_ca_secret,
     }
-
-
-def reach(resource: LogPersister, secrets: Secrets, seconds: float) -> list[str]:
-    """Find out whether the bucket can be used; return what it lacks without harm. Raises `CommandError`."""
-    with opened(resource, secrets) as store:
-        return store.check(resource.group_id, seconds)

@@ -421,7 +421,9 @@ def _few(names: Sequence[str]) -> str:
 
 def _bucket(resource: LogPersister, secrets: Secrets, seconds: float, *, refuses: bool) -> Iterator[Finding]:
     storage = resource.spec.storage
-    what = "; ".join(["can be read and written", *bucket.reach(resource, secrets, seconds)])
+    with bucket.opened(resource, secrets) as store:
+        what = "; ".join(["can be read and written", *store.check(resource.group_id, seconds)])
+        problems = list(taken.prefix_problems(resource, store))
     where = f"s3://{storage.bucket}/{storage.prefix}".rstrip("/")
     yield Finding("bucket", "ok", f"{where} at {storage.endpoint or 'AWS'}: {what}")
     if not storage.conditional_writes:
@@ -430,7 +432,7 @@ def _bucket(resource: LogPersister, secrets: Secrets, seconds: float, *, refuses
             "(docs/guarantees.md#stores-without-conditional-writes)"
         )
         yield Finding("bucket", "warning", told)
-    yield from _taken("bucket", taken.prefix_problems(resource, secrets), refuses=refuses)
+    yield from _taken("bucket", problems, refuses=refuses)
 
 
 def _registry(resource: LogPersister, secrets: Secrets, _: float, *, compares: bool) -> Iterator[Finding]:

@@ -8,11 +8,10 @@ from contextlib import closing
 from itertools import islice
 from typing import Any, Final
 
-from logpersister.cli import brokers, bucket
+from logpersister.cli import brokers
 from logpersister.group.answers import GroupDescription, Registered
 from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister
-from logpersister.manifest.secrets import Secrets
 from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import plural
@@ -73,17 +72,16 @@ def group_problems(
         )
 
 
-def prefix_problems(resource: LogPersister, secrets: Secrets) -> Iterator[str]:
-    """Say of which topics another group has stored objects of our names. Raises `CommandError`."""
-    with bucket.opened(resource, secrets) as store:
-        for topic in islice(_topics(resource, store), _MOST_TOPICS):
-            group = _owner(store, topic, resource.spec.generation)
-            if group is not None and group != resource.group_id:
-                yield (
-                    f"spec.storage.prefix: group {group} has stored topic {topic} there in generation "
-                    f"{resource.spec.generation}, so its partitions would be held; give each group a prefix of its "
-                    "own, or raise spec.generation"
-                )
+def prefix_problems(resource: LogPersister, store: ObjectStore) -> Iterator[str]:
+    """Say of which topics another group has stored objects of our names. Raises StorageError."""
+    for topic in islice(_topics(resource, store), _MOST_TOPICS):
+        group = _owner(store, topic, resource.spec.generation)
+        if group is not None and group != resource.group_id:
+            yield (
+                f"spec.storage.prefix: group {group} has stored topic {topic} there in generation "
+                f"{resource.spec.generation}, so its partitions would be held; give each group a prefix of its own, "
+                "or raise spec.generation"
+            )
 
 
 def _topics(resource: LogPersister, store: ObjectStore) -> Iterator[str]:

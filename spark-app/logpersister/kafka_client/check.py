@@ -82,8 +82,7 @@ def check_broker(kafka: KafkaSpec, secrets: Secrets, group_id: str, *, seconds: 
             continue
         refused = list(_authorization_problems(answers, kafka))
         away = _away(answers, address, config.get("ssl_context"), deadline)
-        none_answers = bool(away) and len(away) == len(answers.metadata.brokers)
-        if refused or none_answers:
+        if refused or _none_answers(answers, away):
             # A cluster that starts knows brokers that do not answer yet.
             raise KafkaCheckError([*refused, *_wrong_listeners(away, address)], may_pass=not refused)
         failures |= {other: failure for other, failure in silent.items() if other != address}
@@ -182,6 +181,11 @@ def _away(
     addresses = [address for address in brokers if address != bootstrap][:_MOST_PROBED_BROKERS]
     failed = probe(addresses, tls, max(1.0, deadline - time.monotonic()))
     return [(brokers[address], address, failure) for address, failure in failed.items()]
+
+
+def _none_answers(answers: _Answers, away: Sequence[tuple[int, Address, Failure]]) -> bool:
+    """Whether no address answers that brokers advertise; several may advertise one."""
+    return bool(away) and len(away) == len({(broker.host, broker.port) for broker in answers.metadata.brokers})
 
 
 def _wrong_listeners(away: Sequence[tuple[int, Address, Failure]], bootstrap: Address) -> Iterator[Problem]:

@@ -68,6 +68,8 @@ class Resolver:
         self._topic_bindings = topic_bindings
         self._clock = clock
         self._retry_at = 0.0
+        self._told_generation = resource.spec.generation
+        """The highest that was logged."""
         self._stale_since: dict[TopicPartition, float] = {}
         self.unreadable: dict[TopicPartition, Exception] = {}
         """Why partitions cannot be resolved whose log Kafka does not tell."""
@@ -153,7 +155,9 @@ class Resolver:
     def _note_higher(self, read: Read) -> None:
         ours = self._resource.spec.generation
         found = [one.metadata.generation for one in read.values() if one is not None and one.metadata is not None]
-        if higher := [generation for generation in found if generation > ours]:
+        higher = [generation for generation in found if generation > ours]
+        if higher and max(higher) != self._told_generation:  # it is read again with each attempt
+            self._told_generation = max(higher)
             log.warning("generation.lower", partitions=len(higher), generation=ours, stored=max(higher))
 
     # what should stand in the register

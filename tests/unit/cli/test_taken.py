@@ -1,13 +1,12 @@
 """Whose objects stand under a prefix: a start asks for little, however much stands there."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from logpersister.cli import bucket, taken
+from logpersister.cli import taken
 from logpersister.storage import names
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
@@ -39,13 +38,8 @@ class Store:
         return SimpleNamespace(group=found)
 
 
-def problems(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    @contextmanager
-    def opened(*_: Any) -> Iterator[Store]:
-        yield store
-
-    monkeypatch.setattr(bucket, "opened", opened)
-    return list(taken.prefix_problems(accepted({}), None))  # type: ignore[arg-type]
+def problems(store: Any) -> list[str]:
+    return list(taken.prefix_problems(accepted({}), store))
 
 
 REFUSED = StorageError("unauthorized", "this key may not be used")
@@ -62,19 +56,19 @@ def test_few_objects_are_asked(
 ) -> None:
     [topic] = accepted({}).spec.kafka.topics or ()
     store = Store(topic, groups)
-    found = problems(store, monkeypatch)
+    found = problems(store)
     assert [OTHERS in one for one in found] == ([True] if is_taken else [])
     assert store.asked == asked
 
 
-def test_few_objects_are_listed_also_where_none_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_objects_are_listed_also_where_none_is_ours() -> None:
     [topic] = accepted({}).spec.kafka.topics or ()
     store = Store(topic, [], foreign=5000)
-    assert not problems(store, monkeypatch)
+    assert not problems(store)
     assert store.listed == 1000
 
 
-def test_a_bucket_that_is_away_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_that_is_away_is_an_error() -> None:
     [topic] = accepted({}).spec.kafka.topics or ()
     with pytest.raises(StorageError):
-        problems(Store(topic, [StorageError("unreachable", "S3 is away")]), monkeypatch)
+        problems(Store(topic, [StorageError("unreachable", "S3 is away")]))

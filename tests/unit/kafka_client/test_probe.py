@@ -15,7 +15,14 @@ from kafka import errors
 
 from logpersister.kafka_client import KafkaCheckError, check_broker
 from logpersister.kafka_client.causes import SILENT, explain_connection, explain_inquiry, in_words
-from logpersister.kafka_client.check import _Answers, _authorization_problems, _away, _broker_problem, _wrong_listeners
+from logpersister.kafka_client.check import (
+    _Answers,
+    _authorization_problems,
+    _away,
+    _broker_problem,
+    _none_answers,
+    _wrong_listeners,
+)
 from logpersister.kafka_client.oauth import TokenError
 from logpersister.kafka_client.probe import API_VERSIONS, probe
 from logpersister.kafka_client.tls import ssl_context
@@ -260,6 +267,15 @@ def test_an_advertised_address_that_cannot_be_reached() -> None:
     assert "; correct advertised.listeners" in str(alone)
     (among_others,) = (_broker_problem(*one) for one in found)
     assert "; start the broker" in str(among_others), "what died is more likely than what is set wrong"
+
+
+def test_brokers_behind_one_address_that_cannot_be_reached() -> None:
+    brokers = [SimpleNamespace(host=LOOPBACK, port=1, node_id=node) for node in (1, 2, 3)]
+    bootstrap, until = Address("broker-1", 9092), time.monotonic() + 2
+    found = answers(brokers=brokers)
+    assert _none_answers(found, _away(found, bootstrap, None, until))
+    found = answers(brokers=[*brokers, SimpleNamespace(host="broker-1", port=9092, node_id=4)])
+    assert not _none_answers(found, _away(found, bootstrap, None, until))
 
 
 def test_topics_that_may_not_be_read() -> None:

@@ -3,6 +3,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from logpersister.manifest.revision import Revision, revision_of, revision_of_document
 from logpersister.member.listener import Listener
@@ -464,3 +465,11 @@ def test_a_forgotten_intent_is_promised_again_before_it_is_executed(fakes: FakeD
         (CLICKS, CommittedOffset(10, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (20, 30), place=PLACE)), True)
     ]
     assert [intent.start for intent in states.pending()] == [10]
+
+
+def test_a_lower_generation_is_logged_once(fakes: FakeDependencies) -> None:
+    resolver, _ = resolver_in(fakes)
+    for generation, told in ((2, 1), (2, 0), (3, 1)):
+        with capture_logs() as logged:
+            resolver._note_higher({CLICKS: CommittedOffset(5, OffsetMetadata(TOPIC_ID, generation))})
+        assert [one["stored"] for one in logged] == [generation] * told
