@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from logpersister.cli.check import Finding, _messages, _quarantine
+from logpersister.cli.check.finding import Finding
+from logpersister.cli.check.spec import messages_findings, quarantine_findings
 from tests.unit.manifest.documents import accepted
 
 
@@ -17,7 +18,7 @@ def test_it_says_which_field_no_message_fits(type_: str, is_row: bool) -> None:
         "spec.schema.fields: id: the writer's message has int64, which cannot become string; "
         "all records would go into quarantine; correct the field or the schema of the values"
     )
-    assert list(_messages(accepted(changes).spec)) == ([] if is_row else [Finding("schema", "warning", told)])
+    assert list(messages_findings(accepted(changes).spec)) == ([] if is_row else [Finding("schema", "warning", told)])
 
 
 INT = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
@@ -29,7 +30,7 @@ def test_it_says_which_field_no_avro_record_fits() -> None:
     schema = {"avro": INT, "writers": [TEXT], "fields": fields, "key": {"parser": "avro", "framing": "plain"}}
     schema["key"] |= {"avro": TEXT, "type": "struct<id: int64>"}  # type: ignore[operator]
     parser = {"type": "avro", "framing": "singleObject", "quarantine": {"format": "parquet"}}
-    found = [one.message for one in _messages(accepted({"spec.parser": parser, "spec.schema": schema}).spec)]
+    found = [one.message for one in messages_findings(accepted({"spec.parser": parser, "spec.schema": schema}).spec)]
     told = (
         "spec.schema.fields: id: the writer's schema has string, which cannot become int64; {} would go into quarantine"
     )
@@ -73,7 +74,7 @@ def test_it_says_which_field_no_avro_record_fits() -> None:
     ],
 )
 def test_it_says_whose_refused_records_are_not_kept_whole(spec: dict[str, Any], told: list[str]) -> None:
-    found = list(_quarantine(accepted(spec).spec))
+    found = list(quarantine_findings(accepted(spec).spec))
     assert [one.message.partition(".quarantine.format: format ")[0] for one in found] == told
     assert all(one.verdict == "warning" and one.message.endswith("set it to parquet") for one in found)
 
@@ -117,7 +118,7 @@ BY_HEADER: dict[str, Any] = {
 )
 def test_it_says_whose_refused_records_lack_the_headers_of_conditions(spec: dict[str, Any], told: list[str]) -> None:
     common = {"spec.parser": {"type": "json"}, "spec.keep": [ENV], "spec.kafka.topics": ["clicks", "orders"]}
-    found = list(_quarantine(accepted(common | spec).spec))
+    found = list(quarantine_findings(accepted(common | spec).spec))
     assert all(one.verdict == "warning" and one.message.endswith("set it to parquet") for one in found)
     form = re.compile(
         r"(.*)[.]parser[.]quarantine[.]format: format (\w+) does not keep headers of a record that the parser refuses, "

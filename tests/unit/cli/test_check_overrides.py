@@ -1,6 +1,7 @@
 """What ``logpersister check`` says of overrides, by the topics that Kafka has."""
 
-from logpersister.cli.check import Finding, _overrides
+from logpersister.cli.check.finding import Finding
+from logpersister.cli.check.spec import overrides_findings
 from tests.unit.manifest.documents import accepted
 
 
@@ -8,7 +9,7 @@ def test_it_says_which_entry_applies_to_which_topics() -> None:
     patterns = [("topicPattern", "^web"), ("topicPattern", "^web[.]eu"), ("topicPattern", "^wbe"), ("topics", ["x"])]
     overrides = [{name: value, "upload": {"maxAge": "1m"}} for name, value in patterns]
     spec = accepted({"spec.kafka": {"bootstrapServers": "a:1", "topicPattern": "."}, "spec.overrides": overrides}).spec
-    assert list(_overrides(spec, ["web.us", "web.eu", "x", "y"])) == [
+    assert list(overrides_findings(spec, ["web.us", "web.eu", "x", "y"])) == [
         Finding("overrides", "ok", "spec.overrides[0]: web.eu, web.us"),
         Finding(
             "overrides",

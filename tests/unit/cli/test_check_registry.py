@@ -2,7 +2,8 @@
 
 import pytest
 
-from logpersister.cli.check import Finding, _columns, _columns_of_all
+from logpersister.cli.check.finding import Finding
+from logpersister.cli.check.registry import all_columns_findings, columns_findings
 from logpersister.registry import RegistryError, TopicSchemas
 from tests.unit.manifest.documents import accepted
 from tests.unit.registry.test_schemas import BY_REGISTRY, V1, FakeClient, record, schemas, versions
@@ -12,7 +13,7 @@ TEXT = record(id="string")
 
 def found_of(*texts: str, compares: bool = True) -> list[Finding]:
     client = FakeClient({"clicks-value": versions(*texts)} if texts else {})
-    return list(_columns(TopicSchemas(accepted(BY_REGISTRY), [schemas(client)]), "clicks", compares=compares))
+    return list(columns_findings(TopicSchemas(accepted(BY_REGISTRY), [schemas(client)]), "clicks", compares=compares))
 
 
 @pytest.mark.parametrize("texts", [(V1,), (V1, V1)])
@@ -63,10 +64,10 @@ def test_it_says_what_columns_do_not_hold_and_which_fields_are_left_out() -> Non
 def test_a_topic_whose_schema_cannot_be_columns_keeps_no_other_from_starting() -> None:
     client = FakeClient({"clicks-value": versions(V1), "orders-value": versions('"string"')})
     known = TopicSchemas(accepted(BY_REGISTRY), [schemas(client)])
-    good, bad = _columns_of_all(known, ["orders", "clicks"], compares=False)
+    good, bad = all_columns_findings(known, ["orders", "clicks"], compares=False)
     assert (good.verdict, bad.verdict) == ("ok", "warning")
     assert bad.message.startswith("orders: ")
     assert bad.message.endswith("; this topic waits, and all others do not")
     for topics, compares in ((["orders"], False), (["clicks", "orders"], True)):
         with pytest.raises(RegistryError):
-            list(_columns_of_all(known, topics, compares=compares))
+            list(all_columns_findings(known, topics, compares=compares))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from logpersister.cli.check import _metastore, _table, _table_names
+from logpersister.cli.check.tables import metastore_findings, table_findings, table_names_findings
 from logpersister.cli.exits import UnreachableError
 from logpersister.manifest.secrets import Secrets
 from tests.unit.tables.hive.fakes import manifest
@@ -24,7 +24,7 @@ SQL = {"type": "sql", "name": "prod", "uri": "sqlite:///c.db"}
     ],
 )
 def test_catalogs_of_iceberg_tables_are_told(table: dict[str, Any], told: str) -> None:
-    findings = list(_table(manifest(table=table).spec))
+    findings = list(table_findings(manifest(table=table).spec))
     verdict, _, words = told.partition(" ")
     assert [one.verdict for one in findings] == [verdict] * bool(told)
     assert all(words in one.message for one in findings)
@@ -32,19 +32,19 @@ def test_catalogs_of_iceberg_tables_are_told(table: dict[str, Any], told: str) -
 
 def test_topics_that_would_have_one_table_are_named() -> None:
     spec = manifest(table={"name": "lake.{topic}"}).spec
-    (found,) = _table_names(spec, ["orders.eu", "clicks", "orders-eu"])
+    (found,) = table_names_findings(spec, ["orders.eu", "clicks", "orders-eu"])
     assert found.message.startswith("spec.table.name: orders-eu, orders.eu would all have table lake.orders_eu;")
     assert found.message.endswith("give them other names by the table of an entry of spec.overrides")
-    assert list(_table_names(spec, ["orders.eu", "clicks"])) == []
+    assert list(table_names_findings(spec, ["orders.eu", "clicks"])) == []
     topics = ["orders-eu", "orders.eu"]
     renamed = [{"topics": ["orders.eu"], "table": {"name": "lake.orders_of_eu"}}]
     kafka = {"bootstrapServers": "a:9092", "topics": topics}
-    assert list(_table_names(manifest(overrides=renamed, kafka=kafka).spec, topics)) == []
+    assert list(table_names_findings(manifest(overrides=renamed, kafka=kafka).spec, topics)) == []
 
 
 def test_a_metastore_that_does_not_answer_is_told() -> None:
     told = r"spec\.table: table lake\.clicks: thrift://127\.0\.0\.1:1 does not answer .*check spec\.table\.catalog\.uri"
     with pytest.raises(UnreachableError, match=told):
-        list(_metastore(manifest(table={"catalog": NOWHERE}), Secrets({}), 1))
+        list(metastore_findings(manifest(table={"catalog": NOWHERE}), Secrets({}), 1))
     iceberg = manifest(table={"format": "iceberg", "catalog": HIVE})
-    assert list(_metastore(iceberg, Secrets({}), 1)) == []
+    assert list(metastore_findings(iceberg, Secrets({}), 1)) == []

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from logpersister.cli.check import Finding, _names
+from logpersister.cli.check.finding import Finding
+from logpersister.cli.check.spec import names_findings
 from logpersister.cli.name_lengths import may_be_too_long
 from tests.unit.manifest.documents import accepted
 
@@ -38,8 +39,8 @@ def test_what_may_be_too_long(changes: dict[str, Any], topic: str, too_long: boo
 
 def test_check_warns_of_topics() -> None:
     resource = accepted({**TEXT, **DEEP, "spec.output": {"partitionBy": [*LEVELS, WIDE]}})
-    assert list(_names(resource, ["clicks"])) == []
-    (finding,) = _names(resource, [LONG, "clicks"])
+    assert list(names_findings(resource, ["clicks"])) == []
+    (finding,) = names_findings(resource, [LONG, "clicks"])
     assert isinstance(finding, Finding)
     assert finding.verdict == "warning"
     assert f"{LONG}: long values for folders can make names of more than the 1,024 bytes" in finding.message

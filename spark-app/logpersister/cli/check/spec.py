@@ -1,0 +1,124 @@
+"""What `logpersister check` says of a manifest alone, and of its topics."""
+
+from collections.abc import Iterable, Iterator
+
+from logpersister.cli.check.finding import Finding, few
+from logpersister.cli.name_lengths import may_be_too_long
+from logpersister.formats.registry import format_of
+from logpersister.manifest import LogPersister
+from logpersister.manifest.keep import header_conditions
+from logpersister.manifest.parser import REGISTERED, Framing, Parser
+from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.spec import Spec
+from logpersister.records.avro_rows import misfit as misfit_of_avro
+from logpersister.records.protobuf_rows import misfit as misfit_of_message
+from logpersister.storage.names import MAX_KEY_BYTES
+
+
+def messages_findings(spec: Spec) -> Iterator[Finding]:
+    """Say why what schemas of the manifest have written can be no rows.
+
+    Only the native parser knows, which the operator has not.
+    """
+    for kind, framing, schema in dict.fromkeys(_written_by_manifest(spec)):
+        texts = schema.written_by(framing) if kind == "avro" else (schema.protobuf or "",)
+        for text in texts:
+            problem = misfit_of_avro(schema, text) if kind == "avro" else misfit_of_message(schema, text)
+            if problem is not None:
+                records = "all records" if len(texts) == 1 else "records of this schema"
+                told = f"spec.schema.fields: {problem}; {records} would go into quarantine"
+                yield Finding("schema", "warning", f"{told}; correct the field or the schema of the values")
+
+
+def bounds_findings(subject: str, where: str, schema: SchemaSpec) -> Iterator[Finding]:
+    """Say what columns do not hold of the fields of a schema, and which fields are left out."""
+    by_text: dict[tuple[str, bool], list[str]] = {}
+    for one in schema.remarks:
+        by_text.setdefault((one.text, one.is_left_out), []).append(one.path)
+    for (text, is_left_out), paths in by_text.items():
+        told = f"{where}{few(paths)}: {'left out, because ' if is_left_out else ''}{text}"
+        yield Finding(subject, "warning" if is_left_out else "ok", told)
+
+
+def _written_by_manifest(spec: Spec) -> Iterator[tuple[Parser, Framing, SchemaSpec]]:
+    """Yield what says by which schemas of the manifest values, or keys, were written."""
+    for one in spec.shapes():
+        if one.row_schema is None:
+            continue
+        key, of_key = one.row_schema.key, one.row_schema.of_key
+        found = [(one.parser, one.row_schema.as_written)]
+        if key is not None and of_key is not None and key.parser in REGISTERED:
+            found.append((key.as_values, of_key))
+        for parser, schema in found:
+            if (parser.type == "protobuf" and schema.protobuf is not None) or schema.written_by(parser.framing):
+                yield parser.type, parser.framing, schema
+
+
+def left_out_findings(spec: Spec) -> Iterator[Finding]:
+    """Say what readers of files may miss by the defaults of formats: records without a value, whole lines."""
+    skipping = sorted({one.output.format for one in spec.variants() if not one.output.stores_tombstones})
+    if skipping:
+        fields = ", ".join(f"spec.output.{name}.tombstones" for name in skipping)
+        yield Finding("output", "ok", f"records without a value (tombstones) are in no file ({fields}: skip)")
+    if any(one.output.text is not None and one.output.text.delimiter_in_value == "keep" for one in spec.variants()):
+        told = "a value with the delimiter in it is several lines (spec.output.text.delimiterInValue: keep)"
+        yield Finding("output", "ok", f"{told}; logpersister try counts them")
+
+
+def quarantine_findings(spec: Spec) -> Iterator[Finding]:
+    """Say whose refused records are not kept whole, or without what the manifest judges them by."""
+    for told in dict.fromkeys(_lost_in_quarantine(spec)):
+        yield Finding("quarantine", "warning", told)
+
+
+def _lost_in_quarantine(spec: Spec) -> Iterator[str]:
+    for number, one in enumerate(spec.variants()):
+        if not one.has_quarantine or one.keeps_all_in_quarantine:
+            continue
+        entry = spec.overrides[number - 1] if number else None
+        entry_name = f"spec.overrides[{number - 1}]"
+        parser = "spec" if entry is None or entry.parser is None else entry_name
+        keep = "spec" if entry is None or entry.keep is None else entry_name
+        format_at = f"{parser}.parser.quarantine.format: format {one.output.format} does not keep"
+        conditions = header_conditions(one.keep)
+        if not one.output.keeps_records:
+            yield (
+                f"{format_at} all of a record that the parser refuses, "
+                "so logpersister quarantine replay cannot store it again; set it to parquet"
+            )
+        elif conditions and not format_of(one).wants_headers:
+            yield (
+                f"{format_at} headers of a record that the parser refuses, and {keep}.keep has conditions on "
+                f"{few(sorted({condition.subject for condition in conditions}))}, "
+                "so logpersister quarantine replay cannot store it again; set it to parquet"
+            )
+
+
+def overrides_findings(spec: Spec, topics: Iterable[str]) -> Iterator[Finding]:
+    """Say which entry of ``spec.overrides`` applies to which topics; one that applies to none is mostly a mistake."""
+    of_entry: dict[int | None, list[str]] = {}
+    for topic in sorted(topics):
+        of_entry.setdefault(spec.override_of(topic), []).append(topic)
+    for place, override in enumerate(spec.overrides):
+        where, names = f"spec.overrides[{place}]", of_entry.get(place, [])
+        if names:
+            yield Finding("overrides", "ok", f"{where}: {few(names)}")
+            continue
+        taken = [topic for topic in sorted(topics) if override.names(topic)]
+        if taken:
+            message = f"{where}: applies to no topic, because entries before it have what it names ({few(taken)})"
+            yield Finding("overrides", "warning", f"{message}; the first entry that names a topic applies")
+        else:
+            yield Finding("overrides", "warning", f"{where}: names no topic that Kafka has and spec.kafka selects")
+
+
+def names_findings(resource: LogPersister, topics: Iterable[str]) -> Iterator[Finding]:
+    """Say for which topics a long value could make a name that S3 refuses."""
+    found = [topic for topic in sorted(topics) if may_be_too_long(resource, topic)]
+    if found:
+        told = (
+            f"spec.output.partitionBy: {few(found)}: long values for folders can make names of more than the "
+            f"{MAX_KEY_BYTES:,} bytes that S3 takes, and their partition would stand still; shorten "
+            "spec.storage.prefix and the prefixes of levels, or take fewer levels"
+        )
+        yield Finding("names", "warning", told)
