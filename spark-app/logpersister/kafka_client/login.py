@@ -8,11 +8,12 @@ from functools import partial
 from typing import Any
 
 from kafka.net.sasl import register_sasl_mechanism
+from kafka.net.sasl.oauth import SaslMechanismOAuth
 from kafka.net.sasl.plain import SaslMechanismPlain
 from kafka.net.sasl.scram import SaslMechanismScram
 
 from logpersister.kafka_client import secret_keys
-from logpersister.kafka_client.oauth import token_provider
+from logpersister.kafka_client.oauth import ClientCredentials, token_provider
 from logpersister.manifest.kafka import SecuritySpec
 from logpersister.manifest.secrets import CurrentSecret, Secrets
 
@@ -52,6 +53,16 @@ class Scram(SaslMechanismScram):  # type: ignore[misc]
         super().__init__(**revealed | {"sasl_plain_username": user})
 
 
+class OAuth(SaslMechanismOAuth):  # type: ignore[misc]
+    """OAUTHBEARER (RFC 7628). A token that a broker refuses, such as by keys that were rotated, is kept no longer."""
+
+    def receive(self, auth_bytes: bytes) -> None:
+        if auth_bytes and isinstance(self.token_provider, ClientCredentials):
+            self.token_provider.refused()
+        super().receive(auth_bytes)
+
+
 register_sasl_mechanism("PLAIN", Plain, overwrite=True)
 register_sasl_mechanism("SCRAM-SHA-256", Scram, overwrite=True)
 register_sasl_mechanism("SCRAM-SHA-512", Scram, overwrite=True)
+register_sasl_mechanism("OAUTHBEARER", OAuth, overwrite=True)

@@ -26,6 +26,8 @@ _TIMEOUT_SECONDS = 10.0
 _LARGEST_ANSWER = 1_000_000
 _LIFETIME_UNSAID = 60.0
 """Seconds that a token is kept when the provider does not say how long it is valid."""
+_REFUSED_SECONDS = 30.0
+"""From one request of a token to the next, while the broker refuses them."""
 _AGAIN_SECONDS = 1.0
 """Pause after the provider gave no token, while an earlier token is still valid."""
 _KEPT = 0.8
@@ -120,7 +122,7 @@ class ClientCredentials(_Provider):
         self._basic = False
         self._lock = threading.Lock()
         self._token: str | None = None
-        self._fetch_at = self._valid_to = 0.0
+        self._asked_at = self._fetch_at = self._valid_to = 0.0
 
     def token(self) -> str:
         with self._lock:
@@ -129,9 +131,15 @@ class ClientCredentials(_Provider):
             assert self._token is not None, "there is one, or its absence was raised"
             return self._token
 
+    def refused(self) -> None:
+        """Fetch another token for the next login, unless one was fetched a moment ago: the broker refuses this one."""
+        with self._lock:
+            if self._clock() - self._asked_at >= _REFUSED_SECONDS:
+                self._fetch_at = self._clock()
+
     def _renew(self) -> None:
         """Fetch a token; if that fails, the one before does as long as it is valid."""
-        asked_at = self._clock()
+        asked_at = self._asked_at = self._clock()
         try:
             self._token, lifetime = self._fetch()
         except TokenError as error:

@@ -55,6 +55,21 @@ def test_client_credentials(provider: IdentityProvider) -> None:
     ]
 
 
+def test_a_token_that_a_broker_refuses_is_fetched_anew_and_not_at_each_login(provider: IdentityProvider) -> None:
+    now = [1000.0]
+    found = ClientCredentials("k", credentials(provider.url), clock=lambda: now[0])
+
+    def refused() -> str:
+        login = get_sasl_mechanism("OAUTHBEARER")(sasl_oauth_token_provider=found)
+        token = login.auth_bytes().decode().split("\x01")[1]
+        login.receive(b'{"status":"invalid_token"}')
+        return token.removeprefix("auth=Bearer ")
+
+    assert [refused(), refused()] == ["token-1", "token-1"]
+    now[0] += 60
+    assert [refused(), refused(), refused()] == ["token-1", "token-2", "token-2"]
+
+
 def test_a_provider_that_takes_the_secret_as_http_basic_only(provider: IdentityProvider) -> None:
     provider.basic_only = "a%3Ab:p%25%2B"
     now = [0.0]
