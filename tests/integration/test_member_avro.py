@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import math
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -211,7 +212,7 @@ def test_writers_change_while_the_registry_is_away(
         assert main(["try", "-f", str(lines), "--last", "500", "--rows", "1"]) == Exit.OK
     tried = capsys.readouterr().out
     assert "struct<id: int64 not null>" in tried
-    assert "no_header" not in tried
+    assert re.search(r"no_header +- +6 ", tried), "of the six values that are garbage, and of no other"
     client, bucket = scene.bucket.client, scene.bucket.name
     objects = Bucket(client, bucket, "lines").names(name)
     [first, *_] = [one for one in objects if QUARANTINE not in one]
