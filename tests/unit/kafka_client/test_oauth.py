@@ -61,7 +61,7 @@ def test_a_token_that_a_broker_refuses_is_fetched_anew_and_not_at_each_login(pro
 
     def refused() -> str:
         login = get_sasl_mechanism("OAUTHBEARER")(sasl_oauth_token_provider=found)
-        token = login.auth_bytes().decode().split("\x01")[1]
+        token: str = login.auth_bytes().decode().split("\x01")[1]
         login.receive(b'{"status":"invalid_token"}')
         return token.removeprefix("auth=Bearer ")
 
