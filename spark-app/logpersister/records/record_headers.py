@@ -1,8 +1,7 @@
 """Headers of records, for whole batches at once; among them those in which Confluent's serializers may name schemas.
 
 Such a header has what else stands before the value: a zero byte and the id, or a one and the GUID of the schema, and
-for protobuf the indexes of the message. Parsers get it there, with the id in place of the GUID. `verify.headers` says
-the same once more.
+for protobuf the indexes of the message. Parsers get it there, with the id in place of the GUID.
 """
 
 from collections.abc import Sequence

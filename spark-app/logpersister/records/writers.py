@@ -48,9 +48,6 @@ class WriterSchema:
 NOBODYS: Final = WriterSchema(is_unknown=True)
 """Answer for an id that cannot exist."""
 
-_LEAST_GUID: Final = 2**64
-"""Their bits say of which version they are."""
-
 NO_ID: Final = 2**32 - 1
 """In place of the id of a schema whose GUID nobody knows."""
 
@@ -66,15 +63,6 @@ class Writers(Protocol):
 
     def of_subject(self, subject: str) -> "Writers":
         """Return the schemas of a subject by their fingerprints."""
-
-
-def schema_of(writers: Writers | None, writer_id: int, framing: Framing) -> WriterSchema:
-    """Return the schema of one id, or of a GUID that stands in place of one. May raise what `writers` raises."""
-    if writers is not None and framing == "confluent" and writer_id >= _LEAST_GUID:
-        writer_id = writers.ids([writer_id])[writer_id]
-    if writers is None or not can_exist(writer_id, framing):
-        return NOBODYS
-    return writers.schemas([writer_id])[writer_id]
 
 
 def asked_of(writers: Writers, ids: Iterable[int], framing: Framing) -> tuple[Mapping[int, WriterSchema], set[int]]:

@@ -1,4 +1,4 @@
-"""Schemas that headers of records name: members and `verify` see the same as with the id before values and keys."""
+"""Schemas that headers of records name are read as those whose id stands before values and keys."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,13 +9,10 @@ import pytest
 
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
-from logpersister.ranges import TopicPartition
 from logpersister.records.record_headers import OF_KEYS, OF_VALUES
 from logpersister.records.schema import RECORDS_WITH_HEADERS, ROW
 from logpersister.records.typed import layout_for
 from logpersister.records.writers import WriterSchema
-from logpersister.verify.content import content_of
-from logpersister.verify.writing import Writing
 from tests.unit.records.avro_samples import KnownWriters
 
 ORDER = {"type": "record", "name": "Order", "namespace": "shop", "fields": [{"name": "id", "type": "long"}]}
@@ -41,7 +38,7 @@ def spec_of(parser: Mapping[str, Any], **more: Any) -> Spec:
 
 
 def judged(spec: Spec, writers: Any, records: Sequence[tuple[bytes | None, bytes | None, Sequence[Header]]]) -> Any:
-    """Return folders, rows, and why others are in quarantine, with the values that are there; both ways agree."""
+    """Return the row of each record, or why it is in quarantine."""
     rows: list[Any] = [
         {
             "offset": offset,
@@ -53,26 +50,14 @@ def judged(spec: Spec, writers: Any, records: Sequence[tuple[bytes | None, bytes
         for offset, (key, value, headers) in enumerate(records)
     ]
     batch = pa.RecordBatch.from_pylist(rows, schema=RECORDS_WITH_HEADERS)
-    writing = Writing.of(spec, "", lambda _: writers)
-    told = [_told(batch, layout) for layout in (layout_for(spec, lambda _: writers), writing.layout)]
-    assert [(path, offsets, values, why) for path, offsets, values, why, _ in told[0]] == [one[:4] for one in told[1]]
     found: dict[int, Any] = {}
-    for path, offsets, values, why, of_path in told[0]:
-        assert values == [records[offset][1] for offset in offsets], "what is stored as it was is as it was"
-        if not why:
-            wanted = content_of(writing, TopicPartition("orders", 0), path).expectation()(batch.take(offsets))
-            assert of_path == [item[:-1] for item in wanted]
-        found |= dict(zip(offsets, why or of_path, strict=True))
-    return [found[offset] for offset in range(len(records))]
-
-
-def _told(batch: pa.RecordBatch, layout: Any) -> list[tuple[str, list[int], list[bytes], list[str], list[Any]]]:
-    found: list[Any] = []
-    for side in sides(batch, layout):
+    for side in sides(batch, layout_for(spec, lambda _: writers)):
         columns: dict[str, list[Any]] = {name: side.rows.column(name).to_pylist() for name in side.rows.schema.names}
-        rows = [tuple(one.values()) for one in columns.get(ROW, [])]
-        found.append((side.paths[0], columns["offset"], columns["value"], columns.get("reason", []), rows))
-    return found
+        values = [records[offset][1] for offset in columns["offset"]]
+        assert columns["value"] == values, "what is stored as it was is as it was"
+        of_side = columns["reason"] if "reason" in columns else [tuple(one.values()) for one in columns[ROW]]
+        found |= dict(zip(columns["offset"], of_side, strict=True))
+    return [found[offset] for offset in range(len(records))]
 
 
 def test_values_of_avro_whose_id_is_in_a_header() -> None:
