@@ -147,6 +147,10 @@ class UnknownLag:
     message: str
 
 
+LagAnswer = KnownLag | UnknownLag | None
+"""None as long as this process has not asked: the previous status goes on to hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class MemberReport:
     """What a member says of itself at ``/status``; None with the reason when it says nothing."""
@@ -161,11 +165,6 @@ class MemberReport:
             return self.error
         lag = {name: value for name, value in (self.document.get("lag") or {}).items() if name != "observedAt"}
         return {**self.document, "observedAt": None, "lag": lag}
-
-
-def documents(reports: Mapping[str, MemberReport] | None) -> list[Mapping[str, Any]]:
-    """Return what those members say that say something."""
-    return [report.document for report in (reports or {}).values() if report.document is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +202,64 @@ class Refusal:
     taken: bool = False
     """Whether there is one of that name which is not ours, and so was not touched; else the API server refused it."""
 
-    def __str__(self) -> str:
-        return self.message
+    def about(self, reference: Reference) -> str:
+        """Return in words why that object is not as it shall be."""
+        return self.message if self.taken else f"the API server refuses {reference}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnObjects:
+    """The objects of a resource. What has its label and another owner belongs to somebody else, except for pods."""
+
+    owner: str
+    """The uid of the resource."""
+    children: tuple[Child, ...]
+    """By kind and name."""
+
+    def of_kind(self, kind: Kind) -> list[Child]:
+        """Return the objects of a kind that are not on their way out."""
+        return [child for child in self.children if child.kind == kind.name and self._is_ours(child)]
+
+    def stateful_sets(self) -> dict[str, StatefulSet]:
+        """Return the StatefulSets of members by revision, those of shadows apart."""
+        return self._by_revision(StatefulSet, of_shadows=False)
+
+    def config_maps(self) -> dict[str, ConfigMap]:
+        """Return the ConfigMaps by revision, those of shadows apart."""
+        return self._by_revision(ConfigMap, of_shadows=False)
+
+    def shadows(self) -> dict[str, StatefulSet]:
+        """Return the StatefulSets of shadows by revision."""
+        return self._by_revision(StatefulSet, of_shadows=True)
+
+    def pods(self, component: str = MEMBER) -> list[Pod]:
+        """Return the pods of members, executors or shadows, those on their way out too."""
+        return pods_of(self.children, component)
+
+    def pods_by_revision(self) -> dict[str, list[Pod]]:
+        """Return the pods of members by revision."""
+        found: dict[str, list[Pod]] = {}
+        for pod in self.pods():
+            found.setdefault(pod.labels.get(REVISION_LABEL, ""), []).append(pod)
+        return found
+
+    def _by_revision(self, view: type[OfRevision], *, of_shadows: bool) -> dict[str, OfRevision]:
+        return {
+            child.labels[REVISION_LABEL]: child
+            for child in self.children
+            if isinstance(child, view)
+            and self._is_ours(child)
+            and REVISION_LABEL in child.labels
+            and (child.labels.get(COMPONENT_LABEL) == SHADOW) is of_shadows
+        }
+
+    def _is_ours(self, child: Child) -> bool:
+        return not child.is_leaving and child.is_owned_by(self.owner)
+
+
+def pods_of(children: Iterable[Child], component: str) -> list[Pod]:
+    """Return the pods of members, executors or shadows."""
+    return [one for one in children if isinstance(one, Pod) and one.labels.get(COMPONENT_LABEL) == component]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +273,7 @@ class ObservedState:
     children: Mapping[Reference, Child] = field(default_factory=dict)
     """Every object with the resource's label, pods included."""
     secrets: SecretsSeen = SecretsSeen()
-    lag: KnownLag | UnknownLag | None = None
-    """None as long as this process has not asked: the previous status goes on to hold."""
+    lag: LagAnswer = None
     reports: Mapping[str, MemberReport] | None = None
     """By the name of the member's pod; None as long as this process has not asked."""
     silent: Mapping[str, datetime] = field(default_factory=dict)
@@ -267,46 +321,12 @@ class ObservedState:
         """Return an annotation of the resource; empty when it has none of that name."""
         return self.resource.annotations.get(name, "")
 
-    def of_kind(self, kind: Kind) -> list[Child]:
-        """Return the children of a kind that are not on their way out, by name.
+    @property
+    def own(self) -> OwnObjects:
+        """The children by what they are."""
+        return OwnObjects(self.resource.uid, tuple(child for _, child in sorted(self.children.items())))
 
-        What only has our label belongs to somebody else.
-        """
-        return [child for child in self._sorted() if child.kind == kind.name and self._is_ours(child)]
-
-    def stateful_sets(self) -> dict[str, StatefulSet]:
-        """Return the StatefulSets of members by revision, those of shadows apart."""
-        return self._by_revision(StatefulSet, of_shadows=False)
-
-    def config_maps(self) -> dict[str, ConfigMap]:
-        """Return the ConfigMaps by revision, those of shadows apart."""
-        return self._by_revision(ConfigMap, of_shadows=False)
-
-    def shadows(self) -> dict[str, StatefulSet]:
-        """Return the StatefulSets of shadows by revision."""
-        return self._by_revision(StatefulSet, of_shadows=True)
-
-    def pods(self, component: str = MEMBER) -> list[Pod]:
-        """Return the pods of members, executors or shadows, by name, those on their way out too."""
-        return pods_of(self._sorted(), component)
-
-    def _by_revision(self, view: type[OfRevision], *, of_shadows: bool) -> dict[str, OfRevision]:
-        return {
-            child.labels[REVISION_LABEL]: child
-            for child in self._sorted()
-            if isinstance(child, view)
-            and self._is_ours(child)
-            and REVISION_LABEL in child.labels
-            and (child.labels.get(COMPONENT_LABEL) == SHADOW) is of_shadows
-        }
-
-    def _sorted(self) -> list[Child]:
-        return [child for _, child in sorted(self.children.items())]
-
-    def _is_ours(self, child: Child) -> bool:
-        return not child.is_leaving and child.is_owned_by(self.resource.uid)
-
-
-def pods_of(children: Iterable[Child], component: str) -> list[Pod]:
-    """Return the pods of members, executors or shadows."""
-    return [one for one in children if isinstance(one, Pod) and one.labels.get(COMPONENT_LABEL) == component]
+    @property
+    def group(self) -> GroupDescription | None:
+        """Who is in the consumer group; None while that is not known."""
+        return self.lag.group if isinstance(self.lag, KnownLag) else None

@@ -19,10 +19,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A StatefulSet that shall have another number of members: nothing else of it changes."""
+    """A StatefulSet that shall have another number of members, or whose members restart: nothing else of it changes."""
 
     stateful_set: StatefulSet
     members: int
+    restart: str = ""
+    """Another value of their annotation; empty leaves it."""
 
 
 @dataclass(frozen=True, slots=True)

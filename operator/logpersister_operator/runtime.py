@@ -217,9 +217,9 @@ class Operator:
             stored=None if reports is None else managed.uploads.observe(reports, latest["status"], observed.now),
             refusals=self._reconciler.refusals(key),
             rivals=self._rivals(resource),
-            told=managed.events.read(self._cluster, key.namespace, unexplained(observed)),
+            told=managed.events.read(self._cluster, key.namespace, unexplained(observed.own)),
         )
-        managed.member_names = known_names(managed.member_names, observed)
+        managed.member_names = known_names(managed.member_names, observed.own, observed.status, observed.group)
         observed = replace(observed, names=managed.member_names)
         validity = check(observed)
         if validity.runs is None:

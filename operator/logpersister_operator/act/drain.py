@@ -70,7 +70,7 @@ class Drain:
         resource = check(observed).runs
         ours, pods = _members(observed)
         members = [one for one in ours if one.labels.get(COMPONENT_LABEL) != SHADOW]
-        self._names |= {pod.name for pod in pods} | members_of(members) | reported_names(observed)
+        self._names |= {pod.name for pod in pods} | members_of(members) | reported_names(observed.status)
         for one in ours:
             self._delete(one)
         if not ours and not pods:
@@ -109,4 +109,4 @@ def _members(observed: ObservedState) -> tuple[list[StatefulSet], list[Pod]]:
     sets = [one for one in observed.children.values() if isinstance(one, StatefulSet)]
     theirs = [one.uid for one in sets if not one.is_owned_by(uid)]
     ours = [one for one in sets if one.is_owned_by(uid) and not one.is_leaving]
-    return ours, [pod for pod in observed.pods() if not any(pod.is_owned_by(other) for other in theirs)]
+    return ours, [pod for pod in observed.own.pods() if not any(pod.is_owned_by(other) for other in theirs)]

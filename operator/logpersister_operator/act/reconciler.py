@@ -33,6 +33,7 @@ from logpersister_operator.observe.resource import key_of, resource_of
 from logpersister_operator.observed_objects import Child, Pod
 from logpersister_operator.observed_state import ObservedState, Refusal, Resource, ResourceKey
 from logpersister_operator.plan import Event, Plan, Scale
+from logpersister_operator.render.workload import RESTART_ANNOTATION
 from logpersister_operator.rollout.progress import RolloutProgress
 
 log = structlog.get_logger(__name__)
@@ -200,7 +201,10 @@ class Reconciler:
     def _scale(self, observed: ObservedState, scale: Scale) -> None:
         one = scale.stateful_set
         same = {"namespace": one.namespace, "name": one.name, "uid": one.uid}
-        wanted = {"kind": one.kind, "metadata": same, "spec": {"replicas": scale.members}}
+        spec: Document = {"replicas": scale.members}
+        if scale.restart:
+            spec["template"] = {"metadata": {"annotations": {RESTART_ANNOTATION: scale.restart}}}
+        wanted = {"kind": one.kind, "metadata": same, "spec": spec}
         self._children.seen(self._cluster.scale(wanted))
         log.info("child.scaled", resource=str(observed.key), child=str(one.reference), members=scale.members)
 

@@ -118,9 +118,9 @@ class ApiServer:
         return self._apply(document, "status")
 
     def scale(self, stateful_set: Document) -> Document:
-        """Give a StatefulSet, that very one, the replicas that it has here; return what is there now."""
+        """Merge the fields of the spec that are here into a StatefulSet, that very one; return what is there now."""
         metadata = stateful_set["metadata"]
-        patch = {"metadata": {"uid": metadata["uid"]}, "spec": {"replicas": stateful_set["spec"]["replicas"]}}
+        patch = {"metadata": {"uid": metadata["uid"]}, "spec": stateful_set["spec"]}
         path = STATEFUL_SET.path(metadata["namespace"], metadata["name"])
         return self._request("PATCH", path, patch, content_type=_MERGE, query={"fieldManager": FIELD_MANAGER})
 

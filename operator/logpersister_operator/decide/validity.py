@@ -7,7 +7,7 @@ from typing import Final
 
 from logpersister.manifest import LogPersister, ManifestError, parse
 from logpersister_operator.observed_objects import ConfigMap
-from logpersister_operator.observed_state import ObservedState
+from logpersister_operator.observed_state import ObservedState, OwnObjects
 from logpersister_operator.render.pod import MANIFEST_KEY
 from logpersister_operator.render.workload import SPEC_IMAGE_ANNOTATION
 
@@ -41,9 +41,9 @@ def manifest_of(config_map: ConfigMap) -> LogPersister | None:
     return manifest.model_copy(update={"spec": manifest.spec.model_copy(update={"image": image})})
 
 
-def manifest_of_revision(observed: ObservedState, revision: str | None) -> LogPersister | None:
+def manifest_of_revision(own: OwnObjects, revision: str | None) -> LogPersister | None:
     """Return the manifest of a revision; None when its ConfigMap is gone, or cannot be understood."""
-    config_map = observed.config_maps().get(revision or "")
+    config_map = own.config_maps().get(revision or "")
     return None if config_map is None else manifest_of(config_map)
 
 
@@ -58,7 +58,9 @@ def _parsed(text: str) -> LogPersister | None:
 
 def check(observed: ObservedState) -> Validity:
     """Check the spec as the CRD does, and more: what CEL cannot say."""
-    last = _last_valid(observed)
+    revisions = (observed.status.revision, observed.resource.stable)  # what runs, else what runs beside it
+    found = (manifest_of_revision(observed.own, one) for one in revisions)
+    last = next((manifest for manifest in found if manifest is not None), None)
     resource = observed.resource.manifest
     if resource is None:
         return Validity(last, observed.resource.problems)
@@ -68,10 +70,3 @@ def check(observed: ObservedState) -> Validity:
     if problems:
         return Validity(last, "; ".join(problems))
     return Validity(resource)
-
-
-def _last_valid(observed: ObservedState) -> LogPersister | None:
-    """Return the manifest that members of the running revision read, else of the one that runs beside it."""
-    revisions = (observed.status.revision, observed.resource.stable)
-    found = (manifest_of_revision(observed, one) for one in revisions)
-    return next((manifest for manifest in found if manifest is not None), None)

@@ -11,13 +11,12 @@ from logpersister.group.membership import Membership, MembershipSettings
 from logpersister.manifest import parse
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
-from logpersister_operator.decide.health.departed_members import departed
 from logpersister_operator.observe.lag import GroupLag
 from logpersister_operator.observe.lag_connection import LagConnection
 from logpersister_operator.observed_state import KnownLag, UnknownLag
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker
-from tests.unit.kubernetes.samples import by_reference, observed, pod
+from tests.unit.kubernetes.samples import by_reference, departed, observed, pod
 
 NAME = "clicks-backup"
 REVISION = "0a1b2c3d4e5f"

@@ -10,13 +10,16 @@ from logpersister.ranges import TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide import decision
+from logpersister_operator.decide.health import departed_members
+from logpersister_operator.decide.reported import Reported
 from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.objects import view
 from logpersister_operator.observe.resource import resource_of
 from logpersister_operator.observe.uploads import UploadTally
 from logpersister_operator.observed_objects import Child, Pod
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, SecretsSeen
-from logpersister_operator.plan import Plan
+from logpersister_operator.plan import Plan, Scale
+from logpersister_operator.render.workload import RESTART_ANNOTATION
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 IMAGE = "registry.example/logpersister:0.1.0"
@@ -79,6 +82,14 @@ def decide(known: ObservedState) -> Plan:
     return decision.decide(known, check(known))
 
 
+def reported(known: ObservedState, *, paused: bool = False) -> Reported:
+    return Reported(known.now, known.status, known.reports, paused, known.silent)
+
+
+def departed(known: ObservedState) -> tuple[str, ...]:
+    return departed_members.departed(known.key.name, known.own, known.group, known.names)
+
+
 def lag(records: int = 0, seconds: float = 0.0, **facts: Any) -> KnownLag:
     return replace(KnownLag(summarise([PartitionLag(CLICKS, 100, 100 + records, seconds)], NOW)), **facts)
 
@@ -113,7 +124,7 @@ class Life:
             self._apply(child)
         for scale in plan.scale:
             known = self.children[scale.stateful_set.reference]
-            self._apply({**known, "spec": known["spec"] | {"replicas": scale.members}})
+            self._apply(scaled(known, scale))
         for gone in plan.delete:
             del self.children[gone.reference]
         return plan
@@ -154,6 +165,14 @@ class Life:
             metadata = metadata | {"generation": metadata["generation"] + 1}
         status = {} if known is None else {"status": known.get("status", {})}
         self.children[Reference.of(child)] = {**child, **status, "metadata": {**metadata, **child["metadata"]}}
+
+
+def scaled(stateful_set: Document, scale: Scale) -> Document:
+    """Return a StatefulSet as the API server makes it."""
+    spec = copy.deepcopy(stateful_set["spec"]) | {"replicas": scale.members}
+    if scale.restart:
+        spec["template"]["metadata"].setdefault("annotations", {})[RESTART_ANNOTATION] = scale.restart
+    return {**stateful_set, "spec": spec}
 
 
 def written(aspect: str, status: str, reason: str = "x", message: str = "") -> Document:

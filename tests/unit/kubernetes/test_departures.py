@@ -10,9 +10,9 @@ from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister.manifest import LogPersister, parse
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import RETRY_SECONDS, Departures
-from logpersister_operator.decide.health.departed_members import departed, known_names
-from logpersister_operator.observed_state import ResourceKey
-from tests.unit.kubernetes.samples import Life, by_reference, lag, observed, pod, resource
+from logpersister_operator.decide.health.departed_members import known_names
+from logpersister_operator.observed_state import ObservedState, ResourceKey
+from tests.unit.kubernetes.samples import Life, by_reference, departed, lag, observed, pod, resource
 
 OLD = "clicks-backup-0a1b2c3d4e5f"
 UID = "11111111"
@@ -34,8 +34,12 @@ def life_of(members: int) -> tuple[Life, str]:
 
 def names(life: Life, *pods: str) -> frozenset[str]:
     """Return the names that are known after a look at these pods."""
-    children = life.children | by_reference([pod(name) for name in pods])
-    return known_names((), observed(life.resource, children=children))
+    seen = observed(life.resource, children=life.children | by_reference([pod(name) for name in pods]))
+    return known_after((), seen)
+
+
+def known_after(before: Collection[str], seen: ObservedState) -> frozenset[str]:
+    return known_names(before, seen.own, seen.status, seen.group)
 
 
 def test_only_who_has_no_pod_and_gets_none_has_departed() -> None:
@@ -69,7 +73,7 @@ def test_of_a_fleet_that_is_rolled_over_old_names_leave_and_new_ones_stay() -> N
     in_group = lag(group=group(f"{OLD}-0", f"{OLD}-1", f"{ours}-0.{UID}", f"{ours}-1.{UID}"))
     seen = life.observed(lag=in_group, names=known)
     assert departed(seen) == (f"{OLD}-0",)
-    assert known_names(known, seen) == known
+    assert known_after(known, seen) == known
 
 
 def test_who_comes_back_is_left_in_the_group() -> None:
@@ -96,15 +100,15 @@ def test_an_unknown_group_has_no_departed_members_and_nothing_is_forgotten() -> 
     life, _ = life_of(1)
     known = names(life, f"{OLD}-0")
     assert departed(life.observed(lag=lag(), names=known)) == ()
-    assert known_names(known, life.observed(lag=lag())) == known
-    assert known_names(known, life.observed(lag=lag(group=group(f"{OLD}-0")))) == known
-    assert known_names(known, life.observed(lag=lag(group=group()))) == frozenset(), "the group has forgotten it"
+    assert known_after(known, life.observed(lag=lag())) == known
+    assert known_after(known, life.observed(lag=lag(group=group(f"{OLD}-0")))) == known
+    assert known_after(known, life.observed(lag=lag(group=group()))) == frozenset(), "the group has forgotten it"
 
 
 def test_an_operator_that_starts_knows_members_by_the_last_status() -> None:
     life, _ = life_of(1)
     life.resource["status"]["members"]["list"] = [{"name": f"{OLD}-0", "ready": True}]
-    assert known_names((), life.observed()) == {f"{OLD}-0"}
+    assert known_after((), life.observed()) == {f"{OLD}-0"}
 
 
 class Kafka:

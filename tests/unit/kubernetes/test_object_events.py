@@ -80,7 +80,7 @@ def test_events_are_asked_for_when_an_object_has_waited_and_not_all_the_time() -
 def test_pods_that_are_refused_say_why_and_it_clears_by_itself() -> None:
     life = Life(resource(members=2))
     life.step()
-    (stateful_set,) = life.observed().stateful_sets().values()
+    (stateful_set,) = life.observed().own.stateful_sets().values()
     plan = life.step(told={stateful_set.uid: QUOTA})
     assert verdict(plan, "Stalled") == ("True", "Refused")
     assert condition(plan, "Stalled")["message"].startswith("0 of 2 pods of ")

@@ -8,7 +8,6 @@ from logpersister.cli.arguments import parser
 from logpersister.manifest import parse
 from logpersister.report.shadow import Both, Figures, figures_document
 from logpersister_operator.cluster.kinds import Document, Reference
-from logpersister_operator.decide.health.departed_members import departed
 from logpersister_operator.observed_state import MemberReport
 from logpersister_operator.plan import Plan
 from tests.unit.kubernetes.samples import (
@@ -16,6 +15,7 @@ from tests.unit.kubernetes.samples import (
     Life,
     by_reference,
     condition,
+    departed,
     lag,
     pod,
     report,

@@ -8,7 +8,18 @@ from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.crd.status import Rebalance
 from logpersister_operator.decide.conditions import Verdict
 from logpersister_operator.decide.health.rebalance_storms import EACH, MOST, WINDOW, counted, group_stable
-from tests.unit.kubernetes.samples import NOW, by_reference, decide, lag, observed, pod, report, resource, written
+from tests.unit.kubernetes.samples import (
+    NOW,
+    by_reference,
+    decide,
+    lag,
+    observed,
+    pod,
+    report,
+    reported,
+    resource,
+    written,
+)
 
 MANY = MOST + EACH + 1
 """Of one member."""
@@ -25,7 +36,8 @@ def judged(
     document = resource()
     if before:
         document["status"] = {"conditions": [written("GroupStable", before)]}
-    return group_stable(observed(document, **known), told, wanted, changing=changing)
+    seen = observed(document, **known)
+    return group_stable(reported(seen), seen.own.pods(), told, wanted, changing=changing)
 
 
 def test_generations_are_counted_from_the_first_that_is_seen_and_anew_after_a_while() -> None:

@@ -49,6 +49,7 @@ from tests.unit.kubernetes.samples import (
     observed,
     pod,
     report,
+    reported,
     resource,
     verdict,
     written,
@@ -109,7 +110,8 @@ def seen(
 
 
 def cared(found: ObservedState, *, hands_off: str = "", paused: bool = False, **policy: Any) -> RepairDecision:
-    return decide_repair(found, spec(**policy), paused=paused, hands_off=hands_off)
+    said = reported(found, paused=paused)
+    return decide_repair(spec(**policy), found.own, said, found.lag, hands_off=hands_off)
 
 
 def job(progress: datetime, *partitions: str, size: int = 0) -> Document:
@@ -197,12 +199,12 @@ def test_it_is_restarted_when_it_has_hung_for_long_and_that_is_counted_and_told(
     waits = cared(soon)
     assert "it is restarted at 2026-11-21T12:01:00Z unless it makes progress" in waits.verdict.message
     assert not waits.restarts
-    assert not waits.pods(soon)
+    assert not waits.pods(soon.own, soon.now)
 
     found = seen({A: 10 * MINUTE}, {A: STANDS})
     done = cared(found)
     assert [(one.member, one.pod, one.time, one.count) for one in done.restarts] == [(A, f"{A}-0", NOW, 1)]
-    assert [one.uid for one in done.pods(found)] == [f"{A}-0"]
+    assert [one.uid for one in done.pods(found.own, found.now)] == [f"{A}-0"]
     (event,) = done.events
     assert (event.reason, event.warning) == ("MemberRestarted", True)
     assert "clicks-0" in event.message
@@ -210,9 +212,9 @@ def test_it_is_restarted_when_it_has_hung_for_long_and_that_is_counted_and_told(
     status = {"restarts": [one.model_dump(mode="json", by_alias=True) for one in done.restarts]}
     killed = seen({A: 10 * MINUTE}, {A: STANDS}, status=status)
     assert cared(killed).restarts == done.restarts, "an operator that comes after it spends no more"
-    assert [one.uid for one in cared(killed).pods(killed)] == [f"{A}-0"], "and does what was decided"
+    assert [one.uid for one in cared(killed).pods(killed.own, killed.now)] == [f"{A}-0"], "and does what was decided"
     back = seen({}, status=status, children=children(pods(generation=1)))
-    assert not cared(back).pods(back)
+    assert not cared(back).pods(back.own, back.now)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +256,7 @@ def test_one_whose_ranges_fail_is_restarted_when_others_store_meanwhile() -> Non
 def test_paused_or_without_a_spec_nobody_hangs() -> None:
     found = seen({A: LONG}, {A: STANDS})
     assert cared(found, paused=True).verdict.reason == "Paused"
-    assert decide_repair(found, None, paused=False, hands_off="").verdict.status == "Unknown"
+    assert decide_repair(None, found.own, reported(found), found.lag, hands_off="").verdict.status == "Unknown"
 
 
 def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced() -> None:
@@ -295,12 +297,12 @@ def lost(*names: str, minutes: int = 6, status: Document | None = None) -> Obser
 
 
 def test_a_pod_is_given_up_with_its_node_only_where_the_spec_says_so_and_not_before() -> None:
-    assert not cared(lost(A)).pods(lost(A))
+    assert not cared(found := lost(A)).pods(found.own, found.now)
     early = lost(A, minutes=4)
-    assert not cared(early, nodeLostAfter="5m").pods(early)
+    assert not cared(early, nodeLostAfter="5m").pods(early.own, early.now)
     found = lost(A)
     done = cared(found, nodeLostAfter="5m")
-    assert [one.uid for one in done.pods(found)] == [f"{A}-0"]
+    assert [one.uid for one in done.pods(found.own, found.now)] == [f"{A}-0"]
     assert [(one.pod, one.forced, one.count) for one in done.restarts] == [(f"{A}-0", True, 1)]
     assert (done.verdict.status, done.verdict.reason) == ("False", "NodeLost")
     assert [event.reason for event in done.events] == ["LostMemberDeleted"]
@@ -312,7 +314,7 @@ def test_a_pod_is_given_up_once_and_the_record_finishes_what_was_decided() -> No
     status = {"restarts": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in done.restarts]}
     again = lost(A, status=status)
     assert cared(again, nodeLostAfter="5m").restarts == done.restarts
-    assert [one.uid for one in cared(again, nodeLostAfter="5m").pods(again)] == [f"{A}-0"]
+    assert [one.uid for one in cared(again, nodeLostAfter="5m").pods(again.own, again.now)] == [f"{A}-0"]
     assert not cared(again, nodeLostAfter="5m").events
 
 
@@ -320,7 +322,7 @@ def test_a_member_that_was_restarted_because_it_hung_is_not_given_up_before_its_
     hung = seen({A: 10 * MINUTE}, {A: STANDS})
     status = {"restarts": [one.model_dump(mode="json", by_alias=True) for one in cared(hung).restarts]}
     early = lost(A, minutes=1, status=status)
-    assert not cared(early, nodeLostAfter="5m").pods(early), "it may be storing its last objects"
+    assert not cared(early, nodeLostAfter="5m").pods(early.own, early.now), "it may be storing its last objects"
     late = lost(A, status=status)
     assert [one.forced for one in cared(late, nodeLostAfter="5m").restarts] == [None, True]
 
@@ -340,7 +342,7 @@ def test_why_a_pod_is_not_given_up(policy: Any, hands_off: str, words: str) -> N
     done = cared(found, hands_off=hands_off, nodeLostAfter="5m", **policy)
     assert (done.verdict.reason, done.restarts) == ("NodeLost", first)
     assert words in done.verdict.message
-    assert f"{B}-0" not in [one.uid for one in done.pods(found)]
+    assert f"{B}-0" not in [one.uid for one in done.pods(found.own, found.now)]
 
 
 class Deletions(FakeCluster):
@@ -423,7 +425,7 @@ class Hospital:
             ],
         }
         self.told += [event.reason for event in done.events]
-        for one in [] if killed else done.pods(found):
+        for one in [] if killed else done.pods(found.own, found.now):
             self.generations[one.name] += 1
             self.began.pop(one.name, None)
             self.deleted.append((one.name, self.now))

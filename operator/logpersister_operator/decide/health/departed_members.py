@@ -5,57 +5,56 @@ moves nothing. Of a member that will not come back the partitions would wait for
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from logpersister.group.answers import GroupDescription
+from logpersister_operator.crd.status import Status
 from logpersister_operator.observed_objects import StatefulSet
-from logpersister_operator.observed_state import KnownLag, ObservedState
+from logpersister_operator.observed_state import OwnObjects
 from logpersister_operator.render import instance_ids
 
 
-def known_names(before: Iterable[str], observed: ObservedState) -> frozenset[str]:
+def known_names(
+    before: Iterable[str], own: OwnObjects, status: Status, group: GroupDescription | None
+) -> frozenset[str]:
     """Return the pods of all members that were seen to be this resource's, as long as the group may know them.
 
     A member that is called after its pod only may be that of a resource of the same name in another namespace.
     """
-    present = {pod.name for pod in observed.pods()}
-    in_group = _in_group(observed)
-    uid = observed.resource.uid
-    kept = set(before) if in_group is None else {instance_ids.pod_of(one, uid) for one in in_group}.intersection(before)
-    return frozenset(kept | present | reported_names(observed))
+    kept = set(before)
+    if group is not None:
+        kept &= {instance_ids.pod_of(one, own.owner) for one in _static(group)}
+    return frozenset(kept | {pod.name for pod in own.pods()} | reported_names(status))
 
 
-def departed(observed: ObservedState, coming: Iterable[str] = ()) -> tuple[str, ...]:
+def departed(resource: str, own: OwnObjects, group: GroupDescription | None, known: Collection[str]) -> tuple[str, ...]:
     """Return the names in the group of those members that neither have a pod nor will have one.
 
     Args:
-        observed: with the pods that are known to be ours, for members that are called after their pod only.
-        coming: members that shall be there: a StatefulSet that grows brings some back.
+        resource: its name.
+        own: its objects.
+        group: who is in the group; None while nobody knows.
+        known: pods that are known to be ours, for members that are called after their pod only.
     """
-    in_group = _in_group(observed)
-    if not in_group:
-        return ()
-    pods = {pod.name for pod in observed.pods()}  # those that are on their way out still commit
-    staying = {*pods, *members_of(observed.stateful_sets().values()), *coming}
-    uid = observed.resource.uid
-    pattern = re.compile(rf"{re.escape(observed.key.name)}-[0-9a-f]{{12}}-[0-9]+")
+    pods = {pod.name for pod in own.pods()}  # those that are on their way out still commit
+    staying = pods | members_of(own.stateful_sets().values())
+    pattern = re.compile(rf"{re.escape(resource)}-[0-9a-f]{{12}}-[0-9]+")
 
     def is_gone(name: str) -> bool:
-        pod = instance_ids.pod_of(name, uid)
-        is_ours = instance_ids.is_of(name, uid) or pod in observed.names
+        pod = instance_ids.pod_of(name, own.owner)
+        is_ours = instance_ids.is_of(name, own.owner) or pod in known
         return is_ours and pod not in staying and pattern.fullmatch(pod) is not None
 
-    return tuple(sorted(filter(is_gone, in_group)))
+    return () if group is None else tuple(sorted(filter(is_gone, _static(group))))
 
 
-def _in_group(observed: ObservedState) -> set[str] | None:
-    """Return the static members of the group; None when it could not be asked."""
-    group = observed.lag.group if isinstance(observed.lag, KnownLag) else None
-    return None if group is None else {member.name for member in group.members if member.is_static}
+def _static(group: GroupDescription) -> set[str]:
+    return {member.name for member in group.members if member.is_static}
 
 
-def reported_names(observed: ObservedState) -> set[str]:
+def reported_names(status: Status) -> set[str]:
     """Return the members of the last status: their pods may be gone since no operator looked."""
-    members = observed.status.members
+    members = status.members
     return set() if members is None else {member.name for member in members.list}
 
 

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
 from logpersister.report.human import instant, plural
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, unknown, yes
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, yes
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import ObservedState, documents
+from logpersister_operator.decide.reported import Reported
 
 LASTING: Final = timedelta(minutes=1)
 """How long a topic may fail until it is told: a duty is tried again several times meanwhile."""
@@ -44,27 +44,19 @@ class _Failing:
         return f"{what} fails: {self.message} ({how_long}; it is retried)"
 
 
-def duties_succeeding(observed: ObservedState, *, is_paused: bool) -> list[Verdict]:
+def duties_succeeding(reported: Reported) -> list[Verdict]:
     """Judge by what members say; nothing where no member has a duty."""
-    aspect, found = Aspect.DUTIES_SUCCEEDING, documents(observed.reports)
-    before = previous_verdict(observed.status.conditions, aspect)
-    if not found:
-        return [] if before is None else [_unanswered(observed, before, is_paused=is_paused)]
-    duties = [duty for document in found for duty in document.get("duties") or ()]
+    aspect = Aspect.DUTIES_SUCCEEDING
+    waits = reported.unanswered(aspect, "no member works on topics", "no member reports its duties")
+    if waits is not None:
+        return [] if reported.previous(aspect) is None else [waits]
+    duties = [duty for document in reported.documents for duty in document.get("duties") or ()]
     if not duties:
         return []
     failing = [_Failing.of(duty["duty"], one) for duty in duties for one in duty["failing"]["first"]]
-    lasting = sorted((one for one in failing if observed.now - one.since >= LASTING), key=lambda one: one.since)
+    lasting = sorted((one for one in failing if reported.now - one.since >= LASTING), key=lambda one: one.since)
     if not lasting:
         return [yes(aspect, Reason.DUTIES_SUCCEED, "no topic fails for longer than a minute")]
     worst, more = lasting[0], len(lasting) - 1
     others = f"; {plural(more, 'other topic')} too" if more else ""
     return [no(aspect, Reason.DUTY_FAILING, worst.told + others)]
-
-
-def _unanswered(observed: ObservedState, before: Verdict, *, is_paused: bool) -> Verdict:
-    if observed.reports is None:
-        return before
-    if is_paused:
-        return unknown(before.aspect, Reason.PAUSED, "paused: no member works on topics")
-    return unknown(before.aspect, Reason.NO_MEMBER_ANSWERS, "no member reports its duties")

@@ -9,9 +9,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from logpersister.group.answers import GroupDescription
+from logpersister_operator.crd.status import Status
 from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, previous_verdict, unknown, yes
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import Claim, KnownLag, ObservedState, named
+from logpersister_operator.observed_state import Claim, OwnObjects, named
 from logpersister_operator.render.instance_ids import is_of, resource_of
 
 MOST_MEMBERS: Final = 5
@@ -91,21 +93,31 @@ class Sharing:
         return unknown(Aspect.LAG_WITHIN_TARGET, Reason.GROUP_SHARED, whose)
 
 
-def sharing(observed: ObservedState) -> Sharing:
-    """Find who has the group."""
-    mine = observed.resource.claim
+def sharing(
+    mine: Claim | None, own: OwnObjects, rivals: Iterable[Claim], group: GroupDescription | None, before: Status
+) -> Sharing:
+    """Find who has the group.
+
+    Args:
+        mine: what the resource wants; None when it does not say where.
+        own: its objects.
+        rivals: what others want of the same group.
+        group: who is in it; None while nobody knows.
+        before: the last status.
+    """
     if mine is None:
         return Sharing("")
-    sets = observed.stateful_sets()
-    runs = mine.running or any(one.replicas for one in sets.values())
+    runs = mine.running or any(one.replicas for one in own.stateful_sets().values())
     mine = replace(mine, running=runs, has_run=mine.has_run or runs)
-    rivals = sorted(observed.rivals, key=_precedence)
-    before = [one for one in rivals if _precedence(one) < _precedence(mine)]
+    others = tuple(sorted(rivals, key=_precedence))
     # Members that run beside others of the group do no harm that was not done before.
-    holder = before[0] if before and not mine.running else None
-    foreign = foreign_members(observed)
-    before_now = None if foreign is not None else _before(observed)
-    return Sharing(mine.group, mine.key.namespace, tuple(rivals), holder, foreign or (), before_now)
+    holder = others[0] if others and _precedence(others[0]) < _precedence(mine) and not mine.running else None
+    if group is None:
+        known = previous_verdict(before.conditions, Aspect.GROUP_SHARED)
+        is_foreign = known is not None and known.reason == Reason.FOREIGN_MEMBERS
+        return Sharing(mine.group, mine.key.namespace, others, holder, before=known if is_foreign else None)
+    foreign = _foreign_members(group, [mine.uid, *(one.uid for one in others)])
+    return Sharing(mine.group, mine.key.namespace, others, holder, foreign)
 
 
 def own_names(names: Iterable[str], rivals: Collection[Claim]) -> tuple[str, ...]:
@@ -117,19 +129,10 @@ def own_names(names: Iterable[str], rivals: Collection[Claim]) -> tuple[str, ...
     return tuple(name for name in names if resource_of(name) or not name.startswith(theirs))
 
 
-def foreign_members(observed: ObservedState) -> tuple[str, ...] | None:
-    """Return the members that are called after a resource that this operator does not see; None: nobody knows."""
-    group = observed.lag.group if isinstance(observed.lag, KnownLag) else None
-    if group is None:
-        return None
-    seen = (observed.resource.uid, *(one.uid for one in observed.rivals))
+def _foreign_members(group: GroupDescription, seen: Sequence[str]) -> tuple[str, ...]:
+    """Return the members that are called after a resource that is none of those that this operator sees, by uid."""
     names = (one.name for one in group.members if one.is_static and resource_of(one.name))
     return tuple(name for name in names if not any(is_of(name, uid) for uid in seen))
-
-
-def _before(observed: ObservedState) -> Verdict | None:
-    found = previous_verdict(observed.status.conditions, Aspect.GROUP_SHARED)
-    return found if found is not None and found.reason == Reason.FOREIGN_MEMBERS else None
 
 
 def _precedence(claim: Claim) -> tuple[bool, str, str]:

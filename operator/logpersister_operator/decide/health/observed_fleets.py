@@ -9,8 +9,8 @@ from logpersister_operator.decide.conditions import Obstacle
 from logpersister_operator.decide.health.pod_failures import is_held_up, pod_failure
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.observed_objects import Pod, StatefulSet
-from logpersister_operator.observed_state import ObservedState
-from logpersister_operator.render.application import REVISION_LABEL, SHADOW
+from logpersister_operator.observed_state import OwnObjects
+from logpersister_operator.render.application import SHADOW
 from logpersister_operator.rollout.fleet import Fleet
 
 OUTSIDE: Final = frozenset({Reason.UNSCHEDULABLE, Reason.REFUSED, Reason.NODE_LOST})
@@ -24,22 +24,10 @@ MOST_ASKED: Final = 2
 _NOTHING: Final[Mapping[str, str]] = {}
 
 
-def fleets(observed: ObservedState) -> dict[str, Fleet]:
-    """Return the members of every revision that has a StatefulSet or pods."""
-    sets, pods = observed.stateful_sets(), pods_by_revision(observed)
-    revisions = sorted({*sets, *pods})
-    return {
-        revision: fleet_of(sets.get(revision), pods.get(revision, []), observed.now, observed.told)
-        for revision in revisions
-    }
-
-
-def pods_by_revision(observed: ObservedState) -> dict[str, list[Pod]]:
-    """Return the pods of members."""
-    found: dict[str, list[Pod]] = {}
-    for pod in observed.pods():
-        found.setdefault(pod.labels.get(REVISION_LABEL, ""), []).append(pod)
-    return found
+def fleets(own: OwnObjects, now: datetime, told: Mapping[str, str]) -> dict[str, Fleet]:
+    """Return the members of every revision that has a StatefulSet or pods; ``told`` has the last warnings by uid."""
+    sets, pods = own.stateful_sets(), own.pods_by_revision()
+    return {one: fleet_of(sets.get(one), pods.get(one, []), now, told) for one in sorted({*sets, *pods})}
 
 
 def fleet_of(
@@ -90,12 +78,12 @@ def lost_pods(stateful_set: StatefulSet | None, pods: Sequence[Pod], now: dateti
     )
 
 
-def unexplained(observed: ObservedState) -> list[str]:
+def unexplained(own: OwnObjects) -> list[str]:
     """Return the uids of a few objects that wait without saying why: StatefulSets for pods, pods for containers."""
-    of_members, of_shadows = pods_by_revision(observed), observed.pods(SHADOW)
-    lacking = [one.uid for name, one in observed.stateful_sets().items() if _lacks_pods(one, of_members.get(name, []))]
-    lacking += [one.uid for one in observed.shadows().values() if _lacks_pods(one, of_shadows)]
-    held_up = [pod.uid for pod in (*observed.pods(), *of_shadows) if is_held_up(pod)]
+    of_members, of_shadows = own.pods_by_revision(), own.pods(SHADOW)
+    lacking = [one.uid for name, one in own.stateful_sets().items() if _lacks_pods(one, of_members.get(name, []))]
+    lacking += [one.uid for one in own.shadows().values() if _lacks_pods(one, of_shadows)]
+    held_up = [pod.uid for pod in (*own.pods(), *of_shadows) if is_held_up(pod)]
     return [*lacking[:MOST_ASKED], *held_up[:MOST_ASKED]]
 
 

@@ -10,12 +10,12 @@ from typing import Any, Final
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import instant, plural
 from logpersister_operator.crd import status as crd
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, shortened, unknown, yes
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, shortened, yes
 from logpersister_operator.decide.reasons import Reason
-from logpersister_operator.observed_state import ObservedState, documents
+from logpersister_operator.decide.reported import Report, Reported
+from logpersister_operator.observed_state import Stored
 from logpersister_operator.render.application import Application
 
-Report = Mapping[str, Any]
 RECENT: Final = timedelta(hours=1)
 """How long records in quarantine are present: producers that send them seldom do so once."""
 
@@ -41,14 +41,14 @@ def refuse_alike(one: Application, other: Application) -> bool:
     return (one.image, *_parsing(one)) == (other.image, *_parsing(other))
 
 
-def state(observed: ObservedState) -> crd.Quarantine | None:
+def state(reported: Reported, stored: Stored | None) -> crd.Quarantine | None:
     """Return what members have put into quarantine, those that have ended included; None when that is nothing."""
-    before, stored = observed.status.quarantine, observed.stored
+    before = reported.before.quarantine
     if stored is None:
         return before
     if stored.quarantined == 0:
         return None
-    sections = [_section(report) for report in documents(observed.reports)]
+    sections = [_section(report) for report in reported.documents]
     times = [datetime.fromisoformat(one["last"]) for one in sections if one.get("last") is not None]
     ranges = [_range(one) for part in sections for one in part.get("recent", [])]
     if before is not None:
@@ -59,21 +59,15 @@ def state(observed: ObservedState) -> crd.Quarantine | None:
     )
 
 
-def records_parsing(observed: ObservedState, known: crd.Quarantine | None, *, is_paused: bool) -> Verdict:
+def records_parsing(reported: Reported, known: crd.Quarantine | None) -> Verdict:
     """Judge by when records went into quarantine last, also those of members that have ended since."""
     aspect = Aspect.RECORDS_PARSING
-    if known is not None and known.last is not None and observed.now - known.last < RECENT:
+    if known is not None and known.last is not None and reported.now - known.last < RECENT:
         newest = f"; for example {in_words(known.latest[0])} (stored as {known.latest[0].key})" if known.latest else ""
         count = f"{plural(known.records, 'record')} in quarantine, the last at {instant(known.last)}"
         return no(aspect, Reason.RECORDS_QUARANTINED, f"{count}{newest}")
-    if observed.reports is None:
-        otherwise = unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member was asked yet")
-        return previous_verdict(observed.status.conditions, aspect) or otherwise
-    if not documents(observed.reports):
-        if is_paused:
-            return unknown(aspect, Reason.PAUSED, "paused: nothing is parsed")
-        return unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member reports its parsing")
-    return yes(aspect, Reason.RECORDS_PARSE, "no record went into quarantine in the last hour")
+    fine = yes(aspect, Reason.RECORDS_PARSE, "no record went into quarantine in the last hour")
+    return reported.unanswered(aspect, "nothing is parsed", "no member reports its parsing") or fine
 
 
 def _parsing(application: Application) -> tuple[object, ...]:

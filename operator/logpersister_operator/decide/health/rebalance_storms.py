@@ -4,15 +4,16 @@ Each time somebody joins or leaves, Kafka shares the partitions out anew, in one
 While it does, members commit and promise nothing for what moves.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
 from logpersister.report.human import duration, plural
 from logpersister_operator.crd.status import Rebalance
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, unknown, yes
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, unknown, yes
 from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.decide.reported import Reported
 from logpersister_operator.observed_objects import Pod
-from logpersister_operator.observed_state import ObservedState
 
 WINDOW: Final = timedelta(minutes=10)
 """Rebalances are counted for so long, and a storm is over when none has come for half of it."""
@@ -36,27 +37,30 @@ def counted(now: datetime, group_generation: int | None, before: Rebalance | Non
     return known
 
 
-def group_stable(observed: ObservedState, rebalance: Rebalance | None, wanted: int, *, changing: bool) -> Verdict:
+def group_stable(
+    reported: Reported, pods: Iterable[Pod], rebalance: Rebalance | None, wanted: int, *, changing: bool
+) -> Verdict:
     """Judge whether members keep their partitions.
 
     Args:
-        observed: with the previous status.
+        reported: what members say.
+        pods: of members.
         rebalance: the section of the new status.
         wanted: how many members there shall be.
         changing: whether members of revisions come and go because the spec wants it.
     """
     aspect = Aspect.GROUP_STABLE
-    before = previous_verdict(observed.status.conditions, aspect)
+    before = reported.previous(aspect)
     known = _counted_from(rebalance)
     if rebalance is None or known is None or rebalance.group_generation is None:
         return unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member reports the generation of the group")
     count = rebalance.group_generation - known[1]
-    resting = rebalance.last is None or observed.now - rebalance.last > WINDOW / 2
+    resting = rebalance.last is None or reported.now - rebalance.last > WINDOW / 2
     goes_on = before is not None and before.status == "False" and not resting
     if changing or wanted == 0 or not (goes_on or count > MOST + EACH * wanted):
         return yes(aspect, Reason.FEW_REBALANCES, "members keep their partitions")
-    reason, cause = _cause(observed)
-    since = duration(max(1.0, (observed.now - known[0]).total_seconds()))
+    reason, cause = _cause(reported, pods)
+    since = duration(max(1.0, (reported.now - known[0]).total_seconds()))
     return no(aspect, reason, f"{plural(count, 'rebalance')} in the last {since}: {cause}")
 
 
@@ -66,13 +70,13 @@ def _counted_from(rebalance: Rebalance | None) -> tuple[datetime, int] | None:
     return rebalance.counted_since, rebalance.counted_from
 
 
-def _cause(observed: ObservedState) -> tuple[Reason, str]:
+def _cause(reported: Reported, pods: Iterable[Pod]) -> tuple[Reason, str]:
     """Return what is found: a member that restarts, one that is silent, or nothing."""
-    for pod in observed.pods():
+    for pod in pods:
         ended = _last_end(pod)
-        if ended is not None and observed.now - ended[0] <= WINDOW:
+        if ended is not None and reported.now - ended[0] <= WINDOW:
             return Reason.MEMBER_RESTARTING, f"member {pod.name} restarts ({ended[1]}); its log says why"
-    for name, report in sorted((observed.reports or {}).items()):
+    for name, report in sorted(reported.by_name.items()):
         lost = ((report.document or {}).get("rebalance") or {}).get("lostPartitions", 0)
         if lost:
             cause = f"member {name} was silent for spec.kafka.sessionTimeout and lost {plural(lost, 'partition')}"

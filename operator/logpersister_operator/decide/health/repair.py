@@ -4,7 +4,7 @@ A restart is written into the status before it is done. So an operator that is k
 of the budget, and there are never more restarts than the budget allows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,7 +13,7 @@ from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration, instant, plural
 from logpersister_operator.crd.status import MOST_RESTARTS, Restart
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, shortened, unknown, yes
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, shortened, unknown, yes
 from logpersister_operator.decide.health.observed_fleets import is_overdue, ordinal
 from logpersister_operator.decide.health.stalled_members import (
     Cause,
@@ -24,8 +24,9 @@ from logpersister_operator.decide.health.stalled_members import (
     stores,
 )
 from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.decide.reported import Reported
 from logpersister_operator.observed_objects import Pod
-from logpersister_operator.observed_state import KnownLag, ObservedState, UnknownLag
+from logpersister_operator.observed_state import KnownLag, LagAnswer, OwnObjects, UnknownLag
 from logpersister_operator.plan import Event
 from logpersister_operator.render.application import REVISION_LABEL
 
@@ -53,43 +54,49 @@ class RepairDecision:
     """The record, from now on."""
     events: Sequence[Event] = ()
 
-    def pods(self, observed: ObservedState) -> list[Pod]:
+    def pods(self, own: OwnObjects, now: datetime) -> list[Pod]:
         """Return what is to be deleted: pods whose restart was decided, by whomever, and that are still there.
 
         Those that are on their way out are to go at once.
         """
-        decided = {(one.pod, bool(one.forced)) for one in self.restarts if observed.now - one.time < SETTLING}
-        return [pod for pod in observed.pods() if (pod.uid, pod.is_leaving) in decided]
+        decided = {(one.pod, bool(one.forced)) for one in self.restarts if now - one.time < SETTLING}
+        return [pod for pod in own.pods() if (pod.uid, pod.is_leaving) in decided]
 
 
-def decide_repair(observed: ObservedState, spec: Spec | None, *, paused: bool, hands_off: str) -> RepairDecision:
+def decide_repair(
+    spec: Spec | None, own: OwnObjects, reported: Reported, lag: LagAnswer, *, hands_off: str
+) -> RepairDecision:
     """Decide what is done about stalled members, and about one whose node is lost.
 
     Args:
-        observed: with the previous status.
         spec: what the user wants; None when nothing can run.
-        paused: whether no member shall run.
+        own: the objects of the resource.
+        reported: what members say.
+        lag: what Kafka says.
         hands_off: why no member may be restarted now; empty when restarts are allowed.
     """
-    restarts = observed.status.restarts
+    restarts, paused = reported.before.restarts, reported.is_paused
     if spec is None or paused:
         nobody = "paused: no member runs" if paused else "no member runs"
         return RepairDecision(unknown(_ASPECT, Reason.PAUSED if paused else Reason.NO_MEMBER_ANSWERS, nobody), restarts)
-    if (lost := _lost(observed, spec.auto_repair, restarts)) is not None:
-        return _give_up(lost, Budget(spec.auto_repair, restarts, observed.now), hands_off)
-    found = None if observed.reports is None else find_stalled_members(observed, spec)
-    stalled = None if found is None else _next(observed, found)
+    budget = Budget(spec.auto_repair, restarts, reported.now)
+    if (lost := _lost(own, budget)) is not None:
+        return _give_up(lost, budget, hands_off)
+    found = None if reported.by_pod is None else find_stalled_members(spec, own, reported, lag)
+    stalled = None if found is None else _next(reported, found)
+    before = reported.previous(_ASPECT)
     if found is None or stalled is None:
+        # A process that has not watched for long enough does not take back what the one before has found.
+        is_new = _is_bad(before) and not (isinstance(lag, KnownLag) and lag.watched)
         fine = yes(_ASPECT, Reason.MEMBERS_PROGRESS, "no member hangs")
-        return RepairDecision(_not_judged(observed) if found is None or _is_new(observed) else fine, restarts)
+        return RepairDecision(_not_judged(before, lag) if found is None or is_new else fine, restarts)
     if found.alike:
         every = counted(len(found.found) + len(found.failing), found.holders)
         message = f"{every} hang or fail alike; {stalled}; not restarted; check what they share (Kafka, bucket, nodes)"
-        return _with_event(observed, RepairDecision(no(_ASPECT, Reason.MEMBERS_HANG_ALIKE, message), restarts))
-    budget = Budget(spec.auto_repair, restarts, observed.now)
-    reason, why_not = _reason_to_wait(observed, stalled, budget, hands_off)
+        return _with_event(before, RepairDecision(no(_ASPECT, Reason.MEMBERS_HANG_ALIKE, message), restarts))
+    reason, why_not = _reason_to_wait(own.pods(), stalled, budget, hands_off)
     if why_not:
-        return _with_event(observed, RepairDecision(no(_ASPECT, reason, f"{stalled}; {why_not}"), restarts))
+        return _with_event(before, RepairDecision(no(_ASPECT, reason, f"{stalled}; {why_not}"), restarts))
     return _restart(stalled, budget)
 
 
@@ -130,26 +137,24 @@ class Budget:
         return next((one for one in reversed(self.restarts) if one.member == member), None)
 
 
-def _next(observed: ObservedState, found: StalledMembers) -> StalledMember | None:
+def _next(reported: Reported, found: StalledMembers) -> StalledMember | None:
     """Return the next member to restart: a stalled one, else one that fails while others store."""
     if found.found:
         return found.found[0]
     failing = [stalled.member for stalled in found.failing]
-    return next((stalled for stalled in found.failing if stores(observed, stalled.since, failing)), None)
+    return next((stalled for stalled in found.failing if stores(reported, stalled.since, failing)), None)
 
 
-def _reason_to_wait(
-    observed: ObservedState, stalled: StalledMember, budget: Budget, hands_off: str
-) -> tuple[Reason, str]:
+def _reason_to_wait(pods: Iterable[Pod], stalled: StalledMember, budget: Budget, hands_off: str) -> tuple[Reason, str]:
     """Return why a member is not restarted now; an empty text when nothing speaks against it."""
-    policy, now = budget.policy, observed.now
+    policy = budget.policy
     if policy.max_restarts_per_hour == 0:
         hands_off = "spec.autoRepair.maxRestartsPerHour is 0"
     elif stalled.cause is Cause.NO_EXECUTORS:
         hands_off = "a new member would have none either; see why its executors do not start"
     if hands_off:
         return Reason.MEMBER_HANGS, f"not restarted: {hands_off}"
-    waits_for = _restarting(observed, budget.restarts)
+    waits_for = _restarting(pods, budget)
     if waits_for:
         return Reason.MEMBER_HANGS, f"not restarted before {waits_for}, the last one restarted, is ready again"
     if budget.spent() >= policy.max_restarts_per_hour:
@@ -159,7 +164,7 @@ def _reason_to_wait(
             f"not restarted: {many} in the last hour; spec.autoRepair.maxRestartsPerHour allows no more",
         )
     earliest = max(stalled.since + policy.restart_after, budget.not_before(stalled.member) or stalled.since)
-    if now < earliest:
+    if budget.now < earliest:
         at = instant(earliest)
         return Reason.MEMBER_HANGS, f"it is restarted at {at} unless it makes progress"
     return Reason.MEMBER_HANGS, ""
@@ -174,16 +179,16 @@ def _restart(stalled: StalledMember, budget: Budget) -> RepairDecision:
     return RepairDecision(no(_ASPECT, Reason.MEMBER_HANGS, message), budget.spend(stalled.pod, stalled.cause), [event])
 
 
-def _lost(observed: ObservedState, policy: RepairSpec, restarts: Sequence[Restart]) -> Pod | None:
+def _lost(own: OwnObjects, budget: Budget) -> Pod | None:
     """Return a pod that is to be given up with its node; None when there is none, or each was given up already."""
-    after = policy.node_lost_after
+    after = budget.policy.node_lost_after
     if after is None:
         return None
-    given_up = {one.pod for one in restarts if one.forced}
-    wanted = {revision: one.replicas for revision, one in observed.stateful_sets().items()}
-    for pod in observed.pods():
+    given_up = {one.pod for one in budget.restarts if one.forced}
+    wanted = {revision: one.replicas for revision, one in own.stateful_sets().items()}
+    for pod in own.pods():
         comes_back = ordinal(pod) < wanted.get(pod.labels.get(REVISION_LABEL, ""), 0)
-        if comes_back and pod.node and pod.uid not in given_up and is_overdue(pod, observed.now, after):
+        if comes_back and pod.node and pod.uid not in given_up and is_overdue(pod, budget.now, after):
             return pod
     return None
 
@@ -203,36 +208,30 @@ def _give_up(pod: Pod, budget: Budget, hands_off: str) -> RepairDecision:
     return RepairDecision(verdict, budget.spend(pod, cause, forced=True), [event])
 
 
-def _restarting(observed: ObservedState, restarts: Sequence[Restart]) -> str:
+def _restarting(pods: Iterable[Pod], budget: Budget) -> str:
     """Return the member that was restarted and is not ready again yet; empty when there is none."""
-    for one in restarts:
-        pod = next((pod for pod in observed.pods() if pod.name == one.member), None)
-        is_back = pod is not None and pod.uid != one.pod and pod.is_ready
-        if not is_back and observed.now - one.time < SETTLING:
+    back = {pod.name: pod.uid for pod in pods if pod.is_ready}
+    for one in budget.restarts:
+        if back.get(one.member, one.pod) == one.pod and budget.now - one.time < SETTLING:
             return one.member
     return ""
 
 
-def _with_event(observed: ObservedState, decided: RepairDecision) -> RepairDecision:
+def _with_event(before: Verdict | None, decided: RepairDecision) -> RepairDecision:
     """Add an event when it is news why nothing is done; that the condition turns false is an event anyway."""
-    before = previous_verdict(observed.status.conditions, _ASPECT)
     verdict = decided.verdict
-    news = before is not None and before.status == "False" and before.reason != verdict.reason
-    if not news or verdict.reason == Reason.MEMBER_HANGS:
+    if before is None or not _is_bad(before) or verdict.reason in (before.reason, Reason.MEMBER_HANGS):
         return decided
     return replace(decided, events=[Event(verdict.reason, verdict.message, warning=True)])
 
 
-def _is_new(observed: ObservedState) -> bool:
-    """Whether this process has not watched for long enough to take back the previous verdict."""
-    before = previous_verdict(observed.status.conditions, _ASPECT)
-    is_watched = isinstance(observed.lag, KnownLag) and observed.lag.watched
-    return before is not None and before.status == "False" and not is_watched
+def _is_bad(verdict: Verdict | None) -> bool:
+    return verdict is not None and verdict.status == "False"
 
 
-def _not_judged(observed: ObservedState) -> Verdict:
+def _not_judged(before: Verdict | None, lag: LagAnswer) -> Verdict:
     """Return the previous verdict, unless Kafka cannot be asked at all."""
-    if isinstance(observed.lag, UnknownLag):
+    if isinstance(lag, UnknownLag):
         return unknown(_ASPECT, Reason.LAG_UNKNOWN, "Kafka does not say which member owns which partitions")
     waits = unknown(_ASPECT, Reason.NO_MEMBER_ANSWERS, "the group rebalances, or was not asked yet")
-    return previous_verdict(observed.status.conditions, _ASPECT) or waits
+    return before or waits

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from logpersister.manifest.spec import Spec
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import instant, plural
 from logpersister_operator.decide.health.departed_members import members_of
 from logpersister_operator.decide.lag_targets import due_seconds
+from logpersister_operator.decide.reported import Report, Reported
 from logpersister_operator.decide.validity import manifest_of_revision
 from logpersister_operator.observed_objects import Pod
-from logpersister_operator.observed_state import KnownLag, ObservedState
+from logpersister_operator.observed_state import KnownLag, LagAnswer, OwnObjects
 from logpersister_operator.render import instance_ids
 from logpersister_operator.render.application import REVISION_LABEL
 
@@ -36,7 +37,6 @@ NAMED: Final = 3
 """Partitions that a message names."""
 
 _SHARING_OUT: Final = frozenset({"PreparingRebalance", "CompletingRebalance"})
-Report = Mapping[str, Any]
 
 
 class Cause(StrEnum):
@@ -90,21 +90,19 @@ class StalledMembers:
         return count > 1 and 2 * count > self.holders
 
 
-def find_stalled_members(observed: ObservedState, spec: Spec) -> StalledMembers | None:
+def find_stalled_members(spec: Spec, own: OwnObjects, reported: Reported, lag: LagAnswer) -> StalledMembers | None:
     """Return the stalled members; None while that is unknown: Kafka does not answer, or the group rebalances."""
-    lag = observed.lag
     if not isinstance(lag, KnownLag) or lag.group is None or lag.group.state in _SHARING_OUT:
         return None
-    uid = observed.resource.uid
-    ours = members_of(observed.stateful_sets().values())
-    pods = {pod.name: pod for pod in observed.pods() if pod.is_ready and pod.name in ours}
-    holders = {instance_ids.pod_of(one.name, uid): one.assignment for one in lag.group.members if one.assignment}
+    ours = members_of(own.stateful_sets().values())
+    pods = {pod.name: pod for pod in own.pods() if pod.is_ready and pod.name in ours}
+    holders = {instance_ids.pod_of(one.name, own.owner): one.assignment for one in lag.group.members if one.assignment}
     found: list[StalledMember] = []
-    for name in sorted(holders.keys() & pods.keys() & (observed.reports or {}).keys()):
-        own = _own_spec(observed, spec, pods[name])
-        overdue = {one: _overdue(lag, one, spec, own) for one in holders[name] & lag.overdue.keys()}
+    for name in sorted(holders.keys() & pods.keys() & reported.by_name.keys()):
+        running = _running_spec(own, spec, pods[name])
+        overdue = {one: _overdue(lag, one, spec, running) for one in holders[name] & lag.overdue.keys()}
         since = {one: lag.summary.observed_at - timedelta(seconds=by) for one, by in overdue.items() if by >= 0}
-        stalled = _judged(observed, own, pods[name], since)
+        stalled = _judged(reported, running, pods[name], since)
         if stalled is not None:
             found.append(stalled)
     found.sort(key=lambda stalled: (stalled.since, stalled.member))
@@ -113,44 +111,44 @@ def find_stalled_members(observed: ObservedState, spec: Spec) -> StalledMembers 
     return StalledMembers(others, failing, len(holders))
 
 
-def stores(observed: ObservedState, since: datetime, without: Iterable[str]) -> bool:
+def stores(reported: Reported, since: datetime, without: Iterable[str]) -> bool:
     """Whether a member, of others than these, has stored something since."""
     excluded = set(without)
     last = [
         report.document["uploads"]["last"]
-        for name, report in (observed.reports or {}).items()
+        for name, report in reported.by_name.items()
         if report.document is not None and name not in excluded
     ]
     return any(time is not None and datetime.fromisoformat(time) > since for time in last)
 
 
-def _own_spec(observed: ObservedState, spec: Spec, pod: Pod) -> Spec:
+def _running_spec(own: OwnObjects, spec: Spec, pod: Pod) -> Spec:
     """Return what a member runs: that may be an older revision, which is in no hurry."""
-    manifest = manifest_of_revision(observed, pod.labels.get(REVISION_LABEL))
+    manifest = manifest_of_revision(own, pod.labels.get(REVISION_LABEL))
     return spec if manifest is None else manifest.spec
 
 
-def _overdue(lag: KnownLag, partition: TopicPartition, spec: Spec, own: Spec) -> float:
+def _overdue(lag: KnownLag, partition: TopicPartition, spec: Spec, running: Spec) -> float:
     """Return for how many seconds a partition has been overdue by what its member runs, too."""
-    later = due_seconds(own, partition.topic) - due_seconds(spec, partition.topic)
+    later = due_seconds(running, partition.topic) - due_seconds(spec, partition.topic)
     return lag.overdue[partition] - max(0.0, later)
 
 
 def _judged(
-    observed: ObservedState, spec: Spec, pod: Pod, overdue: Mapping[TopicPartition, datetime]
+    reported: Reported, spec: Spec, pod: Pod, overdue: Mapping[TopicPartition, datetime]
 ) -> StalledMember | None:
-    document = (observed.reports or {})[pod.name].document
+    document = reported.by_name[pod.name].document
     waiting = {one: since for one, since in overdue.items() if not _is_held(document, one)}
     if not waiting:
         return None
-    since = max(min(waiting.values()), pod.conditions["Ready"].since or observed.now)
+    since = max(min(waiting.values()), pod.conditions["Ready"].since or reported.now)
     found: tuple[Cause, datetime] | None
     if document is None:
-        if not any(other.document for other in (observed.reports or {}).values()):
+        if not reported.documents:
             return None  # the way to all of them may be closed, and the kubelet looks from where they are
-        found = Cause.SILENT, observed.silent.get(pod.name, observed.now)
+        found = Cause.SILENT, reported.silent.get(pod.name, reported.now)
     else:
-        found = _own_account(document, observed.now, spec, waiting)
+        found = _own_account(document, reported.now, spec, waiting)
     if found is None:
         return None
     return StalledMember(pod, _coarse(max(since, found[1])), found[0], tuple(sorted(waiting)))

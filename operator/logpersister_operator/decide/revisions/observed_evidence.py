@@ -2,25 +2,21 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from logpersister.manifest.spec import Spec
 from logpersister_operator.decide.health import quarantined_records
-from logpersister_operator.decide.health.observed_fleets import pods_by_revision
 from logpersister_operator.decide.lag_targets import target_lag_seconds
+from logpersister_operator.decide.reported import Report
 from logpersister_operator.observed_objects import Pod
-from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState
+from logpersister_operator.observed_state import KnownLag, LagAnswer, MemberReport
 from logpersister_operator.rollout.evidence import Evidence, GroupLag, ReportedCounters
 
-Report = Mapping[str, Any]
 
-
-def evidence(observed: ObservedState, spec: Spec) -> dict[str, Evidence]:
+def evidence(
+    pods_by_revision: Mapping[str, Iterable[Pod]], reports: Mapping[str, MemberReport], spec: Spec
+) -> dict[str, Evidence]:
     """Return the evidence of each revision; ``spec`` has the time that a record may wait."""
-    reports = observed.reports or {}
-    return {
-        revision: evidence_of(reports_of(pods, reports), spec) for revision, pods in pods_by_revision(observed).items()
-    }
+    return {revision: evidence_of(reports_of(pods, reports), spec) for revision, pods in pods_by_revision.items()}
 
 
 def reports_of(pods: Iterable[Pod], reports: Mapping[str, MemberReport]) -> dict[str, Report]:
@@ -29,9 +25,8 @@ def reports_of(pods: Iterable[Pod], reports: Mapping[str, MemberReport]) -> dict
     return {name: document for name, document in found.items() if document is not None}
 
 
-def group_lag(observed: ObservedState) -> GroupLag | None:
+def group_lag(lag: LagAnswer) -> GroupLag | None:
     """Return the lag of the whole group; None while it is not known."""
-    lag = observed.lag
     if not isinstance(lag, KnownLag) or lag.unreadable:  # what is missing now may be there at the next look
         return None
     return GroupLag(lag.summary.records, over_target=bool(lag.over_target or lag.stuck))

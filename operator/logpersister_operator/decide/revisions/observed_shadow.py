@@ -1,6 +1,7 @@
 """The shadow of the candidate: which shadow deployment is wanted, and what is observed of it."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from logpersister.report.shadow import Both
@@ -9,7 +10,7 @@ from logpersister_operator.crd.status_rollout import ShadowState, shadow_of
 from logpersister_operator.decide.health.observed_fleets import fleet_of
 from logpersister_operator.decide.revisions.observed_evidence import evidence_of, reports_of
 from logpersister_operator.decide.validity import manifest_of_revision
-from logpersister_operator.observed_state import ObservedState
+from logpersister_operator.observed_state import MemberReport, OwnObjects
 from logpersister_operator.render.application import SHADOW, Application, secret_names
 from logpersister_operator.render.shadow_deployment import GROUP_ANNOTATION, ShadowDeployment
 from logpersister_operator.rollout.record import RolloutRecord
@@ -18,51 +19,60 @@ from logpersister_operator.rollout.transitions import Phase
 
 
 def shadow_deployment(
-    observed: ObservedState, app: Application, record: RolloutRecord | None
+    app: Application, record: RolloutRecord | None, begun: ShadowState | None
 ) -> ShadowDeployment | None:
-    """Return the shadow deployment of a rollout; None when no shadow of this application is wanted."""
+    """Return the shadow deployment of a rollout; None when no shadow of this application is wanted.
+
+    ``begun`` is what the last status says of the shadow.
+    """
     if record is None or record.phase is not Phase.SHADOWING or record.candidate != app.revision:
         return None
-    rollout = observed.status.rollout
-    begun = None if rollout is None else rollout.shadow
     return ShadowDeployment.of(app, record.since, ("", "") if begun is None else (begun.group_id, begun.prefix))
 
 
-def shadow(observed: ObservedState, app: Application, record: RolloutRecord | None) -> Shadow:
-    """Return what is observed of the present shadow deployment, without the rest of an earlier one."""
-    present = shadow_deployment(observed, app, record)
+def shadow(
+    present: ShadowDeployment | None,
+    own: OwnObjects,
+    reports: Mapping[str, MemberReport],
+    now: datetime,
+    told: Mapping[str, str],
+) -> Shadow:
+    """Return what is observed of the present shadow deployment, without the rest of an earlier one.
+
+    Args:
+        present: that deployment; None when no shadow is wanted.
+        own: the objects of the resource.
+        reports: of shadows, by the names of their pods.
+        now: the present time.
+        told: the last warning about each object that has one, by uid.
+    """
     if present is None:
         return UNSEEN
-    pods = [pod for pod in observed.pods(SHADOW) if pod.annotations.get(GROUP_ANNOTATION) == present.group_id]
-    found = observed.shadows().get(app.revision)
+    pods = [pod for pod in own.pods(SHADOW) if pod.annotations.get(GROUP_ANNOTATION) == present.group_id]
+    found = own.shadows().get(present.app.revision)
     if found is not None and found.template_annotations.get(GROUP_ANNOTATION) != present.group_id:
         found = None
-    reports = reports_of(pods, observed.shadow_reports)
-    reports = {name: one for name, one in reports.items() if one["group"] == present.group_id}
-    compared = _comparison(list(reports.values()))
-    return Shadow(fleet_of(found, pods, observed.now, observed.told), evidence_of(reports, app.resource.spec), compared)
+    by_name = {name: one for name, one in reports_of(pods, reports).items() if one["group"] == present.group_id}
+    compared = _comparison(list(by_name.values()))
+    return Shadow(fleet_of(found, pods, now, told), evidence_of(by_name, present.app.resource.spec), compared)
 
 
-def children(observed: ObservedState, app: Application, record: RolloutRecord, members: int) -> list[Document]:
-    """Return the children of the present shadow deployment; nothing when it has no members."""
-    present = shadow_deployment(observed, app, record)
-    if present is None or members == 0 or record.stable is None:
-        return []
-    manifest = manifest_of_revision(observed, record.stable)
-    return present.children(record.stable, [] if manifest is None else secret_names(manifest.spec))
-
-
-def state(observed: ObservedState, app: Application, record: RolloutRecord) -> ShadowState | None:
+def state(present: ShadowDeployment | None, seen: Shadow) -> ShadowState | None:
     """Return ``status.rollout.shadow``; None when no shadow is wanted."""
-    present = shadow_deployment(observed, app, record)
-    if present is None:
-        return None
-    return shadow_of(present.group_id, present.prefix, present.members, shadow(observed, app, record))
+    return None if present is None else shadow_of(present.group_id, present.prefix, present.members, seen)
 
 
-def generation(observed: ObservedState, lead: Application, record: RolloutRecord) -> int:
+def children(present: ShadowDeployment | None, own: OwnObjects, stable: str | None, members: int) -> list[Document]:
+    """Return the children of the present shadow deployment; nothing when it has no members."""
+    if present is None or members == 0 or stable is None:
+        return []
+    manifest = manifest_of_revision(own, stable)
+    return present.children(stable, [] if manifest is None else secret_names(manifest.spec))
+
+
+def generation(own: OwnObjects, lead: Application, record: RolloutRecord) -> int:
     """Return the generation that members write: that of a revision in the shadow is not written yet."""
-    manifest = manifest_of_revision(observed, record.stable) if record.phase is Phase.SHADOWING else None
+    manifest = manifest_of_revision(own, record.stable) if record.phase is Phase.SHADOWING else None
     return (lead.resource if manifest is None else manifest).spec.generation
 
 

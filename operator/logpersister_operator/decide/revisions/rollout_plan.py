@@ -2,16 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Final
 
 from logpersister.manifest.rollout import ABORT, PROMOTE, RETRY
-from logpersister_operator.crd.status_rollout import (
-    Rollout,
-    ShadowState,
-    rollout_of,
-)
+from logpersister_operator.crd.status_rollout import Rollout, ShadowState, rollout_of
 from logpersister_operator.decide.conditions import Obstacle, Verdict
 from logpersister_operator.decide.health import quarantined_records
 from logpersister_operator.decide.health.observed_fleets import OUTSIDE, fleets, lost_pods, refused_pods
@@ -22,22 +18,25 @@ from logpersister_operator.decide.revisions.observed_evidence import evidence, g
 from logpersister_operator.decide.scaling import member_count
 from logpersister_operator.decide.scaling.autoscaler import AutoscaleDecision
 from logpersister_operator.decide.validity import manifest_of
-from logpersister_operator.observed_state import ObservedState
+from logpersister_operator.observed_state import ObservedState, OwnObjects
 from logpersister_operator.plan import Event
 from logpersister_operator.render.application import REVISION_LABEL, SHADOW, Application, secret_names
 from logpersister_operator.render.pod import SECRETS_ANNOTATION
+from logpersister_operator.render.shadow_deployment import ShadowDeployment
 from logpersister_operator.render.workload import settings_of
 from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import RolloutRecord
+from logpersister_operator.rollout.shadow_evidence import Shadow
 from logpersister_operator.rollout.step import RolloutStep, next_step
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 from logpersister_operator.rollout.words import failure_message, message
 
 LOOK: Final = timedelta(seconds=15)
 """How often the words about a rollout are brought up to date."""
-
+_PAUSED: Final = (Reason.PAUSED, "paused")
+_UNATTENDED: Final = (Reason.RECONCILIATION_PAUSED, "reconciliation is paused")
 
 _REASONS: Final = {
     Phase.SHADOWING: Reason.COMPARING_SHADOW,
@@ -65,8 +64,12 @@ class RolloutPlan:
     """How many members the lag asks for; None when the spec says how many."""
     shadow: ShadowState | None = None
     """``status.rollout.shadow``."""
+    shadow_deployment: ShadowDeployment | None = None
+    """The one that is wanted now."""
     generation: int | None = None
     """The one that members write."""
+    has_other_pods: bool = False
+    """Whether another operator made the pods of the leading revision, and made others than this one would."""
 
     @property
     def ready(self) -> int:
@@ -128,9 +131,10 @@ class RolloutPlan:
         found = [Event(one.reason, one.message, one.warning) for one in self.step.events]
         return [*found, *member_count.events(self.scaling)]
 
-    def autoscaling(self, observed: ObservedState) -> list[Verdict]:
-        """Return the condition of a resource whose members follow the lag."""
-        return member_count.verdicts(observed, self.app.resource.spec, self.scaling)
+    def autoscaling(self, before: Verdict | None) -> list[Verdict]:
+        """Return the condition of a resource whose members follow the lag; ``before`` as in `member_count`."""
+        bounds, scaling = self.app.resource.spec.autoscale, self.scaling
+        return [] if bounds is None or scaling is None else [member_count.verdict(bounds, scaling, before)]
 
     def status(self) -> Rollout:
         """Return ``status.rollout``."""
@@ -139,36 +143,54 @@ class RolloutPlan:
 
 def plan_rollout(observed: ObservedState, app: Application, *, paused: bool) -> RolloutPlan:
     """Take the next step towards what the spec describes."""
-    record, there = observed.resource.record, fleets(observed)
-    halted = paused or observed.is_unattended
-    scaled = member_count.decide(observed, app.resource.spec, app.revision, record, there, paused=halted)
+    own, now, told, record = observed.own, observed.now, observed.told, observed.resource.record
+    there, last = fleets(own, now, told), observed.status
+    begun = None if last.rollout is None else last.rollout.shadow
+    still = _UNATTENDED if observed.is_unattended else _PAUSED if paused else None
+    lacks_secret = bool(observed.secrets.missing)
+    seen = member_count.Situation(now, last.autoscale, record, there, own, observed.lag, still, lacks_secret)
+    scaled = member_count.decide(app.resource.spec, app.revision, seen)
+
+    def shadow_of(present: ShadowDeployment | None) -> Shadow:
+        return observed_shadow.shadow(present, own, observed.shadow_reports, now, told)
+
     members = app.resource.spec.members if scaled is None else scaled.members
-    inputs = _inputs(observed, app, record, there, members, paused=paused)
+    shadow = shadow_of(observed_shadow.shadow_deployment(app, record, begun))
+    inputs = _inputs(observed, app, there, members, shadow, paused=paused)
     step = next_step(record, inputs)
     leads = step.record.leads
-    lead = app if leads in (None, app.revision) else stored(observed, app, leads)
-    lead = lead or app
-    others = observed.stateful_sets().keys() - {lead.revision}
-    pods = [pod for pod in observed.pods() if pod.labels.get(REVISION_LABEL) not in others]
-    pods += observed.pods(SHADOW) if step.record.phase is Phase.SHADOWING else []
-    ours = [pod for pod in pods if pod.labels.get(REVISION_LABEL) == lead.revision]
-    leading = observed.stateful_sets().get(lead.revision)
-    failure = (
-        lost_pods(leading, ours, observed.now)
-        or pod_failure(pods, observed.now, observed.told)
-        or refused_pods(leading, ours, observed.told)
+    lead = (None if leads in (None, app.revision) else stored(own, app, leads)) or app
+    wanted = observed_shadow.shadow_deployment(app, step.record, begun)
+    return RolloutPlan(
+        step,
+        inputs,
+        app,
+        lead,
+        pod_failure=_pod_failure(own, lead.revision, step.record.phase, now, told),
+        scaling=scaled,
+        shadow=observed_shadow.state(wanted, shadow_of(wanted)),
+        shadow_deployment=wanted,
+        generation=observed_shadow.generation(own, lead, step.record),
+        has_other_pods=lead.rendering != observed.rendering and lead.revision in own.stateful_sets(),
     )
-    shadow = observed_shadow.state(observed, app, step.record)
-    generation = observed_shadow.generation(observed, lead, step.record)
-    return RolloutPlan(step, inputs, app, lead, failure, scaled, shadow, generation)
 
 
-def stored(observed: ObservedState, app: Application, revision: str | None) -> Application | None:
+def _pod_failure(own: OwnObjects, lead: str, phase: Phase, now: datetime, told: Mapping[str, str]) -> Obstacle | None:
+    """Return why a pod of the leading revision, or of its shadow, cannot become ready by itself."""
+    sets = own.stateful_sets()
+    pods = [pod for pod in own.pods() if pod.labels.get(REVISION_LABEL) not in sets.keys() - {lead}]
+    ours = [pod for pod in pods if pod.labels.get(REVISION_LABEL) == lead]
+    pods += own.pods(SHADOW) if phase is Phase.SHADOWING else []
+    leading = sets.get(lead)
+    return lost_pods(leading, ours, now) or pod_failure(pods, now, told) or refused_pods(leading, ours, told)
+
+
+def stored(own: OwnObjects, app: Application, revision: str | None) -> Application | None:
     """Rebuild another revision from its ConfigMap; None when that does not give the same revision.
 
     Fields that make no revision are taken from the present spec, except pods: those have proven themselves.
     """
-    config_map = observed.config_maps().get(revision or "")
+    config_map = own.config_maps().get(revision or "")
     manifest = None if config_map is None else manifest_of(config_map)
     if config_map is None or manifest is None:
         return None
@@ -189,7 +211,7 @@ def stored(observed: ObservedState, app: Application, revision: str | None) -> A
         image=settings.image,
         defaults=settings.defaults,
         rendering=settings.rendering,
-        secrets_digest=app.secrets_digest if same_secrets else _secrets_digest(observed, revision or ""),
+        secrets_digest=app.secrets_digest if same_secrets else _secrets_digest(own, revision or ""),
     )
     return found if found.revision == revision else None
 
@@ -197,46 +219,43 @@ def stored(observed: ObservedState, app: Application, revision: str | None) -> A
 def _inputs(
     observed: ObservedState,
     app: Application,
-    record: RolloutRecord | None,
     there: Mapping[str, Fleet],
     members: int,
+    shadow: Shadow,
     *,
     paused: bool,
 ) -> RolloutInputs:
-    spec, missing = app.resource.spec, observed.secrets.missing
+    spec, missing, own = app.resource.spec, observed.secrets.missing, observed.own
     return RolloutInputs(
         now=observed.now.replace(microsecond=0),
         revision=app.revision,
         members=members,
         policy=Policy.of(spec.rollout),
         fleets=there,
-        evidence=evidence(observed, spec),
-        refuse_alike=_refuse_alike(observed, app, record),
-        shadow=observed_shadow.shadow(observed, app, record),
-        lag=group_lag(observed),
+        evidence=evidence(own.pods_by_revision(), observed.reports or {}, spec),
+        refuse_alike=_refuse_alike(own, app, observed.resource.record),
+        shadow=shadow,
+        lag=group_lag(observed.lag),
         promote=observed.annotation(PROMOTE),
         abort=observed.annotation(ABORT),
         retry=observed.annotation(RETRY),
         paused=paused,
         blocked=f"missing: {', '.join(missing)}" if missing else "",
-        refused="; ".join(
-            str(why) if why.taken else f"the API server refuses {one}: {why}"
-            for one, why in sorted(observed.refusals.items(), key=itemgetter(0))
-        ),
+        refused="; ".join(why.about(one) for one, why in sorted(observed.refusals.items(), key=itemgetter(0))),
         unattended=observed.is_unattended,
         deleting=observed.is_being_deleted,
     )
 
 
-def _refuse_alike(observed: ObservedState, app: Application, record: RolloutRecord | None) -> bool:
+def _refuse_alike(own: OwnObjects, app: Application, record: RolloutRecord | None) -> bool:
     """Whether the candidate is known to refuse the same records as the stable revision."""
     if record is None or record.candidate is None:
         return False
-    candidate = app if record.candidate == app.revision else stored(observed, app, record.candidate)
-    stable = stored(observed, app, record.stable)
+    candidate = app if record.candidate == app.revision else stored(own, app, record.candidate)
+    stable = stored(own, app, record.stable)
     return candidate is not None and stable is not None and quarantined_records.refuse_alike(candidate, stable)
 
 
-def _secrets_digest(observed: ObservedState, revision: str) -> str:
-    stateful_set = observed.stateful_sets().get(revision)
+def _secrets_digest(own: OwnObjects, revision: str) -> str:
+    stateful_set = own.stateful_sets().get(revision)
     return "" if stateful_set is None else stateful_set.template_annotations.get(SECRETS_ANNOTATION, "")

@@ -11,7 +11,7 @@ from typing import Final
 
 from logpersister.report.human import plural
 from logpersister_operator.decide.health.observed_fleets import fleets
-from logpersister_operator.observed_state import ObservedState, ResourceKey, named
+from logpersister_operator.observed_state import ObservedState, OwnObjects, ResourceKey, named
 from logpersister_operator.render.application import Application
 from logpersister_operator.render.workload import settings_of
 from logpersister_operator.rollout.fleet import NONE, Fleet
@@ -53,13 +53,12 @@ class RolloutLimits:
         return named or key.namespace in (self.selected_namespaces or ())
 
 
-def as_before(observed: ObservedState, app: Application) -> Application | None:
+def as_before(own: OwnObjects, record: RolloutRecord | None, app: Application) -> Application | None:
     """Return the stable revision with the present spec, when only the operator's settings tell it from `app`.
 
     None when the user has changed what makes a revision, and when nothing has proven itself yet.
     """
-    record = observed.resource.record
-    config_map = None if record is None else observed.config_maps().get(record.stable or "")
+    config_map = None if record is None else own.config_maps().get(record.stable or "")
     if record is None or config_map is None or app.revision == record.stable:
         return None
     settings = settings_of(config_map)
@@ -83,16 +82,18 @@ def standing(observed: ObservedState, app: Application, *, paused: bool, held: b
     Args:
         held: whether it had a place. It keeps that to the end of its rollout, before which the stable revision may go.
     """
-    record = observed.resource.record
+    record, own = observed.resource.record, observed.own
     stands_still = paused or bool(observed.secrets.missing) or observed.is_being_deleted
     if record is None or stands_still:
         return RolloutStanding()
-    if record.phase is Phase.HALTED and _is_down(fleets(observed).get(record.stable or "", NONE)):
+    if record.phase is Phase.HALTED and _is_down(
+        fleets(own, observed.now, observed.told).get(record.stable or "", NONE)
+    ):
         return RolloutStanding()  # it fails for a reason of its own: what failed says nothing about the new revision
     begun = record.candidate == app.revision and record.phase in _BEGUN
-    if begun and held and record.stable not in observed.config_maps():
+    if begun and held and record.stable not in own.config_maps():
         return RolloutStanding(holds=True)
-    if as_before(observed, app) is None:
+    if as_before(own, record, app) is None:
         return RolloutStanding()
     return RolloutStanding(wants=not begun, holds=begun)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -9,8 +10,8 @@ from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration, instant, plural
 from logpersister_operator.crd.status_autoscale import Autoscale
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, previous_verdict, yes
-from logpersister_operator.decide.health.observed_fleets import ordinal, pods_by_revision
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, yes
+from logpersister_operator.decide.health.observed_fleets import ordinal
 from logpersister_operator.decide.lag_targets import target_lag_seconds
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.scaling.autoscaler import (
@@ -24,14 +25,13 @@ from logpersister_operator.decide.scaling.autoscaler import (
 )
 from logpersister_operator.decide.validity import manifest_of_revision
 from logpersister_operator.observed_objects import Pod
-from logpersister_operator.observed_state import KnownLag, ObservedState, UnknownLag
+from logpersister_operator.observed_state import KnownLag, LagAnswer, OwnObjects, UnknownLag
 from logpersister_operator.plan import Event
 from logpersister_operator.rollout.fleet import NONE, Fleet
 from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.transitions import Phase
 
 _ROLLING_OUT: Final = (Reason.ROLLING_OUT, "the number does not change until the rollout has ended")
-_UNATTENDED: Final = (Reason.RECONCILIATION_PAUSED, "reconciliation is paused")
 _OTHER_WAIT: Final = (
     Reason.ROLLING_OUT,
     "the running revision has another upload.maxAge or cycleInterval than the spec",
@@ -40,32 +40,42 @@ LEAST_SPAN: Final = 1.0
 """Seconds between the age up to which records wait anyway and the target."""
 
 
-def decide(
-    observed: ObservedState,
-    spec: Spec,
-    revision: str,
-    record: RolloutRecord | None,
-    fleets: Mapping[str, Fleet],
-    *,
-    paused: bool,
-) -> AutoscaleDecision | None:
-    """Decide how many members there shall be; None when that is ``spec.members``."""
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the number of members depends on beside the spec."""
+
+    now: datetime
+    before: Autoscale | None
+    """As the last status has it."""
+    record: RolloutRecord | None
+    fleets: Mapping[str, Fleet]
+    """Members by revision."""
+    own: OwnObjects
+    lag: LagAnswer
+    stands_still: tuple[Reason, str] | None
+    """Why nobody may touch members now; None when somebody may."""
+    lacks_secret: bool
+
+
+def decide(spec: Spec, revision: str, seen: Situation) -> AutoscaleDecision | None:
+    """Decide how many members of a revision there shall be; None when that is ``spec.members``."""
     if spec.autoscale is None:
         return None
-    state = observed.status.autoscale or begin(spec.autoscale, _first(spec, record, fleets))
-    runs = _runs_alone(spec, revision, record, fleets)
-    held = _hindrance(observed, state, record, None if runs is None else fleets.get(runs, NONE).ready, paused=paused)
+    state = seen.before or begin(spec.autoscale, _first(spec, seen))
+    runs = _runs_alone(spec, revision, seen)
+    held = _hindrance(seen, state, None if runs is None else seen.fleets.get(runs, NONE).ready)
     if runs is None or held is not None:
-        fewer = None if runs is None or paused else _without_room(observed, spec, state, runs)
+        fewer = None if runs is None or seen.stands_still else _without_room(spec, state, runs, seen)
         return fewer or hold(spec.autoscale, state, *(held or _ROLLING_OUT))
-    if runs != revision and not _waits_alike(observed, spec, runs):
+    if runs != revision and not _waits_alike(seen.own, spec, runs):
         return hold(spec.autoscale, state, *_OTHER_WAIT)
-    if observed.lag is None:
+    lag = seen.lag
+    if lag is None:
         return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is unknown: not asked yet", forget=False)
-    if isinstance(observed.lag, UnknownLag) or observed.lag.flow is None or observed.lag.unreadable:
+    if isinstance(lag, UnknownLag) or lag.flow is None or lag.unreadable:
         # Without some partitions rates would jump by what these hold.
         return hold(spec.autoscale, state, Reason.LAG_UNKNOWN, "the lag is not known, or not of all partitions")
-    return autoscale(spec.autoscale, state, autoscale_inputs(observed.lag, spec), runs)
+    return autoscale(spec.autoscale, state, autoscale_inputs(lag, spec), runs)
 
 
 def autoscale_inputs(lag: KnownLag, spec: Spec) -> AutoscaleInputs:
@@ -88,18 +98,14 @@ def autoscale_inputs(lag: KnownLag, spec: Spec) -> AutoscaleInputs:
     )
 
 
-def verdicts(observed: ObservedState, spec: Spec, scaling: AutoscaleDecision | None) -> list[Verdict]:
-    """Return the condition, if there is one: whether the number of members follows the lag, and what was done last."""
-    bounds = spec.autoscale
-    return [] if bounds is None or scaling is None else [_verdict(observed, bounds, scaling)]
+def verdict(bounds: AutoscaleSpec, scaling: AutoscaleDecision, before: Verdict | None) -> Verdict:
+    """Return whether the number of members follows the lag, and what was done last.
 
-
-def _verdict(observed: ObservedState, bounds: AutoscaleSpec, scaling: AutoscaleDecision) -> Verdict:
+    ``before`` is the last verdict, while this process has not asked for the lag: a new process is no news.
+    """
     state = scaling.state
-    if observed.lag is None and scaling.reason is Reason.LAG_UNKNOWN:
-        before = previous_verdict(observed.status.conditions, Aspect.AUTOSCALING)
-        if before is not None:  # a new process is no news
-            return before
+    if before is not None and scaling.reason is Reason.LAG_UNKNOWN:
+        return before
     message = f"{state.members} members, of {bounds.min_members} to {bounds.max_members}: {scaling.words}"
     if state.last is not None:
         at = instant(state.last.time)
@@ -137,26 +143,27 @@ class _Topic:
         return max(0.0, age - self.waits) / (self.target - self.waits)
 
 
-def _first(spec: Spec, record: RolloutRecord | None, fleets: Mapping[str, Fleet]) -> int:
+def _first(spec: Spec, seen: Situation) -> int:
     """Return the number to begin with: as many as run, so that neither a new field nor a lost status stops members."""
-    there = max((fleet.wanted for fleet in fleets.values()), default=0)
-    is_calm = record is None or record.phase is Phase.STEADY
+    there = max((fleet.wanted for fleet in seen.fleets.values()), default=0)
+    is_calm = seen.record is None or seen.record.phase is Phase.STEADY
     return there if there and is_calm else spec.members
 
 
-def _runs_alone(spec: Spec, wanted: str, record: RolloutRecord | None, fleets: Mapping[str, Fleet]) -> str | None:
+def _runs_alone(spec: Spec, wanted: str, seen: Situation) -> str | None:
     """Return the revision of all members; None while a rollout adds or removes members of another one."""
+    record = seen.record
     if record is None or record.stable is None:
         return None
     is_settled = record.phase is Phase.STEADY and record.stable == wanted
     is_refused = record.phase is Phase.HALTED and record.failure_of(wanted, spec.rollout.attempt) is not None
-    others = (fleet for revision, fleet in fleets.items() if revision != record.stable)
+    others = (fleet for revision, fleet in seen.fleets.items() if revision != record.stable)
     return record.stable if (is_settled or is_refused) and all(one.is_gone for one in others) else None
 
 
-def _waits_alike(observed: ObservedState, spec: Spec, revision: str) -> bool:
+def _waits_alike(own: OwnObjects, spec: Spec, revision: str) -> bool:
     """Whether records wait in another revision for as long as the spec says: else their age means nothing."""
-    manifest = manifest_of_revision(observed, revision)
+    manifest = manifest_of_revision(own, revision)
     if manifest is None:
         return False
     return _waiting(manifest.spec) == _waiting(spec)
@@ -168,18 +175,17 @@ def _waiting(spec: Spec) -> object:
     return spec.upload, overrides, spec.cycle_interval
 
 
-def _without_room(observed: ObservedState, spec: Spec, state: Autoscale, runs: str) -> AutoscaleDecision | None:
+def _without_room(spec: Spec, state: Autoscale, runs: str, seen: Situation) -> AutoscaleDecision | None:
     """Give up members that have no node for long: they would keep the number from following the lag for ever."""
     assert spec.autoscale is not None
     patience = spec.rollout.progress_deadline
-    pods = pods_by_revision(observed).get(runs, [])
-    members = max(schedulable_members(pods, state.members, observed.now - patience), spec.autoscale.min_members)
+    pods = seen.own.pods_by_revision().get(runs, [])
+    members = max(schedulable_members(pods, state.members, seen.now - patience), spec.autoscale.min_members)
     if members >= state.members:
         return None
     without = plural(state.members - members, "member")
-    return change(
-        state, members, observed.now, f"there was no node for {without} for {duration(patience.total_seconds())}"
-    )
+    cause = f"there was no node for {without} for {duration(patience.total_seconds())}"
+    return change(state, members, seen.now, cause)
 
 
 def schedulable_members(pods: Sequence[Pod], members: int, since: datetime) -> int:
@@ -193,22 +199,15 @@ def schedulable_members(pods: Sequence[Pod], members: int, since: datetime) -> i
     return members
 
 
-def _hindrance(
-    observed: ObservedState,
-    state: Autoscale,
-    record: RolloutRecord | None,
-    ready: int | None,
-    *,
-    paused: bool,
-) -> tuple[Reason, str] | None:
-    """Return why nothing may change now."""
-    if paused:
-        return _UNATTENDED if observed.is_unattended else (Reason.PAUSED, "paused")
-    if record is None or record.phase is Phase.STARTING:
+def _hindrance(seen: Situation, state: Autoscale, ready: int | None) -> tuple[Reason, str] | None:
+    """Return why nothing may change now, when so many members are ready."""
+    if seen.stands_still is not None:
+        return seen.stands_still
+    if seen.record is None or seen.record.phase is Phase.STARTING:
         return Reason.STARTING_MEMBERS, "the first members start"
     if ready is None:
         return _ROLLING_OUT
-    if observed.secrets.missing:
+    if seen.lacks_secret:
         return Reason.SECRET_MISSING, "a Secret is missing"
     if ready < state.members:
         return Reason.MEMBERS_NOT_READY, f"waits for all of them: {ready} ready"

@@ -3,24 +3,26 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from logpersister.group.answers import GroupDescription
 from logpersister.report.human import duration, number, size
 from logpersister_operator.crd import status as crd
 from logpersister_operator.decide.conditions import Verdict
 from logpersister_operator.decide.health import rebalance_storms
 from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.decide.reported import Reported
 from logpersister_operator.decide.status import upload_failures
+from logpersister_operator.decide.status.verdicts import Readiness
 from logpersister_operator.observed_objects import Pod
-from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, UnknownLag, documents
+from logpersister_operator.observed_state import LagAnswer, Stored, UnknownLag
 from logpersister_operator.render.application import REVISION_LABEL
 
 UNKNOWN = "Unknown"
 
 
-def lag(observed: ObservedState) -> crd.Lag | None:
+def lag(found: LagAnswer, before: crd.Lag | None) -> crd.Lag | None:
     """Return the lag of the group; None while it is not known: it is never shown as 0."""
-    found = observed.lag
     if found is None:
-        return observed.status.lag
+        return before
     if isinstance(found, UnknownLag):
         return None
     summary = found.summary
@@ -43,15 +45,14 @@ def lag(observed: ObservedState) -> crd.Lag | None:
     )
 
 
-def uploads(observed: ObservedState) -> crd.Uploads | None:
+def uploads(reported: Reported, stored: Stored | None) -> crd.Uploads | None:
     """Return what members have stored; None when none of them has ever answered."""
-    before = observed.status.uploads
-    stored = observed.stored
+    before = reported.before.uploads
     if stored is None:
         return before
-    last = [one["uploads"]["last"] for one in documents(observed.reports)]
+    last = [one["uploads"]["last"] for one in reported.documents]
     times = [datetime.fromisoformat(time) for time in last if time is not None]
-    failed = upload_failures.remembered(observed.reports)
+    failed = upload_failures.remembered(reported.documents)
     if before is not None:
         times += [] if before.last is None else [before.last]
         failed += [] if before.last_failure is None else [before.last_failure]
@@ -68,24 +69,23 @@ def uploads(observed: ObservedState) -> crd.Uploads | None:
     )
 
 
-def members(observed: ObservedState, wanted: int, ready: int) -> crd.Members:
+def members(reported: Reported, pods: Iterable[Pod], readiness: Readiness) -> crd.Members:
     """Return the members; of many, first those that are not ready."""
-    listed = sorted(observed.pods(), key=lambda pod: (pod.is_ready, pod.name))[: crd.MOST_MEMBERS]
+    listed = sorted(pods, key=lambda pod: (pod.is_ready, pod.name))[: crd.MOST_MEMBERS]
     listed.sort(key=lambda pod: pod.name)
-    section = observed.status.members if observed.reports is None else None
+    section = reported.before.members if reported.by_pod is None else None
     before = {member.name: member for member in section.list} if section is not None else {}
-    shown = tuple(_member(pod, observed.reports or {}, before) for pod in listed)
-    return crd.Members(desired=wanted, ready=ready, list=shown)
+    shown = tuple(_member(pod, reported, before.get(pod.name)) for pod in listed)
+    return crd.Members(desired=readiness.wanted, ready=readiness.ready, list=shown)
 
 
-def rebalance(observed: ObservedState, wanted: int) -> crd.Rebalance | None:
+def rebalance(reported: Reported, group: GroupDescription | None, wanted: int) -> crd.Rebalance | None:
     """Return how partitions move, as members see it; None when none of them answers."""
-    before = observed.status.rebalance
-    if observed.reports is None:
+    before = reported.before.rebalance
+    if reported.by_pod is None:
         return before
-    group = observed.lag.group if isinstance(observed.lag, KnownLag) else None
     shares = [member.partitions for member in group.members] if group is not None else []
-    found = documents(observed.reports)
+    found = reported.documents
     if not found:
         return None
     states = [document["state"] for document in found]
@@ -93,7 +93,7 @@ def rebalance(observed: ObservedState, wanted: int) -> crd.Rebalance | None:
     seen = [document["rebalance"] for document in found]
     seen_by_members = "Stable" if settled else "Rebalancing"
     group_generation = max((one["groupGeneration"] for one in seen if one["groupGeneration"] is not None), default=None)
-    since = rebalance_storms.counted(observed.now, group_generation, before)
+    since = rebalance_storms.counted(reported.now, group_generation, before)
     return crd.Rebalance(
         state=seen_by_members if group is None else group.state,
         fewest_partitions=min(shares, default=None),
@@ -107,13 +107,13 @@ def rebalance(observed: ObservedState, wanted: int) -> crd.Rebalance | None:
 
 
 def summary(
-    known: crd.Status, verdicts: Iterable[Verdict], words: str = "", stalest_type: str | None = None
+    known: crd.Status, readiness: Readiness, verdicts: Iterable[Verdict], words: str, stalest_type: str | None
 ) -> crd.Summary:
     """Return the texts of ``kubectl get``; ``words`` say what a rollout does."""
-    lag, members = known.lag, known.members
+    lag = known.lag
     states = {verdict.aspect.value: verdict for verdict in verdicts}
     return crd.Summary(
-        members=None if members is None else f"{members.ready}/{members.desired}",
+        members=readiness.short,
         lag=UNKNOWN if lag is None else number(lag.records),
         lag_age=UNKNOWN if lag is None else duration(lag.seconds),
         uploaded=None if known.uploads is None else _size(known.uploads.bytes),
@@ -132,10 +132,9 @@ def _state(states: Mapping[str, Verdict], words: str) -> str:
     return states["Ready"].reason
 
 
-def _member(pod: Pod, reports: Mapping[str, MemberReport], before: Mapping[str, crd.Member]) -> crd.Member:
-    report = reports.get(pod.name)
+def _member(pod: Pod, reported: Reported, previous: crd.Member | None) -> crd.Member:
+    report = reported.by_name.get(pod.name)
     document = report.document if report is not None else None
-    previous = before.get(pod.name)
     if document is not None:
         partitions, executors = document["assignment"]["count"], document["executors"]
     else:

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from logpersister.report.lag import GenerationShare
 from logpersister_operator.crd.status_rollout import MOST_BEGINNINGS, MOST_GENERATIONS, Beginning, GenerationState
 from logpersister_operator.decide.validity import manifest_of
-from logpersister_operator.observed_state import KnownLag, ObservedState
+from logpersister_operator.observed_state import KnownLag, LagAnswer, OwnObjects
 from logpersister_operator.rollout import fleet
 from logpersister_operator.rollout.fleet import Fleet
 
 
-def generations(observed: ObservedState, fleets: Mapping[str, Fleet]) -> tuple[GenerationState, ...]:
+def generations(own: OwnObjects, lag: LagAnswer, fleets: Mapping[str, Fleet]) -> tuple[GenerationState, ...]:
     """Return the newest generations that members write or partitions are in, the oldest of them first."""
-    shares = {one.generation: one for one in observed.lag.generations} if isinstance(observed.lag, KnownLag) else {}
+    shares = {one.generation: one for one in lag.generations} if isinstance(lag, KnownLag) else {}
     writing: dict[int, list[Fleet]] = {number: [] for number in shares}
-    for revision, config_map in observed.config_maps().items():
+    for revision, config_map in own.config_maps().items():
         manifest = manifest_of(config_map)
         if manifest is not None:
             writing.setdefault(manifest.spec.generation, []).append(fleets.get(revision, fleet.NONE))

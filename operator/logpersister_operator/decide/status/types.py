@@ -5,17 +5,15 @@ what members that ended have told stays as it was written, for as long as the ma
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration
 from logpersister.report.labels import OTHER
 from logpersister_operator.crd import status as crd
-from logpersister_operator.observed_state import ObservedState, documents
-
-Report = Mapping[str, Any]
+from logpersister_operator.decide.reported import Report, Reported
 
 
 class _Type(NamedTuple):
@@ -23,14 +21,12 @@ class _Type(NamedTuple):
     type: str
 
 
-def types(observed: ObservedState, spec: Spec | None) -> crd.Types | None:
+def types(reported: Reported, spec: Spec | None) -> crd.Types | None:
     """Return the totals and the worst types; None without ``spec.types``, or as long as nothing is known."""
     if spec is None or spec.types is None:
         return None
-    before = observed.status.types
-    if observed.reports is None:
-        return before
-    sections = [section for one in documents(observed.reports) if (section := one.get("types")) is not None]
+    before = reported.before.types
+    sections = [section for one in reported.documents if (section := one.get("types")) is not None]
     if not sections:
         return before
     newest = _newest(sections, () if before is None else before.stalest)

@@ -1,12 +1,12 @@
 """Which failed upload is told, in the status and in the condition."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from logpersister_operator.crd.status import UploadFailure
 from logpersister_operator.decide.conditions import shortened
-from logpersister_operator.observed_state import MemberReport, documents
+from logpersister_operator.decide.reported import Report
 from logpersister_operator.rollout.analysis import RECENT
 
 _OF_A_DOCUMENT: Final = "a document below _logpersister/"
@@ -22,12 +22,12 @@ def told(failures: Iterable[UploadFailure]) -> UploadFailure | None:
     return next((failure for failure in recent if failure.topic is not None), next(iter(recent), None))
 
 
-def remembered(reports: Mapping[str, MemberReport] | None) -> list[UploadFailure]:
+def remembered(reports: Iterable[Report]) -> list[UploadFailure]:
     """Return the failures of uploads that members remember."""
-    return [_failure(error) for one in documents(reports) for error in one["errors"]["recent"] if error["upload"]]
+    return [_failure(error) for one in reports for error in one["errors"]["recent"] if error["upload"]]
 
 
-def present(reports: Mapping[str, MemberReport], now: datetime) -> UploadFailure | None:
+def present(reports: Iterable[Report], now: datetime) -> UploadFailure | None:
     """Return a failure that is so new that the next attempt may not have come yet."""
     return told(failure for failure in remembered(reports) if now - failure.time <= RECENT)
 
@@ -39,7 +39,7 @@ def place(failure: UploadFailure) -> str:
     return f"{failure.topic} partition {failure.partition} offsets {failure.start} to {failure.end}"
 
 
-def _failure(error: Mapping[str, Any]) -> UploadFailure:
+def _failure(error: Report) -> UploadFailure:
     return UploadFailure(
         reason=error["kind"],
         message=shortened(error["message"]),

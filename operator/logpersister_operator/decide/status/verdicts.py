@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import duration, number, plural
 from logpersister_operator.cluster.kinds import Reference
-from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, previous_verdict, unknown, yes
+from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, unknown, yes
 from logpersister_operator.decide.reasons import Reason, upload_reason
+from logpersister_operator.decide.reported import Reported
 from logpersister_operator.decide.status import upload_failures
 from logpersister_operator.decide.validity import Validity
-from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, Refusal, UnknownLag, documents
+from logpersister_operator.observed_state import KnownLag, LagAnswer, MemberReport, Refusal, UnknownLag
 
 _ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED, Reason.NAME_TAKEN, Reason.GROUP_SHARED})
 """With these, members that are ready run something else than the spec says."""
@@ -40,11 +42,20 @@ class Readiness:
         return self.ready >= self.wanted and self.handed_over
 
     @property
+    def old(self) -> int:
+        """Ready members of other revisions."""
+        return self.ready - self.lead_ready
+
+    @property
     def count(self) -> str:
         """Who is ready, in words: members of the old revision apart."""
         new = f"{self.lead_ready} of {plural(self.wanted, 'member')} of revision {self.revision} ready"
-        old = self.ready - self.lead_ready
-        return new if self.handed_over else f"{new}; of the old revision {old or 'none'}"
+        return new if self.handed_over else f"{new}; of the old revision {self.old or 'none'}"
+
+    @property
+    def short(self) -> str:
+        """The same as ``kubectl get`` shows it: ``1/3``, and ``1/3+2`` with two of the old revision."""
+        return f"{self.lead_ready}/{self.wanted}" + (f"+{self.old}" if self.old else "")
 
     @property
     def progress(self) -> tuple[Reason, str]:
@@ -97,11 +108,8 @@ def hindrance(
             Reason.SECRET_MISSING, f"missing: {', '.join(missing)}; create it, or correct the name in the spec"
         )
     if refusals:
-        reference = min(refusals)
-        refusal = refusals[reference]
-        if refusal.taken:
-            return Obstacle(Reason.NAME_TAKEN, str(refusal))
-        return Obstacle(Reason.REFUSED, f"the API server refuses {reference}: {refusal}")
+        first, refusal = min(refusals.items(), key=itemgetter(0))
+        return Obstacle(Reason.NAME_TAKEN if refusal.taken else Reason.REFUSED, refusal.about(first))
     return obstacle
 
 
@@ -144,18 +152,14 @@ def reconciled() -> Verdict:
     return yes(Aspect.RECONCILED, Reason.COMPLETE, "the last reconciliation was complete")
 
 
-def uploads_succeeding(observed: ObservedState, *, is_paused: bool) -> Verdict:
+def uploads_succeeding(reported: Reported) -> Verdict:
     """Judge by what members say: the failure of an upload that is present."""
-    aspect, reports = Aspect.UPLOADS_SUCCEEDING, observed.reports
-    if reports is None:
-        return _as_before(observed, unknown(aspect, Reason.NO_MEMBER_ANSWERS, "no member was asked yet"))
-    found = documents(reports)
-    if is_paused and not found:
-        return unknown(aspect, Reason.PAUSED, "paused: nothing is uploaded")
-    if not found:
-        silent = next((f"{name}: {report.error}" for name, report in sorted(reports.items())), "no member runs")
-        return unknown(aspect, Reason.NO_MEMBER_ANSWERS, silent)
-    failure = upload_failures.present(reports, observed.now)
+    aspect, found = Aspect.UPLOADS_SUCCEEDING, reported.documents
+    errors = (f"{name}: {report.error}" for name, report in sorted(reported.by_name.items()))
+    waits = reported.unanswered(aspect, "nothing is uploaded", next(errors, "no member runs"))
+    if waits is not None:
+        return waits
+    failure = upload_failures.present(found, reported.now)
     if failure is None:
         return yes(aspect, Reason.SUCCEEDING, "no upload has failed in the last three minutes")
     hour = sum(document["uploads"]["failuresLastHour"] for document in found)
@@ -163,13 +167,15 @@ def uploads_succeeding(observed: ObservedState, *, is_paused: bool) -> Verdict:
     return no(aspect, upload_reason(failure.reason), f"{failure.message} ({where}); it is retried")
 
 
-def lag_within_target(observed: ObservedState, *, is_paused: bool) -> Verdict:
-    aspect, lag = Aspect.LAG_WITHIN_TARGET, observed.lag
+def lag_within_target(lag: LagAnswer, reported: Reported) -> Verdict:
+    """Judge by what Kafka says; reports of members name the owner of a partition."""
+    aspect = Aspect.LAG_WITHIN_TARGET
     if lag is None:
-        return _as_before(observed, unknown(aspect, Reason.LAG_UNKNOWN, "the lag is unknown: not asked yet"))
+        not_asked = unknown(aspect, Reason.LAG_UNKNOWN, "the lag is unknown: not asked yet")
+        return reported.previous(aspect) or not_asked
     if isinstance(lag, UnknownLag):
         return unknown(aspect, Reason.LAG_UNKNOWN, f"the lag is unknown: {lag.message}")
-    return _judged(lag, observed.reports or {}, is_paused=is_paused)
+    return _judged(lag, reported.by_name, is_paused=reported.is_paused)
 
 
 def _judged(lag: KnownLag, reports: Mapping[str, MemberReport], *, is_paused: bool) -> Verdict:
@@ -203,8 +209,3 @@ def _owner(partition: TopicPartition, reports: Mapping[str, MemberReport]) -> st
         if str(partition) in ((report.document or {}).get("assignment") or {}).get("partitions", ()):
             return f" of member {name}"
     return ""
-
-
-def _as_before(observed: ObservedState, otherwise: Verdict) -> Verdict:
-    """Return the previous verdict while this process has not asked yet, so that a restart changes no condition."""
-    return previous_verdict(observed.status.conditions, otherwise.aspect) or otherwise
