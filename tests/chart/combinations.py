@@ -46,6 +46,7 @@ EVERYTHING: Final[dict[str, Any]] = {
     "extraVolumes": [{"name": "login", "emptyDir": {}}],
     "extraVolumeMounts": [{"name": "login", "mountPath": "/login", "readOnly": True}],
     "commonLabels": {"cost-centre": "data"},
+    "rbac": {"namespaceDeletion": True},
     "podLabels": {"team": "data"},
     "podAnnotations": {"example.org/note": "text"},
     "nodeSelector": {"disk": "ssd"},

@@ -266,8 +266,9 @@ def test_nothing_is_there_but_what_cannot_be_left_out() -> None:
 
 def test_with_namespaces_nothing_is_cluster_wide_but_the_definition_the_roles_of_users_and_finalizers() -> None:
     users = {"logpersister-system-logpersister-view", "logpersister-system-logpersister-edit"}
-    for deletion, expected in ((True, {"logpersister-system-logpersister-operator-finalizers"}), (False, set())):
-        rendered = render(NAMESPACES | {"rbac": {"namespaceDeletion": deletion}})
+    finalizers = {"logpersister-system-logpersister-operator-finalizers"}
+    for rbac, expected in (({}, set[str]()), ({"namespaceDeletion": True}, finalizers)):
+        rendered = render(NAMESPACES | {"rbac": rbac})
         kinds = {"ClusterRole", "ClusterRoleBinding"}
         assert {one["metadata"]["name"] for one in rendered.all if one["kind"] in kinds} == users | expected
 

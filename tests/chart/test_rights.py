@@ -104,7 +104,8 @@ def test_the_table_of_an_operator_without_executors_in_the_documents_is_true(val
 
 
 def test_the_table_of_deleted_namespaces_in_the_documents_is_true() -> None:
-    role = render(NAMESPACES).one("ClusterRole", "logpersister-system-logpersister-operator-finalizers")
+    rendered = render(NAMESPACES | {"rbac": {"namespaceDeletion": True}})
+    role = rendered.one("ClusterRole", "logpersister-system-logpersister-operator-finalizers")
     assert documented("The operator of some namespaces, everywhere") == set(rights(role["rules"]))
 
 

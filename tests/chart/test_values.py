@@ -94,6 +94,7 @@ def leaves(values: dict[str, Any], path: str = "") -> Iterator[str]:
         ({"namespaces": ["logs"], "namespaceSelector": "a=b"}, "are both set; set one of them"),
         ({"namespaces": ["logs"], "canaryNamespaceSelector": "a=b"}, "name them in canaryNamespaces"),
         ({"release": {"seconds": 1}}, "at '/release/seconds': minimum: got 1, want 10"),
+        ({"commonLabels": {"app.kubernetes.io/part-of": "x"}}, "commonLabels: the chart itself sets the label app.kub"),
     ],
     ids=str,
 )
@@ -107,3 +108,10 @@ def test_numbers_and_large_numbers_reach_the_operator_as_they_are() -> None:
     environment = render({"settings": {"lagSeconds": 3600, "secretSeconds": 1.5}}).environment()
     assert environment["LOGPERSISTER_OPERATOR_LAG_SECONDS"] == "3600"
     assert environment["LOGPERSISTER_OPERATOR_SECRET_SECONDS"] == "1.5"
+
+
+def test_a_label_of_pods_replaces_a_common_one() -> None:
+    rendered = render({"commonLabels": {"team": "data"}, "podLabels": {"team": "web"}})
+    labels = rendered.one("Deployment")["spec"]["template"]["metadata"]["labels"]
+    assert labels["team"] == "web"
+    assert rendered.one("Deployment")["metadata"]["labels"]["team"] == "data"

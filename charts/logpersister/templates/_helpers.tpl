@@ -42,12 +42,22 @@ app.kubernetes.io/name: logpersister-test
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
-{{- define "logpersister.labels" -}}
+{{- define "logpersister.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{ include "logpersister.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: logpersister
 app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}
+
+{{- define "logpersister.labels" -}}
+{{- $own := include "logpersister.ownLabels" . -}}
+{{- range keys .Values.commonLabels -}}
+{{- if hasKey (fromYaml $own) . -}}
+{{- fail (printf "commonLabels: the chart itself sets the label %s; leave it out, or choose another name" .) -}}
+{{- end -}}
+{{- end -}}
+{{ $own }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}

@@ -270,7 +270,7 @@ class Members(Model):
     """How many there shall be."""
 
     ready: Count
-    """How many are ready."""
+    """How many are ready, of all revisions."""
 
     list: Annotated[tuple[Member, ...], Field(max_length=MOST_MEMBERS), _MapBy("name")] = ()
     """Each of them; of many, first those that are not ready."""
@@ -365,7 +365,7 @@ class Summary(Model):
     """The texts that `kubectl get` prints; programs read the fields beside it."""
 
     members: str | None = None
-    """Ready and desired members: `2/3`."""
+    """Ready and desired members, `2/3`; behind a plus those that are ready of an old revision, `1/3+2`."""
 
     lag: str | None = None
     """Records behind, or Unknown."""

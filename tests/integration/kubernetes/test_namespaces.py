@@ -57,7 +57,9 @@ def test_a_namespace_that_is_deleted_gets_free_and_the_others_go_on(
 ) -> None:
     installation = Installation(server, api, make_namespace(api, unique), tmp_path)
     stays, leaves, later = (make_namespace(api, f"{unique}-{name}") for name in ("stays", "leaves", "later"))
-    installation.install({"namespaces": [stays, leaves, later], "crds": {"keep": False}})
+    installation.install(
+        {"namespaces": [stays, leaves, later], "crds": {"keep": False}, "rbac": {"namespaceDeletion": True}}
+    )
     installation.wait_for_definition()
     with start_operator(installation) as operator:
         first, second, third = (Resource(api, name, "clicks", operator.tail) for name in (stays, leaves, later))

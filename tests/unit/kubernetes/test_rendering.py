@@ -15,6 +15,7 @@ import pytest
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.member_defaults import parse_defaults
 from logpersister_operator.render import rendering
+from logpersister_operator.render.workload import RESTART_ANNOTATION
 from logpersister_operator.render.pod import EXECUTOR_KEY
 from tests.unit.kubernetes.samples import NOW, Life, lag, pod, resource, verdict, waiting
 from tests.unit.kubernetes.test_golden import LARGE
@@ -144,3 +145,25 @@ def test_an_earlier_version_goes_back_with_the_same_care() -> None:
     plan = life.step()
     assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
     assert of_revision(life, "StatefulSet", later)["spec"]["template"] == template
+
+
+def test_a_restart_reaches_pods_of_an_older_operator_and_without_its_annotation_nobody_restarts() -> None:
+    life = running(members=2)
+    (revision,) = life.revisions()
+    waits: dict[str, Any] = {"rendering": LATER, "turn": "another one has the place"}
+
+    def template() -> Document:
+        found: Document = of_revision(life, "StatefulSet", revision)["spec"]["template"]
+        return found
+
+    before = template()
+    life.annotate(**{RESTART_ANNOTATION: "at noon"})
+    life.step(**waits)
+    metadata = before["metadata"]
+    annotations = metadata["annotations"] | {RESTART_ANNOTATION: "at noon"}
+    assert template() == before | {"metadata": metadata | {"annotations": annotations}}, "nothing else of them changes"
+    restarted = template()
+    life.annotate()
+    for known in (waits, {}):
+        life.step(**known)
+        assert template() == restarted

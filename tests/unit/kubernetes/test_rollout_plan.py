@@ -78,6 +78,7 @@ def test_members_of_the_old_and_the_new_revision_are_told_apart_and_a_rollout_is
     life.get_ready()
     plan = life.step(lag=lag())
     assert condition(plan, "Ready")["message"] == f"1 of 1 member of revision {new} ready; of the old revision 1"
+    assert plan.status["summary"]["members"] == "1/1+1"
     for one in life.children.values():
         if one["kind"] == "StatefulSet":
             one["status"] = one["status"] | {"readyReplicas": 0}
