@@ -112,7 +112,7 @@ def _columns() -> list[dict[str, Any]]:
         column("Ready", condition("Ready"), text="Whether all members run as the spec wants."),
         column("Storing", condition("UploadsSucceeding"), text="Whether uploads succeed."),
         column("Gen", ".status.generation", "integer", text="Generation that is being written."),
-        column("Members", ".status.summary.members", text="Ready and desired members; +2: two more are ready of an old revision."),
+        column("Members", ".status.summary.members", text="Ready and desired members; behind +, ready old ones."),
         column("Lag", ".status.summary.lag", text="Records not yet stored."),
         column("Lag age", ".status.summary.lagAge", text="Age of the oldest record not yet stored."),
         column("Uploaded", ".status.summary.uploaded", text="Size of the stored objects."),

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model
+from logpersister_operator.crd.fields import Count, Revision
 
 LONGEST_CAUSE = 1024
-Count = Annotated[int, Field(ge=0)]
 
 
 class Watch(Model):
@@ -59,7 +59,7 @@ class Autoscale(Model):
     watch: Watch | None = None
     """What the next change may follow from; not set while none is in sight."""
 
-    revision: Annotated[str, Field(max_length=64)] | None = None
+    revision: Revision | None = None
     """The revision that the next field is about."""
 
     rate: Count | None = None

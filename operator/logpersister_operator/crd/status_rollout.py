@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationError
 
 from logpersister.manifest.constraint import Model
+from logpersister_operator.crd.fields import Count, Revision
 from logpersister_operator.rollout import evidence
 from logpersister_operator.rollout import record as rollout
 from logpersister_operator.rollout.invariants import RolloutError, check_record
@@ -20,8 +21,6 @@ MOST_BEGINNINGS: Final = 10
 MOST_EXAMPLES: Final = 5
 """Differences of a shadow in the status."""
 LONGEST_CAUSE: Final = 1024
-Count = Annotated[int, Field(ge=0)]
-Revision = Annotated[str, Field(max_length=64)]
 Cause = Annotated[str, Field(max_length=LONGEST_CAUSE)]
 
 
@@ -282,7 +281,7 @@ def record_of(status: Mapping[str, Any]) -> rollout.RolloutRecord | None:
     if "rollout" not in status:
         return None
     try:
-        found = Rollout.model_validate(status["rollout"])
+        found = Rollout.model_validate(status["rollout"], extra="ignore")  # fields of a newer version
     except ValidationError:  # of another version, or changed by hand
         return None
     remembered = _plain(

@@ -24,6 +24,8 @@ class Children:
     def __init__(self, on_change: Callable[[ResourceKey], None]) -> None:
         self._on_change = on_change
         self._known: dict[ResourceKey, dict[Reference, Child]] = {}
+        self._keys: dict[str, ResourceKey] = {}
+        """The resource of each child by the uid of the child: its label may change."""
         self._lock = threading.Lock()
         self._listed: set[str | None] = set()
         """Namespaces; None for all of them."""
@@ -46,14 +48,18 @@ class Children:
     def seen(self, document: Document) -> Child:
         """Take in a child as it is now, and return it; what is older than what is known counts for nothing."""
         child = view(document)
-        key, reference = _key_of(child), child.reference
+        key = ResourceKey(child.namespace, child.labels[RESOURCE_LABEL])
         with self._lock:
-            ours = self._known.setdefault(key, {})
-            known = ours.get(reference)
+            before = self._keys.get(child.uid, key)
+            known = self._known.get(before, {}).get(child.reference)
             if known is not None and known.version >= child.version:
                 return child
-            ours[reference] = child
-        self._on_change(key)
+            if known is not None:
+                self._remove(before, known)
+            self._known.setdefault(key, {})[child.reference] = child
+            self._keys[child.uid] = key
+        for one in {before, key}:
+            self._on_change(one)
         return child
 
     def gone(self, document: Document) -> None:
@@ -62,14 +68,11 @@ class Children:
 
     def lost(self, child: Child) -> None:
         """Take in that a child that was known does not exist any more."""
-        key, reference = _key_of(child), child.reference
         with self._lock:
-            known = self._known.get(key, {}).get(reference)
-            if known is None or known.uid != child.uid:
+            key = self._keys.get(child.uid)
+            if key is None:
                 return
-            del self._known[key][reference]
-            if not self._known[key]:
-                del self._known[key]
+            self._remove(key, child)
         self._on_change(key)
 
     def only(self, kind: Kind, namespace: str | None, uids: Collection[str], version: int) -> None:
@@ -88,6 +91,7 @@ class Children:
         for child in lost:
             self.lost(child)
 
-
-def _key_of(child: Child) -> ResourceKey:
-    return ResourceKey(child.namespace, child.labels[RESOURCE_LABEL])
+    def _remove(self, key: ResourceKey, child: Child) -> None:
+        del self._known[key][child.reference], self._keys[child.uid]
+        if not self._known[key]:
+            del self._known[key]

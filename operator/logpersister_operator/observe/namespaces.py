@@ -101,9 +101,9 @@ class Namespaces:
             allowed = [one for one in self._listed if self._is_allowed(one)]
             if self._selector:
                 found = matching(self._cluster, self._selector)
-        except ClusterError as error:
-            log.warning("namespaces.not_listed", error=str(error))
-            self.failure = self.failure and str(error)
+        except Exception as error:
+            log.warning("namespaces.not_listed", error=repr(error))
+            self.failure = self.failure and (str(error) or repr(error))
             return None
         if not allowed:
             self.failure = next(iter(self._refusals.values()))
@@ -159,6 +159,6 @@ class CanaryNamespaces:
         while not self._stop.is_set():
             try:
                 self._on_found(frozenset(matching(self._cluster, self._selector)))
-            except ClusterError as error:  # those that are known stay canaries
-                log.warning("namespaces.canaries_not_listed", selector=self._selector, error=str(error))
+            except Exception as error:
+                log.warning("namespaces.canaries_not_listed", selector=self._selector, error=repr(error))
             self._stop.wait(self._look_seconds)

@@ -1,7 +1,6 @@
 """From a LogPersister as the API server gives it to what is kept of it. Pure."""
 
-import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Any
 
@@ -10,7 +9,7 @@ from pydantic import ValidationError
 from logpersister.manifest import LogPersister, ManifestError, parse
 from logpersister.manifest.kafka import Address, parse_addresses
 from logpersister.manifest.problems import RefusedError
-from logpersister_operator.crd.status import Condition, Status
+from logpersister_operator.crd.status import MOST_CONDITIONS, Condition, Status
 from logpersister_operator.crd.status_rollout import record_of
 from logpersister_operator.observed_state import Claim, Resource, ResourceKey
 
@@ -89,32 +88,18 @@ def _understood(status: _Fields) -> Status:
     Of a part with fields that only a newer version knows the others are kept: what was counted stays counted.
     """
     try:
-        return Status.model_validate(status)
-    except ValidationError as error:
-        known = _without(status, [one["loc"] for one in error.errors() if one["type"] == "extra_forbidden"])
-    conditions = [one for one in known.get("conditions") or () if _is_condition(one)]
-    found = {**known, "conditions": conditions}
-    try:
-        return Status.model_validate(found)
+        return Status.model_validate(status, extra="ignore")
     except ValidationError as error:
         strange = {one["loc"][0] for one in error.errors()}
-        return Status.model_validate({name: part for name, part in found.items() if name not in strange})
-
-
-def _without(status: _Fields, fields: Sequence[tuple[str | int, ...]]) -> _Fields:
-    """Return a status without the fields at these places."""
-    found = copy.deepcopy(dict(status))
-    for *path, name in fields:
-        part: Any = found
-        for step in path:
-            part = part[step]
-        del part[name]
-    return found
+    found = {name: part for name, part in status.items() if name not in strange}
+    if "conditions" in strange:
+        found["conditions"] = [one for one in status["conditions"] if _is_condition(one)][:MOST_CONDITIONS]
+    return Status.model_validate(found, extra="ignore")
 
 
 def _is_condition(one: _Fields) -> bool:
     try:
-        Condition.model_validate(one)
+        Condition.model_validate(one, extra="ignore")
     except ValidationError:
         return False
     return True

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
@@ -32,7 +34,7 @@ class Streams:
         """Prepare; a watch that is silent for longer ends, so that the next one shows whether the server is there."""
         self._access = access
         self._silence = aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS, sock_read=silence_seconds)
-        self._made: tuple[Configuration, RESTClientObject] | None = None
+        self._present: _Client | None = None
 
     async def pages(self, kind: Kind, namespace: str | None, labels: str) -> AsyncIterator[Document]:
         """Yield all objects of a kind, of one namespace or of all, in answers of bounded size; raises ClusterError.
@@ -41,11 +43,9 @@ class Streams:
         """
         query = {"limit": str(PAGE), "labelSelector": labels}
         while True:
-            answer = await self._get(kind.path(namespace), query, aiohttp.ClientTimeout(LIST_SECONDS))
-            try:
-                page = content_of(f"GET {kind.path(namespace)}", answer.status, await answer.read())
-            except _ITS_CLASSES as error:
-                raise _unanswered(kind.path(namespace), error) from error
+            path = kind.path(namespace)
+            async with self._answer(path, query, aiohttp.ClientTimeout(LIST_SECONDS)) as answer:
+                page = content_of(f"GET {path}", answer.status, await answer.read())
             yield page
             following = page["metadata"].get("continue")
             if not following:
@@ -74,52 +74,66 @@ class Streams:
             "resourceVersion": version,
             "timeoutSeconds": str(seconds),
         }
-        answer = await self._get(path, query, self._silence)
-        try:
+        async with self._answer(path, query, self._silence) as answer:
             if answer.status != HTTPStatus.OK:
                 content_of(f"GET {path}", answer.status, await answer.read())
             on_begin()
-            async for line in answer.content:
-                event: Document = json.loads(line)
-                if event["type"] == "ERROR":
-                    found = event["object"]
-                    message = f"watch of {kind.plural}: {found.get('message', found)}"
-                    raise ClusterError(message, found.get("code") or 0)
-                yield event
-        except aiohttp.SocketTimeoutError:
-            return
-        except _ITS_CLASSES as error:
-            raise _unanswered(path, error) from error
-        finally:
-            answer.close()  # what is not read to its end cannot be used for another question
+            try:
+                async for line in answer.content:
+                    event: Document = json.loads(line)
+                    if event["type"] == "ERROR":
+                        found = event["object"]
+                        message = f"watch of {kind.plural}: {found.get('message', found)}"
+                        raise ClusterError(message, found.get("code") or 0)
+                    yield event
+            except aiohttp.SocketTimeoutError:
+                return
 
     async def close(self) -> None:
-        if self._made is not None:
-            await self._made[1].close()
+        if self._present is not None:
+            await self._present.rest.close()
 
-    async def _get(self, path: str, query: dict[str, str], limit: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+    @asynccontextmanager
+    async def _answer(
+        self, path: str, query: dict[str, str], limit: aiohttp.ClientTimeout
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Ask; raises ClusterError, also for what goes wrong while the answer is read.
+
+        A client that was replaced is closed by the last one who reads from it: watches go on when another logs in anew.
+        """
+        answer = None
         try:
-            configuration, client = await self._client()
-            headers = headers_of(self._access)
-            url = url_of(configuration, path, query)
-            answer = await client.request("GET", url, headers=headers, _request_timeout=limit)
-            if answer.status == HTTPStatus.UNAUTHORIZED:
-                self._access.renew(configuration)
+            client = self._client()
+            client.readers += 1
+            try:
+                url, headers = url_of(client.configuration, path, query), headers_of(self._access)
+                answer = await client.rest.request("GET", url, headers=headers, _request_timeout=limit)
+                if answer.status == HTTPStatus.UNAUTHORIZED:
+                    self._access.renew(client.configuration)
+                yield answer.response
+            finally:
+                if answer is not None:
+                    answer.response.close()  # what is not read to its end cannot be used for another question
+                client.readers -= 1
+                if client is not self._present and not client.readers:
+                    await client.rest.close()
         except _ITS_CLASSES as error:
-            raise _unanswered(path, error) from error
-        response: aiohttp.ClientResponse = answer.response
-        return response
+            raise ClusterError(f"GET {path}: the API server did not answer: {str(error) or repr(error)}") from error
 
-    async def _client(self) -> tuple[Configuration, RESTClientObject]:
+    def _client(self) -> "_Client":
         """Return the client of the present configuration."""
         configuration = self._access.configuration
-        if self._made is None or self._made[0] is not configuration:
-            before, made = self._made, (configuration, RESTClientObject(_asynchronous(configuration)))
-            self._made = made  # before anything is awaited: another watch may come for it, too
-            if before is not None:
-                await before[1].close()
-            return made
-        return self._made
+        if self._present is None or self._present.configuration is not configuration:
+            self._present = _Client(configuration, RESTClientObject(_asynchronous(configuration)))
+        return self._present
+
+
+@dataclass(slots=True)
+class _Client:
+    configuration: Configuration
+    rest: RESTClientObject
+    readers: int = 0
+    """Lists and watches that read from it."""
 
 
 def _asynchronous(configuration: Configuration) -> AsyncConfiguration:
@@ -131,7 +145,3 @@ def _asynchronous(configuration: Configuration) -> AsyncConfiguration:
     found.connection_pool_maxsize = 0  # no limit: each watch has a connection
     found.client_session_kwargs = {"trust_env": False}  # it is known by now whether there is a proxy
     return found
-
-
-def _unanswered(path: str, error: Exception) -> ClusterError:
-    return ClusterError(f"GET {path}: the API server did not answer: {str(error) or type(error).__name__}")

@@ -78,8 +78,11 @@ class Watches:
         return (watch.age() for watch in self._watches)
 
     def refusal(self, namespace: str) -> str:
-        """Return why the API server has refused to tell of a namespace for some time; empty when it tells."""
-        ages = (one.age() for one in self._watches if one.is_forbidden and one.namespace in (None, namespace))
+        """Return why the API server has refused to tell of a namespace for some time; empty when it tells.
+
+        An operator of all namespaces loses no rights with one of them.
+        """
+        ages = (one.age() for one in self._watches if one.is_forbidden and one.namespace == namespace)
         return next((one.refusal for one in ages if one.heard_seconds > REFUSED_SECONDS), "")
 
     async def _run(self) -> None:

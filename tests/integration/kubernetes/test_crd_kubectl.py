@@ -11,31 +11,25 @@ from typing import Any
 import pytest
 import yaml
 
-from logpersister_operator.crd.status import (
+from logpersister_operator.crd.status import Condition, Status, Summary
+from logpersister_operator.crd.status_autoscale import LONGEST_CAUSE as LONGEST_WHY
+from logpersister_operator.crd.status_autoscale import Autoscale, Scaled, Watch
+from logpersister_operator.crd.status_members import MOST_RESTARTS, Member, Members, Rebalance, Restart
+from logpersister_operator.crd.status_records import (
     MOST_LOSSES,
     MOST_QUARANTINED,
-    MOST_RESTARTS,
     MOST_TYPES,
-    Condition,
     DataLoss,
     Lag,
     Loss,
-    Member,
-    Members,
     PartitionLag,
     Quarantine,
     QuarantinedRange,
-    Rebalance,
-    Restart,
-    Status,
-    Summary,
     Types,
     TypeState,
     UploadFailure,
     Uploads,
 )
-from logpersister_operator.crd.status_autoscale import LONGEST_CAUSE as LONGEST_WHY
-from logpersister_operator.crd.status_autoscale import Autoscale, Scaled, Watch
 from logpersister_operator.crd.status_rollout import (
     LONGEST_CAUSE,
     MOST_BEGINNINGS,

@@ -13,7 +13,7 @@ from logpersister.backoff import Backoff
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, SERVICE, Document, Kind, Reference
-from logpersister_operator.observe import streams, watches
+from logpersister_operator.observe import watches
 from logpersister_operator.observe.children import Children, NotListedError
 from logpersister_operator.observe.streams import SILENCE_SECONDS, Streams
 from logpersister_operator.observe.watches import Watches
@@ -57,6 +57,24 @@ def test_a_list_takes_away_what_it_lacks_but_nothing_newer_nor_anything_else(chi
     children.only(CONFIG_MAP, None, {"listed-uid"}, version=12)
     assert names(children) == {"listed", "other-kind"}
     assert not children.of(ResourceKey("web", "clicks"))
+
+
+def test_a_child_whose_label_changes_goes_over_to_the_other_resource() -> None:
+    woken: list[ResourceKey] = []
+    children = Children(woken.append)
+    children.complete()
+    other = ResourceKey("logs", "orders")
+    children.seen(child("a"))
+    moved = child("a", 2)
+    moved["metadata"]["labels"] = {"logpersister.dev/resource": "orders"}
+    woken.clear()
+    children.seen(moved)
+    assert (names(children), names(children, other)) == (set(), {"a"})
+    assert set(woken) == {KEY, other}
+    children.seen(child("a"))
+    assert (names(children), names(children, other)) == (set(), {"a"}), "what is older counts for nothing"
+    children.gone(moved)
+    assert not children.of(other)
 
 
 class Server:
@@ -208,6 +226,22 @@ def test_a_drain_is_given_up_for_want_of_rights_and_not_because_nobody_can_log_i
     watching.stop()
 
 
+def test_a_kind_that_is_refused_everywhere_ends_no_drain(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watches, "REFUSED_SECONDS", 0.0)
+
+    async def refused(kind: Kind, namespace: str | None, labels: str) -> AsyncIterator[Document]:
+        if kind is POD:
+            raise ClusterError("refused", 403)
+        yield {"items": [], "metadata": {"resourceVersion": "1"}}
+
+    server.pages = refused  # type: ignore[method-assign]
+    watching = Watches(server, Children(lambda _: None), ())  # type: ignore[arg-type]
+    watching.start()
+    eventually("it is refused", lambda: any(one.refusal for one in watching.ages()))
+    assert watching.refusal("logs") == ""
+    watching.stop()
+
+
 def test_watches_that_are_ended_before_they_begin_end_all_the_same(server: Server) -> None:
     watching = Watches(server, Children(lambda _: None), ("logs",))  # type: ignore[arg-type]
     watching.stop()
@@ -216,35 +250,46 @@ def test_watches_that_are_ended_before_they_begin_end_all_the_same(server: Serve
     assert not watching._thread.is_alive()
 
 
-class Client:
-    """Stands for a client that takes its time to close."""
-
-    open: set["Client"]
-
-    def __init__(self, _: object) -> None:
-        self.open.add(self)
-
-    async def close(self) -> None:
-        await asyncio.sleep(0)
-        self.open.discard(self)
-
-
-def test_watches_that_log_in_anew_at_once_share_the_new_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "RESTClientObject", Client)
-    monkeypatch.setattr(Client, "open", set(), raising=False)
-    access = Access(lambda: Configuration("http://none"))
-
-    async def scene() -> None:
-        found = Streams(access)
-        await found._client()
-        access.renew(access.configuration)
-        await asyncio.gather(*(found._client() for _ in range(3)))
-
-    asyncio.run(scene())
-    assert len(Client.open) == 1
-
-
 SILENT = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def test_a_watch_that_logs_in_anew_ends_no_other() -> None:
+    """The first watch goes on while a list is refused and gets a new login; who reads last closes the old client."""
+    bookmark = json.dumps(event("BOOKMARK", {"metadata": {"resourceVersion": "1"}})).encode() + b"\n"
+    refused = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"
+    more = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await reader.readuntil(b"\r\n\r\n")
+        if b"watch=true" in asked:
+            chunk = f"{len(bookmark):x}\r\n".encode() + bookmark + b"\r\n"
+            writer.write(SILENT + chunk)
+            await more.wait()
+            writer.write(chunk + b"0\r\n\r\n")
+        else:
+            writer.write(refused)
+        await writer.drain()
+        writer.close()
+
+    async def scene() -> tuple[int, bool]:
+        listening = await asyncio.start_server(answer, LOOPBACK, 0)
+        port = listening.sockets[0].getsockname()[1]
+        found = Streams(Access(lambda: Configuration(f"http://{LOOPBACK}:{port}")))
+        async with listening:
+            events = found.events(POD, None, "", version="1", seconds=300)
+            seen = [await anext(events)]
+            first = found._client()
+            for _ in range(2):
+                with pytest.raises(ClusterError, match="401"):
+                    await anext(found.pages(POD, None, ""))
+            more.set()
+            seen += [one async for one in events]
+            await found.close()
+        assert found._client() is not first
+        old = first.rest.pool_manager
+        return len(seen), old is not None and old.closed
+
+    assert asyncio.run(asyncio.wait_for(scene(), 60)) == (2, True)
 
 
 def test_a_watch_that_is_silent_for_longer_than_bookmarks_take_ends() -> None:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from logpersister_operator.crd.status import MOST_LOSSES
+from logpersister_operator.crd.status_records import MOST_LOSSES
 from logpersister_operator.observed_state import MemberReport
 from logpersister_operator.plan import Plan
 from tests.unit.kubernetes.samples import NOW, Life, condition, report, verdict

@@ -7,7 +7,8 @@ import pytest
 
 from logpersister.manifest import parse
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.crd.status import MOST_QUARANTINED, Status
+from logpersister_operator.crd.status import Status
+from logpersister_operator.crd.status_records import MOST_QUARANTINED
 from logpersister_operator.crd.status_rollout import record_of
 from logpersister_operator.decide.health.quarantined_records import refuse_alike
 from logpersister_operator.observed_state import MemberReport

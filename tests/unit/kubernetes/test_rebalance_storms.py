@@ -5,7 +5,7 @@ from typing import Any
 
 from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.crd.status import Rebalance
+from logpersister_operator.crd.status_members import Rebalance
 from logpersister_operator.decide.conditions import Verdict
 from logpersister_operator.decide.health.rebalance_storms import EACH, MOST, WINDOW, counted, group_stable
 from tests.unit.kubernetes.samples import (

@@ -15,8 +15,8 @@ import pytest
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.member_defaults import parse_defaults
 from logpersister_operator.render import rendering
-from logpersister_operator.render.workload import RESTART_ANNOTATION
 from logpersister_operator.render.pod import EXECUTOR_KEY
+from logpersister_operator.render.workload import RESTART_ANNOTATION
 from tests.unit.kubernetes.samples import NOW, Life, lag, pod, resource, verdict, waiting
 from tests.unit.kubernetes.test_golden import LARGE
 

@@ -19,7 +19,7 @@ from logpersister.report.document import rfc3339
 from logpersister.storage.connection import ATTEMPTS, CONNECT_TIMEOUT, READ_TIMEOUT
 from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.cluster.kinds import Document, Kind, Reference
-from logpersister_operator.crd.status import Restart
+from logpersister_operator.crd.status_members import Restart
 from logpersister_operator.decide.health.repair import (
     HOUR,
     LONGEST_DISTANCE,

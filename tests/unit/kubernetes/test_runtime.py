@@ -1,6 +1,7 @@
 """What the operator keeps of resources between two reconciliations."""
 
 import asyncio
+import itertools
 import threading
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits, 
 from logpersister_operator.observe import resource as observe_resource
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observe.lag_connection import LagConnection
+from logpersister_operator.observe.namespaces import CanaryNamespaces, Namespaces
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import MISSING_SECONDS
 from logpersister_operator.observed_state import KnownLag, ResourceKey, UnknownLag
@@ -332,3 +334,26 @@ def test_roles_are_watched_only_where_members_may_have_executors(executors: bool
     assert {"StatefulSet", "Pod"} <= kinds
     assert ({"Role", "RoleBinding"} <= kinds) is executors
     assert kinds.isdisjoint({"Role", "RoleBinding"}) is not executors
+
+
+class Strange:
+    """An API server whose first answer is another's page."""
+
+    def __init__(self, *names: str) -> None:
+        self.items = [{"metadata": {"name": name}} for name in names]
+        self._asked = itertools.count()
+
+    def pages(self, *_: object, **__: object) -> Iterator[Document]:
+        if not next(self._asked):
+            raise KeyError("items")
+        yield {"items": self.items}
+
+
+def test_an_answer_that_nobody_expects_does_not_end_the_look_at_namespaces() -> None:
+    named = Namespaces(Strange(), Settings(image=IMAGE, namespaces=("logs", "web")), look_seconds=0.001)  # type: ignore[arg-type]
+    asyncio.run(asyncio.wait_for(named.until_changed(("logs",), lambda: False), 60))
+    found = threading.Event()
+    canaries = CanaryNamespaces(Strange("logs"), "a=b", lambda _: found.set(), look_seconds=0.001)  # type: ignore[arg-type]
+    canaries.start()
+    assert found.wait(60)
+    canaries.stop()

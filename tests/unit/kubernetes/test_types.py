@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from logpersister_operator.crd.status import MOST_TYPES
+from logpersister_operator.crd.status_records import MOST_TYPES
 from tests.unit.kubernetes.samples import NOW, SPEC, decide, observed, report, resource
 
 TYPED: dict[str, Any] = {

@@ -167,3 +167,13 @@ def test_what_a_newer_operator_counted_is_not_forgotten_by_an_older_one() -> Non
     assert [one.member for one in found.restarts] == ["clicks-0"]
     assert [one.type for one in found.conditions] == ["Ready"]
     assert json.dumps(status) == before, "the document itself stays as it is"
+
+
+def test_a_rollout_goes_on_from_the_record_of_a_newer_operator() -> None:
+    time = "2026-11-21T11:00:00Z"
+    failure = {"revision": "ffffffffffff", "attempt": 0, "cause": "it crashed", "time": time, "newField": {"a": 1}}
+    told = {"phase": "Steady", "since": time, "stable": "0a1b2c3d4e5f", "failures": [failure], "newField": 1}
+    record = resource_of(resource() | {"status": {"rollout": told}}).record
+    assert record is not None
+    assert record.stable == "0a1b2c3d4e5f"
+    assert [one.revision for one in record.failures] == ["ffffffffffff"], "it is not tried again"

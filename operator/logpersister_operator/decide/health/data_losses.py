@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import instant, number, plural
-from logpersister_operator.crd import status as crd
+from logpersister_operator.crd import status_records as crd
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, yes
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.reported import Reported

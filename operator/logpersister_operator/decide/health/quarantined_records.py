@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import instant, plural
-from logpersister_operator.crd import status as crd
+from logpersister_operator.crd import status_records as crd
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, shortened, yes
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.reported import Report, Reported

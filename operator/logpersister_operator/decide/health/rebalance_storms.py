@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from logpersister.report.human import duration, plural
-from logpersister_operator.crd.status import Rebalance
+from logpersister_operator.crd.status_members import Rebalance
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, unknown, yes
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.reported import Reported

@@ -12,7 +12,7 @@ from typing import Final
 from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration, instant, plural
-from logpersister_operator.crd.status import MOST_RESTARTS, Restart
+from logpersister_operator.crd.status_members import MOST_RESTARTS, Restart
 from logpersister_operator.decide.conditions import Aspect, Verdict, no, shortened, unknown, yes
 from logpersister_operator.decide.health.observed_fleets import is_overdue, ordinal
 from logpersister_operator.decide.health.stalled_members import (

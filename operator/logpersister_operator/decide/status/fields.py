@@ -5,7 +5,8 @@ from datetime import datetime
 
 from logpersister.group.answers import GroupDescription
 from logpersister.report.human import duration, number, size
-from logpersister_operator.crd import status as crd
+from logpersister_operator.crd import status_members, status_records
+from logpersister_operator.crd.status import Status, Summary
 from logpersister_operator.decide.conditions import Verdict
 from logpersister_operator.decide.health import rebalance_storms
 from logpersister_operator.decide.reasons import Reason
@@ -19,7 +20,7 @@ from logpersister_operator.render.application import REVISION_LABEL
 UNKNOWN = "Unknown"
 
 
-def lag(found: LagAnswer, before: crd.Lag | None) -> crd.Lag | None:
+def lag(found: LagAnswer, before: status_records.Lag | None) -> status_records.Lag | None:
     """Return the lag of the group; None while it is not known: it is never shown as 0."""
     if found is None:
         return before
@@ -27,25 +28,25 @@ def lag(found: LagAnswer, before: crd.Lag | None) -> crd.Lag | None:
         return None
     summary = found.summary
     stuck = {one.partition for one in found.stuck}
-    return crd.Lag(
+    return status_records.Lag(
         records=summary.records,
         seconds=_whole(summary.seconds),
         partitions=summary.partitions,
         behind=summary.behind,
         worst=tuple(
-            crd.PartitionLag(
+            status_records.PartitionLag(
                 topic=one.partition.topic,
                 partition=one.partition.partition,
                 records=one.records,
                 seconds=_whole(one.age_seconds),
                 stuck=True if one.partition in stuck else None,
             )
-            for one in summary.worst[: crd.MOST_WORST]
+            for one in summary.worst[: status_records.MOST_WORST]
         ),
     )
 
 
-def uploads(reported: Reported, stored: Stored | None) -> crd.Uploads | None:
+def uploads(reported: Reported, stored: Stored | None) -> status_records.Uploads | None:
     """Return what members have stored; None when none of them has ever answered."""
     before = reported.before.uploads
     if stored is None:
@@ -56,7 +57,7 @@ def uploads(reported: Reported, stored: Stored | None) -> crd.Uploads | None:
     if before is not None:
         times += [] if before.last is None else [before.last]
         failed += [] if before.last_failure is None else [before.last_failure]
-    return crd.Uploads(
+    return status_records.Uploads(
         objects=stored.objects,
         bytes=stored.bytes,
         records=stored.records,
@@ -69,17 +70,17 @@ def uploads(reported: Reported, stored: Stored | None) -> crd.Uploads | None:
     )
 
 
-def members(reported: Reported, pods: Iterable[Pod], readiness: Readiness) -> crd.Members:
+def members(reported: Reported, pods: Iterable[Pod], readiness: Readiness) -> status_members.Members:
     """Return the members; of many, first those that are not ready."""
-    listed = sorted(pods, key=lambda pod: (pod.is_ready, pod.name))[: crd.MOST_MEMBERS]
+    listed = sorted(pods, key=lambda pod: (pod.is_ready, pod.name))[: status_members.MOST_MEMBERS]
     listed.sort(key=lambda pod: pod.name)
     section = reported.before.members if reported.by_pod is None else None
     before = {member.name: member for member in section.list} if section is not None else {}
     shown = tuple(_member(pod, reported, before.get(pod.name)) for pod in listed)
-    return crd.Members(desired=readiness.wanted, ready=readiness.ready, list=shown)
+    return status_members.Members(desired=readiness.wanted, ready=readiness.ready, list=shown)
 
 
-def rebalance(reported: Reported, group: GroupDescription | None, wanted: int) -> crd.Rebalance | None:
+def rebalance(reported: Reported, group: GroupDescription | None, wanted: int) -> status_members.Rebalance | None:
     """Return how partitions move, as members see it; None when none of them answers."""
     before = reported.before.rebalance
     if reported.by_pod is None:
@@ -94,7 +95,7 @@ def rebalance(reported: Reported, group: GroupDescription | None, wanted: int) -
     seen_by_members = "Stable" if settled else "Rebalancing"
     group_generation = max((one["groupGeneration"] for one in seen if one["groupGeneration"] is not None), default=None)
     since = rebalance_storms.counted(reported.now, group_generation, before)
-    return crd.Rebalance(
+    return status_members.Rebalance(
         state=seen_by_members if group is None else group.state,
         fewest_partitions=min(shares, default=None),
         most_partitions=max(shares, default=None),
@@ -107,12 +108,12 @@ def rebalance(reported: Reported, group: GroupDescription | None, wanted: int) -
 
 
 def summary(
-    known: crd.Status, readiness: Readiness, verdicts: Iterable[Verdict], words: str, stalest_type: str | None
-) -> crd.Summary:
+    known: Status, readiness: Readiness, verdicts: Iterable[Verdict], words: str, stalest_type: str | None
+) -> Summary:
     """Return the texts of ``kubectl get``; ``words`` say what a rollout does."""
     lag = known.lag
     states = {verdict.aspect.value: verdict for verdict in verdicts}
-    return crd.Summary(
+    return Summary(
         members=readiness.short,
         lag=UNKNOWN if lag is None else number(lag.records),
         lag_age=UNKNOWN if lag is None else duration(lag.seconds),
@@ -132,14 +133,14 @@ def _state(states: Mapping[str, Verdict], words: str) -> str:
     return states["Ready"].reason
 
 
-def _member(pod: Pod, reported: Reported, previous: crd.Member | None) -> crd.Member:
+def _member(pod: Pod, reported: Reported, previous: status_members.Member | None) -> status_members.Member:
     report = reported.by_name.get(pod.name)
     document = report.document if report is not None else None
     if document is not None:
         partitions, executors = document["assignment"]["count"], document["executors"]
     else:
         partitions, executors = (None, None) if previous is None else (previous.partitions, previous.executors)
-    return crd.Member(
+    return status_members.Member(
         name=pod.name,
         ready=pod.is_ready,
         partitions=partitions,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration
 from logpersister.report.labels import OTHER
-from logpersister_operator.crd import status as crd
+from logpersister_operator.crd import status_records as crd
 from logpersister_operator.decide.reported import Report, Reported
 
 

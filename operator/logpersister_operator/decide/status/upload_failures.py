@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from logpersister_operator.crd.status import UploadFailure
+from logpersister_operator.crd.status_records import UploadFailure
 from logpersister_operator.decide.conditions import shortened
 from logpersister_operator.decide.reported import Report
 from logpersister_operator.rollout.analysis import RECENT
