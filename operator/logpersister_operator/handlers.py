@@ -68,7 +68,6 @@ def register(
     access: Access,
 ) -> None:
     """Register all handlers."""
-    where = _WHERE
     refused: Any = None
 
     @kopf.on.startup(registry=registry)
@@ -89,18 +88,18 @@ def register(
         await asyncio.get_running_loop().run_in_executor(None, operator.stop)
 
     # An index: `kopf` calls it for all resources that are there before it calls anything else for one of them.
-    @kopf.index(*where, registry=registry)
+    @kopf.index(*_WHERE, registry=registry)
     async def groups(body: kopf.Body, **_: Any) -> None:
         operator.groups.seen(body)
         operator.rollout_places.seen(body)
 
-    @kopf.on.event(*where, registry=registry)
+    @kopf.on.event(*_WHERE, registry=registry)
     async def changed(body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002 - the name is kopf's
         if type == "DELETED":
             supervisors.gone(body)
         else:
             await supervisors.changed(body)
 
-    @kopf.daemon(*where, registry=registry, id="supervise")
+    @kopf.daemon(*_WHERE, registry=registry, id="supervise")
     async def supervise(body: kopf.Body, stopped: kopf.DaemonStopped, **_: Any) -> None:
         await supervisors.supervise(body, stopped)

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from logpersister.manifest import LogPersister
-from logpersister_operator.act.reconciler import Reconciliation
 from logpersister_operator.observe.lag import GroupLag, lag_depends_on
 from logpersister_operator.observe.members import UnansweredSince
 from logpersister_operator.observe.object_events import ObjectEvents
 from logpersister_operator.observe.secrets import SecretCache, SecretsRead
 from logpersister_operator.observe.uploads import UploadTally
 from logpersister_operator.observed_state import ResourceKey
+from logpersister_operator.plan import Plan
 
 
 @dataclass(slots=True)
@@ -27,8 +27,8 @@ class ManagedResource:
     secrets: SecretCache = field(default_factory=SecretCache)
     events: ObjectEvents = field(default_factory=ObjectEvents)
     group: GroupLag | None = None
-    last: Reconciliation | None = None
-    """The last reconciliation; None before the first one has ended."""
+    last: Plan | None = None
+    """What the last reconciliation found; None before the first one has ended."""
     _group_depends_on: object = None
 
     def group_of(self, resource: LogPersister, secrets: SecretsRead) -> GroupLag:
@@ -81,7 +81,7 @@ class ManagedResources:
         with self._lock:
             return self._resources.setdefault(key, ManagedResource())
 
-    def reconciliations(self) -> dict[ResourceKey, Reconciliation]:
+    def reconciliations(self) -> dict[ResourceKey, Plan]:
         """Return the last reconciliation of each resource that has one."""
         with self._lock:
             return {key: one.last for key, one in self._resources.items() if one.last is not None}

@@ -4,7 +4,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -13,8 +13,6 @@ from prometheus_client.registry import Collector
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.rollout.progress import Ended, Ending, RolloutProgress
 from logpersister_operator.rollout.transitions import Phase
-
-CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +45,15 @@ class Metrics:
             buckets=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30),
             registry=self.registry,
         )
-        self._status_writes = Counter("logpersister_operator_status_writes", "Statuses written", registry=self.registry)
-        self._status_refusals = Counter(
+        self.status_writes = Counter("logpersister_operator_status_writes", "Statuses written", registry=self.registry)
+        self.status_refusals = Counter(
             "logpersister_operator_status_refusals",
             "Statuses that the API server refused because the CRD is older than the operator",
             registry=self.registry,
         )
-        self._applies = Counter("logpersister_operator_applies", "Children applied", ["kind"], registry=self.registry)
-        self._deletes = Counter("logpersister_operator_deletes", "Children deleted", ["kind"], registry=self.registry)
-        self._member_restarts = Counter(
+        self.applies = Counter("logpersister_operator_applies", "Children applied", ["kind"], registry=self.registry)
+        self.deletes = Counter("logpersister_operator_deletes", "Children deleted", ["kind"], registry=self.registry)
+        self.member_restarts = Counter(
             "logpersister_operator_member_restarts",
             "Members that hung and were restarted",
             registry=self.registry,
@@ -115,21 +113,6 @@ class Metrics:
         """Count a reconciliation: ``done``, ``refused`` (the API server did not take an object), ``failed``."""
         self._reconciles.labels(outcome).inc()
         self._seconds.observe(seconds)
-
-    def status_written(self) -> None:
-        self._status_writes.inc()
-
-    def status_refused(self) -> None:
-        self._status_refusals.inc()
-
-    def applied(self, kind: str) -> None:
-        self._applies.labels(kind).inc()
-
-    def deleted(self, kind: str) -> None:
-        self._deletes.labels(kind).inc()
-
-    def member_restarted(self) -> None:
-        self._member_restarts.inc()
 
     def lags_asked(self, groups: int, failures: int) -> None:
         """Count that Kafka was asked about groups; ``failures`` of them got no answer."""

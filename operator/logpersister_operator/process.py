@@ -20,7 +20,6 @@ from logpersister_operator import handlers
 from logpersister_operator.cluster.access import Access, AccessError, find_access
 from logpersister_operator.cluster.client import ApiServer
 from logpersister_operator.cluster.connection import Connection
-from logpersister_operator.cluster.definition import wait_until_served
 from logpersister_operator.cluster.lease import Candidate, Terms
 from logpersister_operator.health import Health, serve
 from logpersister_operator.leader import Candidacy, Leadership
@@ -54,10 +53,9 @@ def main() -> int:
     candidacy = _candidacy(settings, access)
     health = Health(candidacy.failure, candidacy.unready)
     with serve(settings.health_port, health), candidacy.lead(stop) as leadership:
-        connection = Connection(access)
-        namespaces = Namespaces(ApiServer(connection), settings)
+        namespaces = Namespaces(ApiServer(Connection(access)), settings)
         health.unready = lambda: namespaces.failure
-        if leadership is not None and wait_until_served(connection, stop):
+        if leadership is not None:
             while (found := namespaces.wait(stop)) is not None:
                 if not run(settings, access, leadership, namespaces, found, health):
                     break

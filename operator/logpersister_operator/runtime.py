@@ -13,7 +13,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
-from logpersister_operator.act.reconciler import Reconciler, Reconciliation
+from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.client import ApiServer, Cluster
@@ -40,6 +40,7 @@ from logpersister_operator.observe.secrets import SecretsRead, read_secrets
 from logpersister_operator.observe.streams import Streams
 from logpersister_operator.observe.watches import Watches
 from logpersister_operator.observed_state import Claim, MemberReport, ObservedState, ResourceKey, pods_of
+from logpersister_operator.plan import Plan
 from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
 from logpersister_operator.settings import Settings
 
@@ -88,7 +89,6 @@ class Operator:
             seconds=settings.report_seconds,
             threads=POLLING_THREADS,
             on_answer=self.wake,
-            is_failure=lambda _: False,
             essence=lambda answer: {name: one.essence for name, one in (answer.members | answer.shadows).items()},
         )
         selected = None if settings.canary_namespace_selector else ()
@@ -194,7 +194,7 @@ class Operator:
             log.exception("failure.not_shown", resource=str(key))
             return
         managed = self._managed.get(key)
-        managed.last = Reconciliation(status) if managed.last is None else replace(managed.last, status=status)
+        managed.last = Plan(status) if managed.last is None else replace(managed.last, status=status)
 
     def observe(self, resource: Document) -> tuple[ObservedState, Validity]:
         """Gather everything that is known of a resource; return it with the spec that is to run.

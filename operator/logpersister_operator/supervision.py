@@ -14,6 +14,7 @@ from logpersister_operator.act.reconciler import OutdatedError
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.observe.children import NotListedError
+from logpersister_operator.observe.resource import key_of
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.runtime import Operator
 
@@ -63,7 +64,7 @@ class Supervisors:
         if supervision is not None:
             supervision.note_change()
         elif _waits_for_us(body) and metadata["uid"] not in self._drained:
-            log.info("drain.resumed", resource=str(_key(body)))
+            log.info("drain.resumed", resource=str(key_of(body)))
             await self._drain(_copy(body))
 
     def gone(self, body: kopf.Body) -> None:
@@ -122,7 +123,7 @@ class _Supervision:
         """Reconcile until the resource is deleted, or another operator's, or the operator ends."""
         while not self._operator.children.listed(self._body["metadata"]["namespace"]) and not self._is_over:
             await self._first_of((), PAUSE_SECONDS)
-        key, loop = _key(self._body), asyncio.get_running_loop()
+        key, loop = key_of(self._body), asyncio.get_running_loop()
 
         def wake() -> None:
             with contextlib.suppress(RuntimeError):  # the operator is ending, and its loop is closed
@@ -188,10 +189,6 @@ class _Supervision:
         finally:
             for wait in waits:
                 wait.cancel()
-
-
-def _key(body: kopf.Body) -> ResourceKey:
-    return ResourceKey(body["metadata"]["namespace"], body["metadata"]["name"])
 
 
 def _waits_for_us(body: kopf.Body) -> bool:

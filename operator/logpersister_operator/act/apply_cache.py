@@ -5,30 +5,27 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
+from typing import Self
 
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.observed_objects import Child, Owner
 
 
 @dataclass(frozen=True, slots=True)
-class _Fingerprint:
-    """What tells a change of an object."""
+class _Entry:
+    """What was sent, and what tells a change of the object that it made."""
 
+    wanted: str
+    """Hash of the document."""
     version: int
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     owners: tuple[Owner, ...]
 
-    def is_owned_by(self, uid: str) -> bool:
-        return any(owner.uid == uid for owner in self.owners)
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    wanted: str
-    """Hash of the document that was sent."""
-    found: _Fingerprint
-    """Of the object that it made."""
+    @classmethod
+    def of(cls, wanted: Document, live: Child) -> Self:
+        digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
+        return cls(digest, live.generation or live.version, live.labels, live.annotations, live.owners)
 
 
 class ApplyCache:
@@ -50,12 +47,12 @@ class ApplyCache:
             return False
         with self._lock:
             known = self._by_uid.get(live.uid)
-        return known == _Entry(_digest(wanted), _fingerprint(live))
+        return known == _Entry.of(wanted, live)
 
     def remember(self, wanted: Document, made: Child) -> None:
         """Take in what the API server answered to an apply."""
         with self._lock:
-            self._by_uid[made.uid] = _Entry(_digest(wanted), _fingerprint(made))
+            self._by_uid[made.uid] = _Entry.of(wanted, made)
 
     def forget(self, live: Child) -> None:
         """Forget an object that is gone."""
@@ -65,14 +62,6 @@ class ApplyCache:
     def forget_all_of(self, owner: str) -> None:
         """Forget what a resource owned, by its uid: it is gone, and the garbage collector takes its objects."""
         with self._lock:
-            gone = [uid for uid, one in self._by_uid.items() if one.found.is_owned_by(owner)]
+            gone = [uid for uid, one in self._by_uid.items() if owner in [its.uid for its in one.owners]]
             for uid in gone:
                 del self._by_uid[uid]
-
-
-def _fingerprint(live: Child) -> _Fingerprint:
-    return _Fingerprint(live.generation or live.version, live.labels, live.annotations, live.owners)
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -1,8 +1,8 @@
 """One reconciliation of one resource: decide, write the status, then act. It may end between any two writes."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -34,7 +34,6 @@ from logpersister_operator.observed_objects import Child, Pod
 from logpersister_operator.observed_state import ObservedState, Refusal, Resource, ResourceKey
 from logpersister_operator.plan import Event, Plan, Scale
 from logpersister_operator.render.workload import RESTART_ANNOTATION
-from logpersister_operator.rollout.progress import RolloutProgress
 
 log = structlog.get_logger(__name__)
 
@@ -43,21 +42,6 @@ STATUS_REFUSED: Final = "StatusRefused"
 _CONFLICT: Final = 409
 _NOT_NOW: Final = frozenset({0, 401, 408, 409, 429})
 """Answers to a write that say nothing about the object: it is tried again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reconciliation:
-    """The result of a reconciliation."""
-
-    status: Document
-    again_seconds: float | None = None
-    """When the next one has to begin at the latest; None when nothing is left to do."""
-    leave: Sequence[str] = ()
-    """Members that have departed from the group."""
-    progress: RolloutProgress | None = None
-    """How far the rollout is."""
-    target_seconds: float | None = None
-    """How long records may wait."""
 
 
 class OutdatedError(Exception):
@@ -97,27 +81,28 @@ class Reconciler:
         """Return what could not be made or changed in the last reconciliation."""
         return self._refusals.get(key, {})
 
-    def reconcile(self, document: Document, observed: ObservedState, validity: Validity) -> Reconciliation:
-        """Reconcile the resource of a document once.
+    def reconcile(self, document: Document, observed: ObservedState, validity: Validity) -> Plan:
+        """Reconcile the resource of a document once; return what is left of the plan.
 
         Raises ClusterError when the API server does not answer, OutdatedError when it is too late.
 
         What the API server refuses becomes part of the status: the decision is made once more with the refusal.
         """
+        plan, again = self._decide(document, observed, validity)
+        refusals = self._refusals[observed.key] = self._act(observed, plan)
+        if refusals != observed.refusals:
+            resource = resource_of({**document, "status": plan.status})
+            plan, again = self._decide(document, replace(observed, resource=resource, refusals=refusals), validity)
+        soonest = min((one for one in (again, plan.again_seconds) if one is not None), default=None)
+        return replace(plan, again_seconds=soonest, apply=(), delete=(), events=(), scale=(), restart=(), ended=())
+
+    def _decide(self, document: Document, observed: ObservedState, validity: Validity) -> tuple[Plan, float | None]:
+        """Write and tell what is decided; return it, and in how many seconds the rest of the status is due."""
         plan = decide(observed, validity)
         again = self._write(document, observed, plan)
         self._metrics.rollouts_ended(plan.ended)
         self._post_events(observed.resource, plan.events, observed.now)
-        refusals = self._refusals[observed.key] = self._act(observed, plan)
-        if refusals != observed.refusals:
-            resource = resource_of({**document, "status": plan.status})
-            informed = replace(observed, resource=resource, refusals=refusals)
-            plan = decide(informed, validity)
-            again = self._write(document, observed, plan)
-            self._metrics.rollouts_ended(plan.ended)
-            self._post_events(observed.resource, plan.events, observed.now)
-        again = _soonest(again, plan.again_seconds)
-        return Reconciliation(plan.status, again, plan.leave, plan.progress, plan.target_seconds)
+        return plan, again
 
     def report_failure(self, document: Document, error: str, attempts: int, now: datetime) -> Document:
         """Write onto a resource that it was not reconciled, and why; return its status. Raises ClusterError."""
@@ -186,7 +171,7 @@ class Reconciler:
                 log.warning("child.refused", resource=str(observed.key), child=str(reference), error=str(error))
                 continue
             self._applied.remember(child, self._children.seen(made))
-            self._metrics.applied(child["kind"])
+            self._metrics.applies.labels(child["kind"]).inc()
             log.info("child.applied", resource=str(observed.key), child=str(reference))
         for scale in plan.scale:
             self._scale(observed, scale)
@@ -194,7 +179,7 @@ class Reconciler:
             self._cluster.delete(kind_of(gone.kind), gone.namespace, gone.name, uid=gone.uid)
             self._applied.forget(gone)
             self._children.lost(gone)  # the watch will say so, too, unless it misses it
-            self._metrics.deleted(gone.kind)
+            self._metrics.deletes.labels(gone.kind).inc()
             log.info("child.deleted", resource=str(observed.key), child=str(gone.reference))
         return refusals
 
@@ -244,7 +229,7 @@ class Reconciler:
             log.warning("member.not_restarted", resource=str(observed.key), member=name, error=str(error))
             return
         self._restarted.setdefault(observed.key, set()).add((uid, pod.is_leaving))
-        self._metrics.member_restarted()
+        self._metrics.member_restarts.inc()
         log.warning("member.restarted", resource=str(observed.key), member=name)
 
     def _known(self, observed: ObservedState, child: Document) -> Child | None:
@@ -283,7 +268,3 @@ def _needed(refusals: Iterable[Reference]) -> bool:
 def _is_left_behind(live: Child, key: ResourceKey) -> bool:
     """Whether an object is one of a resource of this name that was deleted: the garbage collector takes it."""
     return any((owner.kind, owner.name) == (LOGPERSISTER.name, key.name) for owner in live.owners)
-
-
-def _soonest(*seconds: float | None) -> float | None:
-    return min((one for one in seconds if one is not None), default=None)

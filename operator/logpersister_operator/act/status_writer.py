@@ -76,7 +76,7 @@ class StatusWriter:
             return due
         version = max(_version(resource), 0 if written is None else written.version)
         made = self._apply(resource, status, version)
-        self._metrics.status_written()
+        self._metrics.status_writes.inc()
         with self._lock:
             self._written[resource["metadata"]["uid"]] = _Written(copy.deepcopy(status), self._clock(), _version(made))
         return None
@@ -100,7 +100,7 @@ class StatusWriter:
                 raise StatusOutdatedError(str(error), error.status) from error
             if error.status not in _REFUSALS and not (error.status == _BROKEN and _OF_THE_SCHEMA in str(error)):
                 raise
-            self._metrics.status_refused()
+            self._metrics.status_refusals.inc()
             raise StatusRefusedError(
                 f"{error}; if the CRD is older than the operator, apply the CRD of the operator's version",
                 error.status,

@@ -1,9 +1,9 @@
 """Requests to the API server, each with a deadline. Objects are plain documents, as `kopf` gives them too."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, Final, Protocol
 
-from logpersister_operator.cluster.connection import JSON, ClusterError, Connection
+from logpersister_operator.cluster.connection import ClusterError, Connection
 from logpersister_operator.cluster.kinds import EVENT, STATEFUL_SET, Document, Kind, kind_of
 
 FIELD_MANAGER: Final = "logpersister-operator"
@@ -165,17 +165,7 @@ class ApiServer:
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
         return self._request("PATCH", path, document, content_type=_APPLY, query=query)
 
-    def _request(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        *,
-        content_type: str = JSON,
-        query: Mapping[str, str] | None = None,
-    ) -> Document:
+    def _request(self, method: str, path: str, body: Document | None = None, **options: Any) -> Document:
         if method != "GET":
             self._before_write()
-        return self._connection.request(
-            method, path, body, content_type=content_type, query=query, seconds=self._seconds
-        )
+        return self._connection.request(method, path, body, seconds=self._seconds, **options)

@@ -77,8 +77,3 @@ class Reference:
 def kind_of(name: str) -> Kind:
     """Return the kind with this name; raises KeyError for one that the operator has nothing to do with."""
     return _BY_NAME[name]
-
-
-def owners(child: Document) -> set[str]:
-    """Return the uids of the objects that own one."""
-    return {owner["uid"] for owner in child["metadata"].get("ownerReferences") or []}

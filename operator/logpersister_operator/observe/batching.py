@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, Self, TypeVar
 
-from logpersister_operator.observe.pauses import pause_after
+from logpersister.backoff import Backoff
 
 Key = TypeVar("Key")
 
@@ -71,5 +71,5 @@ def pause(seconds: float, asking: float, failures: int) -> float:
         failures: how often in a row the lag of this group was not known.
     """
     if failures:
-        return pause_after(failures, seconds)
+        return Backoff(seconds / 6, seconds * 4).pause(failures)
     return min(LONGEST * seconds, max(seconds, asking / LARGEST_SHARE))

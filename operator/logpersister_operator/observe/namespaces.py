@@ -22,6 +22,8 @@ log = structlog.get_logger(__name__)
 
 LOOK_SECONDS: Final = 10.0
 """How long a namespace may have other labels, or other rights, before that counts."""
+AWAIT_SECONDS: Final = 2.0
+"""Between two looks while there is nothing to look after, or the API server does not know our kind of resource."""
 BEGIN_SECONDS: Final = 60.0
 """How long the first lists of `kopf` may take."""
 
@@ -67,7 +69,7 @@ class Namespaces:
             if reason != told:
                 log.warning("namespaces.awaited", selector=self._selector, reason=reason)
             told = reason
-            stop.wait(self._look_seconds)
+            stop.wait(min(self._look_seconds, AWAIT_SECONDS))
         return None
 
     async def until_changed(self, known: tuple[str, ...], outdated: Callable[[], bool]) -> None:
@@ -117,6 +119,8 @@ class Namespaces:
         try:
             next(self._cluster.pages(LOGPERSISTER, namespace, size=1))
         except ClusterError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                raise ClusterError(f"install the CRD of LogPersister: {error}") from error
             if error.status != HTTPStatus.FORBIDDEN:
                 raise
             self._refusals[namespace] = str(error)

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from logpersister_operator.observe.pauses import pause_after
+from logpersister.backoff import Backoff
 
 Key = TypeVar("Key")
 Answer = TypeVar("Answer")
@@ -43,7 +43,6 @@ class PollingPool(Generic[Key, Answer]):
         seconds: float,
         threads: int,
         on_answer: Callable[[Key], None],
-        is_failure: Callable[[Answer], bool],
         essence: Callable[[Answer], object] = lambda answer: answer,
     ) -> None:
         """Begin with no subject.
@@ -53,12 +52,12 @@ class PollingPool(Generic[Key, Answer]):
             seconds: between two questions about the same subject.
             threads: how many may be asked at once.
             on_answer: is called after each answer whose essence has changed.
-            is_failure: whether an answer says that the subject could not be asked: it is asked soon again, then less.
             essence: what of an answer somebody may act on; all of it unless given.
         """
         self._seconds = seconds
         self._on_answer = on_answer
-        self._is_failure = is_failure
+        self._backoff = Backoff(seconds / 6, seconds * 4)
+        """While a question fails."""
         self._essence = essence
         self._subjects: dict[Key, _Subject[Answer]] = {}
         self._schedule: list[tuple[float, int, Key]] = []
@@ -70,7 +69,7 @@ class PollingPool(Generic[Key, Answer]):
         self._thread.start()
 
     def put(self, key: Key, ask: Callable[[], Answer]) -> None:
-        """Ask about a subject from now on, at once for the first time. ``ask`` has a deadline and does not raise."""
+        """Ask about a subject from now on, at once for the first time. ``ask`` has a deadline."""
         with self._changed:
             subject = self._subjects.setdefault(key, _Subject(ask))
             subject.ask = ask
@@ -117,21 +116,20 @@ class PollingPool(Generic[Key, Answer]):
         return bool(self._schedule) and self._schedule[0][0] <= time.monotonic()
 
     def _ask(self, key: Key, subject: _Subject[Answer], number: int) -> None:
-        answer: Answer | None
+        answer, failed = subject.answer, False
         try:
             answer = subject.ask()
         except Exception:
+            failed = True
             log.exception("inquiry.failed", subject=str(key))
-            answer = subject.answer
         with self._changed:
             if self._subjects.get(key) is not subject or subject.number != number:
                 return
             differs = self._differs(subject.answer, answer)
             subject.answer = answer
-            failed = answer is None or self._is_failure(answer)
             subject.failures = subject.failures + 1 if failed else 0
-            pause = pause_after(subject.failures, self._seconds) if failed else self._seconds
-            self._plan(key, subject, pause * random.uniform(1.0, 1.0 + JITTER))
+            pause = self._seconds * random.uniform(1.0, 1.0 + JITTER)
+            self._plan(key, subject, self._backoff.pause(subject.failures) if failed else pause)
         if differs:
             self._on_answer(key)
 

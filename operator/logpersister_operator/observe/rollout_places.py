@@ -33,9 +33,7 @@ class RolloutPlaces:
             if namespaces == self._limits.selected_namespaces:
                 return
             self._limits = replace(self._limits, selected_namespaces=namespaces)
-            waiting = self._waiting()
-        for other in waiting:
-            self._wake(other)
+        self._wake_waiting()
 
     def seen(self, resource: Mapping[str, Any]) -> None:
         """Take in that a resource is there; before any is reconciled, all that are there have been seen."""
@@ -50,17 +48,14 @@ class RolloutPlaces:
         with self._lock:
             before = self._standings.get(key, RolloutStanding())
             found = self._standings[key] = RolloutStanding(holds=before.holds)
-            waiting = self._waiting() if found != before else []
-        for other in waiting:
-            self._wake(other)
+        if found != before:
+            self._wake_waiting()
 
     def gone(self, resource: Mapping[str, Any]) -> None:
         """Take in that a resource is there no more."""
         with self._lock:
             self._standings.pop(key_of(resource), None)
-            waiting = self._waiting()
-        for other in waiting:
-            self._wake(other)
+        self._wake_waiting()
 
     def ask(self, observed: ObservedState, app: Application, *, paused: bool) -> str:
         """Return why the rollout of a resource has to wait, in words; empty when it may go on, or none is wanted.
@@ -80,11 +75,13 @@ class RolloutPlaces:
             reason = turn(key, self._standings, self._limits) if found.wants else ""
             if found.wants and not reason:
                 found = self._standings[key] = replace(found, holds=True)
-            waiting = self._waiting() if found != before else []
-        for other in waiting:
-            if other != key:
-                self._wake(other)
+        if found != before:
+            self._wake_waiting(key)
         return reason
 
-    def _waiting(self) -> list[ResourceKey]:
-        return [key for key, one in self._standings.items() if one.wants and not one.holds]
+    def _wake_waiting(self, but: ResourceKey | None = None) -> None:
+        with self._lock:
+            waiting = [key for key, one in self._standings.items() if one.wants and not one.holds]
+        for key in waiting:
+            if key != but:
+                self._wake(key)

@@ -1,41 +1,22 @@
 """What members have stored in all. A member counts since it started; what earlier ones stored is not forgotten."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any
 
 from logpersister_operator.observed_state import MemberReport, Stored
 
 HOUR = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    objects: int = 0
-    bytes: int = 0
-    records: int = 0
-    dropped: int = 0
-    failures: int = 0
-    late: int = 0
-    quarantined: int = 0
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Self:
-        """Return what the report of a member says, or the status of a resource: here they are alike."""
-        uploads, quarantine = (document.get(name) or {} for name in ("uploads", "quarantine"))
-        counts = [uploads.get(name) for name in ("objects", "bytes", "records", "dropped", "failures", "late")]
-        return cls(*(int(count or 0) for count in (*counts, quarantine.get("records"))))
-
-    def plus(self, other: "_Counts") -> "_Counts":
-        return _Counts(*(ours + theirs for ours, theirs in self._beside(other)))
-
-    def minus(self, other: "_Counts") -> "_Counts":
-        """Return what is left; a number that would be negative is 0."""
-        return _Counts(*(max(0, ours - theirs) for ours, theirs in self._beside(other)))
-
-    def _beside(self, other: "_Counts") -> Iterable[tuple[int, int]]:
-        return zip(astuple(self), astuple(other), strict=True)
+def _counts(document: Mapping[str, Any]) -> Counter[str]:
+    """Return what the report of a member says, or the status of a resource: here they are alike."""
+    uploads, quarantine = (document.get(name) or {} for name in ("uploads", "quarantine"))
+    found = {name: uploads.get(name) for name in ("objects", "bytes", "records", "dropped", "failures", "late")}
+    found["quarantined"] = quarantine.get("records")
+    return Counter({name: int(count or 0) for name, count in found.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +24,7 @@ class _Process:
     """A member from its start to its end."""
 
     started: datetime
-    counts: _Counts
+    counts: Counter[str]
     failures_last_hour: int
     heard: datetime
 
@@ -58,7 +39,7 @@ class UploadTally:
 
     def __init__(self) -> None:
         self._began: datetime | None = None
-        self._ended = _Counts()
+        self._ended = Counter[str]()
         self._processes: dict[str, _Process] = {}
         self._failed_before_end: list[tuple[datetime, int]] = []
 
@@ -74,7 +55,7 @@ class UploadTally:
         if self._began is None:
             if "uploads" not in status and not answers:
                 return None
-            self._began, self._ended = now, _Counts.of(status)
+            self._began, self._ended = now, _counts(status)
         for name in self._processes.keys() - reports.keys():
             self._end(self._processes.pop(name))
         for name, document in answers.items():
@@ -83,24 +64,22 @@ class UploadTally:
 
     def _hear(self, name: str, document: Mapping[str, Any], now: datetime) -> None:
         started, uploads = datetime.fromisoformat(document["startedAt"]), document["uploads"]
-        process = _Process(started, _Counts.of(document), uploads["failuresLastHour"], now)
+        process = _Process(started, _counts(document), uploads["failuresLastHour"], now)
         known = self._processes.get(name)
         if known is not None and known.started != started:
             self._end(known)
         elif known is None and self._began is not None and started < self._began:
-            self._ended = self._ended.minus(process.counts)  # the status had it before this began
+            self._ended -= process.counts  # the status had it before this began; what would be negative is 0
         self._processes[name] = process
 
     def _end(self, process: _Process) -> None:
-        self._ended = self._ended.plus(process.counts)
+        self._ended += process.counts
         if process.failures_last_hour:
             self._failed_before_end.append((process.heard, process.failures_last_hour))
 
     def _sum(self, now: datetime) -> Stored:
-        total = self._ended
-        for process in self._processes.values():
-            total = total.plus(process.counts)
+        total = sum((process.counts for process in self._processes.values()), self._ended)
         self._failed_before_end = [one for one in self._failed_before_end if now - one[0] < HOUR]
         recent = [count for _, count in self._failed_before_end]
         recent += [process.failures_last_hour for process in self._processes.values()]
-        return Stored(**asdict(total), failures_last_hour=sum(recent))
+        return Stored(**total, failures_last_hour=sum(recent))

@@ -280,7 +280,7 @@ def test_one_that_waits_for_the_lease_is_alive_and_takes_over(
     with first, second:
         eventually("one leads", lambda: first.events("leader.elected") or second.events("leader.elected"), seconds=60)
         leader, other = (first, second) if first.events("leader.elected") else (second, first)
-        eventually("the leader waits for the definition", lambda: leader.events("definition.awaited"), seconds=60)
+        eventually("the leader waits for the definition", lambda: leader.events("namespaces.awaited"), seconds=60)
         for one in (leader, other):
             eventually("neither is to be restarted", lambda one=one: one.healthz() == 200, seconds=60)  # type: ignore[misc]
 

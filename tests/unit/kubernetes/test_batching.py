@@ -50,4 +50,5 @@ def test_groups_of_which_nothing_is_known_yet_are_not_all_one_batch() -> None:
     ],
 )
 def test_pauses(asking: float, failures: int, expected: float) -> None:
-    assert pause(SECONDS, asking, failures) == pytest.approx(expected)
+    least = expected / 2 if failures else expected
+    assert least <= pause(SECONDS, asking, failures) <= expected

@@ -1,8 +1,8 @@
 """What is kept of a resource ends with the actor that reconciles it."""
 
-from logpersister_operator.act.reconciler import Reconciliation
 from logpersister_operator.managed_resources import ManagedResources
 from logpersister_operator.observed_state import ResourceKey
+from logpersister_operator.plan import Plan
 
 KEY = ResourceKey("logs", "clicks-backup")
 OTHER = ResourceKey("logs", "orders-backup")
@@ -41,7 +41,7 @@ def test_what_is_kept_of_a_resource_ends_with_its_name_being_registered_anew() -
     managed = ManagedResources(lambda _: None)
     managed.register(KEY, nobody)
     managed.get(KEY).member_names = frozenset({"clicks-backup-0a1b2c3d4e5f-0"})
-    managed.get(KEY).last = Reconciliation({"revision": "0a1b2c3d4e5f"})
+    managed.get(KEY).last = Plan({"revision": "0a1b2c3d4e5f"})
     managed.get(OTHER)
     assert list(managed.reconciliations()) == [KEY], "the other one was never reconciled"
     managed.register(KEY, nobody)

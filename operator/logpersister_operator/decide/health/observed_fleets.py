@@ -35,7 +35,7 @@ def fleet_of(
 ) -> Fleet:
     """Return the members that a StatefulSet and its pods are; ``told`` has the last warnings by uid."""
     wanted = 0 if stateful_set is None else stateful_set.replicas
-    there = [pod for pod in pods if not _is_lost(pod, now)]
+    there = [pod for pod in pods if not is_overdue(pod, now)]
     staying = [pod for pod in there if ordinal(pod) < wanted]
     if there or stateful_set is None:
         ready = sum(pod.is_ready for pod in staying)
@@ -66,7 +66,7 @@ def refused_pods(stateful_set: StatefulSet | None, pods: Sequence[Pod], told: Ma
 def lost_pods(stateful_set: StatefulSet | None, pods: Sequence[Pod], now: datetime) -> Obstacle | None:
     """Return which member cannot come back because its node does not say that its pod has ended, and what to do."""
     wanted = 0 if stateful_set is None else stateful_set.replicas
-    lost = next((pod for pod in pods if ordinal(pod) < wanted and _is_lost(pod, now)), None)
+    lost = next((pod for pod in pods if ordinal(pod) < wanted and is_overdue(pod, now)), None)
     if lost is None or lost.deadline is None:
         return None
     taint = f"kubectl taint node {lost.node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
@@ -107,11 +107,6 @@ def ordinal(pod: Pod) -> int:
     return int(number) if number.isdecimal() else 0
 
 
-def _is_lost(pod: Pod, now: datetime) -> bool:
-    """Whether a pod should have gone long ago."""
-    return is_overdue(pod, now, LOST)
-
-
-def is_overdue(pod: Pod, now: datetime, by: timedelta) -> bool:
+def is_overdue(pod: Pod, now: datetime, by: timedelta = LOST) -> bool:
     """Whether a pod should have gone so long ago."""
     return pod.deadline is not None and now - pod.deadline > by

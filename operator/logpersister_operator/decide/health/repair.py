@@ -19,7 +19,6 @@ from logpersister_operator.decide.health.stalled_members import (
     Cause,
     StalledMember,
     StalledMembers,
-    counted,
     find_stalled_members,
     stores,
 )
@@ -91,7 +90,7 @@ def decide_repair(
         fine = yes(_ASPECT, Reason.MEMBERS_PROGRESS, "no member hangs")
         return RepairDecision(_not_judged(before, lag) if found is None or is_new else fine, restarts)
     if found.alike:
-        every = counted(len(found.found) + len(found.failing), found.holders)
+        every = f"{len(found.found) + len(found.failing)} of {plural(found.holders, 'member')}"
         message = f"{every} hang or fail alike; {stalled}; not restarted; check what they share (Kafka, bucket, nodes)"
         return _with_event(before, RepairDecision(no(_ASPECT, Reason.MEMBERS_HANG_ALIKE, message), restarts))
     reason, why_not = _reason_to_wait(own.pods(), stalled, budget, hands_off)

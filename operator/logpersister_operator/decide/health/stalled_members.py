@@ -14,7 +14,7 @@ from typing import Final
 
 from logpersister.manifest.spec import Spec
 from logpersister.ranges import TopicPartition
-from logpersister.report.human import instant, plural
+from logpersister.report.human import instant
 from logpersister_operator.decide.health.departed_members import members_of
 from logpersister_operator.decide.lag_targets import due_seconds
 from logpersister_operator.decide.reported import Report, Reported
@@ -226,8 +226,3 @@ def _coarse(time: datetime) -> datetime:
 
 def _time(text: str) -> datetime:
     return datetime.fromisoformat(text)
-
-
-def counted(found: int, holders: int) -> str:
-    """``2 of 3 members``."""
-    return f"{found} of {plural(holders, 'member')}"

@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Final
 
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import duration, number, plural
-from logpersister_operator.cluster.kinds import Reference
 from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, unknown, yes
 from logpersister_operator.decide.reasons import Reason, upload_reason
 from logpersister_operator.decide.reported import Reported
 from logpersister_operator.decide.status import upload_failures
 from logpersister_operator.decide.validity import Validity
-from logpersister_operator.observed_state import KnownLag, LagAnswer, MemberReport, Refusal, UnknownLag
+from logpersister_operator.observed_state import KnownLag, LagAnswer, MemberReport, UnknownLag
 
 _ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED, Reason.NAME_TAKEN, Reason.GROUP_SHARED})
 """With these, members that are ready run something else than the spec says."""
@@ -89,28 +87,6 @@ def reconciliation_paused() -> tuple[Verdict, Verdict]:
     )
     reason = Reason.RECONCILIATION_PAUSED
     return no(Aspect.RECONCILING, reason, message), yes(Aspect.RECONCILIATION_PAUSED, reason, message)
-
-
-def hindrance(
-    validity: Validity,
-    shared: Obstacle | None,
-    missing: tuple[str, ...],
-    refusals: Mapping[Reference, Refusal],
-    obstacle: Obstacle | None,
-) -> Obstacle | None:
-    """Return what somebody must do something about before the wanted spec can run; the first that there is."""
-    if not validity.valid:
-        return Obstacle(Reason.SPEC_INVALID, validity.problems)
-    if shared is not None:
-        return shared
-    if missing:
-        return Obstacle(
-            Reason.SECRET_MISSING, f"missing: {', '.join(missing)}; create it, or correct the name in the spec"
-        )
-    if refusals:
-        first, refusal = min(refusals.items(), key=itemgetter(0))
-        return Obstacle(Reason.NAME_TAKEN if refusal.taken else Reason.REFUSED, refusal.about(first))
-    return obstacle
 
 
 def ready(readiness: Readiness, hindered: Obstacle | None) -> Verdict:

@@ -9,6 +9,7 @@ from logpersister_operator.decide.health import data_losses, failing_duties, qua
 from logpersister_operator.decide.health.group_sharing import Sharing
 from logpersister_operator.decide.health.pod_failures import pod_failure
 from logpersister_operator.decide.health.repair import RepairDecision
+from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.reported import Reported
 from logpersister_operator.decide.revisions.rollout_plan import RolloutPlan
 from logpersister_operator.decide.status import fields, verdicts
@@ -122,10 +123,19 @@ def _verdicts(observed: ObservedState, course: Course, known: Status, validity: 
 
 
 def _hindrance(observed: ObservedState, course: Course, validity: Validity) -> Obstacle | None:
-    """Return what somebody must do something about before the wanted spec can run."""
-    rollout = course.rollout
+    """Return what somebody must do something about before the wanted spec can run; the first that there is."""
+    missing, refusals, rollout = observed.secrets.missing, observed.refusals, course.rollout
+    if not validity.valid:
+        return Obstacle(Reason.SPEC_INVALID, validity.problems)
+    if course.sharing.obstacle is not None:
+        return course.sharing.obstacle
+    if missing:
+        what = f"missing: {', '.join(missing)}; create it, or correct the name in the spec"
+        return Obstacle(Reason.SECRET_MISSING, what)
+    if refusals:
+        first = min(refusals)
+        reason = Reason.NAME_TAKEN if refusals[first].taken else Reason.REFUSED
+        return Obstacle(reason, refusals[first].about(first))
     if rollout is None:
-        obstacle = pod_failure(observed.own.pods(), observed.now)
-    else:
-        obstacle = rollout.failure or rollout.obstacle
-    return verdicts.hindrance(validity, course.sharing.obstacle, observed.secrets.missing, observed.refusals, obstacle)
+        return pod_failure(observed.own.pods(), observed.now)
+    return rollout.failure or rollout.obstacle
