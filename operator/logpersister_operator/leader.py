@@ -24,7 +24,7 @@ from logpersister_operator.cluster.lease import Candidate, TakenError, Terms, pa
 log = structlog.get_logger(__name__)
 
 STUCK_LEASES: Final = 4
-"""After so many times of a Lease without an attempt that ended, this one neither leads nor ever will."""
+"""So many times of a Lease without an attempt that ended: this one neither leads nor ever will."""
 _LOOK_SECONDS: Final = 0.2
 _LOST: Final = 1
 """Exit code of a leader that could not renew."""

@@ -17,7 +17,7 @@ _API_SERVER: Final = "$(KUBERNETES_SERVICE_HOST)"
 """The kubelet replaces it. Spark's driver reads the variables, too, and a proxy rarely reaches the API server."""
 _DIGITS: Final = 12
 _USER: Final = 10001
-"""Of the image, where nobody says another one."""
+"""User of the image, where nobody says another one."""
 
 Texts = Annotated[dict[str, str], Field(max_length=100)]
 
@@ -69,7 +69,7 @@ class MemberDefaults(Model):
     """Whether members are spread over nodes and zones where that is possible."""
     priority_class_name: str = ""
     pod_security_context: dict[str, Any] = Field(default_factory=_pod_security)
-    """Of pods, in place of the operator's own: without users and groups the cluster chooses them."""
+    """Security context of pods, in place of the operator's own: without ids the cluster chooses them."""
     container_security_context: dict[str, Any] = Field(default_factory=_container_security)
     resources: dict[str, Any] = Field(default_factory=dict)
     """Merged over the operator's own for the container of members."""

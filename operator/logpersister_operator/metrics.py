@@ -178,7 +178,7 @@ class _ByResource(Collector):
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self.rollouts: Mapping[ResourceKey, RolloutProgress] = {}
         self.members: Mapping[ResourceKey, Mapping[str, Any]] = {}
-        """As the status tells it."""
+        """The section of the status."""
         self.conditions: Mapping[ResourceKey, Mapping[str, str]] = {}
         self.targets: Mapping[ResourceKey, float] = {}
         self._clock = clock

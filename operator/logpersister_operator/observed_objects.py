@@ -120,7 +120,7 @@ class Pod(Child):
     """Empty as long as it waits for one."""
     address: str = ""
     conditions: Mapping[str, PodCondition] = field(default_factory=dict)
-    """By type, such as ``Ready``."""
+    """Conditions by type, such as ``Ready``."""
     init_containers: tuple[Container, ...] = ()
     containers: tuple[Container, ...] = ()
 

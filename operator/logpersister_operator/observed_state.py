@@ -21,13 +21,13 @@ OfRevision = TypeVar("OfRevision", ConfigMap, StatefulSet)
 MOST_NAMED: Final = 5
 """Resources that a message names."""
 RECONCILE_ANNOTATION: Final = "logpersister.dev/reconcile"
-"""Of the resource: ``paused`` leaves everything as it is."""
+"""Annotation of the resource: ``paused`` leaves everything as it is."""
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ResourceKey:
-    """Which resource."""
+    """Namespace and name of a resource."""
 
     namespace: str
     name: str
@@ -50,7 +50,7 @@ def named(keys: Sequence[ResourceKey], namespace: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Which consumer group a resource wants, and since when."""
+    """The consumer group that a resource wants, and since when."""
 
     key: ResourceKey
     uid: str
@@ -64,7 +64,7 @@ class Claim:
     has_run: bool = False
     """Whether it is running, or all of its members were ready once: it may be paused."""
     revisions: frozenset[str] = frozenset()
-    """Those that have members, or are getting some."""
+    """Revisions that have members, or are getting some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ class Resource:
     claim: Claim | None
     """The consumer group that it wants; None when it does not say where."""
     status: Status
-    """As it was written last, without sections that are not understood; empty at first."""
+    """The status as it was written last, without sections that are not understood; empty at first."""
     record: RolloutRecord | None
-    """Of the status; None when there is none, or none that makes sense."""
+    """The record in the status; None when there is none, or none that makes sense."""
     stable: str | None
     """The stable revision of that record, even if the rest of it makes no sense."""
 
@@ -127,7 +127,7 @@ class KnownLag:
     generations: tuple[GenerationShare, ...] = ()
     """The generations that partitions are in."""
     group: GroupDescription | None = None
-    """Who is in the group; None when its coordinator does not answer."""
+    """The members of the group; None when its coordinator does not answer."""
     flow: Flow | None = None
     overdue: Mapping[TopicPartition, float] = field(default_factory=dict)
     """All partitions that stand still though their records should have been stored, and for how many seconds since."""
@@ -136,7 +136,7 @@ class KnownLag:
 
     @property
     def essence(self) -> "KnownLag":
-        """The same, whenever it was seen."""
+        """This lag without the time at which it was seen."""
         return replace(self, summary=replace(self.summary, observed_at=_ANY_TIME))
 
 
@@ -160,7 +160,7 @@ class MemberReport:
 
     @property
     def essence(self) -> object:
-        """The same, whenever it was said."""
+        """This report without the time at which it was made."""
         if self.document is None:
             return self.error
         lag = {name: value for name, value in (self.document.get("lag") or {}).items() if name != "observedAt"}
@@ -214,7 +214,7 @@ class OwnObjects:
     owner: str
     """The uid of the resource."""
     children: tuple[Child, ...]
-    """By kind and name."""
+    """All of them, sorted by kind and name."""
 
     def of_kind(self, kind: Kind) -> list[Child]:
         """Return the objects of a kind that are not on their way out."""
@@ -269,21 +269,21 @@ class ObservedState:
     now: datetime
     resource: Resource
     image: str
-    """Of members and executors."""
+    """The image of members and executors."""
     children: Mapping[Reference, Child] = field(default_factory=dict)
     """Every object with the resource's label, pods included."""
     secrets: SecretsSeen = SecretsSeen()
     lag: LagAnswer = None
     reports: Mapping[str, MemberReport] | None = None
-    """By the name of the member's pod; None as long as this process has not asked."""
+    """Reports by the name of the member's pod; None as long as this process has not asked."""
     silent: Mapping[str, datetime] = field(default_factory=dict)
     """Since when members have not answered that were asked, by the name of their pod."""
     shadow_reports: Mapping[str, MemberReport] = field(default_factory=dict)
-    """The same of shadows, which belong to other groups."""
+    """Reports of shadows, which belong to other groups."""
     stored: Stored | None = None
     """What all members have stored together, those that have ended included; None while that is not known."""
     names: frozenset[str] = frozenset()
-    """Of all members, past ones too, that were seen to be this resource's."""
+    """Names of all members, past ones too, that were seen to be this resource's."""
     refusals: Mapping[Reference, Refusal] = field(default_factory=dict)
     """Objects that could not be made or changed at the last attempt."""
     told: Mapping[str, str] = field(default_factory=dict)
@@ -328,5 +328,5 @@ class ObservedState:
 
     @property
     def group(self) -> GroupDescription | None:
-        """Who is in the consumer group; None while that is not known."""
+        """The members of the consumer group; None while they are not known."""
         return self.lag.group if isinstance(self.lag, KnownLag) else None

@@ -34,7 +34,7 @@ _BY_HAND: Final = (
 
 
 class TimeUpError(Exception):
-    """It took longer than allowed; the message says what is left."""
+    """The release took longer than allowed; the message says what is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Target:
     """What is let go of."""
 
     namespace: str
-    """Of the operator."""
+    """Namespace of the operator."""
     deployment: str
     selector: str
     """Labels of the operator's pods."""

@@ -59,7 +59,7 @@ class _Reports:
 
     members: dict[str, MemberReport]
     shadows: dict[str, MemberReport]
-    """Of other groups."""
+    """Reports of members of other groups."""
 
 
 class Operator:

@@ -31,7 +31,7 @@ DRAIN_THREADS: Final = 32
 
 
 class Supervisors:
-    """Who looks after which resource, by its uid."""
+    """Supervisions of all resources, by their uids."""
 
     def __init__(self, operator: Operator, workers: ThreadPoolExecutor) -> None:
         """Prepare to look after resources; ``workers`` run the reconciliations."""

@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 KAFKA_MILLISECONDS: Final = 10_000
 RETRY_SECONDS: Final = 30.0
-"""After which a member that is still in the group is removed again."""
+"""Pause after which a member that is still in the group is removed again."""
 
 Remove = Callable[[LogPersister, Secrets, Collection[str], str], None]
 

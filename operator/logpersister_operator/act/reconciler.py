@@ -30,7 +30,7 @@ from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
 from logpersister_operator.observe.objects import view
 from logpersister_operator.observe.resource import key_of, resource_of
-from logpersister_operator.observed_objects import Child, Pod
+from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import ObservedState, Refusal, Resource, ResourceKey
 from logpersister_operator.plan import Event, Plan, Scale
 from logpersister_operator.render.workload import RESTART_ANNOTATION
@@ -151,7 +151,8 @@ class Reconciler:
         nothing needs any more goes.
         """
         refusals: dict[Reference, Refusal] = {}
-        changed = [child for child in plan.apply if not self._applied.is_current(child, self._known(observed, child))]
+        there = observed.children
+        changed = [one for one in plan.apply if not self._applied.is_current(one, there.get(Reference.of(one)))]
         done = self._restarted.get(observed.key, ())
         restart = [pod for pod in plan.restart if (pod.uid, pod.is_leaving) not in done]
         if changed or plan.delete or plan.scale or restart:
@@ -160,7 +161,8 @@ class Reconciler:
             self._restart(observed, pod)
         for child in changed:
             reference = Reference.of(child)
-            if reference.kind == STATEFUL_SET.name and self._known(observed, child) is None and _needed(refusals):
+            lacking = any(one.kind != POD_DISRUPTION_BUDGET.name for one in refusals)
+            if reference.kind == STATEFUL_SET.name and reference not in there and lacking:
                 continue
             try:
                 made = self._apply(observed, child)
@@ -195,7 +197,7 @@ class Reconciler:
 
     def _apply(self, observed: ObservedState, child: Document) -> Document:
         """Make a child, or change the one that is ours; raises NameTakenError and ClusterError."""
-        live = self._known(observed, child)
+        live = observed.children.get(Reference.of(child))
         if live is None:
             try:
                 return self._cluster.apply(child)
@@ -210,7 +212,8 @@ class Reconciler:
         if live.is_owned_by(observed.resource.uid):
             return self._cluster.apply(child, live.uid)
         reference = Reference.of(child)
-        if live.is_leaving or _is_left_behind(live, observed.key):
+        resource = (LOGPERSISTER.name, observed.key.name)
+        if live.is_leaving or resource in [(owner.kind, owner.name) for owner in live.owners]:
             raise ClusterError(f"{reference} of an earlier resource of this name is about to go", _CONFLICT)
         raise NameTakenError(
             f"{reference} exists and is not owned by this resource, so it is left as it is; "
@@ -231,9 +234,6 @@ class Reconciler:
         self._restarted.setdefault(observed.key, set()).add((uid, pod.is_leaving))
         self._metrics.member_restarts.inc()
         log.warning("member.restarted", resource=str(observed.key), member=name)
-
-    def _known(self, observed: ObservedState, child: Document) -> Child | None:
-        return observed.children.get(Reference.of(child))
 
     def _look_again(self, observed: ObservedState, plan: Plan) -> None:
         """Make sure, before the first write, that this is still about the resource as it is now.
@@ -258,13 +258,3 @@ class Reconciler:
                 self._cluster.post_event(event_document(resource, event, now))
             except ClusterError as error:  # events are a courtesy: the status says the same
                 log.warning("event.not_posted", resource=str(resource.key), reason=event.reason, error=str(error))
-
-
-def _needed(refusals: Iterable[Reference]) -> bool:
-    """Whether members cannot do, or shall not be, without one of these."""
-    return any(reference.kind != POD_DISRUPTION_BUDGET.name for reference in refusals)
-
-
-def _is_left_behind(live: Child, key: ResourceKey) -> bool:
-    """Whether an object is one of a resource of this name that was deleted: the garbage collector takes it."""
-    return any((owner.kind, owner.name) == (LOGPERSISTER.name, key.name) for owner in live.owners)

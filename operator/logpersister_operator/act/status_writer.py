@@ -40,7 +40,7 @@ class _Written:
     status: Document
     at: float
     version: int
-    """Of the resource, after the write."""
+    """Version of the resource after the write."""
 
 
 class StatusWriter:

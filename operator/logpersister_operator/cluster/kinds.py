@@ -54,7 +54,7 @@ CHILDREN: Final = (
 )
 """Kinds that the operator makes, in the order in which they are needed."""
 OF_EXECUTORS: Final = (ROLE, ROLE_BINDING)
-"""Those among them that only members with executors need."""
+"""Kinds among them that only members with executors need."""
 
 _BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (LOGPERSISTER, EVENT, LEASE, POD, SECRET, *CHILDREN)}
 

@@ -1,4 +1,4 @@
-"""Who may act: the Lease that the replicas take, renew and give back. No threads; the clock is a parameter.
+"""The Lease that the replicas take, renew and give back: its holder may act. No threads; the clock is a parameter.
 
 A holder counts its time from before it asked, the others from after they saw the answer, and the holder gives up when
 two thirds of that time are over. So it has ended before anybody else begins, whatever the wall clocks say.
@@ -82,7 +82,7 @@ class Candidate:
         """Whether it may be renewed as it is known, without another look."""
         self._held = False
         self.until = _Moment(clock)
-        """Until when this one may act."""
+        """The end of the time for which this one may act."""
         self.attempted = clock()
         """When the last attempt ended, whatever came of it."""
 

@@ -47,7 +47,7 @@ class Scaled(Model):
     """Members since."""
 
     cause: Annotated[str, Field(max_length=LONGEST_CAUSE)]
-    """Why."""
+    """The cause of the change."""
 
 
 class Autoscale(Model):

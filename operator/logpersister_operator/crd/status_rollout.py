@@ -44,7 +44,7 @@ class Tally(Model):
     """Records that members of a revision have stored since the rollout began."""
 
     records: Count
-    """How many."""
+    """Number of records."""
 
     quarantined: Count
     """Those of them that went into quarantine."""
@@ -73,7 +73,7 @@ class Suspicion(Model):
     """Something that looks wrong."""
 
     since: datetime
-    """Since when."""
+    """The time since when."""
 
     cause: Cause
     """What it is."""
@@ -83,16 +83,16 @@ class Failure(Model):
     """A revision that failed."""
 
     revision: Revision
-    """Which one."""
+    """The revision that failed."""
 
     attempt: Count
     """The spec.rollout.attempt at which it failed."""
 
     cause: Cause
-    """Why."""
+    """The cause of the failure."""
 
     time: datetime
-    """When."""
+    """The time of the failure."""
 
 
 class Sides(Model):
@@ -109,7 +109,7 @@ class ShadowState(Model):
     """What the shadow of a new revision does, and what its members have compared."""
 
     group_id: str
-    """Its consumer group."""
+    """The consumer group of the shadow."""
 
     prefix: str
     """Where in the bucket its objects are."""

@@ -19,9 +19,9 @@ class Reported:
 
     now: datetime
     before: Status
-    """As it was written last: it goes on to hold until members are asked, so that a restart changes no condition."""
+    """The last status: it goes on to hold until members are asked, so that a restart changes no condition."""
     by_pod: Mapping[str, MemberReport] | None
-    """By the name of the member's pod; None as long as this process has not asked."""
+    """Reports by the name of the member's pod; None as long as this process has not asked."""
     is_paused: bool = False
     """Whether no member shall run."""
     silent: Mapping[str, datetime] = field(default_factory=dict)

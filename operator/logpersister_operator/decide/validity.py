@@ -1,4 +1,4 @@
-"""Which spec is to run: the resource's own when it is valid, else the last one that was."""
+"""The spec that is to run: the resource's own when it is valid, else the last one that was."""
 
 import json
 from dataclasses import dataclass

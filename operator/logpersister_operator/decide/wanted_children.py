@@ -1,4 +1,4 @@
-"""Which children there shall be, which only change their size, and which are no longer needed."""
+"""Children that there shall be, that only change their size, and that are no longer needed."""
 
 from collections.abc import Sequence
 

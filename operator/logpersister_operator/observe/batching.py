@@ -1,4 +1,4 @@
-"""Which groups are asked about together, and how often. Pure."""
+"""Batches: groups that are asked about together, and how often. Pure."""
 
 import math
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ Key = TypeVar("Key")
 EARLY: Final = 0.2
 """Share of its pause by which a group may be asked too early, to be in one batch with others."""
 MOST_PARTITIONS: Final = 2_500
-"""Of a batch, so that the memory that its answers need is bounded. A single group may have more."""
+"""Most partitions of a batch, which bounds the memory for its answers. A single group may have more."""
 GUESSED_PARTITIONS: Final = 100
-"""Of a group that was never asked: all groups of an operator that begins must not be one batch."""
+"""Assumed for a group that was never asked: all groups of an operator that begins must not be one batch."""
 LARGEST_SHARE: Final = 0.1
 """Share of the time during which the operator may ask about lag."""
 LONGEST: Final = 10.0
@@ -27,7 +27,7 @@ class Due:
 
     at: float
     not_before: float
-    """From when on it may be asked if others are."""
+    """The group may be asked from this time on if others are."""
     partitions: int = GUESSED_PARTITIONS
     """How many it had when it was asked last."""
 
@@ -42,7 +42,7 @@ class Batch(Generic[Key]):
     """The groups to ask now."""
 
     keys: tuple[Key, ...]
-    """Who is due longest comes first."""
+    """The groups to ask; the one that is due longest comes first."""
     wait: float
     """If there are none: in how many seconds there will be one."""
 

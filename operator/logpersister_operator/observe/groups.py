@@ -1,4 +1,4 @@
-"""Which resource wants which consumer group: of all resources that the operator sees. Thread-safe."""
+"""The consumer group that each resource wants, of all resources that the operator sees. Thread-safe."""
 
 import threading
 from collections.abc import Callable, Mapping

@@ -36,7 +36,7 @@ class _Still(NamedTuple):
 
 
 class _StillOffsets:
-    """Those of one topic, by the number of the partition: 17 bytes each, for an operator remembers 100,000."""
+    """Offsets of one topic, by the number of the partition: 17 bytes each, for an operator remembers 100,000."""
 
     def __init__(self) -> None:
         self._positions, self._since, self._moved = array("q"), array("d"), bytearray()

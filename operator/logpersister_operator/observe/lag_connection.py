@@ -31,7 +31,7 @@ CHECK_SECONDS: Final = 15.0
 """How long a batch may look for the reasons of failures."""
 _OF_BROKERS: Final = "spec.kafka.bootstrapServers"
 _KEY: Final = random_bytes.token_bytes(32)
-"""Of this process: a login is compared by a digest that says nothing elsewhere."""
+"""Key of this process: a login is compared by a digest that says nothing elsewhere."""
 
 
 def connection_key(kafka: KafkaSpec, secrets: Mapping[str, str]) -> Hashable:

@@ -28,9 +28,9 @@ class _Subject:
     due: Due
     answer: KnownLag | UnknownLag | None = None
     failures: int = 0
-    """In a row."""
+    """Failures in a row."""
     asking: float = 0.0
-    """Its part of the time that its last batch took, in seconds."""
+    """Seconds: this subject's part of the time that its last batch took."""
 
 
 @dataclass(slots=True, eq=False)

@@ -13,9 +13,9 @@ from logpersister_operator.observed_state import MemberReport
 from logpersister_operator.render.network import HTTP_PORT
 
 SECONDS: Final = 3.0
-"""For a member to take the connection, and to answer."""
+"""Deadline for a member to take the connection, and to answer."""
 ALL_SECONDS: Final = 10.0
-"""For all members of a resource, however many there are."""
+"""Deadline for all members of a resource, however many there are."""
 THREADS: Final = 64
 LARGEST: Final = 1 << 20
 """Bytes of a report; it is bounded to some 50 kB."""

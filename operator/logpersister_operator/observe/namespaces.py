@@ -1,4 +1,4 @@
-"""Which namespaces the operator looks after: those that are named, those whose labels match, or all.
+"""The namespaces that the operator looks after: those that are named, those whose labels match, or all.
 
 And which of them are canaries by their labels.
 """

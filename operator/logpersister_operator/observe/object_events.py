@@ -40,7 +40,7 @@ class ObjectEvents:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._asked: dict[str, _Asked] = {}
-        """By uid; others are forgotten, so an object that waits again is new."""
+        """Objects by uid; others are forgotten, so an object that waits again is new."""
 
     def read(self, cluster: Cluster, namespace: str, uids: Iterable[str]) -> Mapping[str, str]:
         """Return the last warning about each of these objects that has one, by uid; ask when it is time."""

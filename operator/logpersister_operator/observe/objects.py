@@ -1,4 +1,4 @@
-"""From objects as the API server gives them to what is kept of them. Pure.
+"""Turns objects as the API server gives them into what is kept of them. Pure.
 
 A field may be missing or null wherever the API allows that. Equal names are one string, since thousands are kept.
 """

@@ -28,9 +28,9 @@ class _Subject(Generic[Answer]):
     ask: Callable[[], Answer]
     answer: Answer | None = None
     failures: int = 0
-    """In a row."""
+    """Failures in a row."""
     number: int = field(default=0)
-    """Of the entry in the schedule that counts; older ones are void."""
+    """Number of the entry in the schedule that counts; older ones are void."""
 
 
 class PollingPool(Generic[Key, Answer]):

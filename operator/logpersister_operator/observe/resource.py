@@ -1,4 +1,4 @@
-"""From a LogPersister as the API server gives it to what is kept of it. Pure."""
+"""Turns a LogPersister as the API server gives it into what is kept of it. Pure."""
 
 from collections.abc import Mapping
 from ipaddress import ip_address

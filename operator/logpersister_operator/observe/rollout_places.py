@@ -1,4 +1,4 @@
-"""Who has a place among the resources that roll out at once. Thread-safe."""
+"""Places among the resources that roll out at once. Thread-safe."""
 
 import threading
 from collections.abc import Callable, Mapping

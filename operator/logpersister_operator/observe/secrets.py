@@ -18,7 +18,7 @@ from logpersister_operator.observed_state import SecretsSeen
 MISSING_SECONDS: Final = 5.0
 """How soon a Secret that is missing is looked for again: somebody is about to create it."""
 _DIGEST_COST = 2**12
-"""Of scrypt: some 10 ms. The digest stands in pods' annotations, so guessing a password by it must be expensive."""
+"""Cost of scrypt: 10 ms. The digest stands in pods' annotations, so guessing a password by it must be expensive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class SecretsRead:
 
     seen: SecretsSeen
     values: Mapping[str, str] = field(repr=False)
-    """As environment variables, for `Secrets`; never shown."""
+    """Environment variables for `Secrets`; never shown."""
 
     def secrets(self) -> Secrets:
         return Secrets(self.values)
@@ -61,7 +61,7 @@ class SecretCache:
 
     @property
     def seconds_left(self) -> float:
-        """In how many seconds the Secrets have to be read again; infinite for a resource that names none."""
+        """Seconds until the Secrets have to be read again; infinite for a resource that names none."""
         return max(0.0, self._until - self._clock()) if self._names else math.inf
 
 

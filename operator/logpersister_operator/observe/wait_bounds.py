@@ -1,4 +1,4 @@
-"""For how long records have waited at most, whatever their timestamps say. Pure, except for its memory.
+"""The longest time that records can have waited, whatever their timestamps say. Pure, except for its memory.
 
 The operator sees ends and committed offsets only. A record whose offset is not before an end that was seen has come
 after that look. So what old timestamps make a month old (mirrored, replayed) is as old as the look at most.
@@ -16,7 +16,7 @@ _NEVER: Final = float("-inf")
 
 
 class _Looks:
-    """Those at one topic, by the number of the partition: 32 bytes each, for an operator remembers 100,000."""
+    """Looks at one topic, by the number of the partition: 32 bytes each, for an operator remembers 100,000."""
 
     def __init__(self) -> None:
         self._positions, self._ends = array("q"), array("q")

@@ -109,7 +109,7 @@ class Watches:
 
 
 class _Watch:
-    """Of one kind in one namespace, or in all."""
+    """The watch of one kind in one namespace, or in all."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class _Watch:
         self._on_listed = on_listed
         self._on_restored = on_restored
         self._version: int | None = None
-        """From where changes are followed; None before a list."""
+        """The version from which changes are followed; None before a list."""
         self._newest = 0
         """The newest version that was seen, also before the last list."""
         self._listed_at = self._heard_at = time.monotonic()

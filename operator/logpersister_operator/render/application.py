@@ -29,7 +29,7 @@ class Application:
     resource: LogPersister
     namespace: str
     uid: str
-    """Of the resource: its children are owned by that very one, not by another of the same name."""
+    """The uid of the resource: children are owned by that very one, not by another of the same name."""
     image: str
     revision: str
     """12 hexadecimal digits over the spec as far as it defines what is written, the image, `defaults`, `rendering`."""

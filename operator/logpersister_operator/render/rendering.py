@@ -9,7 +9,7 @@ from typing import Final
 
 RENDERING: Final = 3
 _FIRST: Final = 1
-"""Of revisions whose ConfigMap names no version."""
+"""Version of revisions whose ConfigMap names none."""
 
 
 def with_rendering(code_version: str, rendering: int) -> str:

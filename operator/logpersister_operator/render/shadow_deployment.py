@@ -12,7 +12,7 @@ from logpersister_operator.render.workload import config_map, stateful_set
 
 STABLE_DIRECTORY: Final = "/etc/logpersister-stable"
 GROUP_ANNOTATION: Final = "logpersister.dev/shadow-group"
-"""On a shadow's pods: the group says to which shadow deployment they belong."""
+"""Annotation of a shadow's pods: the group says to which shadow deployment they belong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class ShadowDeployment:
     """One attempt at the shadow of a revision, with a group and a prefix that nobody has used before."""
 
     app: Application
-    """As it runs in the shadow."""
+    """The application as it runs in the shadow."""
     members: int
 
     @classmethod

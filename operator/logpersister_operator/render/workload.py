@@ -13,18 +13,18 @@ from logpersister_operator.render.application import COMPONENT_LABEL, MEMBER, RE
 from logpersister_operator.render.pod import EXECUTOR_KEY, MANIFEST_KEY, executor_pod, member_template
 
 SPEC_IMAGE_ANNOTATION: Final = "logpersister.dev/spec-image"
-"""Of the ConfigMap of a revision: ``spec.image``, which members need not know of, and perhaps do not."""
+"""Annotation of a ConfigMap: ``spec.image``, which members need not know of, and perhaps do not."""
 IMAGE_ANNOTATION: Final = "logpersister.dev/image"
-"""Of the ConfigMap of a revision: with it the revision can be made again when the operator's image is another one."""
+"""Annotation of a ConfigMap: with it a revision can be made again when the operator's image is another one."""
 
 DEFAULTS_ANNOTATION: Final = "logpersister.dev/member-defaults"
-"""The same of what the administrator gave to its pods; not there when that was nothing."""
+"""Annotation of a ConfigMap: what the administrator gave to the pods; not there when that was nothing."""
 
 RENDERING_ANNOTATION: Final = "logpersister.dev/rendering"
-"""The same of the version of the operator's own part of its pods; not there when that is the first."""
+"""Annotation of a ConfigMap: version of the operator's own part of the pods; not there when that is the first."""
 
 RESTART_ANNOTATION: Final = "logpersister.dev/restart"
-"""Of the resource, and then of its pods: another value makes Kubernetes restart the members one after the other."""
+"""Annotation of the resource, and then of its pods: another value restarts the members one after the other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Finding:
 
     verdict: Literal["waiting", "passed", "failed"]
     record: RolloutRecord
-    """With what was counted and suspected; to be remembered."""
+    """The record with what was counted and suspected; to be remembered."""
     cause: str = ""
 
 

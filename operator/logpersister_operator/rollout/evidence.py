@@ -27,9 +27,9 @@ class Evidence:
     answers: int = 0
     """Members that say something."""
     partitions: int = 0
-    """That they have."""
+    """Partitions that they have."""
     ranges: int = 0
-    """That they have committed."""
+    """Ranges that they have committed."""
     stored: tuple[ReportedCounters, ...] = ()
     """What each of them has stored."""
     example: str = ""

@@ -23,12 +23,12 @@ class RolloutInputs:
     """How many are wanted."""
     policy: Policy = field(default_factory=Policy)
     fleets: Mapping[str, Fleet] = field(default_factory=dict)
-    """By revision; every one that has a StatefulSet or pods."""
+    """Members by revision; every one that has a StatefulSet or pods."""
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     refuse_alike: bool = False
     """Whether the parsers of candidate and stable revision are known to refuse the same records."""
     shadow: Shadow = UNSEEN
-    """Of the candidate, as far as it is of the present try. Its members are in no fleet."""
+    """The shadow of the candidate, as far as it is of the present try. Its members are in no fleet."""
     lag: GroupLag | None = None
     """None while Kafka cannot be asked."""
     promote: str = ""

@@ -44,7 +44,7 @@ def check_record(record: RolloutRecord) -> None:
 
 
 def _check_room(inputs: RolloutInputs, members: Mapping[str, int]) -> None:
-    """At most the wanted number of members and the surge: what is more than that only gets less."""
+    """There are at most the wanted number of members and the surge: what is more than that only gets less."""
     before = sum(fleet.occupied for fleet in inputs.fleets.values())
     after = sum(inputs.fleet(revision).occupied_with(number) for revision, number in members.items())
     _must(after <= max(before, inputs.most), f"{after} members, of at most {inputs.most}")

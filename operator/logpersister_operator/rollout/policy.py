@@ -51,7 +51,7 @@ class Policy:
     min_ranges: int = 3
     max_upload_failures: int = 0
     max_lag_growth: int = 20
-    """Percent."""
+    """A share in percent."""
     max_quarantine_ratio: int = 1
     """Percent of the candidate's records, beyond the share of the stable revision's."""
     steps: tuple[Step, ...] = ()

@@ -22,7 +22,7 @@ _FEWEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Of records that were stored, those that went into quarantine."""
+    """Records that were stored, and those of them that went into quarantine."""
 
     quarantined: int
     records: int

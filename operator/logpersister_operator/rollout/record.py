@@ -63,7 +63,7 @@ class RolloutRecord:
     candidate_stored: Tally = field(default_factory=Tally)
     """Records of the candidate, or of its shadow, since the rollout began."""
     stable_stored: Tally = field(default_factory=Tally)
-    """Those of the stable revision."""
+    """What members of the stable revision have stored."""
     flaps: int = 0
     """How often the canary became unready while it was watched."""
     suspicion: Suspicion | None = None

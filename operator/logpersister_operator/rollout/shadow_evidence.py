@@ -19,15 +19,15 @@ class Comparison:
     """Members that compare."""
     partitions: int = 0
     ranges: int = 0
-    """Of the shadow, that are compared."""
+    """Ranges of the shadow that are compared."""
     records: Both = _NEITHER
     objects: Both = _NEITHER
     bytes: Both = _NEITHER
     checksums: int = 0
-    """That were compared."""
+    """Checksums that were compared."""
     differences: int = 0
     examples: tuple[str, ...] = ()
-    """Of differences, in words."""
+    """Some differences, in words."""
     error: str = ""
     """Why a member cannot go on comparing."""
 

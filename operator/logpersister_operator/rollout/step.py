@@ -21,7 +21,7 @@ class RolloutStep:
     """The output of the state machine, to be carried out in this order."""
 
     record: RolloutRecord
-    """To be written before anything is done."""
+    """What is written before anything is done."""
     members: Mapping[str, int]
     """How many members each revision shall have. One with none that has none left is no longer needed. Empty: nothing
     may be touched."""

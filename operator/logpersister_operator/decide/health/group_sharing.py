@@ -31,11 +31,11 @@ class Sharing:
 
     group: str
     namespace: str = ""
-    """Of the resource."""
+    """The namespace of the resource."""
     rivals: tuple[Claim, ...] = ()
-    """Who else wants it, those that come first first."""
+    """Other resources that want it, those that come first first."""
     holder: Claim | None = None
-    """Who has it, so that this resource gets no members; None when it may have some."""
+    """The resource that has it, so that this one gets no members; None when it may have some."""
     foreign: tuple[str, ...] = ()
     """Members of resources that this operator does not see, by name."""
     before: Verdict | None = None

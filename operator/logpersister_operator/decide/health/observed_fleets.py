@@ -21,7 +21,6 @@ LOST: Final = timedelta(seconds=60)
 """How long after its time to stop a pod counts: one that is still there has a node that does not answer."""
 MOST_ASKED: Final = 2
 """Objects of each kind whose Events are asked for: those of others say the same."""
-_NOTHING: Final[Mapping[str, str]] = {}
 
 
 def fleets(own: OwnObjects, now: datetime, told: Mapping[str, str]) -> dict[str, Fleet]:
@@ -30,9 +29,7 @@ def fleets(own: OwnObjects, now: datetime, told: Mapping[str, str]) -> dict[str,
     return {one: fleet_of(sets.get(one), pods.get(one, []), now, told) for one in sorted({*sets, *pods})}
 
 
-def fleet_of(
-    stateful_set: StatefulSet | None, pods: Sequence[Pod], now: datetime, told: Mapping[str, str] = _NOTHING
-) -> Fleet:
+def fleet_of(stateful_set: StatefulSet | None, pods: Sequence[Pod], now: datetime, told: Mapping[str, str]) -> Fleet:
     """Return the members that a StatefulSet and its pods are; ``told`` has the last warnings by uid."""
     wanted = 0 if stateful_set is None else stateful_set.replicas
     there = [pod for pod in pods if not is_overdue(pod, now)]

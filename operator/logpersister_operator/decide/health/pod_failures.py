@@ -19,10 +19,9 @@ _BEGINNING: Final = frozenset({"ContainerCreating", "PodInitializing"})
 MANY_RESTARTS: Final = 2
 RECENT: Final = timedelta(minutes=10)
 """How long ago a container that ended last may have begun: it began because it had ended before."""
-_NOTHING: Final[Mapping[str, str]] = {}
 
 
-def pod_failure(pods: Iterable[Pod], now: datetime, told: Mapping[str, str] = _NOTHING) -> Obstacle | None:
+def pod_failure(pods: Iterable[Pod], now: datetime, told: Mapping[str, str]) -> Obstacle | None:
     """Return what is wrong with the first pod that has something; None when waiting may help.
 
     Args:

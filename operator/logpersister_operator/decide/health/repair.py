@@ -38,7 +38,7 @@ SETTLING: Final = timedelta(minutes=10)
 """How long a member that was restarted may take to be ready again, before another one may be restarted."""
 LONGEST_DISTANCE: Final = timedelta(hours=6)
 MOST_DOUBLINGS: Final = 16
-"""Those of a second are longer than the longest distance, and those of a day are still a time that Python can say."""
+"""So many doublings of a second exceed the longest distance, and of a day are still a time that Python can say."""
 FORGOTTEN: Final = timedelta(days=1)
 """A member that has run for so long since its last restart has none in a row any more."""
 _ASPECT: Final = Aspect.MEMBERS_PROGRESSING

@@ -58,7 +58,7 @@ class StalledMember:
     since: datetime
     cause: Cause
     partitions: tuple[TopicPartition, ...]
-    """Its partitions without progress, sorted."""
+    """The partitions without progress, sorted."""
 
     @property
     def member(self) -> str:

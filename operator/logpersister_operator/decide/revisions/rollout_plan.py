@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Final
 
 from logpersister.manifest.rollout import ABORT, PROMOTE, RETRY
-from logpersister_operator.crd.status_rollout import Rollout, ShadowState, rollout_of
+from logpersister_operator.crd.status_rollout import ShadowState
 from logpersister_operator.decide.conditions import Obstacle, Verdict
 from logpersister_operator.decide.health import quarantined_records
 from logpersister_operator.decide.health.observed_fleets import OUTSIDE, fleets, lost_pods, refused_pods
@@ -135,10 +135,6 @@ class RolloutPlan:
         """Return the condition of a resource whose members follow the lag; ``before`` as in `member_count`."""
         bounds, scaling = self.app.resource.spec.autoscale, self.scaling
         return [] if bounds is None or scaling is None else [member_count.verdict(bounds, scaling, before)]
-
-    def status(self) -> Rollout:
-        """Return ``status.rollout``."""
-        return rollout_of(self.step.record, self.shadow)
 
 
 def plan_rollout(observed: ObservedState, app: Application, *, paused: bool) -> RolloutPlan:

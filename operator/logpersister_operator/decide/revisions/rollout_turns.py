@@ -26,9 +26,9 @@ class RolloutStanding:
     """How far a resource is with what the operator's settings cause."""
 
     wants: bool = False
-    """Its rollout has not begun, and may."""
+    """Whether its rollout has not begun, and may."""
     holds: bool = False
-    """Its rollout goes on, or has failed: it has one of the places."""
+    """Whether its rollout goes on, or has failed: it has one of the places."""
     known: bool = True
     """Whether this process has reconciled the resource."""
 
@@ -42,7 +42,7 @@ class RolloutLimits:
     canary_namespaces: Sequence[str] = ()
     """Names of namespaces, with ``*``, whose resources come before all others."""
     selected_namespaces: Collection[str] | None = ()
-    """The same by their labels; None as long as they are not known."""
+    """Such namespaces by their labels; None as long as they are not known."""
 
     @property
     def are_set(self) -> bool:

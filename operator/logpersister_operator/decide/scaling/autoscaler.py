@@ -36,11 +36,11 @@ class AutoscaleInputs:
     lag_ratio: float
     """The age of the oldest record of a partition that makes progress: 0 below ``maxAge``, 1 at the target lag."""
     overall_lag_ratio: float
-    """The same ratio over all partitions; infinite while the age of one is unknown."""
+    """This ratio over all partitions; infinite while the age of one is unknown."""
     age: float
     """The age of the record that `lag_ratio` is about, in seconds."""
     target: float
-    """For how many seconds that record may wait."""
+    """Seconds that this record may wait."""
     partitions: int
     stored: int
     """Sum of the offsets that are stored."""
@@ -53,7 +53,7 @@ class AutoscaleDecision:
     """The output of autoscaling."""
 
     state: Autoscale
-    """To be written before members are."""
+    """What is written before members are."""
     reason: Reason
     words: str
     """What is going on now."""

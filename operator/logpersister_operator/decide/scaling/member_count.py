@@ -46,7 +46,7 @@ class Situation:
 
     now: datetime
     before: Autoscale | None
-    """As the last status has it."""
+    """The section of the last status."""
     record: RolloutRecord | None
     fleets: Mapping[str, Fleet]
     """Members by revision."""

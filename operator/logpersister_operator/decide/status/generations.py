@@ -1,4 +1,4 @@
-"""Which generations are written, by how many members and partitions."""
+"""The generations that are written, by how many members and partitions."""
 
 from collections.abc import Mapping
 

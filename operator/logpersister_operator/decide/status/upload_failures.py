@@ -1,4 +1,4 @@
-"""Which failed upload is told, in the status and in the condition."""
+"""The failed upload that is told, in the status and in the condition."""
 
 from collections.abc import Iterable
 from datetime import datetime

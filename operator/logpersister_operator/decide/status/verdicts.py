@@ -14,7 +14,7 @@ from logpersister_operator.decide.validity import Validity
 from logpersister_operator.observed_state import KnownLag, LagAnswer, MemberReport, UnknownLag
 
 _ABOUT_THE_SPEC: Final = frozenset({Reason.SPEC_INVALID, Reason.REFUSED, Reason.NAME_TAKEN, Reason.GROUP_SHARED})
-"""With these, members that are ready run something else than the spec says."""
+"""Reasons with which members that are ready run something else than the spec says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Readiness:
 
     wanted: int
     ready: int
-    """Of whatever revision."""
+    """Ready members of whatever revision."""
     handed_over: bool
     """No other revision runs any more."""
     revision: str | None
@@ -46,13 +46,13 @@ class Readiness:
 
     @property
     def count(self) -> str:
-        """Who is ready, in words: members of the old revision apart."""
+        """Ready members in words, those of the old revision apart."""
         new = f"{self.lead_ready} of {plural(self.wanted, 'member')} of revision {self.revision} ready"
         return new if self.handed_over else f"{new}; of the old revision {self.old or 'none'}"
 
     @property
     def short(self) -> str:
-        """The same as ``kubectl get`` shows it: ``1/3``, and ``1/3+2`` with two of the old revision."""
+        """Ready members as ``kubectl get`` shows them: ``1/3``, and ``1/3+2`` with two of the old revision."""
         return f"{self.lead_ready}/{self.wanted}" + (f"+{self.old}" if self.old else "")
 
     @property

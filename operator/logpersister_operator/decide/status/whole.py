@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logpersister_operator.crd.status import Status
+from logpersister_operator.crd.status_rollout import rollout_of
 from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, conditions
 from logpersister_operator.decide.health import data_losses, failing_duties, quarantined_records, rebalance_storms
 from logpersister_operator.decide.health.group_sharing import Sharing
@@ -86,7 +87,7 @@ def _sections(observed: ObservedState, course: Course) -> Status:
             "group_id": lead.group_id,
             "types": types(reported, lead.spec),
             "autoscale": None if rollout.scaling is None else rollout.scaling.state,
-            "rollout": rollout.status(),
+            "rollout": rollout_of(rollout.step.record, rollout.shadow),
             "generations": generations(own, observed.lag, rollout.inputs.fleets),
         }
     )
@@ -137,5 +138,5 @@ def _hindrance(observed: ObservedState, course: Course, validity: Validity) -> O
         reason = Reason.NAME_TAKEN if refusals[first].taken else Reason.REFUSED
         return Obstacle(reason, refusals[first].about(first))
     if rollout is None:
-        return pod_failure(observed.own.pods(), observed.now)
+        return pod_failure(observed.own.pods(), observed.now, {})
     return rollout.failure or rollout.obstacle
