@@ -42,16 +42,12 @@ _DATE_ALONE: Final = re.compile(_DATE)
 _TIME_ALONE: Final = re.compile(_TIME)
 _INSTANT: Final = re.compile(_DATE + "[Tt ]" + _TIME + r"(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))?")
 
-_NO_NUMBERS: Final = {text: float(text) for text in ("NaN", "Infinity", "-Infinity")}
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What holds for everything in a field."""
 
     format: str
-    is_stored: bool = False
-    """Whether what is read was stored: there numbers can be what JSON has no numbers for."""
 
 
 def document_of(value: bytes, *, replaces_invalid: bool = False) -> Node:
@@ -83,8 +79,6 @@ def _is_half(token: str) -> bool:
 def plain_value(node: Node, type_: Type, reading: Reading) -> Any:
     """Return what a value becomes. Raises `RefusalError`, also for types that are made of others."""
     match type_:
-        case Plain("float32" | "float64") if reading.is_stored and node.kind == "string":
-            return _NO_NUMBERS[node.string]
         case Plain(name):
             return _PLAIN[name](node) if name in _PLAIN else _integer(node, _BITS[name])
         case Binary():

@@ -75,9 +75,6 @@ class RowOracle(Oracle):
     unknown_fields: str
     faults: FaultsSpec = REFUSED
     framing: Framing = "plain"
-    is_stored: bool = False
-    """Whether it reads what was stored: there numbers can be what JSON has no numbers for, instants are text
-    whatever they were in values, and tombstones are rows of nulls."""
 
     def row(self, value: bytes) -> Row:
         _, text = headers.split(value, self.framing)
@@ -88,23 +85,20 @@ class RowOracle(Oracle):
         """Return the row of a document; None as `budget`: any. Raises `RefusalError`."""
         if tree.kind != "object":
             raise RefusalError("not_an_object")
-        rest = None if self.is_stored else self.schema.rest
+        rest = self.schema.rest
         conversion = _Conversion(budget, Faults(self.faults), self.unknown_fields)
         row = conversion.struct(tree, self._members, self._readings.__getitem__, is_row=True)
         return row if rest is None else {**row, rest.name: conversion.rest}
 
     @cached_property
     def _members(self) -> tuple[Member, ...]:
-        rest = None if self.is_stored else self.schema.rest
+        rest = self.schema.rest
         kept = (one for one in self.schema.columns if one != rest)
-        return tuple(Member(one.name, one.type, one.required and not self.is_stored, one.default) for one in kept)
+        return tuple(Member(one.name, one.type, one.required, one.default) for one in kept)
 
     @cached_property
     def _readings(self) -> Mapping[str, Reading]:
-        return {
-            one.name: Reading("rfc3339" if self.is_stored else one.format or "rfc3339", self.is_stored)
-            for one in self.schema.columns
-        }
+        return {one.name: Reading(one.format or "rfc3339") for one in self.schema.columns}
 
 
 class _Conversion:

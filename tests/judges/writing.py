@@ -6,15 +6,14 @@ from typing import Self
 
 from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import Late
-from logpersister.manifest.keep import Condition, field_conditions
+from logpersister.manifest.keep import Condition
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.columns import portion_of
 from logpersister.records.keeping import HeaderLayout
-from logpersister.records.left_out import refusing_left_out
-from logpersister.records.paths import Layout, PathLayout, make_layout
+from logpersister.records.paths import Layout, make_layout
 from logpersister.records.quarantine import QuarantineLayout, WithoutRefusedValues, layout_of
 from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import AnyLayout, RuleLayout, TypedLayout, WritersOf, with_lateness
@@ -80,11 +79,6 @@ class Writing:
         return self if rule is None or self.types is None else self.types.rules[rule]
 
     @property
-    def keeps_all_in_quarantine(self) -> bool:
-        """Whether quarantine is Parquet with all of a record."""
-        return self.types is not None or self.late == "quarantine" or self.parser.keeps_all_in_quarantine
-
-    @property
     def oracle(self) -> Oracle | None:
         """What makes rows of values, as they are stored; None: nothing does. Raises ManifestError without its key."""
         if self.schema is None:
@@ -95,15 +89,12 @@ class Writing:
         found = keyed(_of_values(self.parser, schema, self.writers), schema, self.writers)
         return found if self.bodies is None else BodyOracle(schema, self.bodies, found, self.heads)
 
-    def layout_at(self, horizon: int | None, *, keeps_left_out: bool = False) -> AnyLayout:
-        """Return in which path each record belongs, in a range with a horizon.
-
-        `keeps_left_out`: whether it is that of a replay which keeps in quarantine what the revision leaves out.
-        """
+    def layout_at(self, horizon: int | None) -> AnyLayout:
+        """Return in which path each record belongs, in a range with a horizon."""
         layout = self.layout
         if horizon is not None and self.late != "append":
             layout = with_lateness(layout, LateOracle(self._levels_at, self.late, horizon))
-        return refusing_left_out(layout) if keeps_left_out else layout
+        return layout
 
     def _levels_at(self, path: str) -> Levels:
         segments = path.split("/") if path else []
@@ -117,23 +108,6 @@ class Writing:
         rules = [RuleLayout(one.plain_layout, portion_of(one.parser, one.schema)) for one in self.types.rules]
         finder = TypeOracle(self.types.names.types, self.types.of_values, self.parser.framing_of_documents)
         return TypedLayout(finder, rules, HeaderOracle.of(self.keep))
-
-    @property
-    def judging(self) -> AnyLayout:
-        """The same without folders and quarantine: it tells only which records are left out, and asks for no key."""
-        if self.types is None:
-            return self.plain_judging
-        rules = [RuleLayout(one.plain_judging) for one in self.types.rules]
-        finder = TypeOracle(self.types.names.types, self.types.of_values, self.parser.framing_of_documents)
-        return TypedLayout(finder, rules, HeaderOracle.of(self.keep))
-
-    @property
-    def plain_judging(self) -> Layout:
-        """The same, types aside."""
-        layout: Layout = PathLayout()
-        if self.schema is not None and field_conditions(self.keep):
-            layout = QuarantineLayout(keeping(self._rows_of, self.schema, self.keep), layout)
-        return self._with_headers(layout)
 
     @property
     def plain_layout(self) -> Layout:
