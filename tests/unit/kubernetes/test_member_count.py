@@ -200,10 +200,10 @@ def test_a_decision_that_is_due_is_made_though_nothing_happens() -> None:
 
 
 def test_each_topic_has_its_own_age_and_target() -> None:
-    upload = {"maxAge": "15m", "overrides": [{"topicPattern": "^slow$", "maxAge": "1h"}]}
+    overrides = [{"topicPattern": "^slow$", "upload": {"maxAge": "1h"}}]
     spec = parse(
         {"apiVersion": "logpersister.dev/v1alpha1", "kind": "LogPersister", "metadata": {"name": "a"}}
-        | {"spec": resource(upload=upload, autoscale={"maxMembers": 9})["spec"]}
+        | {"spec": resource(overrides=overrides, autoscale={"maxMembers": 9})["spec"]}
     ).spec
     lags = [PartitionLag(CLICKS, 0, 9, 900.0), PartitionLag(TopicPartition("slow", 0), 0, 9, 5400.0)]
     known = KnownLag(summarise(lags, NOW), flow=Flow(0, 18, {"clicks": 900.0, "slow": 5400.0}))

@@ -146,8 +146,8 @@ def test_conditions_of_each_resource_by_its_name() -> None:
     [
         ({"upload": {"maxAge": "15m"}}, 1860),
         ({"upload": {"maxAge": "15m"}, "targetLag": "1h"}, 3600),
-        ({"upload": {"maxAge": "15m", "overrides": [{"topicPattern": "^slow", "maxAge": "1h"}]}}, 7260),
-        ({"upload": {"maxAge": "15m", "overrides": [{"topicPattern": "^fast", "maxAge": "1m"}]}}, 1860),
+        ({"upload": {"maxAge": "15m"}, "overrides": [{"topicPattern": "^slow", "upload": {"maxAge": "1h"}}]}, 7260),
+        ({"upload": {"maxAge": "15m"}, "overrides": [{"topicPattern": "^fast", "upload": {"maxAge": "1m"}}]}, 1860),
     ],
 )
 def test_how_long_records_of_a_resource_may_wait(spec: dict[str, Any], seconds: float) -> None:
