@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model
-from logpersister_operator.crd.fields import Count, MapBy, Revision
+from logpersister_operator.crd.field_types import Count, MapBy, Revision
 from logpersister_operator.crd.status_autoscale import Autoscale
 from logpersister_operator.crd.status_members import MOST_RESTARTS, Members, Rebalance, Restart
 from logpersister_operator.crd.status_records import DataLoss, Lag, Quarantine, Types, Uploads

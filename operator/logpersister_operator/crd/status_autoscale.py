@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model
-from logpersister_operator.crd.fields import Count, Revision
+from logpersister_operator.crd.field_types import Count, Revision
 
 LONGEST_CAUSE = 1024
 

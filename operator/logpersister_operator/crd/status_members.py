@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model
-from logpersister_operator.crd.fields import Count, MapBy
+from logpersister_operator.crd.field_types import Count, MapBy
 
 MOST_MEMBERS = 50
 """Members that ``members.list`` names."""

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model
-from logpersister_operator.crd.fields import Count, Message, Offset
+from logpersister_operator.crd.field_types import Count, Message, Offset
 
 MOST_WORST = 10
 """Partitions that ``lag.worst`` names."""

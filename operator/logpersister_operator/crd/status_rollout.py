@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationError
 
 from logpersister.manifest.constraint import Model
-from logpersister_operator.crd.fields import Count, Revision
+from logpersister_operator.crd.field_types import Count, Revision
 from logpersister_operator.rollout import evidence
 from logpersister_operator.rollout import record as rollout
 from logpersister_operator.rollout.invariants import RolloutError, check_record
