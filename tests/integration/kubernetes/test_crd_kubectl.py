@@ -240,7 +240,7 @@ def full_status() -> dict[str, Any]:
             counted_from=4,
         ),
         restarts=tuple(
-            Restart(member=f"clicks-{n}", pod="u" * 64, time=now, count=n + 1, cause="c" * 1024)
+            Restart(member=f"clicks-{n}", pod="u" * 64, time=now, count=n + 1, cause="c" * 1024, forced=True)
             for n in range(MOST_RESTARTS)
         ),
         data_loss=DataLoss(
