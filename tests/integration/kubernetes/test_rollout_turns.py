@@ -117,8 +117,9 @@ def test_an_error_at_one_resource_is_shown_there_and_keeps_no_other_from_going_o
         for resource in both:
             theirs = stack.enter_context(api_server.client())
             stack.enter_context(Kubelet(theirs, Resource(theirs, namespace, resource.name, lambda: "")))
-        mistake = f'    if observed.key.name == "{one.name}":\n        raise KeyError("image")\n    own, paused = observed.own,'
-        changed = {"decide/decision.py": ("    own, paused = observed.own,", mistake)}
+        begin = "    own, paused = observed.own,"
+        mistake = f'    if observed.key.name == "{one.name}":\n        raise KeyError("image")\n{begin}'
+        changed = {"decide/decision.py": (begin, mistake)}
         monkeypatch.setenv("PYTHONPATH", str(changed_operator(tmp_path / "mistaken", changed)))
         with OperatorProcess(api_server, tmp_path, namespace):
             for resource in both:
