@@ -103,13 +103,11 @@ def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str, verify: V
             "excludeTopicPattern": "private$",
             "startFrom": "latest",
         },
-        upload={
-            "maxAge": "1h",
-            "overrides": [
-                {"topicPattern": "fast$", "maxAge": "1s"},
-                {"topicPattern": "large$", "maxBytes": "64Ki"},
-            ],
-        },
+        upload={"maxAge": "1h"},
+        overrides=[
+            {"topicPattern": "fast$", "upload": {"maxAge": "1s"}},
+            {"topicPattern": "large$", "upload": {"maxBytes": "64Ki"}},
+        ],
     )
     member = scene.member(manifest)
     member.wait_event("partition.resumed", count=3)
