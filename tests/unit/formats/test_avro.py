@@ -28,7 +28,7 @@ from logpersister.records.quarantine import layout_of
 from logpersister.records.rows import JsonRows
 from logpersister.verify.content import content_of
 from tests.examples import examples
-from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
+from tests.unit.formats.events import EVERYTHING, RECORDS, files
 from tests.unit.formats.samples import IDENTITY, Record, batch, encode, many_records, with_headers
 from tests.unit.records.row_samples import batch_of_values, documents, schemas
 from tests.unit.verify.samples import writing
@@ -136,16 +136,6 @@ def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:
     ]
     assert [*rows[0]] == ["value", "reason", "field", *(f"kafka_{name}" for name in EVERYTHING)]
     assert {(one["reason"], one["field"]) for one in rows} == {("wrong_type", "n"), ("not_json", None)}
-
-
-@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["values", "rows"])
-def test_tombstones(schema: SchemaSpec | None) -> None:
-    few = [batch([Record(1, 5, b"a", None), Record(2, 5, b"b", b'{"n": 1}'), Record(3, 5, b"c", None)])]
-    first = "value" if schema is None else "n"
-    kept = read(files(output_of(tombstones="null", kafkaColumns=["key"]), few, schema)[""])
-    assert [(one["kafka_key"], one[first] is None) for one in kept] == [(b"a", True), (b"b", False), (b"c", True)]
-    assert [one["kafka_key"] for one in read(files(output_of(kafkaColumns=["key"]), few, schema)[""])] == [b"b"]
-    assert read(files(output_of(), [few[0].slice(0, 1)], schema)[""]) == []
 
 
 def test_everything_of_a_record_can_be_kept() -> None:

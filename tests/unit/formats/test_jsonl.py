@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.json
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -113,26 +112,6 @@ def test_rows_have_the_fields_of_the_schema() -> None:
     ]
     with_key = files(output_of(kafkaColumns=["key"]), batch([Record(1, 5, b"k", value)]), JSON, SCHEMA)
     assert [list(line)[-1] for line in lines(with_key[""])] == ["kafka_key"]
-
-
-@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["values", "rows"])
-def test_tombstones(schema: SchemaSpec | None) -> None:
-    few = batch([Record(1, 5, b"a", None), Record(2, 5, b"b", b'{"n": 1}')])
-    kept = lines(files(output_of(tombstones="null", kafkaColumns=["key"]), few, JSON, schema)[""])
-    assert [line["kafka_key"] for line in kept] == ["a", "b"]
-    assert kept[0] == {"kafka_key": "a"} if schema is None else kept[0]["n"] is None
-    skipped = lines(files(output_of(kafkaColumns=["key"]), few, JSON, schema)[""])
-    assert [line["kafka_key"] for line in skipped] == ["b"]
-
-
-def test_a_tombstone_differs_from_the_document_null() -> None:
-    values = [b"null", None, b'"null"', b" null\n", b"{}"]
-    records = batch([Record(number, 5, b"k", value) for number, value in enumerate(values)])
-    for tombstones, columns in (("null", ["key"]), ("null", []), ("skip", ["offset"])):
-        output = output_of(tombstones=tombstones, kafkaColumns=columns)
-        content = files(output, records, JSON)[""]
-        found = [line.get("value", "absent") for line in lines(content)]
-        assert found == [None, *(["absent"] if tombstones == "null" else []), "null", None, {}]
 
 
 _payload = st.none() | st.binary(max_size=40) | st.text(max_size=20).map(str.encode)
