@@ -139,7 +139,7 @@ class Trial:
     def _show_lines(self, out: TextIO) -> None:
         """Show how many values are in no file for want of a value, and how many are several lines of text."""
         values = pa.chunked_array([rows.column("value") for _, _, rows in self._shown], pa.binary())
-        if values.null_count and not self._output.stores_tombstones:
+        if values.null_count and self._output.tombstones == "skip":
             out.write(f"\nwithout a value, in no file: {plural(values.null_count, 'record')} (tombstones: skip)\n")
         text = self._output.text
         if text is None or text.delimiter_in_value == "escape":

@@ -113,9 +113,9 @@ class OutputSpec(Model):
         return getattr(self, self.format)
 
     @property
-    def stores_tombstones(self) -> bool:
-        """Whether records whose value is null are stored, too."""
-        return self.settings is not None and self.settings.tombstones != "skip"
+    def tombstones(self) -> str:
+        """What becomes of records whose value is null: `skip`, `empty` or `null`."""
+        return "skip" if self.settings is None else str(self.settings.tombstones)
 
     @property
     def keeps_records(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from logpersister.cli.check.finding import Finding
-from logpersister.cli.check.spec import messages_findings, quarantine_findings
+from logpersister.cli.check.spec import left_out_findings, messages_findings, quarantine_findings
 from tests.unit.manifest.documents import accepted
 
 
@@ -85,6 +85,35 @@ BY_HEADER: dict[str, Any] = {
     "header": "event-type",
     "entries": [{"names": ["signup"], "parser": {"type": "json"}, "keep": [ENV]}],
 }
+ORC: dict[str, Any] = {"format": "orc", "orc": {"tombstones": "null"}}
+JSON_ROWS: dict[str, Any] = {"spec.parser": {"type": "json"}, "spec.output": ORC}
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({}, ["are in no file (spec.output.text.tombstones: skip)"]),
+        ({"spec.output": {"format": "sequencefile"}}, ["are stored as empty values (spec.output.sequencefile"]),
+        (JSON_ROWS, []),
+        (JSON_ROWS | {"spec.schema": {"fields": [{"name": "a", "type": "int8", "required": True}]}}, []),
+        (
+            JSON_ROWS | {"spec.schema": {"fields": [{"name": "a", "type": "int8"}]}},
+            ["are rows like those of values whose fields are all null, because no field is required (spec.output.orc"],
+        ),
+        (
+            {
+                "spec.types": {
+                    **BY_HEADER,
+                    "entries": [{"names": ["a"], "output": {"format": "avro"}}, {"names": ["b"]}],
+                }
+            },
+            ["are in no file (spec.output.avro.tombstones, spec.output.text.tombstones: skip)"],
+        ),
+    ],
+)
+def test_it_says_what_becomes_of_records_without_a_value(spec: dict[str, Any], told: list[str]) -> None:
+    found = [one.message for one in left_out_findings(accepted(spec).spec) if "tombstones" in one.message]
+    assert [one.partition("(tombstones) ")[2][: len(start)] for one, start in zip(found, told, strict=True)] == told
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What `logpersister check` says of a manifest alone, and of its topics."""
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from logpersister.cli.check.finding import Finding, few
 from logpersister.cli.name_lengths import may_be_too_long
@@ -13,6 +14,12 @@ from logpersister.manifest.spec import Spec
 from logpersister.records.avro_rows import misfit as misfit_of_avro
 from logpersister.records.protobuf_rows import misfit as misfit_of_message
 from logpersister.storage.names import MAX_KEY_BYTES
+
+_TOMBSTONES: Final = {
+    "skip": "are in no file",
+    "empty": "are stored as empty values",
+    "null": "are rows like those of values whose fields are all null, because no field is required",
+}
 
 
 def messages_findings(spec: Spec) -> Iterator[Finding]:
@@ -55,14 +62,24 @@ def _written_by_manifest(spec: Spec) -> Iterator[tuple[Parser, Framing, SchemaSp
 
 
 def left_out_findings(spec: Spec) -> Iterator[Finding]:
-    """Say what readers of files may miss by the defaults of formats: records without a value, whole lines."""
-    skipping = sorted({one.output.format for one in spec.variants() if not one.output.stores_tombstones})
-    if skipping:
-        fields = ", ".join(f"spec.output.{name}.tombstones" for name in skipping)
-        yield Finding("output", "ok", f"records without a value (tombstones) are in no file ({fields}: skip)")
+    """Say what readers of files may miss by the choices of formats: records without a value, whole lines."""
+    by_choice: dict[str, set[str]] = {}
+    for one in spec.shapes():
+        if one.output.tombstones != "null" or _may_be_all_null(one.row_schema):
+            by_choice.setdefault(one.output.tombstones, set()).add(one.output.format)
+    for choice, formats in by_choice.items():
+        fields = ", ".join(f"spec.output.{name}.tombstones" for name in sorted(formats))
+        yield Finding(
+            "output", "ok", f"records without a value (tombstones) {_TOMBSTONES[choice]} ({fields}: {choice})"
+        )
     if any(one.output.text is not None and one.output.text.delimiter_in_value == "keep" for one in spec.variants()):
         told = "a value with the delimiter in it is several lines (spec.output.text.delimiterInValue: keep)"
         yield Finding("output", "ok", f"{told}; logpersister try counts them")
+
+
+def _may_be_all_null(schema: SchemaSpec | None) -> bool:
+    """Whether all fields of a row may be null; what only the registry says is not known."""
+    return schema is not None and not schema.asks_registry and not any(one.required for one in schema.of_values)
 
 
 def quarantine_findings(spec: Spec) -> Iterator[Finding]:
