@@ -240,7 +240,8 @@ class JsonLinesSpec(Model):
 
     tombstones: Literal["skip", "null"] = "skip"
     """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a line in which the value, or each
-    column of it, is null."""
+    column of it, is null. With parser `json` and no `spec.schema` that line has no field `value`: `null` is a
+    document."""
 
     def columns_of_kafka(self, *, has_schema: bool) -> tuple[KafkaColumn, ...]:
         """Return Kafka's own fields that each line has."""
