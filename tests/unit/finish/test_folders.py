@@ -70,6 +70,17 @@ def test_days_that_cannot_have_one_are_not_listed() -> None:
     assert store.listings == 2, "days, and the hours of one"
 
 
+def test_of_months_those_of_years_that_may_have_one_are_listed() -> None:
+    store = bucket(*(f"year={year}/month={month:02}" for year in (2024, 2025, 2026) for month in (2, 3, 12)))
+    levels = (PartitionRule.model_validate({"date": {"granularity": one}}) for one in ("year", "month"))
+    until = MIDNIGHT_MS + 4 * 24 * HOUR_MS  # 2026-04-01
+    assert found(store, layout(*levels), after=MIDNIGHT_MS - 80 * 24 * HOUR_MS, until=until) == [
+        "year=2026/month=02",
+        "year=2026/month=03",
+    ]
+    assert store.listings == 2, "years, and the months of one"
+
+
 def test_others_folders_of_years_that_no_time_zone_knows_are_no_folders_by_time() -> None:
     """They stand before all others, or behind them: hive's sentinel for "none"."""
     store = bucket(hour(0), "dt=9999-12-31/hr=00", "dt=0001-01-01/hr=00")

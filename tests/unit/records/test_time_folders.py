@@ -39,6 +39,9 @@ def at(text: str) -> int:
         (("day", "hour"), "dt=2026-11-21/hr=05", "dt=2026-11-21/hr=05", "2026-11-21T06:00Z"),
         (("hour",), "hr=2026-11-21-23", "hr=2026-11-21-23", "2026-11-22T00:00Z"),
         (("hour", "minute"), "hr=2026-11-21-23/min=59/x=1", "hr=2026-11-21-23/min=59", "2026-11-22T00:00Z"),
+        (("year",), "year=2028/month=02", "year=2028", "2029-01-01T00:00Z"),
+        (("month",), "month=2026-12", "month=2026-12", "2027-01-01T00:00Z"),
+        (("year", "month"), "year=2028/month=02/x=1", "year=2028/month=02", "2028-03-01T00:00Z"),
     ],
 )
 def test_names_say_when_a_folder_is_over(levels: tuple[str, ...], path: str, folder: str, end: str) -> None:
@@ -84,15 +87,21 @@ def test_folders_of_outer_levels_are_over_with_the_last_of_what_is_in_them() -> 
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago"])
-def test_a_name_before_those_of_all_folders_that_end_later(zone: str) -> None:
-    layout = folders("hour", zone=zone)
+@pytest.mark.parametrize(
+    ("granularity", "first", "name", "older"),
+    [
+        ("hour", "hr=1970-01-01", "hr=2026-11-18", ["hr=2026-11-17-23", "hr=2026-11-18-00", "hr=2026-11-19-23"]),
+        ("month", "month=1970-01", "month=2026-10", ["month=2026-09", "month=2026-10"]),
+    ],
+)
+def test_a_name_before_those_of_all_folders_that_end_later(
+    zone: str, granularity: str, first: str, name: str, older: list[str]
+) -> None:
+    layout = folders(granularity, zone=zone)
     instant = at("2026-11-21T05:00Z")
-    assert layout.before_all(instant) == "hr=2026-11-18"
-    assert all(
-        (layout.folder_of(path) or TimeFolder(0, "")).end <= instant
-        for path in ("hr=2026-11-17-23", "hr=2026-11-18-00", "hr=2026-11-19-23")
-    )
-    assert layout.before_all(5) == "hr=1970-01-01"
+    assert layout.before_all(instant) == name
+    assert all((layout.folder_of(path) or TimeFolder(1 << 62, "")).end <= instant for path in older)
+    assert layout.before_all(5) == first
 
 
 def test_levels_above_belong_to_the_folder_and_levels_below_do_not() -> None:
@@ -132,6 +141,7 @@ def test_levels_that_do_not_stand_together_are_no_folders_by_time(rules: list[Pa
         ("Australia/Lord_Howe", ("hour",), "hr=2026-04-05-01", "2026-04-04T15:30Z"),  # half an hour comes twice
         ("Pacific/Apia", ("day",), "dt=2011-12-29", "2011-12-30T10:00Z"),  # the 30th was left out
         ("Asia/Kolkata", ("hour",), "hr=2026-11-21-05", "2026-11-21T00:30Z"),
+        ("Europe/Berlin", ("year", "month"), "year=2026/month=03", "2026-03-31T22:00Z"),  # is an hour shorter
     ],
 )
 def test_where_clocks_are_set(zone: str, levels: tuple[str, ...], path: str, end: str) -> None:
@@ -148,7 +158,7 @@ def paths_of(rules: list[PartitionRule], instants: list[int]) -> list[str]:
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe", "Pacific/Apia"])
-@pytest.mark.parametrize("granularity", ["day", "hour", "minute"])
+@pytest.mark.parametrize("granularity", ["month", "day", "hour", "minute"])
 def test_no_record_at_or_after_its_end_is_in_a_folder_and_one_before_it_is(zone: str, granularity: str) -> None:
     """With the layout that gives records their paths, around random times and around changes of the clock."""
     chance = random.Random(f"{zone} {granularity}")
@@ -177,12 +187,13 @@ def changes(zone: str, year: datetime) -> list[int]:
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe"])
-def test_the_last_folder_that_is_over(zone: str) -> None:
-    found = folders("hour", zone=zone)
+@pytest.mark.parametrize(("granularity", "hours"), [("hour", 3), ("month", 31 * 24 + 1)])
+def test_the_last_folder_that_is_over(zone: str, granularity: str, hours: int) -> None:
+    found = folders(granularity, zone=zone)
     for second in [*changes(zone, datetime(2018, 1, 1, tzinfo=UTC)), at("2026-11-21T05:30Z") // 1000]:
         instant = second * 1000
         end = found.last_end(instant)
-        assert instant - 3 * HOUR_MS < end <= instant
+        assert instant - hours * HOUR_MS < end <= instant
         assert found.last_end(end) == end
         assert found.last_end(end - 1) < end
 
