@@ -115,7 +115,7 @@ def test_a_row_is_the_same_by_every_version_of_the_file() -> None:
     writers = evolved(6)
     value = encoded(writers.versions[0], ROW)
     seen = sales.Judge(writers).seen(record(value))
-    assert seen.place == "by_shop=K%C3%B6ln%2F7%20a"
+    assert seen.place == "by_shop=Köln%2F7%20a"
     last = SCHEMA
     for name, type_ in (
         ("coupon", pa.string()),
@@ -242,7 +242,7 @@ def test_events_by_their_types() -> None:
     )
     assert judged([], b"x").content == refused_digest("no_type", b"x")
     assert judged([("event-type", b"ghost")], b"x").content == refused_digest("unknown_type", b"x")
-    assert judged([("event-type", "audit.ä/b".encode())], b"\xff").place == "type=audit.%C3%A4%2Fb"
+    assert judged([("event-type", "audit.ä/b".encode())], b"\xff").place == "type=audit.ä%2Fb"
 
 
 def test_events_of_every_kind_are_drawn() -> None:
@@ -254,14 +254,14 @@ def test_events_of_every_kind_are_drawn() -> None:
         "type=clicks",
         "type=refund",
         "type=audit.login",
-        "type=audit.%C3%A4nder%2Fung",
+        "type=audit.änder%2Fung",
     }
 
 
 def test_folders_of_values() -> None:
     assert [folder("a=", value) for value in ("x-1._", "a b/ü", "", None)] == [
         "a=x-1._",
-        "a=a%20b%2F%C3%BC",
+        "a=a%20b%2Fü",
         "a=__HIVE_DEFAULT_PARTITION__",
         "a=__HIVE_DEFAULT_PARTITION__",
     ]
@@ -277,7 +277,7 @@ def test_conditions_leave_records_out() -> None:
         "null": ROW | {"shop": None},
     }
     places = {name: judge.seen(record(encoded(writers.versions[0], row))).place for name, row in rows.items()}
-    kept = "by_shop=K%C3%B6ln%2F7%20a"
+    kept = "by_shop=Köln%2F7%20a"
     assert places == {"dear": None, "kept": kept, "shop": None, "null": "by_shop=__HIVE_DEFAULT_PARTITION__"}
     assert judge.seen(record(None)).place is not None, "conditions on fields hold for tombstones, if absent"
     assert judge.seen(record(b"bad")).place == QUARANTINE
