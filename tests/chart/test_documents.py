@@ -12,8 +12,7 @@ from tests.pages import DOCS, ROOT
 
 PAGES = [DOCS / f"{name}.md" for name in ("install", "security", "troubleshooting", "argocd", "status")]
 TEXTS = {page: page.read_text() for page in PAGES}
-INSTALL, _, TROUBLESHOOTING, _, _ = TEXTS.values()
-STATUS = (ROOT / "docs" / "status.md").read_text()
+INSTALL, _, TROUBLESHOOTING, _, STATUS = TEXTS.values()
 
 
 def test_values_that_are_named_exist() -> None:
