@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from logpersister.cli.check.finding import Finding
-from logpersister.cli.check.spec import left_out_findings, messages_findings, quarantine_findings
+from logpersister.cli.check.spec import columns_findings, left_out_findings, messages_findings, quarantine_findings
 from tests.unit.manifest.documents import accepted
 
 
@@ -38,6 +38,20 @@ def test_it_says_which_field_no_avro_record_fits() -> None:
         told.format("records of this schema"),
         told.format("all records"),
     ]
+
+
+def test_what_the_columns_of_many_topics_do_not_hold_is_said_once() -> None:
+    topics = ["clicks", "orders", "views"]
+    schema = {"jsonSchema": '{"type": "object", "properties": {"id": {"type": "integer"}}}'}
+    changes = {
+        "spec.kafka.topics": topics,
+        "spec.parser": {"type": "json", "unknownFields": "keep", "restColumn": "rest"},
+        "spec.output": {"format": "parquet"},
+        "spec.schema": schema,
+        "spec.overrides": [{"topics": [topic], "schema": schema} for topic in topics],
+    }
+    (found,) = columns_findings(accepted(changes).spec)
+    assert found.message.startswith("id: a whole number beyond 64 bits refuses the record")
 
 
 @pytest.mark.parametrize(

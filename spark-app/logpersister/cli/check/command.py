@@ -15,7 +15,7 @@ from logpersister.cli.check.bucket import bucket_findings
 from logpersister.cli.check.finding import Finding
 from logpersister.cli.check.kafka import kafka_findings
 from logpersister.cli.check.registry import registry_findings
-from logpersister.cli.check.spec import bounds_findings, left_out_findings, messages_findings, quarantine_findings
+from logpersister.cli.check.spec import columns_findings, left_out_findings, messages_findings, quarantine_findings
 from logpersister.cli.check.tables import metastore_findings, table_findings
 from logpersister.cli.check.told import told_topic_findings, webhook_findings
 from logpersister.cli.exits import CommandError, Exit
@@ -109,9 +109,7 @@ def findings_of(
     generation = resource.spec.generation
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
     yield from messages_findings(resource.spec)
-    for schema in {id(one.row_schema): one.row_schema for one in resource.spec.shapes()}.values():
-        if schema is not None and not schema.asks_registry:
-            yield from bounds_findings("schema", "", schema)
+    yield from columns_findings(resource.spec)
     yield from table_findings(resource.spec)
     yield from left_out_findings(resource.spec)
     yield from quarantine_findings(resource.spec)

@@ -1,6 +1,7 @@
 """What `logpersister check` says of a manifest alone, and of its topics."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from logpersister.cli.check.finding import Finding, few
@@ -45,6 +46,13 @@ def bounds_findings(subject: str, where: str, schema: SchemaSpec) -> Iterator[Fi
     for (text, is_left_out), paths in by_text.items():
         told = f"{where}{few(paths)}: {'left out, because ' if is_left_out else ''}{text}"
         yield Finding(subject, "warning" if is_left_out else "ok", told)
+
+
+def columns_findings(spec: Spec) -> Iterator[Finding]:
+    """Say the same of all schemas in the manifest, each line once: many topics and types may have one schema."""
+    schemas = [one.row_schema for one in spec.shapes()]
+    of_manifest = [schema for schema in schemas if schema is not None and not schema.asks_registry]
+    yield from dict.fromkeys(chain.from_iterable(bounds_findings("schema", "", schema) for schema in of_manifest))
 
 
 def _written_by_manifest(spec: Spec) -> Iterator[tuple[Parser, Framing, SchemaSpec]]:
