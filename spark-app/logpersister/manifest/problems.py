@@ -113,7 +113,7 @@ def path_text(steps: Sequence[PathStep]) -> str:
 
 def some_of(names: Sequence[str], most: int = 10) -> str:
     """Return the first names as a message lists them, and how many more there are."""
-    more = [f"{len(names) - most} more"] if len(names) > most else []
+    more = [f"{len(names) - most:,} more"] if len(names) > most else []
     return ", ".join([*names[:most], *more])
 
 

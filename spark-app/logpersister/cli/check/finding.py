@@ -1,6 +1,6 @@
-"""One line of what ``logpersister check`` says, and lists of names in it."""
+"""One line of what ``logpersister check`` says."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,11 +22,6 @@ class Finding:
     def __str__(self) -> str:
         first, *others = [printable(line) for line in self.message.split("\n")]
         return "\n".join([f"{self.verdict:<7}  {self.subject:<8}  {first}", *(f"{'':<19}{line}" for line in others)])
-
-
-def few(names: Sequence[str]) -> str:
-    more = [f"{len(names) - MOST_TOPICS:,} more"] if len(names) > MOST_TOPICS else []
-    return ", ".join([*names[:MOST_TOPICS], *more])
 
 
 def tell_or_refuse(subject: str, problems: Iterable[str], *, refuses: bool) -> Iterator[Finding]:

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 from logpersister.cli import brokers, taken
-from logpersister.cli.check.finding import MOST_TOPICS, Finding, tell_or_refuse
+from logpersister.cli.check.finding import Finding, tell_or_refuse
 from logpersister.cli.check.spec import names_findings, overrides_findings
 from logpersister.cli.check.tables import table_names_findings
 from logpersister.cli.exits import UnreachableError
 from logpersister.cli.group import NEW, describe_group
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
+from logpersister.manifest.problems import some_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import plural
@@ -64,7 +65,5 @@ def _absent_topics(spec: Spec, report: BrokerReport, *, topics_exist: bool) -> I
 
 
 def _topics(topics: dict[str, int]) -> str:
-    names = [f"{name} ({count})" for name, count in sorted(topics.items())[:MOST_TOPICS]]
-    if len(topics) > MOST_TOPICS:
-        names.append(f"{len(topics) - MOST_TOPICS:,} more")
-    return f"{plural(len(topics), 'topic')}, {plural(sum(topics.values()), 'partition')}: {', '.join(names)}"
+    names = some_of([f"{name} ({count})" for name, count in sorted(topics.items())])
+    return f"{plural(len(topics), 'topic')}, {plural(sum(topics.values()), 'partition')}: {names}"

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from logpersister.cli import registry
-from logpersister.cli.check.finding import MOST_TOPICS, Finding, few
+from logpersister.cli.check.finding import MOST_TOPICS, Finding
 from logpersister.cli.check.spec import bounds_findings
 from logpersister.manifest import LogPersister
+from logpersister.manifest.problems import some_of
 from logpersister.manifest.revision import OutputSchema
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry import RegistryError, RegistryWriters, TopicSchemas
@@ -82,7 +83,7 @@ def _earlier(schemas: TopicSchemas, topic: str, now: OutputSchema, *, go: str) -
         by_reason.setdefault(reason, []).append(str(version))
     if not by_reason:
         return
-    told = few([f"{reason} (version {', '.join(versions)})" for reason, versions in by_reason.items()])
+    told = some_of([f"{reason} (version {', '.join(versions)})" for reason, versions in by_reason.items()])
     yield Finding(
         "registry",
         "warning",

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from logpersister.cli.check.finding import Finding, few
+from logpersister.cli.check.finding import Finding
 from logpersister.cli.name_lengths import may_be_too_long
 from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.keep import header_conditions
 from logpersister.manifest.parser import REGISTERED, Framing, Parser
+from logpersister.manifest.problems import some_of
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.avro_rows import misfit as misfit_of_avro
@@ -44,7 +45,7 @@ def bounds_findings(subject: str, where: str, schema: SchemaSpec) -> Iterator[Fi
     for one in schema.remarks:
         by_text.setdefault((one.text, one.is_left_out), []).append(one.path)
     for (text, is_left_out), paths in by_text.items():
-        told = f"{where}{few(paths)}: {'left out, because ' if is_left_out else ''}{text}"
+        told = f"{where}{some_of(paths)}: {'left out, because ' if is_left_out else ''}{text}"
         yield Finding(subject, "warning" if is_left_out else "ok", told)
 
 
@@ -114,7 +115,7 @@ def _lost_in_quarantine(spec: Spec) -> Iterator[str]:
         elif conditions and not format_of(one).wants_headers:
             yield (
                 f"{format_at} headers of a record that the parser refuses, and {keep}.keep has conditions on "
-                f"{few(sorted({condition.subject for condition in conditions}))}, "
+                f"{some_of(sorted({condition.subject for condition in conditions}))}, "
                 "so logpersister quarantine replay cannot store it again; set it to parquet"
             )
 
@@ -127,11 +128,11 @@ def overrides_findings(spec: Spec, topics: Iterable[str]) -> Iterator[Finding]:
     for place, override in enumerate(spec.overrides):
         where, names = f"spec.overrides[{place}]", of_entry.get(place, [])
         if names:
-            yield Finding("overrides", "ok", f"{where}: {few(names)}")
+            yield Finding("overrides", "ok", f"{where}: {some_of(names)}")
             continue
         taken = [topic for topic in sorted(topics) if override.names(topic)]
         if taken:
-            message = f"{where}: applies to no topic, because entries before it have what it names ({few(taken)})"
+            message = f"{where}: applies to no topic, because entries before it have what it names ({some_of(taken)})"
             yield Finding("overrides", "warning", f"{message}; the first entry that names a topic applies")
         else:
             yield Finding("overrides", "warning", f"{where}: names no topic that Kafka has and spec.kafka selects")
@@ -142,7 +143,7 @@ def names_findings(resource: LogPersister, topics: Iterable[str]) -> Iterator[Fi
     found = [topic for topic in sorted(topics) if may_be_too_long(resource, topic)]
     if found:
         told = (
-            f"spec.output.partitionBy: {few(found)}: long values for folders can make names of more than the "
+            f"spec.output.partitionBy: {some_of(found)}: long values for folders can make names of more than the "
             f"{MAX_KEY_BYTES:,} bytes that S3 takes, and their partition would stand still; shorten "
             "spec.storage.prefix and the prefixes of levels, or take fewer levels"
         )

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from logpersister.cli import context
-from logpersister.cli.check.finding import MOST_TOPICS, Finding, few
+from logpersister.cli.check.finding import MOST_TOPICS, Finding
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest.problems import some_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.member.hive_tables import topic_opener
@@ -35,8 +36,8 @@ def table_names_findings(spec: Spec, topics: Iterable[str]) -> Iterator[Finding]
     for name, some in of_name.items():
         if len(some) > 1:
             told = (
-                f"spec.table.name: {few(some)} would all have table {name}; the first of them gets it, and objects of "
-                "the others are in no table; give them other names by the table of an entry of spec.overrides"
+                f"spec.table.name: {some_of(some)} would all have table {name}; the first of them gets it, and objects "
+                "of the others are in no table; give them other names by the table of an entry of spec.overrides"
             )
             yield Finding("table", "warning", told)
 
