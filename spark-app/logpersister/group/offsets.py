@@ -9,7 +9,7 @@ never hides the others: it is missing from the answer, with the reason beside it
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
@@ -158,16 +158,19 @@ class LogReader:
             if pause is None or not left - self._leaderless:
                 break
             self._sleep(pause)
-            refresh_brokers(self._admin)
             self._look(left)
         self._leaderless |= left
         for partition in answer.errors:  # its leader may be away for good, and another one elected
             self._leaders.pop(partition, None)
         return answer
 
-    def _look(self, partitions: Iterable[TopicPartition]) -> None:
+    def _look(self, partitions: Collection[TopicPartition]) -> None:
+        """Look for leaders, and learn the address of one that was down when the client learnt its brokers."""
         self._looked_at = self._clock()
         self.describe({partition.topic for partition in partitions})
+        leaders = {self._leaders.get(partition, -1) for partition in partitions}
+        if not self._brokers.knows(leaders):
+            refresh_brokers(self._admin)
 
     def _ask_leaders(
         self, specs: Mapping[TopicPartition, int], *, read_committed: bool

@@ -8,7 +8,7 @@ Written against kafka-python 3.0.12.
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from kafka import KafkaAdminClient
@@ -33,6 +33,11 @@ class Brokers:
         """Seconds, of brokers that have answered late."""
         self.missed: set[int] = set()
         """Brokers that were asked and did not answer in time, since this was cleared."""
+
+    def knows(self, nodes: Collection[int]) -> bool:
+        """Whether the addresses of all these brokers are known; ids below 0 stand for none."""
+        cluster = self._client._manager.cluster  # noqa: SLF001
+        return all(node < 0 or cluster.broker_metadata(node) is not None for node in nodes)
 
     def ask(self, requests: Sequence[tuple[int | None, Any]]) -> list[Any]:
         """Send all requests at once, each to the broker of an id (None: to any); return the answers in this order.

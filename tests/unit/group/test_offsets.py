@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka.errors import KafkaConnectionError, KafkaTimeoutError, NotCoordinatorError
+from kafka.errors import KafkaConnectionError, KafkaTimeoutError, NotCoordinatorError, UnknownBrokerIdError
 from kafka.protocol.metadata import CoordinatorType, MetadataRequest
 
 from logpersister.group import offsets
@@ -31,7 +31,14 @@ class FakeAdmin:
         self.errors: list[Exception] = []
         """Of the next questions to the coordinator."""
         self.coordinators = {(CoordinatorType.GROUP, "backup"): 1}
-        cluster = SimpleNamespace(_coordinators=self.coordinators, brokers=list)
+        self.in_service = {1, 2, SILENT}
+        self.known = set(self.in_service)
+        """Brokers whose address the client has learnt."""
+        cluster = SimpleNamespace(
+            _coordinators=self.coordinators,
+            brokers=list,
+            broker_metadata=lambda node: node if node in self.known else None,
+        )
         self._manager = SimpleNamespace(cluster=cluster)
 
     def list_group_offsets(self, specs: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,6 +52,8 @@ class FakeAdmin:
             self.described += 1
             return SimpleNamespace(topics=[self._topic(topic.name) for topic in request.topics])
         self.asked.append(node)
+        if node not in self.known:
+            return UnknownBrokerIdError(node)
         topics = [
             SimpleNamespace(
                 name=topic.name, partitions=[self._position(topic.name, node, it) for it in topic.partitions]
@@ -82,7 +91,7 @@ class FakeAdmin:
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> OffsetReader:
     monkeypatch.setattr(offsets, "admin_client", lambda config: FakeAdmin(**config))
-    monkeypatch.setattr(offsets, "refresh_brokers", lambda _: None)
+    monkeypatch.setattr(offsets, "refresh_brokers", lambda admin: admin.known.update(admin.in_service))
     monkeypatch.setattr(offsets, "LEADER_PAUSES", (0.0, 0.0))
     made = OffsetReader({}, "backup", read_committed=True)
 
@@ -150,6 +159,20 @@ def test_a_leader_that_has_moved_is_looked_for(reader: OffsetReader) -> None:
     described = admin_of(reader).described
     assert reader.ends([partition]).values == {partition: 7}
     assert (admin_of(reader).asked, admin_of(reader).described) == ([1, 1, 2, 2], described)
+
+
+def test_a_leader_that_was_down_for_long_is_asked_again(reader: OffsetReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client has learnt its brokers meanwhile, and would not do so again for five minutes."""
+    monkeypatch.setattr(offsets, "LOOK_SECONDS", 0.0)
+    admin, partition = admin_of(reader), TopicPartition("clicks", 0)
+    admin.leaders["clicks"] = {0: -1}
+    admin.known.remove(2)
+    admin.in_service.remove(2)
+    for _ in range(2):
+        assert partition in reader.ends([partition]).errors
+    admin.leaders["clicks"] = {0: 2}
+    admin.in_service.add(2)
+    assert reader.ends([partition]).values == {partition: 7}
 
 
 def test_no_record_since_a_time_is_none(reader: OffsetReader) -> None:
