@@ -2,7 +2,7 @@
 
 import http.client
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -62,52 +62,45 @@ def proxy(server: Server) -> Iterator[FaultProxy]:
         yield found
 
 
+Put = Callable[..., tuple[int, bytes]]
+
+
 @pytest.fixture
-def client(proxy: FaultProxy) -> Iterator[http.client.HTTPConnection]:
-    found = http.client.HTTPConnection(proxy.host, proxy.port, timeout=10)
-    yield found
-    found.close()
+def put(proxy: FaultProxy) -> Iterator[Put]:
+    client = http.client.HTTPConnection(proxy.host, proxy.port, timeout=10)
+
+    def put(*chunks: bytes) -> tuple[int, bytes]:
+        chunked = {"encode_chunked": True, "headers": {"Transfer-Encoding": "chunked"}} if len(chunks) > 1 else {}
+        client.request("PUT", "/x", body=iter(chunks) if chunked else chunks[0], **chunked)  # type: ignore[arg-type]
+        answer = client.getresponse()
+        return answer.status, answer.read()
+
+    yield put
+    client.close()
 
 
-def put(client: http.client.HTTPConnection, *chunks: bytes) -> tuple[int, bytes]:
-    if len(chunks) == 1:
-        client.request("PUT", "/x", body=chunks[0])
-    else:
-        client.request("PUT", "/x", body=iter(chunks), encode_chunked=True, headers={"Transfer-Encoding": "chunked"})
-    answer = client.getresponse()
-    return answer.status, answer.read()
-
-
-def test_requests_follow_each_other_whatever_their_bodies_are(
-    server: Server, client: http.client.HTTPConnection
-) -> None:
+def test_requests_follow_each_other_whatever_their_bodies_are(server: Server, put: Put) -> None:
     bodies = [(b"plain",), (b"in", b"x" * 200_000, b"chunks"), (b"",), (b"plain again",)]
-    assert [put(client, *body) for body in bodies] == [(200, b"ok")] * 4
+    assert [put(*body) for body in bodies] == [(200, b"ok")] * 4
     assert server.bodies == [b"".join(body) for body in bodies]
 
 
 @pytest.mark.parametrize("chunks", [(b"one",), (b"several", b"chunks")])
-def test_an_answer_in_place_of_the_server(
-    server: Server, proxy: FaultProxy, client: http.client.HTTPConnection, chunks: tuple[bytes, ...]
+def test_an_answer_in_place_of_the_server_and_after_the_effect(
+    server: Server, proxy: FaultProxy, put: Put, chunks: tuple[bytes, ...]
 ) -> None:
     proxy.inject(Answer())
-    assert put(client, *chunks)[0] == 503
+    assert put(*chunks)[0] == 503
     assert server.bodies == []
-    assert put(client, b"then") == (200, b"ok")
-
-
-@pytest.mark.parametrize("chunks", [(b"one",), (b"several", b"chunks")])
-def test_an_answer_after_the_effect(
-    server: Server, proxy: FaultProxy, client: http.client.HTTPConnection, chunks: tuple[bytes, ...]
-) -> None:
+    assert put(b"then") == (200, b"ok")
     proxy.inject(AnswerAfter(status=500, code="InternalError"))
-    status, body = put(client, *chunks)
+    status, body = put(*chunks)
     assert (status, b"InternalError" in body) == (500, True)
-    assert server.bodies == [b"".join(chunks)]
+    assert server.bodies == [b"then", b"".join(chunks)]
 
 
-def test_a_lost_answer(server: Server, proxy: FaultProxy, client: http.client.HTTPConnection) -> None:
+def test_a_lost_answer(server: Server, proxy: FaultProxy, put: Put) -> None:
     proxy.inject(LoseResponse())
     with pytest.raises(ConnectionError):
-        put(client, b"several", b"chunks")
+        put(b"several", b"chunks")
     assert server.bodies == [b"severalchunks"]

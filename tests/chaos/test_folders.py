@@ -1,7 +1,6 @@
 """The judge of finished folders must find each that was finished early, late, twice or without a record."""
 
-from collections.abc import Sequence
-from copy import deepcopy
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 
 from tests.chaos.check import Row, Seen, Stored, digest
 from tests.chaos.contents import QUARANTINE, minute_folder
-from tests.chaos.folders import Folders, Sighting, Success, due, end_of, examine, passes_at
+from tests.chaos.folders import Folders, Sighting, Success, due, examine
 from tests.chaos.sales import ByMinute
 
 MINUTE = 60_000
@@ -82,12 +81,9 @@ def kinds(folders: Folders, objects: Sequence[Stored] = OBJECTS, **more: Any) ->
 
 def test_nothing_is_wrong() -> None:
     assert kinds(whole()) == []
-
-
-def test_ends_of_folders() -> None:
-    assert end_of(FIRST) == NOON + MINUTE
-    assert passes_at(KAFKA["sales", 0], NOON + MINUTE + LATENESS) == 2
-    assert passes_at(KAFKA["sales", 0], NOON + 10 * MINUTE) is None
+    folders = whole()
+    folders.successes[FIRST] = replace(folders.successes[FIRST], committed={})
+    assert kinds(folders) == [], "nobody has answered what was committed"
 
 
 def test_what_is_due() -> None:
@@ -97,108 +93,65 @@ def test_what_is_due() -> None:
     assert due("sales", behind, ByMinute(), LATENESS) == set(), "one partition has not passed it"
 
 
-def test_a_folder_is_not_finished() -> None:
+def said(place: int, **changed: Any) -> Callable[[Folders], None]:
+    """Let a manifest say something else."""
+
+    def damage(folders: Folders) -> None:
+        one = folders.sightings[place]
+        folders.sightings[place] = Sighting(one.folder, {**one.document, **changed})
+
+    return damage
+
+
+def finished(**changed: Any) -> Callable[[Folders], None]:
+    """Let the first folder be finished at another time, or when something else was committed."""
+
+    def damage(folders: Folders) -> None:
+        folders.successes[FIRST] = replace(folders.successes[FIRST], **changed)
+
+    return damage
+
+
+OF_SECOND = whole().sightings[2].document["objects"]
+DAMAGES: Mapping[str, tuple[Callable[[Folders], Any], str]] = {
+    "not finished": (lambda it: it.successes.pop(SECOND), "unfinished"),
+    "early by its offsets": (said(0, offsets={"0": 1, "1": 2}), "early"),
+    "early by the offsets of another partition": (said(0, offsets={"0": 3, "1": 1}), "early"),
+    "without asking a partition": (said(0, offsets={"0": 3}), "early"),
+    "before its records were committed": (finished(committed={0: 1, 1: 2}), "early"),
+    "before its time by the clock": (finished(at=NOON + MINUTE + LATENESS - 1), "early"),
+    "a manifest is none": (lambda it: it.unreadable.append((FIRST, "cut off")), "unreadable"),
+    "a number has two contents": (
+        lambda it: it.sightings.insert(1, manifest(1, 0, {"0": 3, "1": 2}, OBJECTS[4], OBJECTS[0])),
+        "number",
+    ),
+    "a number goes back": (lambda it: it.sightings.append(it.sightings[0]), "number"),
+    "a record is in no content": (
+        lambda it: it.sightings.__setitem__(0, manifest(1, 0, {"0": 3, "1": 2}, OBJECTS[0])),
+        "content late",
+    ),
+    "a late record is in no manifest": (lambda it: it.sightings.pop(1), "content"),
+    "a late record is not counted": (said(1, lateRecords=0), "late"),
+    "another number of records": (said(2, records=7), "content"),
+    "other records of an object": (said(2, objects=[OF_SECOND[0], {**OF_SECOND[1], "records": 2}]), "content"),
+    "a success without a manifest": (lambda it: it.sightings.pop(2), "number"),
+    "a success without a done": (lambda it: it.done.update({SECOND: {0}}), "done"),
+}
+
+
+@pytest.mark.parametrize(("damage", "found"), DAMAGES.values(), ids=DAMAGES)
+def test_each_kind_of_damage_is_found(damage: Callable[[Folders], Any], found: str) -> None:
     folders = whole()
-    del folders.successes[SECOND]
-    assert kinds(folders) == ["unfinished"]
+    damage(folders)
+    assert " ".join(sorted(set(kinds(folders)))) == found
 
 
-@pytest.mark.parametrize("partition", ["0", "1"])
-def test_a_folder_was_finished_early_by_its_own_offsets(partition: str) -> None:
+def test_a_partition_that_was_just_added_need_not_be_asked() -> None:
     folders = whole()
-    document = deepcopy(dict(folders.sightings[0].document))
-    document["offsets"][partition] = 1
-    folders.sightings[0] = Sighting(FIRST, document)
-    assert kinds(folders) == ["early"]
-
-
-def test_a_folder_was_finished_without_asking_a_partition() -> None:
-    folders = whole()
-    document = dict(folders.sightings[0].document) | {"offsets": {"0": 3}}
-    folders.sightings[0] = Sighting(FIRST, document)
-    assert kinds(folders) == ["early"]
-    assert kinds(folders, grown={("sales", 1): NOON + MINUTE}) == [], "it had just been added"
-
-
-def test_a_folder_was_finished_before_its_records_were_committed() -> None:
-    folders = whole()
-    folders.successes[FIRST] = replace(folders.successes[FIRST], committed={0: 1, 1: 2})
-    assert kinds(folders) == ["early"]
-
-
-def test_a_folder_was_finished_before_its_time_by_the_clock() -> None:
-    folders = whole()
-    folders.successes[FIRST] = replace(folders.successes[FIRST], at=NOON + MINUTE + LATENESS - 1)
-    assert kinds(folders) == ["early"]
-
-
-def test_nobody_has_answered_what_was_committed() -> None:
-    folders = whole()
-    folders.successes[FIRST] = replace(folders.successes[FIRST], committed={})
-    assert kinds(folders) == []
-
-
-def test_a_manifest_is_none() -> None:
-    folders = whole()
-    folders.unreadable.append((FIRST, "cut off"))
-    assert kinds(folders) == ["unreadable"]
-
-
-def test_a_number_has_two_contents() -> None:
-    folders = whole()
-    folders.sightings.insert(1, manifest(1, 0, {"0": 3, "1": 2}, OBJECTS[4], OBJECTS[0]))
-    assert kinds(folders) == ["number"]
-
-
-def test_a_number_goes_back() -> None:
-    folders = whole()
-    folders.sightings.append(folders.sightings[0])
-    assert kinds(folders) == ["number"]
-
-
-def test_a_record_is_in_no_content() -> None:
-    folders = whole()
-    folders.sightings[0] = manifest(1, 0, {"0": 3, "1": 2}, OBJECTS[0])
-    assert set(kinds(folders)) == {"content", "late"}
-
-
-def test_a_late_record_is_in_no_manifest() -> None:
-    folders = whole()
-    del folders.sightings[1]
-    assert kinds(folders) == ["content"]
-
-
-def test_a_late_record_is_not_counted() -> None:
-    folders = whole()
-    document = dict(folders.sightings[1].document) | {"lateRecords": 0}
-    folders.sightings[1] = Sighting(FIRST, document)
-    assert kinds(folders) == ["late"]
-
-
-@pytest.mark.parametrize("changed", [{"records": 7}, {"records": 0}])
-def test_a_manifest_says_another_number_of_records(changed: dict[str, int]) -> None:
-    folders = whole()
-    folders.sightings[2] = Sighting(SECOND, dict(folders.sightings[2].document) | changed)
-    assert set(kinds(folders)) == {"content"}
+    said(0, offsets={"0": 3})(folders)
+    assert kinds(folders, grown={("sales", 1): NOON + MINUTE}) == []
 
 
 def test_a_manifest_lists_an_object_that_is_not_there() -> None:
     gone = [one for one in OBJECTS if one is not OBJECTS[6]]
     assert set(kinds(whole(), gone)) == {"content"}
-
-
-def test_a_manifest_says_other_records_of_an_object() -> None:
-    folders = whole()
-    document = deepcopy(dict(folders.sightings[2].document))
-    document["objects"][0]["records"] += 1
-    folders.sightings[2] = Sighting(SECOND, document)
-    assert kinds(folders) == ["content"]
-
-
-def test_a_success_without_manifest_or_done() -> None:
-    folders = whole()
-    del folders.sightings[2]
-    assert kinds(folders) == ["number"]
-    folders = whole()
-    folders.done[SECOND] = {0}
-    assert kinds(folders) == ["done"]

@@ -60,34 +60,19 @@ def kinds(mode: Late, found: Sequence[Stored], kafka: Mapping[TopicPartition, Se
 
 
 @pytest.mark.parametrize("mode", ["folder", "quarantine"])
-def test_late_records_stand_apart(mode: Late) -> None:
+def test_each_kind_of_damage_is_found(mode: Late) -> None:
     found = objects(mode)
+    apart = found[2].path
     assert kinds(mode, found) == []
     assert kinds(mode, objects(mode, third=FIRST)) == [], "one that was promised before may be appended"
     assert late.surely_late(FINISHED, late.apart(KAFKA, found), ByMinute(mode)) == (1, 1)
-
-
-@pytest.mark.parametrize("mode", ["folder", "quarantine"])
-def test_a_late_record_is_in_two_places(mode: Late) -> None:
-    """As when two executions of a range go by different horizons, or a replay copies."""
-    assert kinds(mode, [*objects(mode), stored(2, FIRST, 2)]) == ["duplicate", "late"]
-
-
-@pytest.mark.parametrize("mode", ["folder", "quarantine"])
-def test_a_late_record_is_lost(mode: Late) -> None:
-    assert kinds(mode, [one for one in objects(mode) if one.start != 2]) == ["missing"]
+    assert kinds(mode, [*found, stored(2, FIRST, 2)]) == ["duplicate", "late"], "a late record is in two places"
+    assert kinds(mode, [one for one in found if one.start != 2]) == ["missing"], "a late record is lost"
+    assert kinds(mode, [stored(0, apart, 0), *found[1:]]) == ["late"], "its range begins before the folder is passed"
 
 
 def test_a_late_record_is_below_another_folder() -> None:
     assert "missing" in kinds("folder", objects("folder", third=f"{LATE_FOLDER}/{minute_folder(NOON + MINUTE)}"))
-
-
-@pytest.mark.parametrize("mode", ["folder", "quarantine"])
-def test_a_record_was_not_late(mode: Late) -> None:
-    """Its range begins before its partition has passed the folder."""
-    apart = QUARANTINE if mode == "quarantine" else f"{LATE_FOLDER}/{FIRST}"
-    found = [stored(0, apart, 0), *objects(mode)[1:]]
-    assert kinds(mode, found) == ["late"]
 
 
 def test_a_record_was_not_late_since_another_partition_had_not_passed() -> None:

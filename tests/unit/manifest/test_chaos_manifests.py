@@ -8,7 +8,7 @@ import pytest
 from logpersister.manifest import parse
 from logpersister.manifest.revision import revision_of
 from tests.chaos import sales
-from tests.chaos.choices import FORMATS, PARSERS, TABLES, Choices
+from tests.chaos.choices import TABLES, Choices
 from tests.chaos.outputs import OUTPUTS, Addresses, Edits, Output, outputs
 
 ADDRESSES = Addresses("127.0.0.1:9092", "http://127.0.0.1:9000", "http://127.0.0.1:8081", "http://127.0.0.1:8181")
@@ -21,14 +21,6 @@ def test_a_manifest_and_its_correction_are_accepted(output: Output) -> None:
         for corrected in (False, True)
     }
     assert len(revisions) == (2 if output.is_corrected else 1), "a correction is another revision"
-
-
-@pytest.mark.parametrize("keeps", [False, True])
-@pytest.mark.parametrize("format_", FORMATS)
-@pytest.mark.parametrize("parser", PARSERS)
-def test_readings_of_every_parser_and_format_are_accepted(parser: Any, format_: Any, keeps: bool) -> None:
-    output = outputs(Choices(parser=parser, format=format_, keeps=keeps))["rows"]
-    parse(output.manifest(ADDRESSES, session_seconds=20))
 
 
 @pytest.mark.parametrize("table", TABLES)
