@@ -23,6 +23,7 @@ from logpersister.records.escaping import QUARANTINE, own_path
 from logpersister.records.event_types import Found
 from logpersister.records.late import CAME_LATE
 from logpersister.records.paths import Assignment, Indices
+from logpersister.records.record_headers import as_read, finding_once
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
 from logpersister.records.type_names import DROPPED, REFUSED
 from logpersister.records.typed import AnyLayout, TypedLayout, in_folders_of_types
@@ -86,7 +87,7 @@ class TypedRecords:
     """Records with their types; at least one."""
 
     records: pa.RecordBatch
-    """Columns of `records.schema`."""
+    """Columns of `records.schema`, and perhaps what `finding_once` adds."""
     found: Found
 
     def at(self, rows: Indices | Places) -> "TypedRecords":
@@ -186,6 +187,8 @@ def typed_records(batch: pa.RecordBatch, layout: TypedLayout, tally: TypeTally |
         if not len(kept):
             return None
         batch = batch.take(kept)
+    if layout.finds_ids_once and "headers" in batch.schema.names:
+        batch = finding_once(batch)
     found = layout.finder.find(batch)
     if tally is not None:
         tally.found(batch, found)
@@ -236,7 +239,7 @@ def _refused_by_type(typed: TypedRecords) -> pa.RecordBatch:
     """Return records whose types are not stored, each with the reason that its type gives."""
     reason_of_type = pa.array([place.reason for place in typed.found.places], pa.string())
     reasons = reason_of_type.take(pa.array(typed.found.indices, pa.int32()))
-    return _with_reasons(typed.records, reasons, pa.nulls(typed.records.num_rows, pa.string()))
+    return _with_reasons(as_read(typed.records), reasons, pa.nulls(typed.records.num_rows, pa.string()))
 
 
 def _sides_of_rule(
@@ -256,7 +259,7 @@ def _sides_of_rule(
             tally.left_out(piece, found, type_of_row, inner.kept)
         if tally is not None and inner.refused is not None:
             tally.refused(found, type_of_kept[inner.refused.rows])
-        for side in _sides_of(piece, assignment):
+        for side in _sides_of(as_read(piece), assignment):
             if side.refused is not None:
                 yield side
                 continue

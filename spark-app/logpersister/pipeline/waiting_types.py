@@ -16,6 +16,7 @@ from logpersister.formats.cuts import payload_sizes
 from logpersister.pipeline.held_rows import HeldRows, Ids
 from logpersister.pipeline.splitting import MOST_BYTES, TypedRecords, joined, order_by_group
 from logpersister.records.event_types import Found
+from logpersister.records.record_headers import as_read
 from logpersister.records.type_names import Place
 from logpersister.records.typed import TypedLayout
 
@@ -73,7 +74,7 @@ class WaitingTypes:
         if len(rows):
             rows = rows[order_by_group(of_rows[rows])]
             numbers = pa.array(types[typed.found.indices[rows]], pa.int32())
-            self._held.add(typed.records.take(rows).append_column(_TYPE, numbers), of_rows[rows])
+            self._held.add(as_read(typed.records).take(rows).append_column(_TYPE, numbers), of_rows[rows])
         if not waits.all():
             yield typed.at(np.flatnonzero(~waits)) if len(rows) else typed
 

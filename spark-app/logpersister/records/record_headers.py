@@ -20,6 +20,8 @@ OF_VALUES: Final = b"__value_schema_id"
 OF_KEYS: Final = b"__key_schema_id"
 _ID, _GUID = 1 + 4, 1 + 16
 """Bytes of a header."""
+_FOUND: Final = "schema_headers"
+"""Column of batches in which the headers that name schemas of values were found already."""
 
 
 def last_header(batch: pa.RecordBatch, name: bytes) -> "pa.Array[Any]":
@@ -47,15 +49,31 @@ def with_ids(
     """
     if framing != "confluent" or "headers" not in batch.schema.names:
         return batch
-    found = last_header(batch, header)
-    if found.null_count == len(found):
+    is_found = header == OF_VALUES and _FOUND in batch.schema.names
+    encoded: Any = batch.column(_FOUND) if is_found else _encoded(batch, header)
+    if encoded.null_count == len(encoded):
         return batch
-    encoded: Any = found.dictionary_encode()
     begins = pa.array(_begins(encoded.dictionary.to_pylist(), writers), pa.binary())
     of_rows = begins.take(encoded.indices).fill_null(b"")
     joined = cast("Any", pc).binary_join_element_wise(of_rows, batch.column("value"), pa.scalar(b"", pa.binary()))
     place = batch.schema.get_field_index("value")
     return batch.set_column(place, batch.schema.field(place), joined)
+
+
+def finding_once(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch with headers for which `with_ids` need not look for those of values again."""
+    return batch.append_column(_FOUND, _encoded(batch, OF_VALUES))
+
+
+def as_read(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch as it was before `finding_once`."""
+    return batch.drop_columns([_FOUND]) if _FOUND in batch.schema.names else batch
+
+
+def _encoded(batch: pa.RecordBatch, header: bytes) -> Any:
+    """Return the value of a header of each record, as places in a dictionary; of no type where no record has it."""
+    found = last_header(batch, header)
+    return pa.nulls(len(found)) if found.null_count == len(found) else found.dictionary_encode()
 
 
 def _begins(headers: Sequence[bytes], writers: Writers | None) -> list[bytes]:

@@ -53,6 +53,8 @@ class TypedLayout:
     """Tells the records that are kept, before types are found; None: all are."""
     lateness: Places | None = None
     """Places late records by the folder of their type; None: none is late."""
+    finds_ids_once: bool = False
+    """Whether headers of records may name schemas, which both `finder` and parsers ask for."""
 
 
 AnyLayout = Layout | TypedLayout
@@ -94,7 +96,7 @@ def layout_for(spec: Spec, writers_of: WritersOf, used: Callable[[Spec], Spec] =
             layout = BodyLayout(bodies, layout)
         times = RecordTimes.of(one.output.partition_by, spec.types)
         rules.append(RuleLayout(keeping_headers(layout, one.keep), _portion(one), times))
-    return TypedLayout(finder, rules, HeaderTests.of(spec.keep))
+    return TypedLayout(finder, rules, HeaderTests.of(spec.keep), finds_ids_once=spec.parser.framing == "confluent")
 
 
 def judging_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:

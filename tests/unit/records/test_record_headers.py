@@ -9,8 +9,9 @@ import pytest
 
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
+from logpersister.records import record_headers
 from logpersister.records.record_headers import OF_KEYS, OF_VALUES
-from logpersister.records.schema import RECORDS_WITH_HEADERS, ROW
+from logpersister.records.schema import FIELD, REASON, RECORDS_WITH_HEADERS, ROW
 from logpersister.records.typed import layout_for
 from logpersister.records.writers import WriterSchema
 from tests.unit.records.avro_samples import KnownWriters
@@ -53,6 +54,7 @@ def judged(spec: Spec, writers: Any, records: Sequence[tuple[bytes | None, bytes
     found: dict[int, Any] = {}
     for side in sides(batch, layout_for(spec, lambda _: writers)):
         columns: dict[str, list[Any]] = {name: side.rows.column(name).to_pylist() for name in side.rows.schema.names}
+        assert {*columns} <= {*RECORDS_WITH_HEADERS.names, ROW, REASON, FIELD}
         values = [records[offset][1] for offset in columns["offset"]]
         assert columns["value"] == values, "what is stored as it was is as it was"
         of_side = columns["reason"] if "reason" in columns else [tuple(one.values()) for one in columns[ROW]]
@@ -106,8 +108,20 @@ def test_values_of_protobuf_and_json_and_keys() -> None:
     ],
 )
 def test_types_of_values_whose_schema_a_header_names(
-    parser: dict[str, Any], types: dict[str, Any], value: bytes, header: bytes
+    parser: dict[str, Any],
+    types: dict[str, Any],
+    value: bytes,
+    header: bytes,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    looked_for: list[bytes] = []
+
+    def last_header(batch: pa.RecordBatch, name: bytes) -> Any:
+        looked_for.append(name)
+        return found_in(batch, name)
+
+    found_in = record_headers.last_header
+    monkeypatch.setattr(record_headers, "last_header", last_header)
     entry = {"names": ["shop.Order"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}
     spec = spec_of(
         parser,
@@ -116,3 +130,9 @@ def test_types_of_values_whose_schema_a_header_names(
     )
     writers = MESSAGES if parser["type"] == "protobuf" else WRITERS
     assert judged(spec, writers, [(None, value, [(OF_VALUES, header)])]) == [(7,)]
+    nobodys = (None, value, [(OF_VALUES, b"\1" + NOBODYS.bytes + header[17:])])
+    refused = "unknown_schema" if "schemaName" in types else (7,)
+    assert judged(spec, writers, [nobodys, (None, value, [(OF_VALUES, header)])]) == [refused, (7,)]
+    [without] = judged(spec, writers, [(None, b"?", [(b"other", b"")])])
+    assert without == "no_type"
+    assert looked_for == [OF_VALUES] * 3, "once for both: what finds types, and the parser"
