@@ -97,7 +97,7 @@ def test_who_does_not_answer_is_named_and_nothing_is_written(
         (["--s3-secret", "none"], Exit.INVALID, "LOGPERSISTER_SECRET_NONE_AWS_ACCESS_KEY_ID"),
         (["--protocol", "SASL_SSL"], Exit.INVALID, "spec.kafka.security.mechanism: is missing"),
     ):
-        assert init("--topics", name, "--timeout", "3s", "--output", str(file), *options) == code
+        assert init("--topics", name, "--timeout", "30s", "--output", str(file), *options) == code
         captured = capsys.readouterr()
         assert words in captured.err
         assert captured.out == ""

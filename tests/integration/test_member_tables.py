@@ -263,7 +263,13 @@ def test_members_are_frozen_and_killed_around_an_append(
     assert tables.rows(name).total() > 0
     catalog_proxy.clear()  # the stale commit arrives
     zombie.thaw()
-    zombie.wait_event("table.conflict")
+
+    def is_refused() -> bool:
+        """It hears the answer, or, frozen for longer than the deadline of its request, gives up."""
+        return bool(zombie.events("table.conflict") or zombie.events("duty.failed", duty="table"))
+
+    zombie.wait("its stale commit is refused", is_refused)
+    assert not zombie.events("table.appended")
     for member in (zombie, second):
         member.kill()
         member.wait_gone()
