@@ -1,7 +1,5 @@
 """The records in quarantine, read back from their objects, and what a parser says of them now."""
 
-import base64
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,13 +11,14 @@ from logpersister.cli.records import Preview, preview
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.stored import Entry
 from logpersister.formats.damage import ContentError
+from logpersister.formats.jsonl_read import document, kept_records
 from logpersister.manifest.keep import field_conditions
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
 from logpersister.ranges import Offset
 from logpersister.records.late import lateness_of
 from logpersister.records.left_out import LEFT_OUT
-from logpersister.records.schema import FIELD, REASON, RECORDS_WITH_HEADERS
+from logpersister.records.schema import FIELD, HEADERS, REASON, RECORDS_WITH_HEADERS
 from logpersister.records.typed import WritersOf, layout_for, with_lateness
 from logpersister.storage import facts
 from logpersister.storage.store import ObjectStore
@@ -120,26 +119,23 @@ def refused_records(
 
 def _judged(entry: Entry, begun: Preview, some: Sequence[ShownRecord], judge: Judge) -> Iterator[RefusedRecord]:
     is_json = begun.format == "jsonl"
-    values = [None if one.is_tombstone else _value(one.value) if is_json else one.value for one in some]
-    columns: dict[str, list[Any]] = {
-        "offset": list(range(len(some))),
-        "timestamp": [-1 if one.timestamp is None else one.timestamp for one in some],
-        "key": [one.key for one in some],
-        "value": values,
-        "headers": [[{"key": key, "value": value} for key, value in one.headers] for one in some],
-    }
-    why = judge(pa.RecordBatch.from_pydict(columns, schema=RECORDS_WITH_HEADERS), begun.keeps_headers)
+    records = kept_records([document(one.value) for one in some]) if is_json else _records(some)
+    values: list[bytes | None] = records.column("value").to_pylist()
+    has_headers = "headers" in records.schema.names
+    if not has_headers:
+        records = records.append_column("headers", pa.array([[]] * len(some), HEADERS))
+    numbered = records.set_column(0, records.schema.field(0), pa.array(range(len(some)), pa.int64()))
+    why = judge(numbered, begun.keeps_headers or (is_json and has_headers))
     for row, (one, value) in enumerate(zip(some, values, strict=True)):
         yield RefusedRecord(entry, one.offset, value, *why[row])
 
 
-def _value(line: bytes) -> bytes:
-    """Return the value that a line of format ``jsonl`` has."""
-    try:
-        document = json.loads(line)
-        if "value_base64" in document:
-            return base64.b64decode(document["value_base64"])
-        text: str = document["value"]
-        return text.encode()
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise ContentError("a line in it has no value") from None
+def _records(some: Sequence[ShownRecord]) -> pa.RecordBatch:
+    columns: dict[str, list[Any]] = {
+        "offset": [-1 if one.offset is None else one.offset for one in some],
+        "timestamp": [-1 if one.timestamp is None else one.timestamp for one in some],
+        "key": [one.key for one in some],
+        "value": [None if one.is_tombstone else one.value for one in some],
+        "headers": [[{"key": key, "value": value} for key, value in one.headers] for one in some],
+    }
+    return pa.RecordBatch.from_pydict(columns, schema=RECORDS_WITH_HEADERS)

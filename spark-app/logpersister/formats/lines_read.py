@@ -64,3 +64,12 @@ def decompressed(compression: str, pieces: Iterable[bytes], at_once: int = COMPR
         raise ContentError(f"its {compression} stream is cut off")
     if stream.unused_data:
         raise ContentError(f"bytes follow the end of its {compression} stream")
+
+
+def whole_lines(compression: str, pieces: Iterable[bytes], delimiter: bytes) -> Iterator[list[bytes]]:
+    """Yield the lines of an object, some at once. Raises `ContentError` where it is damaged or cut off."""
+    lines = Lines(delimiter)
+    for piece in decompressed(compression, pieces):
+        yield lines.of(piece)
+    if lines.rest:
+        raise ContentError(f"it does not end with the delimiter, but with {lines.rest[-40:]!r}")

@@ -1,107 +1,55 @@
 """Records of a quarantine in JSON lines, as the reader of Kafka gave them (docs/formats.md has the format)."""
 
-import base64
 from collections.abc import Iterator, Mapping
-from io import IOBase
-from typing import IO, Any, Final, cast
+from typing import IO, Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.json as pj
 
-from logpersister.formats.unclosed import Unclosed
-from logpersister.records.schema import HEADERS, REASON
-from logpersister.replay.file_columns import KEPT_HEADERS, KEY, OFFSET, TIMESTAMP, VALUE, records_of
+from logpersister.formats.damage import ContentError
+from logpersister.formats.jsonl_read import LINE_FEED, document, kept_records
+from logpersister.formats.lines_read import whole_lines
+from logpersister.records.schema import REASON
+from logpersister.replay.file_columns import COLUMNS, KEPT_HEADERS
 
-EXTENSIONS: Final = {".jsonl": None, ".jsonl.gz": "gzip", ".jsonl.zst": "zstd"}
+EXTENSIONS: Final = {".jsonl": "none", ".jsonl.gz": "gzip", ".jsonl.zst": "zstd"}
 """And the compression of each."""
-BLOCK_BYTES: Final = 64 << 20
-"""Text read at once; no line is longer, as no record of `logpersister head` is."""
-_BASE64: Final = "_base64"
-_TEXT: Final = pa.string()
-_HEADER: Final = pa.struct([(name + end, _TEXT) for name in ("key", "value") for end in ("", _BASE64)])
-_TYPES: Final[Mapping[str, pa.DataType]] = {
-    REASON: _TEXT,
-    OFFSET: pa.int64(),
-    TIMESTAMP: pa.timestamp("ms", "UTC"),
-    **{name + end: _TEXT for name in (VALUE, KEY) for end in ("", _BASE64)},
-    KEPT_HEADERS: pa.list_(_HEADER),
-}
+READ_BYTES: Final = 64 << 10
+MOST_BYTES: Final = 16 << 20
+"""Lines that become records at once; each of them may be longer."""
 
 
 class LinesRecords:
-    """The records of a file. Memory: a block of text, and what it becomes."""
+    """The records of a file. Memory: the lines of a batch, and what they become."""
 
     def __init__(self, file: IO[bytes], extension: str) -> None:
-        """Open a file. Raises LookupError for one that is no quarantine, and what pyarrow raises."""
+        """Open a file. Raises LookupError for one that is no quarantine, and `ContentError`."""
         self._file = file
         self._compression = next(EXTENSIONS[one] for one in EXTENSIONS if extension.endswith(one))
-        first = next(self._blocks())
-        missing = [name for name in (OFFSET, REASON) if first.column(name).null_count]
+        first = next(self._documents(), None)
+        if first is None:
+            raise ContentError("it has no lines")
+        missing = [name for name in (*COLUMNS, REASON) if not {name, f"{name}_base64"} & first[0].keys()]
         if missing:
             raise LookupError(missing[0])
-        self.has_headers = not first.column(KEPT_HEADERS).null_count
+        self.has_headers = KEPT_HEADERS in first[0]
         """Where they are kept, a record without any has an empty list."""
 
     def batches(self, most_rows: int) -> Iterator[pa.RecordBatch]:
         """Yield all records, in columns of `records.schema`."""
-        for block in self._blocks():
-            for begin in range(0, block.num_rows, most_rows):
-                yield self._records(block.slice(begin, most_rows))
+        some: list[Mapping[str, Any]] = []
+        size = 0
+        for one, length in self._documents():
+            if some and (len(some) == most_rows or size + length > MOST_BYTES):
+                yield kept_records(some)
+                some, size = [], 0
+            some.append(one)
+            size += length
+        yield kept_records(some)
 
-    def _blocks(self) -> Iterator[pa.RecordBatch]:
+    def _documents(self) -> Iterator[tuple[Mapping[str, Any], int]]:
+        """Yield the lines from the first one on, and how long each is."""
         self._file.seek(0)
-        compression: Any = self._compression
-        text: Any = pa.input_stream(cast("IOBase", Unclosed(self._file)), compression=compression)
-        stream: Any = _Objects(text)
-        options = pj.ParseOptions(explicit_schema=pa.schema(_TYPES), unexpected_field_behavior="ignore")
-        yield from pj.open_json(stream, pj.ReadOptions(block_size=BLOCK_BYTES), options)
-
-    def _records(self, block: pa.RecordBatch) -> pa.RecordBatch:
-        columns = {
-            OFFSET: block.column(OFFSET),
-            TIMESTAMP: block.column(TIMESTAMP),
-            KEY: _bytes(block, KEY),
-            VALUE: _bytes(block, VALUE),
-        }
-        if self.has_headers:
-            columns[KEPT_HEADERS] = _headers(block.column(KEPT_HEADERS))
-        return records_of(columns)
-
-
-class _Objects(Unclosed):
-    """Text of which each line begins an object: pyarrow's reader crashes the process for others, such as ``null``."""
-
-    def __init__(self, text: IO[bytes]) -> None:
-        super().__init__(text)
-        self._text = text
-        self._begins_line = True
-        self.read = self._read
-
-    def _read(self, size: int = -1) -> bytes:
-        found = self._text.read(size)
-        if found:
-            begins = found.startswith(b"{") or not self._begins_line
-            if not begins or found.count(b"\n", 0, len(found) - 1) != found.count(b"\n{"):
-                raise ValueError("a line in it is no JSON object")
-            self._begins_line = found.endswith(b"\n")
-        return found
-
-
-def _headers(lists: Any) -> "pa.Array[Any]":
-    parts = pa.RecordBatch.from_struct_array(lists.flatten())
-    item = HEADERS.value_type
-    headers = pa.StructArray.from_arrays([_bytes(parts, "key"), _bytes(parts, "value")], fields=[*item])
-    counts = pc.cumulative_sum(pc.list_value_length(lists)).to_numpy()
-    return pa.ListArray.from_arrays(pa.array([0, *counts], pa.int32()), headers, type=HEADERS)
-
-
-def _bytes(block: pa.RecordBatch, name: str) -> "pa.Array[Any]":
-    """Return a column of bytes: as text, or as base64 where they are none."""
-    text: pa.Array[Any] = block.column(name).cast(pa.binary())
-    encoded = block.column(name + _BASE64)
-    if encoded.null_count == len(encoded):
-        return text
-    decoded = [None if one is None else base64.b64decode(one, validate=True) for one in encoded.to_pylist()]
-    either: pa.Array[Any] = pc.coalesce(text, pa.array(decoded, pa.binary()))
-    return either
+        pieces = iter(lambda: self._file.read(READ_BYTES), b"")
+        for lines in whole_lines(self._compression, pieces, LINE_FEED):
+            for line in lines:
+                yield document(line), len(line)

@@ -4,10 +4,9 @@ Objects are read by the readers of `formats`. What records become is said by the
 that its encoder would get, or the lines that it gives. Formats: docs/formats.md.
 """
 
-import base64
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, Any, Final, Protocol, cast
@@ -22,7 +21,8 @@ from logpersister.formats.damage import ContentError
 from logpersister.formats.file_columns import KAFKA_FIELDS, Columns
 from logpersister.formats.file_rows import FileRows, nullable_type
 from logpersister.formats.jsonl import JsonLinesFormat
-from logpersister.formats.lines_read import Lines, decompressed
+from logpersister.formats.jsonl_read import LINE_FEED, bytes_in, document
+from logpersister.formats.lines_read import Lines, whole_lines
 from logpersister.formats.orc import OrcFormat
 from logpersister.formats.orc_instants import with_whole_seconds
 from logpersister.formats.orc_read import OrcRows
@@ -43,7 +43,6 @@ from logpersister.verify.writing import Writing
 BATCH_ROWS: Final = 1024
 IN_MEMORY_BYTES: Final = 4 << 20
 """A larger object is put in a temporary file."""
-_LINE_FEED: Final = b"\n"
 _OFFSET: Final = KAFKA_FIELDS["offset"].name
 _TOLD: Final = (REASON, FIELD)
 """Columns of quarantine that are for people, and not compared."""
@@ -223,7 +222,7 @@ class TextContent:
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         options = self.file_format.options
-        return map(_lines, _stored_lines(pieces, str(options.compression), options.delimiter))
+        return map(_lines, whole_lines(str(options.compression), pieces, options.delimiter))
 
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
         plain = TextFormat(replace(self.file_format.options, compression=Compression.NONE))
@@ -251,26 +250,26 @@ class JsonLinesContent:
         return not self.file_format.options.keeps_tombstones
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
-        found = _stored_lines(pieces, str(self.file_format.options.compression), _LINE_FEED)
+        found = whole_lines(str(self.file_format.options.compression), pieces, LINE_FEED)
         return map(_lines, map(self._compared, found))
 
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
         plain = JsonLinesFormat(replace(self.file_format.options, compression=Compression.NONE))
-        lines_of = _written_lines(plain.encoder(self.identity), _LINE_FEED)
+        lines_of = _written_lines(plain.encoder(self.identity), LINE_FEED)
         return lambda batch: _lines(self._compared(lines_of(batch)))
 
     def values(self, rows: pa.RecordBatch) -> list[bytes] | None:
-        documents = [*map(_document, _lines_in(rows))]
+        documents = [*map(document, _lines_in(rows))]
         options = self.file_format.options
         if not self._is_quarantine and (options.schema is not None or options.values_are_json):
             return None
-        return [*map(_value, documents)]
+        return [bytes_in(one, "value") or b"" for one in documents]
 
     def offsets(self, rows: pa.RecordBatch) -> list[Offset] | None:
         if not self._is_quarantine and "offset" not in self.file_format.options.kafka_columns:
             return None
         try:
-            return [int(_document(line)[_OFFSET]) for line in _lines_in(rows)]
+            return [int(document(line)[_OFFSET]) for line in _lines_in(rows)]
         except (LookupError, TypeError, ValueError):
             raise ContentError("a line in it has no offset") from None
 
@@ -280,14 +279,6 @@ class JsonLinesContent:
     @property
     def _is_quarantine(self) -> bool:
         return self.identity.path == QUARANTINE
-
-
-def _stored_lines(pieces: Iterable[bytes], compression: str, delimiter: bytes) -> Iterator[list[bytes]]:
-    lines = Lines(delimiter)
-    for piece in decompressed(compression, pieces):
-        yield lines.of(piece)
-    if lines.rest:
-        raise ContentError(f"it does not end with the delimiter, but with {lines.rest[-40:]!r}")
 
 
 def _written_lines(encoder: Encoder, delimiter: bytes) -> Callable[[pa.RecordBatch], list[bytes]]:
@@ -304,24 +295,5 @@ def _lines_in(rows: pa.RecordBatch) -> list[bytes]:
     return found
 
 
-def _document(line: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise ContentError(f"a line in it is no JSON object: {line[:80]!r}")
-    return found
-
-
 def _without_reason(line: bytes) -> bytes:
-    return json.dumps({name: one for name, one in _document(line).items() if name not in _TOLD}).encode()
-
-
-def _value(document: Mapping[str, Any]) -> bytes:
-    try:
-        if "value_base64" in document:
-            return base64.b64decode(document["value_base64"], validate=True)
-        return (document["value"] or "").encode()
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise ContentError("a line in it has no value") from None
+    return json.dumps({name: one for name, one in document(line).items() if name not in _TOLD}).encode()

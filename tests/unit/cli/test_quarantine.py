@@ -146,6 +146,16 @@ def test_what_another_schema_would_accept_is_told(monkeypatch: pytest.MonkeyPatc
     assert lines[-1].startswith("the parser of clicks-backup accepts 3 of them now")
 
 
+def test_keys_are_judged_with_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = {"parser": "json", "type": "struct<a: int64>"}
+    parser = {"type": "json", "quarantine": {"format": "parquet"}}
+    changed = {"spec.schema": {"fields": [{"name": "id", "type": "json"}], "key": key}, "spec.parser": parser}
+    for output in (one for name, one in OUTPUTS.items() if name != "text"):
+        _, out, _ = run(monkeypatch, Bucket(resource_of(output)), resource_of(output, **changed), "ls", json=True)
+        told = {(one["reason"], one["field"]): one["records"] for one in json.loads(out)["reasons"]}
+        assert told == {("not_json", "key"): 3, ("not_json", None): 1, ("not_utf8", None): 1}, output
+
+
 def test_what_conditions_leave_out_now_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those on headers count only where an object has headers: here they are of no record."""
     schema = {"fields": [{"name": "id", "type": "json"}]}
