@@ -9,6 +9,7 @@ operator does when it is started again.
 
 import argparse
 import copy
+import re
 import tempfile
 import time
 from collections import Counter
@@ -178,7 +179,7 @@ def count(when: str, audit: Audit, operator: OperatorProcess, seconds: float) ->
     print(f"  requests {sum(names.values()) / minutes:.1f}, rounds {(after[DONE] - first[DONE]) / minutes:.1f}")
     print(f"  writes of statuses, in all: {after[WRITES] - first[WRITES]:.0f}")
     cpu_seconds = spent.user + spent.system - cpu.user - cpu.system
-    print(f"  CPU of the operator: {cpu_seconds / seconds:.1%} of a core")
+    print(f"  CPU of the operator: {cpu_seconds:.1f} s, {cpu_seconds / seconds:.1%} of a core")
     tell(when, operator)
 
 
@@ -199,6 +200,9 @@ def restart(operator: OperatorProcess, resources: int) -> None:
 
 
 def tell(when: str, operator: OperatorProcess) -> None:
-    """Print the memory of the operator."""
-    memory = psutil.Process(operator.pid).memory_info().rss
-    print(f"memory {when}: {memory / 2**20:.0f} MiB, {psutil.Process(operator.pid).num_threads()} threads", flush=True)
+    """Print the memory of the operator, and the most that it had since it started."""
+    process = psutil.Process(operator.pid)
+    peak = int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{operator.pid}/status").read_text())[1])  # type: ignore[index]
+    memory = f"{process.memory_info().rss / 2**20:.0f} MiB, at most {peak / 2**10:.0f} MiB"
+    spent = sum(process.cpu_times()[:2])
+    print(f"memory {when}: {memory}; {process.num_threads()} threads; CPU since its start {spent:.1f} s", flush=True)
