@@ -2,12 +2,15 @@
 
 import threading
 from collections.abc import Callable, Collection, Mapping
+from typing import Final
 
 from logpersister_operator.cluster.kinds import Document, Kind, Reference
 from logpersister_operator.observe.objects import view
 from logpersister_operator.observed_objects import Child
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.render.application import RESOURCE_LABEL
+
+_NOBODY: Final = ResourceKey("", "")
 
 
 class NotListedError(Exception):
@@ -61,6 +64,13 @@ class Children:
         for one in {before, key}:
             self._on_change(one)
         return child
+
+    def contradicts(self, listed: Document, version: int) -> bool:
+        """Whether a list of this version has a child as it was before a change that the list must have."""
+        child = view(listed)
+        with self._lock:
+            known = self._known.get(self._keys.get(child.uid, _NOBODY), {}).get(child.reference)
+        return known is not None and child.version < known.version <= version
 
     def gone(self, document: Document) -> None:
         """Take in that a child does not exist any more."""

@@ -33,8 +33,12 @@ _SHORT_SECONDS: Final = 1.0
 """A watch that ends sooner is not asked for again at once."""
 _BACKOFF: Final = Backoff(2.0, 30.0)
 """Between attempts to list or watch while the API server is away."""
-_OTHER_PAST: Final = (HTTPStatus.GONE, HTTPStatus.GATEWAY_TIMEOUT)
-"""The version is too old, or, after a restore of etcd, of a future that did not happen: only a list helps."""
+_UNANSWERED: Final = 0
+_OTHER_PAST: Final = (HTTPStatus.GONE, HTTPStatus.GATEWAY_TIMEOUT, _UNANSWERED)
+"""The version is too old, or, after a restore of etcd, of a future that did not happen: only a list helps.
+
+An API server that was away may come back with a restored etcd, and is silent about changes before that future.
+"""
 
 
 class Watches:
@@ -144,13 +148,15 @@ class _Watch:
         return WatchAge(self.kind.name, self.namespace, now - self._listed_at, now - self._heard_at, self._refusal)
 
     async def run(self) -> None:
-        """List and follow until this is cancelled, whatever goes wrong."""
+        """List and follow until this is cancelled or etcd was restored, whatever else goes wrong."""
         failures = 0
         while True:
             try:
                 if self._version is None or self._seconds_left() <= 0:
                     async with self._lists:
                         await self._list()
+                if self._version is None:  # another operator begins
+                    return
                 await self._follow()
                 failures = 0
             except Exception as error:
@@ -169,6 +175,10 @@ class _Watch:
             log.warning("watch.interrupted", kind=self.kind.name, namespace=self.namespace, error=str(error)[:500])
         self._refusal, self.is_forbidden = refusal, status == HTTPStatus.FORBIDDEN
 
+    def _note_restored(self, what: str) -> None:
+        self._version = None
+        self._on_restored(f"{self.kind.plural} {what}")
+
     def _seconds_left(self) -> float:
         return self._listed_at + self._resync_seconds - time.monotonic()
 
@@ -184,11 +194,14 @@ class _Watch:
             self._heard()
             version = int(page["metadata"]["resourceVersion"])  # the same for all pages
             if version < self._newest:
-                self._on_restored(f"{self.kind.plural} are listed at version {version} after {self._newest}")
+                self._note_restored(f"are listed at version {version} after {self._newest}")
                 return
-            for one in page["items"]:
+            for one in map(self._document, page["items"]):
                 found.add(one["metadata"]["uid"])
-                self._children.seen(self._document(one))
+                if self._children.contradicts(one, version):
+                    self._note_restored(f"are listed at version {version} as they were before")
+                    return
+                self._children.seen(one)
         self._children.only(self.kind, self.namespace, found, version)
         self._version, self._newest, self._listed_at = version, version, began
         self._on_listed(self)

@@ -40,6 +40,11 @@ def api(api_server: ApiServer) -> Iterator[Client]:
 @pytest.fixture(scope="session")
 def crd(api: Client) -> Document:
     """The definition of LogPersister as it is in ``crds/``, in force."""
+    return install_definition(api)
+
+
+def install_definition(api: Client) -> Document:
+    """Create the definition and wait until it is in force; return it."""
     document: Document = yaml.safe_load(CRD_FILE.read_text())
     api.create(_DEFINITIONS, document)
     deadline = time.monotonic() + _SECONDS

@@ -1,6 +1,7 @@
 """etcd and kube-apiserver as one server."""
 
 import json
+import shutil
 import ssl
 import urllib.error
 import urllib.request
@@ -34,7 +35,7 @@ class Etcd(Server):
         peer = f"http://{LOOPBACK}:{self._peer_port}"
         return [
             str(artifacts.go_program("etcd")),
-            f"--data-dir={self.directory / 'data'}",
+            f"--data-dir={self._data}",
             f"--listen-client-urls={self.url}",
             f"--advertise-client-urls={self.url}",
             f"--listen-peer-urls={peer}",
@@ -42,6 +43,21 @@ class Etcd(Server):
             f"--initial-cluster=default={peer}",
             "--unsafe-no-fsync",  # what a test stores need not survive the machine
         ]
+
+    def back_up(self, to: Path) -> None:
+        """Copy what is stored while it stands still, as a snapshot of its disk would be."""
+        self.suspend()
+        shutil.copytree(self._data, to)
+        self.resume()
+
+    def restore(self, backup: Path) -> None:
+        """Put a backup in the place of what is stored; it must not run."""
+        shutil.rmtree(self._data)
+        shutil.copytree(backup, self._data)
+
+    @property
+    def _data(self) -> Path:
+        return self.directory / "data"
 
     def _serves(self) -> bool:
         try:

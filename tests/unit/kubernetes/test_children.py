@@ -157,7 +157,7 @@ def test_a_watch_whose_past_is_gone_begins_with_a_new_list(server: Server) -> No
 
 
 def test_an_api_server_that_is_away_is_asked_again_and_nothing_is_taken_for_gone(server: Server) -> None:
-    server.lists = [ClusterError("away"), ("10", [child("a", 3)])]
+    server.lists = [ClusterError("away"), ("10", [child("a", 3)]), ("10", [child("a", 3)])]
     server.events_of = [ClusterError("away"), [event("MODIFIED", child("a", 14))], ClusterError("refused", 403)]
     watching, children = follow(server)
     assert names(children) == {"a"}
@@ -179,6 +179,18 @@ def test_a_list_of_an_earlier_version_shows_that_etcd_was_restored_and_an_event_
     watching.start()
     eventually("it is noticed", lambda: watching.restored == "configmaps are listed at version 9 after 10")
     watching.stop()
+
+
+def test_a_list_without_a_change_that_it_must_have_shows_that_etcd_was_restored(server: Server) -> None:
+    """Even when so much was written since that versions are higher than any that was seen."""
+    server.lists = [("10", [child("a", 3)]), ("20", [child("a", 3)])]
+    server.events_of = [[event("MODIFIED", child("a", 14))], ClusterError("away")]
+    children = Children(lambda _: None)
+    watching = Watches(server, children, ("logs",))  # type: ignore[arg-type]
+    watching.start()
+    eventually("it is noticed", lambda: watching.restored == "configmaps are listed at version 20 as they were before")
+    watching.stop()
+    assert server.followed_from == ["10", "14"], "nothing is followed from a version that is unknown"
 
 
 def test_each_namespace_is_complete_by_itself_and_one_that_is_refused_is_told(server: Server) -> None:
