@@ -119,8 +119,7 @@ def test_what_counts_in_a_folder() -> None:
 
 def test_objects_that_are_known_are_not_asked_about() -> None:
     world = World()
-    world.produce(0, 0.5, 2)
-    world.store_range(0)
+    world.store_new(0, 0.5, 2)
     world.at(2)
     world.look()
     world.store.facts = None  # type: ignore[assignment, method-assign]

@@ -27,17 +27,16 @@ from tests.unit.finish.world import (
     TOPIC,
     TOPIC_ID,
     FakePartition,
+    KilledError,
     World,
+    before_write,
+    killed,
     spec,
 )
 
 LATENESS_MS = 10 * MINUTE_MS
 IDLE_MS = HOUR_MS
 STEPS = 120
-
-
-class KilledError(Exception):
-    """The process dies."""
 
 
 class History:
@@ -144,15 +143,12 @@ class History:
         self.world.at(self.hours)
 
     def die(self) -> None:
-        self.before_write(self.kill)
+        before_write(self.world, self.chance.randrange(6), killed)
         try:
             self.world.look()
         except KilledError:
             self.world.finisher = self.world.new_finisher()
         self.world.store.before_write = lambda: None
-
-    def kill(self) -> None:
-        raise KilledError
 
     def sleep(self) -> None:
         """A process stands still before a write, another one works meanwhile, then it goes on."""
@@ -163,21 +159,10 @@ class History:
                 self.chance.choice([self.produce, self.store, self.pass_time])()
                 self.world.look(successor)
 
-        self.before_write(meanwhile)
+        before_write(self.world, self.chance.randrange(6), meanwhile)
         self.world.look()
         self.world.store.before_write = lambda: None
         self.world.finisher = successor
-
-    def before_write(self, happens: Callable[[], None]) -> None:
-        left = [self.chance.randrange(6)]
-
-        def hook() -> None:
-            left[0] -= 1
-            if left[0] < 0:
-                self.world.store.before_write = lambda: None
-                happens()
-
-        self.world.store.before_write = hook
 
     def add_partition(self) -> None:
         if len(self.world.partitions) < 5:
@@ -270,8 +255,7 @@ class History:
     def end(self) -> None:
         """Let everything be stored, pass and be looked at; then every record must be told in its folder."""
         for number in self.world.partitions:
-            self.world.produce(number, self.hours + 8)
-            self.world.store_range(number)
+            self.world.store_new(number, self.hours + 8)
         self.hours += 9
         for _ in range(4):
             self.world.at(self.hours)

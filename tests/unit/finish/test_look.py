@@ -1,7 +1,7 @@
 """Which folders are finished when: partitions, idleness, late records, other processes; in a world in memory."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -15,7 +15,18 @@ from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import NewestEvent, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
-from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, OF_A_FIELD, TOPIC, World, hour, spec
+from tests.unit.finish.world import (
+    HOUR_MS,
+    MIDNIGHT_MS,
+    OF_A_FIELD,
+    TOPIC,
+    KilledError,
+    World,
+    before_write,
+    hour,
+    killed,
+    spec,
+)
 
 
 def hours_later(world: World, hours: float) -> list[str]:
@@ -64,14 +75,11 @@ def test_partitions_are_done_before_the_folder_is_finished() -> None:
 def test_a_day_is_finished_with_its_hours_by_choice() -> None:
     world = World(spec=spec(outerLevels=True))
     day, next_day = "dt=2026-03-28", "dt=2026-03-29"
-    world.produce(0, 0.5, 22.5)
-    world.store_range(0)
+    world.store_new(0, 0.5, 22.5)
     assert hours_later(world, 23.2) == [hour(0)]
-    world.produce(0, 23.3)
-    world.store_range(0)
+    world.store_new(0, 23.3)
     assert hours_later(world, 23.3) == [hour(0), hour(22)], "the day has an hour more, of which records may come"
-    world.produce(0, 25.5)
-    world.store_range(0)
+    world.store_new(0, 25.5)
     world.at(25.6)
     assert [one.folder.path for one in world.look().finished] == [hour(23), day]
     assert world.finished() == [day, hour(0), hour(22), hour(23)]
@@ -82,23 +90,19 @@ def test_a_day_is_finished_with_its_hours_by_choice() -> None:
     assert {one.folder.path: one.state for one in states}[next_day] is State.OPEN
 
     # A late record makes a folder in a day that had none.
-    world.produce(0, -30.5, 25.5)
-    world.store_range(0)
+    world.store_new(0, -30.5, 25.5)
     world.look()
     assert {"dt=2026-03-26", "dt=2026-03-26/hr=17"} <= {*world.finished()}
 
 
 def test_a_day_without_its_last_hours_is_finished_when_they_would_be() -> None:
     world = World(spec=spec(outerLevels=True), has_types=True)
-    world.produce(0, 0.2, 0.3, 0.5, 3)
-    world.store_range(0)
+    world.store_new(0, 0.2, 0.3, 0.5, 3)
     assert hours_later(world, 3) == [f"type=order/{hour(0)}"]
-    world.produce(0, 24.05)
-    world.store_range(0)
+    world.store_new(0, 24.05)
     of_hours = [f"type=order/{hour(number)}" for number in (0, 3)]
     assert hours_later(world, 24.1) == of_hours, "ten minutes of lateness"
-    world.produce(0, 24.2)
-    world.store_range(0)
+    world.store_new(0, 24.2)
     of_day = "dt=2026-03-28"
     assert hours_later(world, 24.5) == [f"type=order/{of_day}", *of_hours, f"type=refund/{of_day}"]
 
@@ -137,8 +141,7 @@ def test_not_before_what_is_earlier_is_stored() -> None:
 
 def test_not_before_the_clock_has_passed_the_end_and_the_lateness() -> None:
     world = World()
-    world.produce(0, 0.5, 1.2)
-    world.store_range(0)
+    world.store_new(0, 0.5, 1.2)
     assert hours_later(world, 1 + 9.9 / 60) == []
     assert hours_later(world, 1 + 10 / 60) == [], "there is a record of a time that has not come"
     assert hours_later(world, 1.2) == [hour(0)]
@@ -180,8 +183,7 @@ def test_a_partition_with_records_that_are_not_stored_is_not_idle() -> None:
 
 def test_who_takes_over_watches_idle_partitions_anew() -> None:
     world = World(partitions=2)
-    world.produce(0, 0.5, 1.5)
-    world.store_range(0)
+    world.store_new(0, 0.5, 1.5)
     hours_later(world, 1.5)
     world.finisher = world.new_finisher()
     assert [hours_later(world, at) for at in (2.5, 3.4)] == [[], []]
@@ -190,8 +192,7 @@ def test_who_takes_over_watches_idle_partitions_anew() -> None:
 
 def test_the_current_folder_of_a_topic_that_stops_is_finished_after_its_end_only() -> None:
     world = World()
-    world.produce(0, 5.1)
-    world.store_range(0)
+    world.store_new(0, 5.1)
     assert [hours_later(world, at) for at in (5.2, 6.1)] == [[], []]
     assert [hours_later(world, at) for at in (6.2, 7.1, 7.2)] == [[], [], [hour(5)]]
 
@@ -211,8 +212,7 @@ def test_a_record_from_the_future_proves_nothing_before_its_time() -> None:
 
 def test_a_busy_partition_with_a_record_from_the_future_passes_by_the_clock() -> None:
     world = World()
-    world.produce(0, 24 * 365 * 50, 0.5)
-    world.store_range(0)
+    world.store_new(0, 24 * 365 * 50, 0.5)
     for number in range(12, 40):
         world.at(number / 10)
         world.look()
@@ -233,8 +233,7 @@ def test_it_is_said_which_partitions_have_passed_by_a_guess() -> None:
     world.at(1.2)
     world.look()
     world.at(2.4)
-    world.produce(2, 1.7)
-    world.store_range(2)
+    world.store_new(2, 1.7)
     [finished] = world.look().finished
     assert (finished.folder.path, finished.guesses) == (hour(0), {1: "idle", 2: "future", 3: "idle"})
 
@@ -264,17 +263,14 @@ def test_a_guess_by_a_field_is_said_and_none_by_the_clock() -> None:
 def test_folders_of_all_types_are_finished_by_the_records_of_any_type() -> None:
     """Offset 0 is a refund, with folders by day; 1 has no time; all others are orders, with folders by hour."""
     world = World(has_types=True)
-    world.produce(0, 0.2, 0.3, 0.5, 1.5)
-    world.store_range(0)
+    world.store_new(0, 0.2, 0.3, 0.5, 1.5)
     assert hours_later(world, 1.6) == [f"type=order/{hour(0)}"]
-    world.produce(0, 24.5)
-    world.store_range(0)
+    world.store_new(0, 24.5)
     assert hours_later(world, 25) == [f"type=order/{hour(0)}", f"type=order/{hour(1)}", "type=refund/dt=2026-03-28"]
     assert world.content("type=refund/dt=2026-03-28")["records"] == 1
 
     # Records of a type that was declared since, or out of quarantine, are late as all others are.
-    world.produce(0, 1.7, 25, 0.7)
-    world.store_range(0)
+    world.store_new(0, 1.7, 25, 0.7)
     world.at(25.1)
     assert [(one.folder.path, one.published.late_records) for one in world.look().late] == [
         (f"type=order/{hour(1)}", 1),
@@ -286,8 +282,7 @@ def test_folders_of_all_types_are_finished_by_the_records_of_any_type() -> None:
 
 def test_types_are_not_listed_again_and_again_while_a_partition_holds_them_back() -> None:
     world = World(partitions=2, has_types=True)
-    world.produce(0, 0.2, 0.3, 0.5, 1.5)
-    world.store_range(0)
+    world.store_new(0, 0.2, 0.3, 0.5, 1.5)
     world.at(1.5)
     assert world.look().waiting is not None
     listings = world.store.listings
@@ -325,11 +320,9 @@ def test_by_a_field_a_partition_passes_with_the_newest_event_that_is_stored() ->
 def test_by_a_field_an_event_from_the_future_does_not_count() -> None:
     world = by_field()
     world.at(0.6)
-    world.produce(0, 0.5, 5)
-    world.store_range(0)
+    world.store_new(0, 0.5, 5)
     assert hours_later(world, 1.3) == []
-    world.produce(0, 0.7, 1.2)
-    world.store_range(0)
+    world.store_new(0, 0.7, 1.2)
     assert hours_later(world, 1.3) == [hour(0)]
     assert world.content(hour(0))["lateRecords"] == 0
 
@@ -339,8 +332,7 @@ def test_by_a_field_a_busy_partition_without_newer_events_is_idle(event: float |
     """Its records have no time, come from far behind, or are of the future; they are stored an hour after they came."""
     world = by_field()
     world.at(0.5)
-    world.produce(0, 0.5)
-    world.store_range(0)
+    world.store_new(0, 0.5)
     for number in range(6, 40):
         world.at(number / 10)
         world.produce(0, event)
@@ -355,8 +347,7 @@ def test_by_a_field_a_busy_partition_without_newer_events_is_idle(event: float |
 def test_by_a_field_a_partition_that_is_behind_is_not_idle() -> None:
     world = by_field()
     world.at(0.5)
-    world.produce(0, 0.5)
-    world.store_range(0)
+    world.store_new(0, 0.5)
     world.produce(0, 0.6)
     assert [hours_later(world, number) for number in range(2, 9)] == [[]] * 7
     world.store_range(0)
@@ -367,14 +358,12 @@ def test_a_field_that_is_watched_since_now_is_known_with_the_next_range() -> Non
     """What was stored before, or of another field, says nothing."""
     world = by_field()
     world.at(2)
-    world.produce(0, 0.5, 1.5)
-    world.store_range(0)
+    world.store_new(0, 0.5, 1.5)
     (_, committed), of = world.partitions[0].commits[0], world.partitions[0]
     assert committed.metadata is not None
     of.committed = CommittedOffset(2, replace(committed.metadata, seen=NewestEvent("other", MIDNIGHT_MS + 9 * HOUR_MS)))
     assert "(none is known)" in world.look().reason
-    world.produce(0, 1.6)
-    world.store_range(0)
+    world.store_new(0, 1.6)
     assert hours_later(world, 2) == [hour(0)]
 
 
@@ -383,8 +372,7 @@ def test_by_a_field_but_by_records_all_the_same() -> None:
     world.at(0.6)
     world.produce(0, 0.1, 0.5)
     world.at(1.5)
-    world.produce(0, 0.7)
-    world.store_range(0)
+    world.store_new(0, 0.7)
     assert hours_later(world, 1.5) == [hour(0)], "Kafka has a record of half past one"
 
 
@@ -407,8 +395,7 @@ def test_by_the_clock_a_folder_is_finished_when_all_is_stored_that_kafka_had_the
 
 def test_a_partition_that_comes_holds_back_what_is_not_finished_yet() -> None:
     world = World()
-    world.produce(0, 0.5, 1.5, 3)
-    world.store_range(0)
+    world.store_new(0, 0.5, 1.5, 3)
     world.at(2)
     world.look()
     assert world.finished() == [hour(0)]
@@ -416,18 +403,15 @@ def test_a_partition_that_comes_holds_back_what_is_not_finished_yet() -> None:
     world.produce(1, 1.5)
     world.at(3)
     assert world.look().reason == "partition 1 has no committed offset of this group yet"
-    world.produce(1, 3)
-    world.store_range(1)
+    world.store_new(1, 3)
     assert hours_later(world, 3) == [hour(0), hour(1)]
 
 
 def test_late_records_give_the_content_a_higher_number_and_are_counted_once() -> None:
     world = World()
-    world.produce(0, 0.5, 2)
-    world.store_range(0)
+    world.store_new(0, 0.5, 2)
     hours_later(world, 2)
-    world.produce(0, 0.7, 0.8, 0.3)
-    world.store_range(0)
+    world.store_new(0, 0.7, 0.8, 0.3)
     look = world.look()
     assert [(one.folder.path, one.published.late_records) for one in look.late] == [(hour(0), 3)]
     content = world.content(hour(0))
@@ -442,13 +426,11 @@ def test_a_late_record_does_not_wait_for_a_folder_of_its_range_that_is_not_finis
     world = World(2)
     world.at(1.3)
     for partition in (0, 1):
-        world.produce(partition, 0.5, 1.2)
-        world.store_range(partition)
+        world.store_new(partition, 0.5, 1.2)
     world.look()
     assert world.finished() == [hour(0)]
     world.at(2.2)
-    world.produce(0, 0.7, 1.9, 2.2)
-    world.store_range(0)
+    world.store_new(0, 0.7, 1.9, 2.2)
     for _ in range(3):
         world.look()
     assert world.finished() == [hour(0)]
@@ -460,8 +442,7 @@ def test_a_late_record_does_not_wait_for_a_folder_of_its_range_that_is_not_finis
     others = [key for key in world.store.written[written:] if not key.endswith(f"{hour(1)}/.0.done")]
     assert others == [], "and for that one only: whoever takes over repeats nothing"
     world.at(2.5)
-    world.produce(1, 2.4)
-    world.store_range(1)
+    world.store_new(1, 2.4)
     world.look()
     assert world.finished() == [hour(0), hour(1)]
     assert (world.content(hour(0))["number"], world.arrivals()) == (2, 0)
@@ -470,8 +451,7 @@ def test_a_late_record_does_not_wait_for_a_folder_of_its_range_that_is_not_finis
 def test_late_records_that_stand_elsewhere_are_nothing_to_a_finished_folder() -> None:
     """Neither a change of it, nor an arrival, nor a folder by time; what another horizon has let in is one as ever."""
     world = World(spec=spec(late="folder"))
-    world.produce(0, 0.5, 2)
-    world.store_range(0)
+    world.store_new(0, 0.5, 2)
     assert world.horizon() is None
     hours_later(world, 2)
     assert world.horizon() == MIDNIGHT_MS + HOUR_MS
@@ -483,8 +463,7 @@ def test_late_records_that_stand_elsewhere_are_nothing_to_a_finished_folder() ->
     assert hours_later(world, 4) == [hour(0), hour(2)]
     assert world.content(hour(0)) == before
 
-    world.produce(0, 0.8)
-    world.store_range(0)
+    world.store_new(0, 0.8)
     assert [one.folder.path for one in world.look().late] == [hour(0)]
     assert world.content(hour(0))["lateRecords"] == 1
 
@@ -499,8 +478,7 @@ def test_a_generation_that_goes_on_behind_another_one_takes_over_its_horizon() -
     """Once each partition that has something to be stored is in it; nothing has to be finished for that."""
     world = World(partitions=3, spec=spec(late="folder"))
     for partition in range(3):
-        world.produce(partition, 0.5, 2)
-        world.store_range(partition)
+        world.store_new(partition, 0.5, 2)
     hours_later(world, 4)
     finished = world.horizon()
     assert finished == MIDNIGHT_MS + HOUR_MS
@@ -519,8 +497,7 @@ def test_a_generation_that_goes_on_behind_another_one_takes_over_its_horizon() -
 
 def test_a_replay_has_no_horizon_before_it_has_passed_what_is_finished() -> None:
     world = World(spec=spec(late="folder"))
-    world.produce(0, 0.5, 1.5, 2.5, 3.5)
-    world.store_range(0)
+    world.store_new(0, 0.5, 1.5, 2.5, 3.5)
     assert hours_later(world, 3.2) == [hour(0), hour(1)]
     assert world.horizon() == MIDNIGHT_MS + 2 * HOUR_MS
     raised(world)
@@ -534,8 +511,7 @@ def test_a_replay_has_no_horizon_before_it_has_passed_what_is_finished() -> None
 
 def test_late_records_that_are_appended_need_no_note_of_the_generation() -> None:
     world = World()
-    world.produce(0, 0.5, 2)
-    world.store_range(0)
+    world.store_new(0, 0.5, 2)
     hours_later(world, 2)
     world.produce(0, 2.5)
     raised(world)
@@ -545,11 +521,9 @@ def test_late_records_that_are_appended_need_no_note_of_the_generation() -> None
 
 def test_a_late_record_may_make_a_folder() -> None:
     world = World()
-    world.produce(0, 2.5, 4)
-    world.store_range(0)
+    world.store_new(0, 2.5, 4)
     assert hours_later(world, 4) == [hour(2)]
-    world.produce(0, 0.5)
-    world.store_range(0)
+    world.store_new(0, 0.5)
     world.look()
     assert world.finished() == [hour(0), hour(2)]
     assert (world.content(hour(0))["number"], world.content(hour(0))["lateRecords"]) == (1, 1)
@@ -558,8 +532,7 @@ def test_a_late_record_may_make_a_folder() -> None:
 def test_what_is_stored_and_not_committed_is_told_once_it_is() -> None:
     """Its task has stored it before the folder could be finished, and left no note; whoever lists the folder does."""
     world = World()
-    world.produce(0, 0.5, 2)
-    world.store_range(0)
+    world.store_new(0, 0.5, 2)
     world.produce(0, 0.7)
     world.at(0.75)
     world.write_objects(Range(TopicPartition(TOPIC, 0), 2, 3))
@@ -577,8 +550,7 @@ def test_a_backlog_is_finished_folder_by_folder_and_its_arrivals_are_not_late() 
     world = World()
     world.at(100)
     for number in range(30):
-        world.produce(0, number, number + 0.5)
-        world.store_range(0)
+        world.store_new(0, number, number + 0.5)
         world.look()
     assert world.finished() == [hour(number) for number in range(28 + 1)]
     assert all(world.content(hour(number))["lateRecords"] == 0 for number in range(29))
@@ -588,8 +560,7 @@ def test_a_backlog_is_finished_folder_by_folder_and_its_arrivals_are_not_late() 
 def test_many_folders_take_several_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("logpersister.finish.look.MOST_FOLDERS", 4)
     world = World()
-    world.produce(0, *range(10), 20)
-    world.store_range(0)
+    world.store_new(0, *range(10), 20)
     world.at(20)
     assert [world.look().more for _ in range(3)] == [True, True, False]
     assert len(world.finished()) == 10
@@ -599,8 +570,7 @@ def test_many_folders_take_several_looks(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_look_at_a_slow_bucket_leaves_the_rest_to_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock goes on by 25 seconds each time; what has come late is put off, too, and nothing is told twice."""
     world = World()
-    world.produce(0, *range(4), 20)
-    world.store_range(0)
+    world.store_new(0, *range(4), 20)
     world.at(20)
     seconds = count(0, 25)
     monkeypatch.setattr(world.finisher, "_clock", lambda: next(seconds))
@@ -608,8 +578,7 @@ def test_a_look_at_a_slow_bucket_leaves_the_rest_to_the_next_one(monkeypatch: py
     assert len(looks[0]) < 4
     assert [path for look in looks for path in look] == [hour(number) for number in range(4)]
     for number in range(4):
-        world.produce(0, number)
-        world.store_range(0)
+        world.store_new(0, number)
     late = [world.look() for _ in range(4)]
     assert (late[0].more, late[-1].more) == (True, False)
     assert len(late[0].late) < 4
@@ -619,8 +588,7 @@ def test_a_look_at_a_slow_bucket_leaves_the_rest_to_the_next_one(monkeypatch: py
 
 def test_nothing_is_asked_when_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
-    world.produce(0, 0.5, 2)
-    world.store_range(0)
+    world.store_new(0, 0.5, 2)
     hours_later(world, 2)
     monkeypatch.setattr(world, "describe", None)
     assert world.look().settled_to == MIDNIGHT_MS + HOUR_MS
@@ -632,8 +600,7 @@ def test_nothing_is_asked_when_nothing_is_left(monkeypatch: pytest.MonkeyPatch) 
 def test_a_look_at_a_long_backlog_lists_no_more_than_it_finishes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("logpersister.finish.look.MOST_FOLDERS", 4)
     world = World()
-    world.produce(0, *range(24 * 50), 24 * 60)
-    world.store_range(0)
+    world.store_new(0, *range(24 * 50), 24 * 60)
     world.at(24 * 60)
     for look in range(1, 30):
         before = world.store.listings
@@ -692,8 +659,7 @@ def test_a_folder_that_comes_while_one_looks_is_not_late(monkeypatch: pytest.Mon
 
 def test_a_generation_that_replays_adds_its_objects() -> None:
     world = World()
-    world.produce(0, 0.5, 2)
-    world.store_range(0)
+    world.store_new(0, 0.5, 2)
     hours_later(world, 2)
     world.generation = 2
     world.partitions[0].committed = CommittedOffset(0, OffsetMetadata("id", 2))
@@ -719,8 +685,7 @@ def test_an_upgrade_in_the_middle_of_a_folder() -> None:
 )
 def test_an_offset_that_is_not_ours_says_nothing(committed: CommittedOffset | None) -> None:
     world = World()
-    world.produce(0, 0.5, 0.6, 2)
-    world.store_range(0)
+    world.store_new(0, 0.5, 0.6, 2)
     world.partitions[0].committed = committed
     assert hours_later(world, 2) == []
 
@@ -749,11 +714,9 @@ def test_a_bucket_that_deletes_nothing_delays_no_folder(monkeypatch: pytest.Monk
         raise StorageError("rejected", f"no rights for {key}")
 
     world = World()
-    world.produce(0, 0.5, 0.6, 1.5, 3)
-    world.store_range(0)
+    world.store_new(0, 0.5, 0.6, 1.5, 3)
     hours_later(world, 1.8)
-    world.produce(0, 0.7)
-    world.store_range(0)
+    world.store_new(0, 0.7)
     with monkeypatch.context() as patch:
         patch.setattr(type(world.store), "delete", refuses)
         hours_later(world, 3)
@@ -763,20 +726,14 @@ def test_a_bucket_that_deletes_nothing_delays_no_folder(monkeypatch: pytest.Monk
     assert (world.arrivals(), world.content(hour(0))["number"]) == (0, 2)
 
 
-class KilledError(Exception):
-    """The process dies."""
-
-
 def test_whoever_dies_anywhere_is_followed_by_one_that_ends_it() -> None:
     """Killed before each single write in turn: each number once, the same content, the note deleted."""
 
     def scene() -> World:
         world = World()
-        world.produce(0, 0.5, 0.6, 1.5, 3)
-        world.store_range(0)
+        world.store_new(0, 0.5, 0.6, 1.5, 3)
         hours_later(world, 1.8)
-        world.produce(0, 0.7)
-        world.store_range(0)
+        world.store_new(0, 0.7)
         return world
 
     whole = scene()
@@ -795,24 +752,18 @@ def test_whoever_dies_anywhere_is_followed_by_one_that_ends_it() -> None:
         assert (world.finished(), world.arrivals()) == (whole.finished(), 0)
 
 
-def killed() -> None:
-    raise KilledError
-
-
 def test_a_zombie_takes_nothing_back() -> None:
     """It stands still before each single write in turn, while others finish the folder and take in what is late."""
 
     def scene() -> World:
         world = World()
-        world.produce(0, 0.5, 2)
-        world.store_range(0)
+        world.store_new(0, 0.5, 2)
         world.at(2)
         return world
 
     def others_work(world: World) -> None:
         world.look(world.new_finisher())
-        world.produce(0, 0.7, 3)
-        world.store_range(0)
+        world.store_new(0, 0.7, 3)
         world.look(world.new_finisher())
         assert world.content(hour(0))["number"] == 2
 
@@ -832,8 +783,7 @@ def test_a_copy_of_an_object_in_a_folder_is_told_and_is_in_no_manifest() -> None
     """Readers of the manifest would read its records twice."""
     world = World(partitions=2)
     for partition in (0, 1):
-        world.produce(partition, 0.5, 2)
-        world.store_range(partition)
+        world.store_new(partition, 0.5, 2)
     (key,) = (key for key in world.store.objects if f"/{hour(0)}/1_0_" in key)
     world.store.objects[key.replace("1_0_", "1_7_")] = world.store.objects[key]
     with pytest.raises(ForeignObjectError, match=r"1_7_\S+ has the metadata of generation 1 of clicks-0 .* was copied"):
@@ -844,22 +794,9 @@ def test_a_copy_of_an_object_in_a_folder_is_told_and_is_in_no_manifest() -> None
     assert world.finished() == [hour(0)]
 
 
-def before_write(world: World, number: int, happens: Callable[[], None]) -> None:
-    """Let something happen before a write, by its number from now; only once."""
-    numbers = count()
-
-    def hook() -> None:
-        if next(numbers) == number:
-            world.store.before_write = lambda: None
-            happens()
-
-    world.store.before_write = hook
-
-
 def test_a_topic_that_is_gone_is_told() -> None:
     world = World()
-    world.produce(0, 0.5, 2)
-    world.store_range(0)
+    world.store_new(0, 0.5, 2)
     world.describe = lambda topics: {}  # type: ignore[method-assign]
     with pytest.raises(NotKnownError, match="topic clicks does not exist"):
         hours_later(world, 2)
@@ -886,13 +823,11 @@ def test_by_hand_with_reasons() -> None:
 def test_by_hand_late_records_are_taken_in_as_by_members() -> None:
     """Also one that makes a folder; `until` is for these, too, and nothing is left of the notes."""
     world = World()
-    world.produce(0, 0.5, 1.5, 3.5)
-    world.store_range(0)
+    world.store_new(0, 0.5, 1.5, 3.5)
     hours_later(world, 4)
     assert world.finished() == [hour(0), hour(1)]
     for late in (0.7, 1.7, 2.7):
-        world.produce(0, late)
-        world.store_range(0)
+        world.store_new(0, late)
     (first, *others) = judge(world.finisher, world.arrivals_of(), until=MIDNIGHT_MS + HOUR_MS)
     assert (first.folder.path, first.state, first.reason, others) == (hour(0), State.NOW, SOMETHING_CAME, [])
     assert [world.content(hour(it))["number"] for it in (0, 1)] == [2, 1]
@@ -920,8 +855,7 @@ def test_by_hand_late_records_are_taken_in_as_by_members() -> None:
 def test_by_hand_no_folder_is_left_behind_when_a_record_comes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Partition 1 has no record yet when the first folder is judged, and one of two o'clock a moment later."""
     world = World(partitions=2)
-    world.produce(0, 0.5, 1.5, 3)
-    world.store_range(0)
+    world.store_new(0, 0.5, 1.5, 3)
     world.at(3)
     waits = world.finisher.passing.waits
 
@@ -939,8 +873,7 @@ def test_by_hand_no_folder_is_left_behind_when_a_record_comes_meanwhile(monkeypa
 
 def test_by_hand_for_a_span_that_is_finished() -> None:
     world = World()
-    world.produce(0, 0.5, 1.5, 3)
-    world.store_range(0)
+    world.store_new(0, 0.5, 1.5, 3)
     hours_later(world, 3)
     world.store.delete(f"raw/{TOPIC}/{hour(0)}/_SUCCESS")
     start, end = MIDNIGHT_MS, MIDNIGHT_MS + HOUR_MS

@@ -15,13 +15,9 @@ from logpersister.finish.telling import LARGEST, Message, NotTakenError, Refused
 from logpersister.storage.finished import FolderContent, FolderObject
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.untold import TABLE, Untold, list_untold
-from tests.unit.finish.world import GROUP, TOPIC, World, hour, spec
+from tests.unit.finish.world import GROUP, TOPIC, KilledError, World, before_write, hour, killed, spec
 
 POLICIES = ["manifest", "webhook", "kafka"]
-
-
-class KilledError(Exception):
-    """The process dies."""
 
 
 class Receiver:
@@ -53,8 +49,7 @@ class Receiver:
 
 def told_world(*hours: float) -> World:
     world = World(spec=spec(policy=POLICIES, webhook={"url": "http://h"}, kafka={"topic": "told"}))
-    world.produce(0, *(hours or (0.5, 1.5, 4)))
-    world.store_range(0)
+    world.store_new(0, *(hours or (0.5, 1.5, 4)))
     world.at(4)
     return world
 
@@ -86,8 +81,7 @@ def test_late_records_are_told_with_the_higher_number() -> None:
     world, receiver = told_world(), Receiver()
     world.look()
     tell(world, receiver)
-    world.produce(0, 0.7)
-    world.store_range(0)
+    world.store_new(0, 0.7)
     world.look()
     assert tell(world, receiver).folders == 1
     assert receiver.numbers() == {hour(0): [1, 2], hour(1): [1]}
@@ -97,8 +91,7 @@ def test_late_records_are_told_with_the_higher_number() -> None:
 def test_of_two_numbers_that_were_not_told_only_the_last_one_is() -> None:
     world, receiver = told_world(), Receiver()
     world.look()
-    world.produce(0, 0.7)
-    world.store_range(0)
+    world.store_new(0, 0.7)
     world.look()
     assert untold(world) == [Untold(hour(0), 1), Untold(hour(0), 2), Untold(hour(1), 1)]
     tell(world, receiver)
@@ -172,8 +165,7 @@ def test_whoever_dies_anywhere_is_followed_by_one_that_tells(late: bool) -> None
         if late:
             world.look()
             tell(world, Receiver())
-            world.produce(0, 0.7)
-            world.store_range(0)
+            world.store_new(0, 0.7)
         return world
 
     def work(world: World, receiver: Receiver) -> None:
@@ -211,8 +203,7 @@ def test_a_zombie_tells_at_most_again_and_takes_nothing_back() -> None:
         return world, receiver
 
     def others_work(world: World, receiver: Receiver) -> None:
-        world.produce(0, 0.7)
-        world.store_range(0)
+        world.store_new(0, 0.7)
         world.look(world.new_finisher())
         receiver.before = lambda _: None
         tell(world, receiver)
@@ -262,22 +253,6 @@ def test_the_id_of_a_message_is_plain_text_whatever_the_group_is_called() -> Non
     content = FolderContent(TOPIC, "country=%C3%A9/dt=2026-03-28", "2026-03-29T00:00:00Z", 1, {}, ())
     made = message(cast("ObjectStore", World().store), 'grüße "x"', content)
     assert made.id == "gr%C3%BC%C3%9Fe%20%22x%22/logs/raw/clicks/country=%25C3%25A9/dt=2026-03-28/1"
-
-
-def before_write(world: World, number: int, happens: Callable[[], None]) -> None:
-    """Let something happen before a write, by its number from now; only once."""
-    numbers = count()
-
-    def hook() -> None:
-        if next(numbers) == number:
-            world.store.before_write = lambda: None
-            happens()
-
-    world.store.before_write = hook
-
-
-def killed() -> None:
-    raise KilledError
 
 
 def test_a_table_is_told_of_each_number_of_a_folder_beside_the_others() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -229,6 +230,11 @@ class World:
         if commit:
             self.commit(partition, end)
 
+    def store_new(self, partition: int, *hours: float | None) -> None:
+        """Produce records, and store all that the partition has."""
+        self.produce(partition, *hours)
+        self.store_range(partition)
+
     def write_objects(self, range_: Range, *, generation: int | None = None, horizon: int | None = None) -> None:
         """Do what a task does with a range: its objects, then the note of their arrival."""
         generation = self.generation if generation is None else generation
@@ -325,3 +331,23 @@ class World:
             found = ((at, time) for at, time in enumerate(times) if at >= of.start and time >= instant)
             answer.values[one] = next(found, None)
         return answer
+
+
+class KilledError(Exception):
+    """The process dies."""
+
+
+def killed() -> None:
+    raise KilledError
+
+
+def before_write(world: World, number: int, happens: Callable[[], None]) -> None:
+    """Let something happen before a write, by its number from now; only once."""
+    numbers = count()
+
+    def hook() -> None:
+        if next(numbers) == number:
+            world.store.before_write = lambda: None
+            happens()
+
+    world.store.before_write = hook

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from kafka.errors import LeaderNotAvailableError
 
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
-from logpersister.manifest import LogPersister, parse
+from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import OutputSchema, Revision, revision_of
 from logpersister.member import ports
 from logpersister.member.ports import NoteError
@@ -19,6 +19,7 @@ from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.topics import TopicNote
+from tests.unit.manifest.documents import accepted
 
 Value = TypeVar("Value")
 
@@ -31,17 +32,12 @@ PLACE = "logs/"
 
 def manifest(**kafka: Any) -> tuple[LogPersister, Revision]:
     """Ranges of ten offsets; a backlog is due at once."""
-    resource = parse(
+    resource = accepted(
         {
-            "apiVersion": "logpersister.dev/v1alpha1",
-            "kind": "LogPersister",
-            "metadata": {"name": "backup"},
-            "spec": {
-                "kafka": {"bootstrapServers": "127.0.0.1:9092", "topics": ["clicks", "orders"], **kafka},
-                "storage": {"bucket": "logs"},
-                "upload": {"maxBytes": "64Ki", "maxAge": "1s"},
-                "cycleInterval": "1s",
-            },
+            "metadata.name": "backup",
+            "spec.kafka": {"bootstrapServers": "127.0.0.1:9092", "topics": ["clicks", "orders"], **kafka},
+            "spec.upload": {"maxBytes": "64Ki", "maxAge": "1s"},
+            "spec.cycleInterval": "1s",
         }
     )
     return resource, revision_of(resource, "1.0")

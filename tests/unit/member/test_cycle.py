@@ -57,6 +57,15 @@ def begin(fakes: FakeDependencies, cycle: Cycle, **ends: Offset) -> None:
     cycle.end_offsets.refresh(ages=True)
 
 
+def begun(
+    fakes: FakeDependencies, listener: Listener | None = None, *, kafka: Mapping[str, Any] | None = None, **ends: Offset
+) -> Cycle:
+    """Return a cycle that has begun (`begin`); `kafka` has settings of spec.kafka."""
+    cycle = cycle_in(fakes, listener, **(kafka or {}))
+    begin(fakes, cycle, **ends)
+    return cycle
+
+
 def commits(fakes: FakeDependencies, partition: TopicPartition = CLICKS) -> list[tuple[Offset, tuple[Offset, ...]]]:
     sent = [(it.offset, it.metadata) for p, it, _ in fakes.register.sent if p == partition]
     return [(offset, metadata.ends if metadata else ()) for offset, metadata in sent]
@@ -64,8 +73,7 @@ def commits(fakes: FakeDependencies, partition: TopicPartition = CLICKS) -> list
 
 def test_promise_execute_keep(fakes: FakeDependencies) -> None:
     heard = Heard()
-    cycle = cycle_in(fakes, heard)
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, heard, clicks=25)
     turn(fakes, cycle)
     assert commits(fakes) == [(0, ()), (0, (10, 20, 25))]
     assert len(fakes.state_store.revisions) == 1, "the snapshot is there before the promise"
@@ -80,8 +88,7 @@ def test_promise_execute_keep(fakes: FakeDependencies) -> None:
 
 def test_a_partition_without_a_leader_is_said_once_and_stops_no_other(fakes: FakeDependencies) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 1}
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5, orders=5)
+    cycle = begun(fakes, clicks=5, orders=5)
     turn(fakes, cycle)
     fakes.offsets.leaderless = {ORDERS}
     lost = Range(ORDERS, 0, 5)
@@ -103,8 +110,7 @@ def test_a_partition_without_a_leader_is_said_once_and_stops_no_other(fakes: Fak
 
 def test_a_partition_that_is_handed_over_is_not_said_to_be_readable(fakes: FakeDependencies) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 1}
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5, orders=5)
+    cycle = begun(fakes, clicks=5, orders=5)
     fakes.offsets.leaderless = {ORDERS}
     turn(fakes, cycle, seconds=60)
     assert cycle.unreadable.keys() == {ORDERS}
@@ -116,8 +122,7 @@ def test_a_partition_that_is_handed_over_is_not_said_to_be_readable(fakes: FakeD
 
 
 def test_nothing_is_promised_when_the_snapshot_cannot_be_stored(fakes: FakeDependencies) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, clicks=25)
     fakes.state_store.topics["clicks", 1] = TopicNote(TOPIC_ID)
     turn(fakes, cycle)
     fakes.jobs.end()
@@ -136,8 +141,7 @@ def test_nothing_is_promised_when_the_snapshot_cannot_be_stored(fakes: FakeDepen
 
 def test_nothing_is_executed_when_the_promise_may_not_have_arrived(fakes: FakeDependencies) -> None:
     heard = Heard()
-    cycle = cycle_in(fakes, heard)
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, heard, clicks=25)
     fakes.register.failing = {CLICKS}
     turn(fakes, cycle)
     assert fakes.jobs.submitted == []
@@ -146,8 +150,7 @@ def test_nothing_is_executed_when_the_promise_may_not_have_arrived(fakes: FakeDe
 
 
 def test_a_commit_in_doubt_costs_no_second_execution(fakes: FakeDependencies) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, clicks=25)
     turn(fakes, cycle)
     fakes.jobs.end()
     fakes.register.failing = {CLICKS}
@@ -160,8 +163,7 @@ def test_a_commit_in_doubt_costs_no_second_execution(fakes: FakeDependencies) ->
 
 
 def test_without_promising_what_has_ended_is_kept_and_nothing_begins(fakes: FakeDependencies) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, clicks=25)
     turn(fakes, cycle)
     fakes.jobs.end()
     fakes.offsets.end[CLICKS] = 100
@@ -172,8 +174,7 @@ def test_without_promising_what_has_ended_is_kept_and_nothing_begins(fakes: Fake
 
 
 def test_a_loss_that_cannot_be_looked_into_now_is_met_again(fakes: FakeDependencies) -> None:
-    cycle = cycle_in(fakes, onDataLoss="skip")
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, kafka={"onDataLoss": "skip"}, clicks=25)
     turn(fakes, cycle)
     lost = {Range(CLICKS, 0, 10): WorkError("data-lost", "gone", log_start=15)}
     fakes.jobs.end(errors=lost)
@@ -191,8 +192,7 @@ def test_a_loss_that_cannot_be_looked_into_now_is_met_again(fakes: FakeDependenc
 def test_a_loss_is_recorded_when_it_is_promised_and_not_before(fakes: FakeDependencies) -> None:
     """A zombie's promise is refused; it must not leave a record of a loss that there was not."""
     heard = Heard()
-    cycle = cycle_in(fakes, heard, onDataLoss="skip")
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, heard, kafka={"onDataLoss": "skip"}, clicks=25)
     fakes.offsets.start[CLICKS] = 5
     fakes.register.failing = {CLICKS}
     turn(fakes, cycle)
@@ -246,8 +246,7 @@ def test_nothing_is_promised_before_the_bucket_was_looked_at_for_what_stands_beh
 ) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
     fakes.state_store.behind = {CLICKS: 40, ORDERS: StorageError("timeout", "away")}
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle)
+    cycle = begun(fakes)
     assert fakes.state_store.looked_at == [], "what is not due needs no look"
     begin(fakes, cycle, clicks=25, orders=25)
     turn(fakes, cycle)
@@ -265,8 +264,7 @@ def test_nothing_is_promised_before_the_bucket_was_looked_at_for_what_stands_beh
 
 def test_what_the_next_owner_has_stored_behind_the_offset_is_no_cause_to_hold(fakes: FakeDependencies) -> None:
     fakes.state_store.behind[CLICKS] = 0
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, clicks=25)
     fakes.register.stale[CLICKS] = CommittedOffset(25, OffsetMetadata(TOPIC_ID, 1))
     turn(fakes, cycle)
     assert cycle.states.held() == {}
@@ -274,8 +272,7 @@ def test_what_the_next_owner_has_stored_behind_the_offset_is_no_cause_to_hold(fa
 
 def test_a_promised_range_that_is_partly_lost_is_read_from_where_the_log_begins(fakes: FakeDependencies) -> None:
     heard = Heard()
-    cycle = cycle_in(fakes, heard, onDataLoss="skip")
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, heard, kafka={"onDataLoss": "skip"}, clicks=25)
     turn(fakes, cycle)
     errors = {range_: WorkError("data-lost", "gone", log_start=15) for range_ in fakes.jobs.ranges()[:2]}
     fakes.jobs.end(errors=errors)
@@ -289,8 +286,7 @@ def test_a_promised_range_that_is_partly_lost_is_read_from_where_the_log_begins(
 
 def test_with_fail_a_loss_holds_the_partition_and_is_not_recorded(fakes: FakeDependencies) -> None:
     heard = Heard()
-    cycle = cycle_in(fakes, heard)
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, heard, clicks=25)
     fakes.offsets.start[CLICKS] = 5
     turn(fakes, cycle)
     assert cycle.states.held()[CLICKS].reason is HoldReason.DATA_LOST
@@ -300,30 +296,18 @@ def test_with_fail_a_loss_holds_the_partition_and_is_not_recorded(fakes: FakeDep
     assert commits(fakes) == [(0, ())]
 
 
-def test_with_skip_an_idle_partition_moves_on_after_the_loss_is_recorded(fakes: FakeDependencies) -> None:
-    cycle = cycle_in(fakes, onDataLoss="skip")
-    begin(fakes, cycle, clicks=25)
-    fakes.offsets.start[CLICKS] = 5
-    turn(fakes, cycle)
-    assert fakes.state_store.losses == [(CLICKS, 0, 5, "lost")]
-    turn(fakes, cycle)
-    turn(fakes, cycle)
-    assert commits(fakes) == [(0, ()), (0, (5,)), (5, ()), (5, (15, 25))]
-
-
 def test_a_topic_that_was_made_again_has_lost_nothing(fakes: FakeDependencies) -> None:
-    cycle = cycle_in(fakes, onDataLoss="skip")
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, kafka={"onDataLoss": "skip"}, clicks=25)
     fakes.offsets.ids["clicks"], fakes.offsets.start[CLICKS] = "B" * 22, 5
     turn(fakes, cycle)
     assert cycle.states.held()[CLICKS].reason is HoldReason.TOPIC_RECREATED
     assert fakes.state_store.losses == []
+    assert commits(fakes) == [(0, ())]
 
 
 @pytest.mark.parametrize("kind", ["corrupt", "topic-recreated", "other-rules", "too-many-refused"])
 def test_what_is_held_or_fails_does_not_keep_others_from_being_promised(fakes: FakeDependencies, kind: str) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=1000)
+    cycle = begun(fakes, clicks=1000)
     turn(fakes, cycle)
     assert len(fakes.jobs.ranges()) == 16, "as many as may wait"
     fakes.jobs.end(errors={range_: WorkError(kind, "no") for range_ in fakes.jobs.ranges()})
@@ -351,8 +335,7 @@ def test_what_is_held_or_fails_does_not_keep_others_from_being_promised(fakes: F
 def test_a_range_that_shall_not_be_stored_as_it_is_holds_its_partition(
     fakes: FakeDependencies, kind: str, problem: str, reason: HoldReason, remedy: str
 ) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=10)
+    cycle = begun(fakes, clicks=10)
     turn(fakes, cycle)
     (range_,) = fakes.jobs.ranges()
     fakes.jobs.end(errors={range_: WorkError(kind, f"clicks-0[0,10) {problem}")})
@@ -367,8 +350,7 @@ def test_a_range_that_shall_not_be_stored_as_it_is_holds_its_partition(
 
 def test_a_topic_without_a_sample_is_asked_once_in_a_while(fakes: FakeDependencies) -> None:
     fakes.sampler.error = RuntimeError("not authorised")
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5)
+    cycle = begun(fakes, clicks=5)
     fakes.register.failing = {CLICKS}  # so that it stays to be planned
     for _ in range(5):
         turn(fakes, cycle)
@@ -382,8 +364,7 @@ def test_after_an_intent_of_a_higher_generation_the_bucket_is_asked(fakes: FakeD
     _, theirs = manifest(startFrom="latest")
     fakes.state_store.revisions[theirs.hash] = theirs.document
     fakes.register.kafka[CLICKS] = CommittedOffset(0, OffsetMetadata(TOPIC_ID, 2, theirs.hash, (10,)))
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, clicks=25)
     assert fakes.jobs.ranges() == [Range(CLICKS, 0, 10)], "what is pending comes first"
     fakes.jobs.end()
     turn(fakes, cycle)
@@ -392,20 +373,10 @@ def test_after_an_intent_of_a_higher_generation_the_bucket_is_asked(fakes: FakeD
     assert [(metadata.generation, metadata.ends) for metadata in ours[:2]] == [(2, ()), (1, ())]
 
 
-def test_a_topic_that_was_made_again_is_held(fakes: FakeDependencies) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=25)
-    fakes.offsets.ids["clicks"] = "B" * 22
-    turn(fakes, cycle, 20.0)
-    assert cycle.states.held()[CLICKS].reason is HoldReason.TOPIC_RECREATED
-    assert commits(fakes) == [(0, ())]
-
-
 def test_a_damaged_note_holds_only_its_topic(fakes: FakeDependencies) -> None:
     fakes.state_store.topics["clicks", 1] = ForeignObjectError("somebody changed it")
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=25, orders=25)
+    cycle = begun(fakes, clicks=25, orders=25)
     turn(fakes, cycle)
     assert cycle.states.held()[CLICKS].reason is HoldReason.FOREIGN_OBJECTS
     assert commits(fakes, ORDERS)[-1][1], "others are promised"
@@ -415,8 +386,7 @@ def test_a_note_that_cannot_be_read_stops_only_its_topic_and_is_tried_again(fake
     """A lifecycle rule has moved it to an archive: GET is answered by 403 InvalidObjectState."""
     fakes.state_store.topics["clicks", 1] = StorageError("rejected", "InvalidObjectState")
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=25, orders=25)
+    cycle = begun(fakes, clicks=25, orders=25)
     turn(fakes, cycle)
     assert commits(fakes) == [(0, ())]
     assert cycle.states.held() == {}
@@ -429,8 +399,7 @@ def test_a_generation_is_about_one_topic_of_a_name(fakes: FakeDependencies) -> N
     """Kafka forgets offsets with their topic; that another one was begun, only the bucket knows."""
     fakes.state_store.topics["clicks", 1] = TopicNote("B" * 22)
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=25, orders=25)
+    cycle = begun(fakes, clicks=25, orders=25)
     turn(fakes, cycle)
     assert cycle.states.held()[CLICKS].reason is HoldReason.TOPIC_RECREATED
     assert commits(fakes) == [(0, ())]
@@ -444,8 +413,7 @@ def test_a_partition_that_ends_too_early_is_held_after_a_while_unless_its_topic_
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
     for partition in (CLICKS, ORDERS):
         fakes.register.kafka[partition] = CommittedOffset(50, OffsetMetadata(TOPIC_ID, 1))
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=20, orders=20)
+    cycle = begun(fakes, clicks=20, orders=20)
     turn(fakes, cycle, 55.0)
     assert cycle.states.held() == {}
     fakes.offsets.ids["orders"] = "B" * 22
@@ -523,8 +491,7 @@ def test_another_place_that_fails_for_a_while_is_waited_for(fakes: FakeDependenc
 
 
 def test_a_refusal_by_our_own_place_changes_no_promise(fakes: FakeDependencies) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=25)
+    cycle = begun(fakes, clicks=25)
     turn(fakes, cycle)
     for _ in range(10):
         fail(fakes, cycle, "unauthorized")

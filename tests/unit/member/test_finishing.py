@@ -70,13 +70,11 @@ def test_it_concerns_topics_with_folders_by_time() -> None:
 
 def test_it_tells_what_is_finished_late_and_waiting() -> None:
     member = Member()
-    member.world.produce(0, 0.5, 1.5)
-    member.world.store_range(0)
+    member.world.store_new(0, 0.5, 1.5)
     with structlog.testing.capture_logs() as logs:
         member.perform(1.6)
         assert member.heard.document()["waiting"] == {"count": 0, "first": []}
-        member.world.produce(0, 0.7, 0.8)
-        member.world.store_range(0)
+        member.world.store_new(0, 0.7, 0.8)
         member.perform(2.5)
     document = member.heard.document()
     assert (document["finishedFolders"], document["lateRecords"]) == (1, 2)
@@ -91,8 +89,7 @@ def test_it_tells_what_is_finished_late_and_waiting() -> None:
 
 def test_it_says_which_partitions_were_taken_for_idle() -> None:
     member = Member()
-    member.world.produce(0, 0.5)
-    member.world.store_range(0)
+    member.world.store_new(0, 0.5)
     member.perform(1.2)
     with structlog.testing.capture_logs() as logs:
         member.perform(2.3)
@@ -104,8 +101,7 @@ def test_it_says_which_partitions_were_taken_for_idle() -> None:
 
 def test_a_topic_that_goes_to_another_member_waits_no_more_here() -> None:
     member = Member()
-    member.world.produce(0, 0.5)
-    member.world.store_range(0)
+    member.world.store_new(0, 0.5)
     member.perform(2)
     assert member.heard.document()["waiting"]["count"] == 1
     member.duty.forget(TOPIC)
@@ -114,8 +110,7 @@ def test_a_topic_that_goes_to_another_member_waits_no_more_here() -> None:
 
 def test_nothing_is_asked_until_the_next_folder_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     member = Member()
-    member.world.produce(0, 0.5, 1.5)
-    member.world.store_range(0)
+    member.world.store_new(0, 0.5, 1.5)
     member.perform(1.6)
     monkeypatch.setattr(member.world.store, "folders", None)
     assert member.perform(1.9) == 15.0
@@ -137,8 +132,7 @@ def test_arrivals_are_listed_once_for_all_topics(monkeypatch: pytest.MonkeyPatch
 def test_arrivals_of_one_topic_are_no_reason_to_list_those_of_all_again() -> None:
     member = Member()
     member.world.at(5)
-    member.world.produce(0, 0.5)
-    member.world.store_range(0)
+    member.world.store_new(0, 0.5)
     assert member.world.arrivals() == 1
     member.perform(5)
     before = member.world.store.listings
@@ -149,8 +143,7 @@ def test_arrivals_of_one_topic_are_no_reason_to_list_those_of_all_again() -> Non
 def test_a_member_that_leaves_looks_whatever_it_has_seen_a_moment_ago() -> None:
     member = Member()
     member.perform(5)
-    member.world.produce(0, 0.5, 4)
-    member.world.store_range(0)
+    member.world.store_new(0, 0.5, 4)
     member.perform(5.0001)
     assert member.world.finished() == []
     member.perform(5.0002, last=True)

@@ -11,7 +11,7 @@ from logpersister.storage.errors import StorageError
 from logpersister.storage.store import ObjectStore
 from tests.unit.manifest.documents import accepted
 from tests.unit.member.fakes import FakeDependencies
-from tests.unit.member.test_cycle import begin, cycle_in, turn
+from tests.unit.member.test_cycle import begun, cycle_in, turn
 
 Note = dict[str, Any] | Exception | None
 
@@ -163,8 +163,7 @@ class Horizons:
 
 def test_a_promise_has_the_horizon_and_whoever_executes_it_is_told(fakes: FakeDependencies) -> None:
     fakes.horizons = horizons = Horizons()
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5)
+    cycle = begun(fakes, clicks=5)
     turn(fakes, cycle)
     assert fakes.jobs.submitted == [], "the topic waits"
     assert cycle.seconds_to_next() <= 1.0, "the answer comes soon"

@@ -22,7 +22,7 @@ from logpersister.ranges import Range
 from logpersister.registry import RegistryError
 from tests.unit.manifest.documents import changed
 from tests.unit.member.fakes import CLICKS, ORDERS, TOPIC_ID, FakeDependencies, FakeSchemas
-from tests.unit.member.test_cycle import begin, commits, cycle_in, turn
+from tests.unit.member.test_cycle import begin, begun, commits, cycle_in, turn
 
 
 @pytest.fixture
@@ -42,8 +42,7 @@ def promised(fakes: FakeDependencies, partition: object = CLICKS) -> list[tuple[
 
 
 def test_the_schema_is_in_the_bucket_before_the_intent_names_it(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5)
+    cycle = begun(fakes, clicks=5)
     schemas.on_asked = lambda: assert_nothing_is_promised(fakes)
     turn(fakes, cycle)
     assert promised(fakes) == [(0, OutputSchema(1, '"clicks 1"'))]
@@ -58,8 +57,7 @@ def assert_nothing_is_promised(fakes: FakeDependencies) -> None:
 def test_it_is_asked_after_the_end_offsets_and_only_for_ends_that_it_was_not_asked_for(
     fakes: FakeDependencies, schemas: FakeSchemas
 ) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=1000)
+    cycle = begun(fakes, clicks=1000)
     ends_asked: list[int] = []
     schemas.on_asked = lambda: ends_asked.append(fakes.offsets.asked)
     asked_before = fakes.offsets.asked
@@ -75,8 +73,7 @@ def test_it_is_asked_after_the_end_offsets_and_only_for_ends_that_it_was_not_ask
 
 
 def test_schemas_evolve_at_boundaries(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5)
+    cycle = begun(fakes, clicks=5)
     turn(fakes, cycle)
     schemas.version = 2
     fakes.jobs.end()
@@ -101,8 +98,7 @@ def test_who_takes_over_goes_on_with_the_schema_of_the_promise(fakes: FakeDepend
 
 def test_topics_have_schemas_of_their_own(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5, orders=5)
+    cycle = begun(fakes, clicks=5, orders=5)
     turn(fakes, cycle)
     assert promised(fakes, CLICKS) == [(0, OutputSchema(1, '"clicks 1"'))]
     assert promised(fakes, ORDERS) == [(0, OutputSchema(1, '"orders 1"'))]
@@ -110,8 +106,7 @@ def test_topics_have_schemas_of_their_own(fakes: FakeDependencies, schemas: Fake
 
 def test_a_registry_that_is_away_delays_ranges(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5, orders=5)
+    cycle = begun(fakes, clicks=5, orders=5)
     schemas.error = RegistryError("unreachable", "away")
     turn(fakes, cycle)
     assert len(schemas.asked) == 1, "it is away for all topics"
@@ -125,8 +120,7 @@ def test_a_registry_that_is_away_delays_ranges(fakes: FakeDependencies, schemas:
 
 def test_a_topic_without_a_schema_does_not_keep_others_waiting(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5, orders=5)
+    cycle = begun(fakes, clicks=5, orders=5)
 
     def no_clicks() -> None:
         schemas.error = RegistryError("unknown", "no subject") if schemas.asked[-1] == "clicks" else None
@@ -145,8 +139,7 @@ def test_what_waits_for_a_registry_is_reported_and_not_asked_for_in_every_turn(
             found.append((range_, error.kind, error.message))
 
     found: list[tuple[Range, str, str]] = []
-    cycle = cycle_in(fakes, Failures())
-    begin(fakes, cycle, clicks=5)
+    cycle = begun(fakes, Failures(), clicks=5)
     schemas.error = RegistryError("rejected", "field price is one of several types")
     turn(fakes, cycle)
     turn(fakes, cycle)
@@ -164,8 +157,7 @@ def test_what_waits_for_a_registry_is_reported_and_not_asked_for_in_every_turn(
 def test_a_version_that_cannot_read_the_one_before_holds_its_partition(
     fakes: FakeDependencies, schemas: FakeSchemas, *, restarted: bool
 ) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5)
+    cycle = begun(fakes, clicks=5)
     turn(fakes, cycle)
     fakes.jobs.end()
     turn(fakes, cycle)
@@ -185,8 +177,7 @@ def test_a_version_that_cannot_read_the_one_before_holds_its_partition(
 
 
 def test_a_higher_generation_goes_on_with_any_version(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5)
+    cycle = begun(fakes, clicks=5)
     turn(fakes, cycle)
     fakes.jobs.end()
     turn(fakes, cycle)

@@ -14,7 +14,7 @@ from logpersister.member.topic_bindings import TopicBindings
 from logpersister.member.writes import Writer
 from logpersister.pipeline.rules import rules_of
 from logpersister.plan.holds import HoldReason
-from logpersister.plan.intents import CommittedOffset, OffsetMetadata, UnstoredPrefix
+from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.plan.partitions import PartitionStates
 from logpersister.plan.recovery import StoredRange
 from logpersister.ranges import TopicPartition
@@ -36,6 +36,15 @@ def resolver_in(
     return Resolver(resource, revision, states, ports, writer, ours, topic_bindings, clock=fakes.clock), states
 
 
+def resolved(
+    fakes: FakeDependencies, ports: Dependencies | None = None, **kafka: Any
+) -> tuple[Resolver, PartitionStates]:
+    """Return a resolver that has resolved once."""
+    resolver, states = resolver_in(fakes, ports, **kafka)
+    resolver.resolve()
+    return resolver, states
+
+
 def held(states: PartitionStates) -> dict[str, HoldReason]:
     return {partition.topic: hold.reason for partition, hold in states.held().items()}
 
@@ -49,21 +58,11 @@ def test_a_partition_without_a_trace_begins_where_the_manifest_says_and_that_is_
     fakes: FakeDependencies, start_from: str, position: int
 ) -> None:
     fakes.offsets.start[CLICKS], fakes.offsets.end[CLICKS] = 3, 9
-    resolver, states = resolver_in(fakes, startFrom=start_from)
-    resolver.resolve()
+    _resolver, states = resolved(fakes, startFrom=start_from)
     assert states.idle() == {CLICKS: position}
     assert fakes.register.sent == [
         (CLICKS, CommittedOffset(position, OffsetMetadata(TOPIC_ID, 1, since=position)), True)
     ]
-
-
-def test_in_shadow_mode_it_begins_where_the_other_group_is(fakes: FakeDependencies) -> None:
-    resolver, states = resolver_in(fakes, startFrom="latest")
-    fakes.offsets.start[CLICKS], fakes.offsets.end[CLICKS] = 3, 9
-    resolver.start_offsets.begin_at = lambda partitions: dict.fromkeys(partitions, 6)
-    resolver.resolve()
-    assert states.idle() == {CLICKS: 6}
-    assert fakes.register.sent == [(CLICKS, CommittedOffset(6, OffsetMetadata(TOPIC_ID, 1, since=6)), True)]
 
 
 def test_in_shadow_mode_it_begins_as_the_manifest_says_where_the_other_group_has_not(fakes: FakeDependencies) -> None:
@@ -80,8 +79,7 @@ def test_in_shadow_mode_it_begins_as_the_manifest_says_where_the_other_group_has
 
 def test_what_must_be_committed_first_waits_for_it(fakes: FakeDependencies) -> None:
     fakes.register.failing = {CLICKS}
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    resolver, states = resolved(fakes)
     assert states.unresolved() == [CLICKS]
     fakes.register.failing = set()
     resolver.resolve()
@@ -95,8 +93,7 @@ def test_an_intent_is_taken_over_with_the_snapshot_of_its_revision(fakes: FakeDe
     _, theirs = manifest(startFrom="latest")
     fakes.state_store.revisions[theirs.hash] = theirs.document
     fakes.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9)))
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    resolver, states = resolved(fakes)
     assert [intent.ends for intent in states.pending()] == [(8, 9)]
     assert resolver.snapshots.documents[theirs.hash] == theirs.document
     assert fakes.register.sent == [], "it is in Kafka already"
@@ -114,8 +111,7 @@ def test_an_intent_of_a_build_with_other_rules_is_promised_anew_under_ours(fakes
     fakes.register.kafka[CLICKS] = CommittedOffset(
         5, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9), since=3, place=PLACE)
     )
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    resolver, states = resolved(fakes)
     (intent,) = states.pending()
     assert (intent.start, intent.ends, intent.place) == (5, (8, 9), PLACE), "the same ranges"
     anew = fakes.state_store.revisions[intent.revision]
@@ -139,8 +135,7 @@ def test_an_intent_of_a_build_with_our_rules_is_executed_as_it_is(fakes: FakeDep
     for document in (revision_of(resource, "0.9", rules_of(resource)), revision_of(resource, "0.8")):
         fakes.state_store.revisions[document.hash] = document.document
         fakes.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, document.hash, (8,)))
-        resolver, states = resolver_in(fakes)
-        resolver.resolve()
+        _resolver, states = resolved(fakes)
         assert [one.revision for one in states.pending()] == [document.hash]
     assert fakes.register.sent == []
 
@@ -154,8 +149,7 @@ def test_what_cannot_be_promised_anew_stays_as_it_is(fakes: FakeDependencies) ->
     fakes.state_store.revisions[unknown.hash] = unknown.document
     for revision, place in ((elsewhere, "others/raw"), (unknown, PLACE)):
         fakes.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, revision.hash, (8,), place=place))
-        resolver, states = resolver_in(fakes)
-        resolver.resolve()
+        _resolver, states = resolved(fakes)
         assert [(one.revision, one.place) for one in states.pending()] == [(revision.hash, place)]
     assert fakes.register.sent == []
 
@@ -168,8 +162,7 @@ def test_an_intent_whose_snapshot_is_missing_or_changed_is_held(fakes: FakeDepen
         fakes.state_store.revisions[theirs.hash] = snapshot
     elif snapshot is not None:
         fakes.state_store.error = snapshot
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    _resolver, states = resolved(fakes)
     assert held(states) == {"clicks": HoldReason.REVISION_MISSING}
     assert list(states.runnable(fakes.time)) == []
 
@@ -185,8 +178,7 @@ def promised_elsewhere(fakes: FakeDependencies, generation: int = 1) -> Revision
 def test_an_intent_for_another_place_is_executed_as_written_when_that_lets_us_in(fakes: FakeDependencies) -> None:
     theirs = promised_elsewhere(fakes)
     fakes.state_store.elsewhere[theirs.hash] = theirs.document
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    resolver, states = resolved(fakes)
     assert [intent.place for intent in states.pending()] == ["others/raw"]
     assert theirs.hash in resolver.snapshots.documents
 
@@ -214,8 +206,7 @@ def test_another_place_that_does_not_answer_stops_no_other_partition_and_is_aske
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
     theirs = promised_elsewhere(fakes)
     fakes.state_store.elsewhere[theirs.hash] = StorageError("timeout", "away")
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    resolver, states = resolved(fakes)
     assert states.unresolved() == [CLICKS]
     assert states.idle() == {ORDERS: 0}
     fakes.state_store.elsewhere[theirs.hash] = theirs.document
@@ -235,8 +226,7 @@ def test_another_place_that_does_not_answer_is_waited_for_once_and_is_no_failure
     reporting_state_store = replace(
         fakes.ports(), state_store=ReportingStateStore(fakes.state_store, PLACE, failures.append)
     )
-    resolver, states = resolver_in(fakes, reporting_state_store)
-    resolver.resolve()
+    _resolver, states = resolved(fakes, reporting_state_store)
     assert sorted(states.unresolved()) == [CLICKS, ORDERS]
     assert fakes.state_store.asked_elsewhere == 1
     assert failures == []
@@ -249,13 +239,11 @@ def test_what_was_begun_in_our_place_and_given_up_elsewhere_is_promised_again_as
     promised_elsewhere(fakes)
     _, before = manifest(startFrom="latest", isolationLevel="read_uncommitted")
     fakes.state_store.stored[CLICKS] = [stored(8, 9, before.hash)]
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    _, states = resolved(fakes)
     assert held(states) == {"clicks": HoldReason.REVISION_MISSING}, "nobody knows how it was begun"
 
     fakes.state_store.revisions[before.hash] = before.document
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    _resolver, states = resolved(fakes)
     metadata = OffsetMetadata(TOPIC_ID, 1, before.hash, (8, 9), since=3, place=PLACE)
     assert fakes.register.sent == [(CLICKS, CommittedOffset(5, metadata), True)]
     assert [intent.revision for intent in states.pending()] == [before.hash]
@@ -265,8 +253,7 @@ def test_what_our_place_has_already_is_not_stored_again_for_another_one(fakes: F
     """Another bucket and an offset that was set back: a replay, of which ours must not get a part."""
     promised_elsewhere(fakes, generation=2)
     fakes.state_store.stored[CLICKS] = [stored(0, 100)]
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    _resolver, states = resolved(fakes)
     assert held(states) == {"clicks": HoldReason.REPLAY_REQUESTED}
 
 
@@ -276,8 +263,7 @@ def test_nothing_is_decided_without_kafka_and_the_bucket(fakes: FakeDependencies
         fakes.offsets.error = ConnectionError("away")
     else:
         fakes.state_store.error = StorageError("unauthorized", "the token has expired")
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    resolver, states = resolved(fakes)
     assert states.unresolved() == [CLICKS]
     fakes.offsets.error = fakes.state_store.error = None
     fakes.time += 5
@@ -290,8 +276,7 @@ def test_a_topic_that_kafka_does_not_tell_of_does_not_stop_the_others_and_is_not
 ) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
     del fakes.offsets.ids["orders"]
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    resolver, states = resolved(fakes)
     assert states.idle() == {CLICKS: 0}
     asked = fakes.offsets.asked
     for _ in range(10):
@@ -303,30 +288,16 @@ def test_what_cannot_be_read_concerns_its_partition_only(fakes: FakeDependencies
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
     fakes.register.unknown_metadata = {CLICKS}
     fakes.state_store.stored[ORDERS] = ForeignObjectError("object 'raw/orders/x' is not whole")
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    _resolver, states = resolved(fakes)
     assert held(states) == {"clicks": HoldReason.UNKNOWN_METADATA, "orders": HoldReason.FOREIGN_OBJECTS}
     assert fakes.register.sent == []
-
-
-def test_what_an_offset_that_was_set_forward_leaves_out_is_promised_to_be_recorded(fakes: FakeDependencies) -> None:
-    fakes.register.kafka[CLICKS] = CommittedOffset(20, None)
-    fakes.state_store.stored[CLICKS] = [stored(0, 10)]
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
-    metadata = OffsetMetadata(
-        TOPIC_ID, 1, manifest()[1].hash, (20,), place=PLACE, unstored=UnstoredPrefix(20, "skipped")
-    )
-    assert fakes.register.sent == [(CLICKS, CommittedOffset(10, metadata), True)]
-    assert [intent.unstored for intent in states.unrecorded()] == [UnstoredPrefix(20, "skipped")]
 
 
 def test_an_answer_older_than_what_was_acknowledged_is_asked_for_again_and_held_in_the_end(
     fakes: FakeDependencies,
 ) -> None:
     """A broker that has not heard of its successor; or Kafka has really lost the commit."""
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    resolver, states = resolved(fakes)
     states.own({CLICKS: 2})
     fakes.register.kafka[CLICKS] = CommittedOffset(30, OffsetMetadata(TOPIC_ID, 1))
     resolver.resolve()
@@ -350,8 +321,7 @@ def test_an_answer_older_than_what_was_acknowledged_is_asked_for_again_and_held_
 
 def test_without_a_fence_nothing_is_decided(fakes: FakeDependencies) -> None:
     fakes.register.error = RuntimeError("the coordinator has changed meanwhile")
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    _resolver, states = resolved(fakes)
     assert states.unresolved() == [CLICKS]
     assert fakes.register.sent == []
 
@@ -380,13 +350,11 @@ BEGUN = TopicNote(TOPIC_ID, 1, (4,))
 def test_a_forgotten_group_begins_where_it_began(fakes: FakeDependencies) -> None:
     """Not where ``startFrom`` would begin now: nothing of it is stored, and nothing may be left out."""
     fakes.offsets.end[CLICKS] = 4
-    resolver, states = resolver_in(fakes, startFrom="latest")
-    resolver.resolve()
+    _, states = resolved(fakes, startFrom="latest")
     assert fakes.state_store.topics == {("clicks", 1): BEGUN}
     del fakes.register.kafka[CLICKS]
     fakes.offsets.end[CLICKS] = 99
-    resolver, states = resolver_in(fakes, startFrom="latest")
-    resolver.resolve()
+    _resolver, states = resolved(fakes, startFrom="latest")
     assert states.idle() == {CLICKS: 4}
 
 
@@ -395,8 +363,7 @@ def test_a_partition_without_a_leader_keeps_no_other_from_beginning(fakes: FakeD
     away = TopicPartition("clicks", 1)
     fakes.group.tokens = {CLICKS: 1, away: 1}
     fakes.offsets.partitions, fakes.offsets.end, fakes.offsets.leaderless = 2, {CLICKS: 4, away: 9}, {away}
-    resolver, states = resolver_in(fakes, startFrom="latest")
-    resolver.resolve()
+    resolver, states = resolved(fakes, startFrom="latest")
     assert (states.idle(), states.unresolved()) == ({CLICKS: 4}, [away])
     assert resolver.unreadable.keys() == {away}
     note = fakes.state_store.topics["clicks", 1]
@@ -413,8 +380,7 @@ def test_a_partition_that_is_added_later_begins_at_its_first_record(fakes: FakeD
     fakes.state_store.topics["clicks", 1] = BEGUN
     fakes.group.tokens = {added: 1}
     fakes.offsets.partitions, fakes.offsets.start[added], fakes.offsets.end[added] = 2, 3, 99
-    resolver, states = resolver_in(fakes, startFrom="latest")
-    resolver.resolve()
+    _resolver, states = resolved(fakes, startFrom="latest")
     assert states.idle() == {added: 3}
 
 
@@ -425,24 +391,21 @@ def test_a_topic_that_is_made_later_begins_at_its_first_record(
     fakes.state_store.selection = there
     fakes.group.tokens = {ORDERS: 1}
     fakes.offsets.end[ORDERS] = 99
-    resolver, states = resolver_in(fakes, startFrom="latest")
-    resolver.resolve()
+    _resolver, states = resolved(fakes, startFrom="latest")
     assert states.idle() == {ORDERS: position}
 
 
 def test_an_offset_that_a_user_has_set_before_the_group_began_is_where_it_began(fakes: FakeDependencies) -> None:
     fakes.register.kafka[CLICKS] = CommittedOffset(2, None)
     fakes.offsets.end[CLICKS] = 9
-    resolver, states = resolver_in(fakes, startFrom="latest")
-    resolver.resolve()
+    _resolver, states = resolved(fakes, startFrom="latest")
     assert states.idle() == {CLICKS: 2}
     assert fakes.state_store.topics == {("clicks", 1): TopicNote(TOPIC_ID, 1, (2,))}
 
 
 def test_where_a_group_began_with_another_topic_of_the_name_nothing_begins(fakes: FakeDependencies) -> None:
     fakes.state_store.topics["clicks", 1] = TopicNote("B" * 22, 1, (4,))
-    resolver, states = resolver_in(fakes, startFrom="latest")
-    resolver.resolve()
+    _resolver, states = resolved(fakes, startFrom="latest")
     assert held(states) == {"clicks": HoldReason.TOPIC_RECREATED}
 
 
@@ -450,8 +413,7 @@ def test_a_group_whose_note_does_not_say_where_it_began_begins_as_the_manifest_s
     """The note of an older release."""
     fakes.state_store.topics["clicks", 1] = TopicNote(TOPIC_ID)
     fakes.offsets.end[CLICKS] = 9
-    resolver, states = resolver_in(fakes, startFrom="latest")
-    resolver.resolve()
+    _resolver, states = resolved(fakes, startFrom="latest")
     assert states.idle() == {CLICKS: 9}
 
 
@@ -459,8 +421,7 @@ def test_a_forgotten_intent_is_promised_again_before_it_is_executed(fakes: FakeD
     _, theirs = manifest(startFrom="latest")
     fakes.state_store.revisions[theirs.hash] = theirs.document
     fakes.state_store.stored[CLICKS] = [stored(0, 10, theirs.hash), stored(20, 30, theirs.hash)]
-    resolver, states = resolver_in(fakes)
-    resolver.resolve()
+    _resolver, states = resolved(fakes)
     assert fakes.register.sent == [
         (CLICKS, CommittedOffset(10, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (20, 30), place=PLACE)), True)
     ]

@@ -19,7 +19,7 @@ from logpersister.tables import catalog as catalog_module
 from logpersister.tables.appends import CommittedPosition
 from logpersister.tables.errors import TableError
 from tests.unit.member.fakes import FakeDependencies
-from tests.unit.member.test_cycle import begin, cycle_in, turn
+from tests.unit.member.test_cycle import begun, turn
 from tests.unit.tables.samples import manifest
 
 BINDING = TableBinding("lake.clicks", "uuid", 1, 0, (), {"value": 1})
@@ -48,8 +48,7 @@ def table(fakes: FakeDependencies) -> FakeTables:
 
 
 def test_nothing_is_promised_before_the_table_has_the_columns(fakes: FakeDependencies, table: FakeTables) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5)
+    cycle = begun(fakes, clicks=5)
     table.errors = {"clicks": TableError("no-table", "create it")}
     turn(fakes, cycle)
     assert not fakes.jobs.submitted
@@ -64,16 +63,14 @@ def test_nothing_is_promised_before_the_table_has_the_columns(fakes: FakeDepende
 def test_what_is_wrong_with_a_topic_that_has_nothing_to_promise_disturbs_no_other(
     fakes: FakeDependencies, table: FakeTables
 ) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5)
+    cycle = begun(fakes, clicks=5)
     table.known, table.errors = BINDING, {"elsewhere": TableError("schema", "no")}
     turn(fakes, cycle)
     assert fakes.jobs.submitted
 
 
 def test_what_is_wrong_is_a_failure_of_the_topic(fakes: FakeDependencies, table: FakeTables) -> None:
-    cycle = cycle_in(fakes)
-    begin(fakes, cycle, clicks=5)
+    cycle = begun(fakes, clicks=5)
     table.errors = {"clicks": TableError("unauthorized", "no")}
     assert cycle.resolver.output_revisions.take_errors() == {"clicks": WorkError("catalog", "no")}
     table.errors, table.refused = {"clicks": TableError("schema", "no")}, {"clicks"}

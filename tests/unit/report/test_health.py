@@ -108,7 +108,3 @@ def test_since_moves_only_when_a_condition_changes(health: Health, clock: Clock)
     assert joined.met
     assert joined.health().since_seconds == 5
     assert "generation 2" in joined.health().message
-
-
-def test_without_components_the_answer_says_so(health: Health) -> None:
-    assert str(health.live()) == "ok: no components registered"

@@ -3,14 +3,13 @@ import threading
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from logpersister.report.duties import DutyReport
-from logpersister.report.facts import DataLoss, HeldPartition, LateRecords, LateTo, TypeCounts
+from logpersister.report.facts import DataLoss, HeldPartition, TypeCounts
 from logpersister.report.labels import OTHER, BoundedValues
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.metrics import MAX_KINDS, MAX_TOPICS, Metrics
@@ -51,15 +50,6 @@ def test_a_written_range_is_counted_by_topic(metrics: Metrics) -> None:
     assert value(metrics, "payload_bytes_total", topic="clicks") == 2_000
     assert value(metrics, "range_duration_seconds_count") == 2
     assert (value(metrics, "last_upload_timestamp_seconds") or 0) > 0
-
-
-def test_late_records_are_counted_by_where_they_went(metrics: Metrics) -> None:
-    for late in (LateRecords(4, "folder"), LateRecords(3, "folder"), LateRecords(2, "quarantine")):
-        metrics.range_written(replace(written("clicks"), late=late))
-    metrics.range_written(written("clicks"))
-    metrics.late("clicks", LateRecords(5, "append"))
-    counts = {to: value(metrics, "late_records_total", topic="clicks", to=to) for to in get_args(LateTo)}
-    assert counts == {"append": 5, "folder": 7, "quarantine": 2}
 
 
 def test_a_range_without_records_is_no_upload(metrics: Metrics) -> None:

@@ -29,11 +29,6 @@ def third(row: Row) -> str:
     return f"t={row.offset % 3}"
 
 
-def test_the_same_records_cut_differently_are_equal() -> None:
-    assert verdict(ranges_of(ALL, [0, 7, 20]), ranges_of(ALL, [0, 3, 11, 20])) == EQUAL
-    assert verdict(ranges_of(ALL, [0, 7, 20], parity), ranges_of(ALL, [0, 20], parity)) == EQUAL
-
-
 @pytest.mark.parametrize(
     ("shadow", "message", "fewer"),
     [
