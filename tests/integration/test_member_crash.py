@@ -7,7 +7,6 @@ import pytest
 
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.verification import Verify
 from tests.stack.fault_proxy import FaultProxy
 
 CreateTopic = Callable[..., str]
@@ -95,71 +94,3 @@ def test_killed_when_some_objects_of_a_range_exist(
     after = {one.key: one.values for one in scene.assert_stored(name)}
     assert len(after) == 12
     assert before.items() <= after.items()
-
-
-@pytest.mark.soak
-def test_killed_among_the_objects_of_hundreds_of_folders(
-    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
-) -> None:
-    """Folders by a field of the values, written in one pass; `verify --deep` finds each record's folder by itself."""
-    name = topic()
-    scene.workload.write(name, 900)
-    manifest = scene.manifest(
-        kafka={"topics": [name]},
-        storage={"endpoint": s3_proxy.endpoint},
-        parser={"type": "json"},
-        schema={"fields": [{"name": "n", "type": "int32"}]},
-        output={"partitionBy": [{"truncate": {"field": "n", "width": 3}}]},
-    )
-    fault = stalled_puts("/n_trunc=450/")
-    s3_proxy.inject(fault)
-    member = scene.member(manifest, "one")
-    member.wait("the object of one folder is on its way", lambda: fault.met)
-    member.wait("the others exist", lambda: len(scene.bucket.names(name)) == 299)
-    member.kill()
-    member.wait_gone()
-    before = {one.key: one.values for one in scene.bucket.objects(name)}
-    assert scene.group.pending(name) == {0: (900,)}
-
-    s3_proxy.clear()
-    other = scene.member(manifest, "two")
-    scene.group.wait_current(name, explain=other.tail)
-
-    after = {one.key: one.values for one in scene.assert_stored(name)}
-    assert len(after) == 300
-    assert before.items() <= after.items()
-    document = verify(manifest, "--deep")
-    assert document["ok"]
-
-
-def test_a_pending_intent_is_kept_under_its_own_revision(
-    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy
-) -> None:
-    name = topic()
-    kafka, storage = {"topics": [name]}, {"endpoint": s3_proxy.endpoint}
-    scene.workload.write(name, 300, size=1_000)
-    fault = stalled_puts(f"/{name}/")
-    s3_proxy.inject(fault)
-    member = scene.member(scene.manifest(kafka=kafka, storage=storage))
-    member.wait("the object is on its way", lambda: fault.met)
-    member.kill()
-    member.wait_gone()
-    assert scene.group.pending(name) == {0: (300,)}
-    scene.workload.write(name, 300, size=1_000)
-    s3_proxy.clear()
-
-    changed = scene.manifest(
-        generation=2,
-        kafka=kafka,
-        storage=storage,
-        output={"format": "sequencefile"},
-        upload={"maxBytes": "64Ki"},
-    )
-    scene.run_until_current(changed)
-
-    first, *others = scene.assert_stored(name)
-    assert (first.generation, first.start, first.end, first.extension) == (1, 0, 300, ".txt.gz")
-    assert {(one.generation, one.extension) for one in others} == {(2, ".seq")}
-    assert others[0].start == 300
-    assert len(others) > 1, "the new maxBytes applies to what the new revision has promised"
-    assert first.metadata["revision"] != others[0].metadata["revision"]

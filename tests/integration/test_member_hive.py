@@ -1,7 +1,7 @@
 """Folders of members as partitions of Hive tables, in a real metastore: none is missing, whoever is killed when."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,6 @@ from tests.integration.harness.verification import Verify
 from tests.integration.harness.waiting import eventually
 from tests.readers.spark_sql import SparkSql
 from tests.stack import HiveMetastore, MinioServer
-from tests.stack.fault_proxy import FaultProxy, Stall
 from tests.stack.topics import Record, produce
 
 if TYPE_CHECKING:
@@ -108,12 +107,6 @@ def tables(scene: Scene, s3: "S3Client", bucket: str, topic: CreateTopic, metast
     return Tables(scene, s3, bucket, topic(1), metastore.uri)
 
 
-@pytest.fixture
-def metastore_proxy(metastore: HiveMetastore) -> Iterator[FaultProxy]:
-    with FaultProxy(metastore.port) as proxy:
-        yield proxy
-
-
 def test_folders_and_columns_are_there_before_rows_are_asked_for(
     tables: Tables, verify: Verify, tmp_path: Path, metastore: HiveMetastore, minio: MinioServer
 ) -> None:
@@ -154,39 +147,6 @@ def test_folders_and_columns_are_there_before_rows_are_asked_for(
     answer = verify(tables.manifest(schema={"fields": wider}))
     assert found(answer) >= {"not-registered", "without-objects"}
     assert answer["ok"], "files are whole; what the table says is a note"
-
-
-@pytest.mark.soak
-def test_members_are_killed_around_a_registration(
-    tables: Tables, s3_proxy: FaultProxy, metastore_proxy: FaultProxy
-) -> None:
-    """Before folders are partitions while the metastore is away, and after, when their notes are still there."""
-    manifest = tables.manifest(f"thrift://{metastore_proxy.address}", storage={"endpoint": s3_proxy.endpoint})
-    tables.write(0, 4, days=4)
-    member = tables.scene.member(manifest)
-    tables.wait(4, member)
-    metastore_proxy.stop()
-    tables.write(0, 10, days=10)
-    tables.scene.group.wait_current(tables.topic, explain=member.tail)
-    member.wait("registration fails", lambda: "does not answer" in member.tail(400))
-    assert len(tables.notes()) >= 6, "what is stored waits for the metastore"
-    assert tables.folders() > tables.partitions()
-    member.kill()
-    member.wait_gone()
-
-    deleting = Stall(matches=lambda line: line.startswith("DELETE ") and "/untold/" in line, times=None, after=0)
-    s3_proxy.inject(deleting)
-    metastore_proxy.start()
-    member = tables.scene.member(manifest)
-    member.wait("a note is about to be deleted", lambda: deleting.met >= 1)
-    assert len(tables.partitions()) == 10
-    assert tables.notes()
-    member.kill()
-    member.wait_gone()
-    s3_proxy.clear()
-    tables.write(0, 12, days=12)
-    third = tables.scene.member(manifest)
-    tables.wait(12, third)
 
 
 def test_finished_folders_become_partitions(tables: Tables, verify: Verify) -> None:

@@ -72,22 +72,3 @@ def test_a_new_group_begins_where_another_program_has_stopped(scene: Scene, topi
     assert_exactly_once(scene.bucket.objects(name), {(name, 0): produced[0][40:], (name, 1): produced[1][100:]})
     assert scene.bucket.losses() == []
     assert verify(manifest, "--deep")["ok"]
-
-
-@pytest.mark.soak
-def test_two_groups_under_one_prefix(scene: Scene, topic: CreateTopic, unique: str) -> None:
-    shared, free = topic(), topic()
-    scene.workload.write(shared, 100)
-    scene.run_until_current(scene.manifest(kafka={"topics": [shared]}))
-    before = scene.assert_stored(shared)
-    scene.workload.write(shared, 100)
-    scene.workload.write(free, 100)
-
-    second = scene.manifest(kafka={"topics": [shared, free], "groupId": f"{unique}-second"})
-    member = scene.run_until_current(second, code=4)
-
-    assert reasons(member) == {(shared, 0, "foreign-objects")}
-    assert [(one.key, one.modified) for one in scene.bucket.objects(shared)] == [
-        (one.key, one.modified) for one in before
-    ]
-    scene.assert_stored(free)

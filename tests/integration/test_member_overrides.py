@@ -28,7 +28,7 @@ ROWS: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}, {"name": "co
 def write(scene: Scene, topics: list[str], begin: int, end: int) -> None:
     for topic in topics:
         values = (json.dumps({"id": number, "country": "DE" if number % 2 else "AT"}) for number in range(begin, end))
-        produce(scene.kafka.bootstrap, topic, (Record(value.encode(), b"key") for value in values))
+        produce(scene.kafka.bootstrap, topic, (Record(value.encode(), b"key", partition=0) for value in values))
 
 
 def said(command: list[str]) -> Any:
@@ -39,7 +39,7 @@ def said(command: list[str]) -> Any:
 
 
 def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
-    orders, events, raw = topics = [topic(1), topic(1), topic(1)]
+    orders, events, raw = topics = [topic(1), topic(1), topic(2)]
     of_orders = {
         "topics": [orders],
         "parser": {"type": "json"},
@@ -49,6 +49,7 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
     of_events = {"topicPattern": f"^{events}$", "output": {"format": "jsonl", "compression": "none"}}
     group: dict[str, Any] = {"kafka": {"topics": topics}, "output": {"format": "text", "compression": "none"}}
     write(scene, topics, 0, RECORDS)
+    produce(scene.kafka.bootstrap, raw, [Record(None, b"key", partition=1)] * 3)
     manifest = scene.manifest(**group, overrides=[of_orders, of_events])
     findings = said(["check", "-f", str(manifest), "--json"])["findings"]
     told = [one["message"] for one in findings if one["subject"] == "overrides"]
@@ -70,7 +71,7 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
     assert len(after[events]) == 2
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document)) == (True, {})
-    assert [one["compared"] for one in document["topics"]] == [2 * RECORDS] * 3
+    assert [one["compared"] for one in document["topics"]] == [2 * RECORDS, 2 * RECORDS, 2 * RECORDS + 3]
 
     rows = [row for key in scene.bucket.names(orders) for row in orc.read_table(content(scene, key)).to_pylist()]
     assert sorted(row["id"] for row in rows) == list(range(2 * RECORDS))
@@ -79,6 +80,12 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
     assert sorted(line["kafka_offset"] for line in lines) == list(range(2 * RECORDS))
     assert {key.split("/")[-2] for key in scene.bucket.names(events)} >= {"offset=50", "offset=100"}
     assert {key.rpartition(".")[2] for key in scene.bucket.names(raw)} == {"txt"}
+    # Tombstones alone are an empty object: without it, the range could not be told from a hole.
+    (empty,) = (key for key in scene.bucket.names(raw) if "/1_1_" in key)
+    facts = scene.bucket.client.head_object(Bucket=scene.bucket.name, Key=empty)
+    assert facts["ContentLength"] == 0
+    names = ("records", "tombstones", "first", "last")
+    assert [facts["Metadata"][name] for name in names] == ["3", "3", "0", "2"]
 
 
 def test_the_example(scene: Scene, unique: str, verify: Verify) -> None:

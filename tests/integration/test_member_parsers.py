@@ -62,29 +62,33 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("of", GOOD)
-def test_an_example(of: str, scene: Scene, topic: CreateTopic, verify: Verify, capsys: Any) -> None:
-    name = topic(1)
-    value, row = GOOD[of]
-    values = [value] * 100
-    for place, bad in enumerate(BAD[of]):
-        values.insert(20 * place, bad)
-    produce(scene.kafka.bootstrap, name, (Record(one, b"key") for one in [*values, None]))
-    manifest = scene.manifest(kafka={"topics": [name]}, **example(of))
+def test_examples(scene: Scene, topic: CreateTopic, verify: Verify, capsys: Any) -> None:
+    """Each for a topic of its own, in one group."""
+    topics = {of: topic(1) for of in GOOD}
+    for of, name in topics.items():
+        values = [GOOD[of][0]] * 100
+        for place, bad in enumerate(BAD[of]):
+            values.insert(20 * place, bad)
+        produce(scene.kafka.bootstrap, name, (Record(one, b"key") for one in [*values, None]))
+    overrides = [{"topics": [name], **example(of)} for of, name in topics.items()]
+    manifest = scene.manifest(kafka={"topics": [*topics.values()]}, overrides=overrides)
     scene.run_until_current(manifest)
 
-    rows, reasons = stored(scene, name)
-    assert rows == [row] * 100
-    assert reasons == Counter(BAD[of].values())
     document = verify(manifest, "--deep")
     assert (document["ok"], kinds(document)) == (True, {})
-    assert [one["compared"] for one in document["topics"]] == [len(values) + 1]
-    assert main(["quarantine", "ls", "-f", str(manifest)]) == Exit.OK
-    listed = capsys.readouterr().out
-    assert all(reason in listed for reason in BAD[of].values())
-    assert main(["try", "-f", str(manifest), "--rows", "1"]) == Exit.OK
-    shown = capsys.readouterr().out
-    assert all(told in shown for told in [*BAD[of].values(), *row])
+    assert {one["topic"]: one["compared"] for one in document["topics"]} == {
+        name: 100 + len(BAD[of]) + 1 for of, name in topics.items()
+    }
+    for of, name in topics.items():
+        row, reasons = GOOD[of][1], BAD[of].values()
+        assert stored(scene, name) == ([row] * 100, Counter(reasons)), of
+        on_topic = ["-f", str(manifest), "--topic", name]
+        assert main(["quarantine", "ls", *on_topic]) == Exit.OK
+        listed = capsys.readouterr().out
+        assert all(reason in listed for reason in reasons), of
+        assert main(["try", *on_topic, "--rows", "1"]) == Exit.OK
+        shown = capsys.readouterr().out
+        assert all(told in shown for told in [*reasons, *row]), of
 
 
 def stored(scene: Scene, topic: str) -> tuple[list[dict[str, Any]], Counter[str]]:

@@ -45,18 +45,22 @@ def places(scene: Scene, name: str) -> dict[str, list[tuple[int, int]]]:
 def test_a_promise_for_the_old_prefix_is_kept_there_by_who_stores_under_the_new_one(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy
 ) -> None:
+    """With its format, generation and size: all of a revision stays with its promise."""
     name = topic()
     settings: dict[str, Any] = {"kafka": {"topics": [name]}}
     old = scene.manifest(**settings, storage={"endpoint": s3_proxy.endpoint})
     killed_in_the_middle(scene, s3_proxy, name, old)
 
-    scene.run_until_current(scene.manifest(**settings, storage={"prefix": OTHER}))
+    changed = {"output": {"format": "sequencefile"}, "upload": {"maxBytes": "64Ki"}}
+    scene.run_until_current(scene.manifest(**settings, **changed, generation=2, storage={"prefix": OTHER}))
 
-    found = places(scene, name)
-    assert found[PREFIX] == [(0, RECORDS)]
-    assert next(start for start, _ in found[OTHER]) == RECORDS
-    objects = [one for prefix in found for one in scene.bucket_at(prefix).objects(name)]
-    assert_exactly_once(objects, scene.workload.produced(name))
+    (first,), others = (scene.bucket_at(prefix).objects(name) for prefix in (PREFIX, OTHER))
+    assert (first.generation, first.start, first.end, first.extension) == (1, 0, RECORDS, ".txt.gz")
+    assert {(one.generation, one.extension) for one in others} == {(2, ".seq")}
+    assert others[0].start == RECORDS
+    assert len(others) > 1, "the new maxBytes applies to what the new revision has promised"
+    assert first.metadata["revision"] != others[0].metadata["revision"]
+    assert_exactly_once([first, *others], scene.workload.produced(name))
 
 
 @pytest.mark.parametrize("may", ["read", pytest.param("nothing", marks=pytest.mark.soak)])

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from logpersister.cli.exits import Exit
 from tests.integration.harness.bucket import StoredObject
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
@@ -118,7 +119,9 @@ OUTPUTS: list[tuple[dict[str, Any], Callable[[Sequence[Record]], list[Any]]]] = 
 
 
 def test_every_kind_in_every_format(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
-    """A replay under a generation of its own for each output; then all are read back by what their revisions say."""
+    """A replay under a generation of its own for each output; then all are read back by what their revisions say.
+
+    Then one is cut off."""
     name = topic()
     records = write_every_kind(scene.kafka, name)
     tombstones = sum(record.value is None for record in records)
@@ -141,6 +144,17 @@ def test_every_kind_in_every_format(scene: Scene, topic: CreateTopic, verify: Ve
     assert document["findings"] == []
     every = len(OUTPUTS) * len(records)
     assert [(one["records"], one["compared"]) for one in document["topics"]] == [(every, every)]
+
+    client, bucket, (last,) = (
+        scene.bucket.client,
+        scene.bucket.name,
+        scene.bucket.objects(name, generation=len(OUTPUTS)),
+    )
+    stored = client.get_object(Bucket=bucket, Key=last.key)
+    cut = stored["Body"].read()[:-100]
+    client.put_object(Bucket=bucket, Key=last.key, Body=cut, Metadata=stored["Metadata"])
+    assert kinds(verify(manifests[-1], "--deep", code=Exit.BROKEN)) == {("wrong-content", 0): 1}
+    assert verify(manifests[-1])["ok"], "names and facts are as they were"
 
 
 @pytest.mark.soak

@@ -19,52 +19,42 @@ CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
 
 
-def test_sigterm_lets_running_ranges_end(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
-    name = topic(2)
-    scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
-    manifest = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint}, shutdownGrace="10m")
-    fault = stalled_puts(f"/{name}/")
-    s3_proxy.inject(fault)
-    member = scene.member(manifest)
-    member.wait("the uploads are on their way", lambda: fault.met >= 2)
-
-    member.terminate()
-    member.wait_event("member.draining")
-    scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
-    s3_proxy.clear()
-    assert member.wait_end() == 0
-
-    assert {number: entry.offset for number, entry in scene.group.committed(name).items()} == {0: 500, 1: 500}
-    assert not scene.group.pending(name)
-    assert not scene.group.members(), "it has left the group"
-    scene.run_until_current(manifest)
-    scene.assert_stored(name)
-
-
 @pytest.mark.parametrize(
     ("grace", "signals"),
     [pytest.param("30m", 2, id="second-sigterm", marks=pytest.mark.soak), pytest.param("1s", 1, id="grace-is-over")],
 )
-def test_what_does_not_end_in_time_stays_promised(
+def test_sigterm_lets_running_ranges_end_and_what_does_not_end_in_time_stays_promised(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, grace: str, signals: int
 ) -> None:
     name = topic(2)
     scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
-    manifest = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint}, shutdownGrace=grace)
-    fault = stalled_puts(f"/{name}/")
-    s3_proxy.inject(fault)
-    member = scene.member(manifest)
-    member.wait("the uploads are on their way", lambda: fault.met >= 2)
 
-    member.terminate()
-    member.wait_event("member.draining")
-    if signals == 2:
+    def draining(grace: str) -> MemberProcess:
+        """Start a member, and send SIGTERM in the middle of its uploads."""
+        fault = stalled_puts(f"/{name}/")
+        s3_proxy.inject(fault)
+        storage = {"endpoint": s3_proxy.endpoint}
+        member = scene.member(scene.manifest(kafka={"topics": [name]}, storage=storage, shutdownGrace=grace))
+        member.wait("the uploads are on their way", lambda: fault.met >= 2)
         member.terminate()
-    assert member.wait_end() == 0
+        member.wait_event("member.draining")
+        return member
 
-    assert scene.group.pending(name) == {0: (500,), 1: (500,)}
+    patient = draining("10m")
+    scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
     s3_proxy.clear()
-    scene.run_until_current(manifest)
+    assert patient.wait_end() == 0
+    assert {number: entry.offset for number, entry in scene.group.committed(name).items()} == {0: 500, 1: 500}
+    assert not scene.group.pending(name)
+    assert not scene.group.members(), "it has left the group"
+
+    hasty = draining(grace)
+    if signals == 2:
+        hasty.terminate()
+    assert hasty.wait_end() == 0
+    assert scene.group.pending(name) == {0: (1_000,), 1: (1_000,)}
+    s3_proxy.clear()
+    scene.run_until_current(scene.manifest(kafka={"topics": [name]}))
     scene.assert_stored(name)
 
 

@@ -16,7 +16,6 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from logpersister.cli.exits import Exit
-from logpersister.member.process import ExitCode
 from tests.chaos.check import Progress
 from tests.chaos.table_readers import snapshots_of
 from tests.chaos.tables import examine_offsets
@@ -206,20 +205,6 @@ def test_a_run_until_current_fills_a_table(
         change.set_properties({"logpersister.accepted": str(older)})
     wanted = before + Counter((partition, number) for partition in range(2) for number in range(310, 320))
     member.wait("appending goes on behind the rows that stay away", lambda: tables.rows(name) == wanted)
-
-
-@pytest.mark.soak
-def test_a_table_of_another_shape_lets_its_topic_wait(
-    scene: Scene, topic: CreateTopic, sqlite: Settings, minio: MinioServer
-) -> None:
-    name, tables = topic(1), Tables(scene, minio, sqlite)
-    write(scene, name, 0, 10, partitions=1)
-    manifest = manifest_of(scene, name, sqlite, table={"create": False})
-    member = scene.run_until_current(manifest, code=ExitCode.HELD)
-    assert "is not in the catalog; create it" in member.tail(100)
-    assert scene.bucket.names(name) == []
-    scene.run_until_current(manifest_of(scene, name, sqlite))
-    tables.wait_for(name, 10, partitions=1)
 
 
 def test_members_are_frozen_and_killed_around_an_append(

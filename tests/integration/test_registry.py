@@ -31,17 +31,6 @@ def record(*fields: str) -> object:
     return {"type": "record", "name": "R", "fields": [{"name": name, "type": "int"} for name in fields]}
 
 
-def test_versions_ids_and_the_latest(registry: SchemaRegistry, client: RegistryClient, unique: str) -> None:
-    first, second = registry.register(unique, record("a")), registry.register(unique, record("a", "b"))
-    assert client.versions(unique) == (1, 2)
-    latest = client.latest(unique)
-    assert (latest.subject, latest.version, latest.id) == (unique, 2, second)
-    assert json.loads(latest.schema.text) == record("a", "b")
-    assert client.version(unique, 1).id == first
-    assert json.loads(client.schema(first).text) == record("a")
-    assert client.schema(second).type == "AVRO"
-
-
 def test_versions_before_the_latest_that_it_cannot_read(registry: SchemaRegistry, unique: str) -> None:
     for fields in (("a",), ("a", "b"), ("b",)):
         registry.register(unique, record(*fields))
