@@ -1,16 +1,14 @@
 """An identity provider on loopback that issues tokens for client credentials (RFC 6749, 4.4), as it is told."""
 
 import json
-import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs
 
-from tests.stack.ports import LOOPBACK
+from tests.stack.http_server import Request, serving
 
 
 @dataclass
@@ -30,10 +28,11 @@ class IdentityProvider:
     times: list[float] = field(default_factory=list)
     """When, by `time.monotonic`."""
 
-    def _respond(self, form: str, authorization: str) -> tuple[int, bytes]:
+    def _respond(self, request: Request) -> tuple[int, bytes]:
         self.times.append(time.monotonic())
-        self.asked.append(parse_qs(form))
-        if self.basic_only is not None and authorization != f"Basic {b64encode(self.basic_only.encode()).decode()}":
+        self.asked.append(parse_qs(request.body.decode()))
+        login = None if self.basic_only is None else f"Basic {b64encode(self.basic_only.encode()).decode()}"
+        if login not in (None, request.headers.get("authorization")):
             return 401, b'{"error": "invalid_client"}'
         answer = self.answer
         if self.token is not None and isinstance(answer, dict):
@@ -45,26 +44,6 @@ class IdentityProvider:
 def identity_provider() -> Iterator[IdentityProvider]:
     """Serve until the end of the block."""
     provider = IdentityProvider()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            form = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            status, body = provider._respond(form, self.headers.get("Authorization", ""))
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (as the base class names it)
-            pass
-
-    server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    provider.url = f"http://{LOOPBACK}:{server.server_port}/token"
-    try:
+    with serving(provider._respond) as url:
+        provider.url = f"{url}/token"
         yield provider
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

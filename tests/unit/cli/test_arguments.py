@@ -66,11 +66,3 @@ def test_a_wrong_command_line_is_exit_2(argv: list[str], capsys: pytest.CaptureF
         parser().parse_args(argv)
     assert ended.value.code == 2
     assert "usage:" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["check", "run", "lag", "ls", "verify", "version"])
-def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        parser().parse_args([command, "--help"])
-    assert ended.value.code == 0
-    assert "usage: logpersister" in capsys.readouterr().out

@@ -34,11 +34,6 @@ def secrets(**values: str) -> Secrets:
     return Secrets({f"LOGPERSISTER_SECRET_K_{key.upper()}": value for key, value in values.items()})
 
 
-@pytest.fixture(scope="session")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return Certificates(tmp_path_factory.mktemp("tls"))
-
-
 def tls_secrets(directory: Path, certificates: Certificates) -> Secrets:
     certificates.write_secret(directory, "k")
     return Secrets({"LOGPERSISTER_SECRETS_DIR": str(directory)})
@@ -150,44 +145,29 @@ def _encrypted(path: Path) -> str:
     ).decode()
 
 
-def _unusable(certificates: Certificates, other: Certificates) -> dict[str, dict[str, str]]:
-    return {
-        "ca.crt is not a certificate in PEM": {"ca.crt": SECRET},
-        "has tls.crt but no tls.key": {"tls.key": ""},
-        "has tls.key but no tls.crt": {"tls.crt": ""},
-        "tls.crt or tls.key is not PEM": {"tls.crt": SECRET},
-        "tls.key is encrypted": {"tls.key": _encrypted(certificates.client_key)},
-        "tls.key does not belong to its tls.crt": {"tls.key": other.client_key.read_text()},
-    }
-
-
-@pytest.mark.parametrize(
-    "expected",
-    [
-        "ca.crt is not a certificate in PEM",
-        "has tls.crt but no tls.key",
-        "has tls.key but no tls.crt",
-        "tls.crt or tls.key is not PEM",
-        "tls.key is encrypted",
-        "tls.key does not belong to its tls.crt",
-    ],
-)
 def test_unusable_certificates_are_named(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, certificates: Certificates, expected: str
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, certificates: Certificates
 ) -> None:
-    found = tls_secrets(tmp_path, certificates)
-    for key, value in _unusable(certificates, Certificates(tmp_path_factory.mktemp("other")))[expected].items():
-        file = tmp_path / "k" / key
-        if value:
-            file.write_text(value)
-        else:
-            file.unlink()
-    with pytest.raises(ManifestError) as caught:
-        ssl_context(SecuritySpec(protocol="SSL", secret_name="k"), found)
-    assert expected in str(caught.value)
-    assert str(caught.value).startswith("spec.kafka.security.secretName: names ")
-    assert SECRET not in str(caught.value)
-    assert caught.value.__context__ is None
+    """By what is changed in the Secret; None: the key is missing."""
+    other = Certificates(tmp_path_factory.mktemp("other"))
+    unusable: dict[str, tuple[str, str | None]] = {
+        "ca.crt is not a certificate in PEM": ("ca.crt", SECRET),
+        "has tls.crt but no tls.key": ("tls.key", None),
+        "has tls.key but no tls.crt": ("tls.crt", None),
+        "tls.crt or tls.key is not PEM": ("tls.crt", SECRET),
+        "tls.key is encrypted": ("tls.key", _encrypted(certificates.client_key)),
+        "tls.key does not belong to its tls.crt": ("tls.key", other.client_key.read_text()),
+    }
+    for place, (expected, (key, value)) in enumerate(unusable.items()):
+        found = tls_secrets(tmp_path / str(place), certificates)
+        file = tmp_path / str(place) / "k" / key
+        file.unlink() if value is None else file.write_text(value)
+        with pytest.raises(ManifestError) as caught:
+            ssl_context(SecuritySpec(protocol="SSL", secret_name="k"), found)
+        assert expected in str(caught.value)
+        assert str(caught.value).startswith("spec.kafka.security.secretName: names ")
+        assert SECRET not in str(caught.value)
+        assert caught.value.__context__ is None
 
 
 def test_an_authority_that_is_empty_is_refused(tmp_path: Path) -> None:

@@ -61,11 +61,6 @@ def server(serve: Serve) -> Iterator[Address]:
     thread.join()
 
 
-@pytest.fixture(scope="session")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return Certificates(tmp_path_factory.mktemp("tls"))
-
-
 def tls_server(certificates: Certificates, *, wants_client: bool = False) -> Serve:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.broker)
@@ -128,13 +123,6 @@ def test_a_hanging_name_lookup_does_not_hang_the_check(monkeypatch: pytest.Monke
         end.set()
 
 
-def test_an_unknown_authority(certificates: Certificates) -> None:
-    with server(tls_server(certificates)) as address:
-        cause = one_cause(address, ssl.create_default_context())
-    assert cause.startswith("the broker's certificate is not accepted: ")
-    assert "ca.crt" in cause
-
-
 def test_a_certificate_of_another_name(certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
     real = socket.getaddrinfo
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, *more, **named: real(LOOPBACK, *more, **named))
@@ -160,18 +148,6 @@ def test_the_next_connection_uses_rotated_certificates(
         assert probe([address], tls, 5) == {}
         (secret / "tls.key").unlink()
         assert probe([address], tls, 5) == {}
-
-
-def test_tls_to_a_listener_without_it(certificates: Certificates) -> None:
-    with server(lambda connection: connection.sendall(b"\0\0\0\4what is this")) as address:
-        cause = one_cause(address, trusting(certificates))
-    assert cause.startswith("the TLS handshake failed (")
-    assert "spec.kafka.security.protocol" in cause
-
-
-def test_a_listener_that_wants_a_client_certificate(certificates: Certificates) -> None:
-    with server(tls_server(certificates, wants_client=True)) as address:
-        assert "tls.crt and tls.key" in one_cause(address, trusting(certificates))
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,6 @@ USER, PASSWORD = "my-user", "correct-horse"
 SCRAM = strimzi.scram_user(USER, PASSWORD)
 
 
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return Certificates(tmp_path_factory.mktemp("tls"))
-
-
 def mounted(directory: Path, **secrets: strimzi.SecretData) -> Secrets:
     for name, data in secrets.items():
         strimzi.write(directory, name, data)

@@ -1,12 +1,8 @@
 """The client of schema registries against servers that misbehave; with a real one it is in tests/integration."""
 
 import json
-import ssl
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from uuid import UUID
 
@@ -18,6 +14,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, Schema, access
 from logpersister.registry.connection import Connection, connector
 from tests.stack.authority import Authority
+from tests.stack.http_server import Request, serving
 from tests.stack.ports import free_port
 from tests.stack.tls import Certificates
 
@@ -38,28 +35,13 @@ class FakeRegistry:
 def fake() -> Iterator[FakeRegistry]:
     found = FakeRegistry()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(request: Request) -> tuple[int, bytes]:
+        found.asked.append((request.path, request.headers.get("authorization")))
+        status, body = found.answers.pop(0) if len(found.answers) > 1 else found.answers[0]
+        return status, body if isinstance(body, bytes) else json.dumps(body).encode()
 
-        def do_GET(self) -> None:
-            found.asked.append((self.path, self.headers["Authorization"]))
-            status, body = found.answers.pop(0) if len(found.answers) > 1 else found.answers[0]
-            content = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            return None
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        found.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
+    with serving(answer) as found.url:
         yield found
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -259,33 +241,11 @@ def test_a_rotated_secret_reaches_a_registry_that_is_asked_already(fake: FakeReg
     connection.close()
 
 
-@contextmanager
-def registry_behind_tls(certificates: Certificates) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(json.dumps(GOOD).encode())
-
-        def log_message(self, *_: object) -> None:
-            return None
-
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificates.broker)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield f"https://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
-
-
 def test_a_rotated_authority_is_trusted_and_what_is_known_is_kept_till_then(tmp_path: Path) -> None:
     """A registry that cannot be reached costs nobody the schemas that are known already."""
     secret = Certificates(tmp_path / "other").write_secret(tmp_path, "r")
     right = Certificates(tmp_path / "right")
-    with registry_behind_tls(right) as url:
+    with serving(lambda _: (200, json.dumps(GOOD).encode()), right.broker) as url:
         spec = RegistrySpec(url=url, secret_name="r")
         connection = Connection(connector(spec, Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)})))
         for _ in range(2):

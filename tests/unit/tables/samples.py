@@ -1,17 +1,20 @@
 """A table of clicks in a catalog of its own, in a folder; and files for it."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pyiceberg.catalog import Catalog, load_catalog
 
-from logpersister.manifest import LogPersister, parse
+from logpersister.manifest import LogPersister
 from logpersister.ranges import Range, TopicPartition
+from logpersister.storage.object_requests import StoredObject
 from logpersister.storage.receipts import NO_TYPE, TableFile
 from logpersister.tables.appends import Portion
 from logpersister.tables.catalog import IcebergTable
 from logpersister.tables.columns import TableColumns, table_columns
+from tests.unit.manifest.documents import accepted
 
 GROUP = "clicks-backup"
 TOPIC_ID = "Zb2v0lyrTgqKUuG1nB9Rrg"
@@ -29,22 +32,13 @@ def manifest(
     fields: Sequence[dict[str, Any]] = FIELDS, *, table: dict[str, Any] | None = None, **spec: Any
 ) -> LogPersister:
     named = {"format": "iceberg", "name": "lake.{topic}", "catalog": {"type": "sql", "uri": "sqlite:///none"}}
-    return parse(
-        {
-            "apiVersion": "logpersister.dev/v1alpha1",
-            "kind": "LogPersister",
-            "metadata": {"name": GROUP},
-            "spec": {
-                "kafka": {"bootstrapServers": "a:9092", "topics": ["clicks"]},
-                "storage": {"bucket": "logs"},
-                "parser": {"type": "json"},
-                "schema": {"fields": list(fields)},
-                "output": {"format": "parquet", "parquet": {"kafkaColumns": ["offset"]}, "partitionBy": BY_DAY},
-                "table": named | (table or {}),
-                **spec,
-            },
-        }
-    )
+    rows: dict[str, Any] = {
+        "parser": {"type": "json"},
+        "schema": {"fields": list(fields)},
+        "output": {"format": "parquet", "parquet": {"kafkaColumns": ["offset"]}, "partitionBy": BY_DAY},
+        "table": named | (table or {}),
+    }
+    return accepted({"metadata.name": GROUP} | {f"spec.{block}": said for block, said in (rows | spec).items()})
 
 
 def manifest_of_types(*entries: dict[str, Any]) -> LogPersister:
@@ -78,3 +72,21 @@ def portion(start: int, end: int, partition: int = 0, *, rows: bool = True, **ot
     """Return what a receipt has for a table; `rows`: whether it has any."""
     fields: dict[str, Any] = {"topic_id": TOPIC_ID, "generation": 1, "table": "uuid" if rows else None}
     return Portion(Range(TopicPartition("clicks", partition), start, end), **(fields | other))
+
+
+class Documents:
+    """A bucket of documents, each put once."""
+
+    prefix = ""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, dict[str, Any]] = {}
+
+    def get_json(self, key: str) -> dict[str, Any] | None:
+        return self.documents.get(key)
+
+    def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> StoredObject:
+        assert if_absent
+        existing = key in self.documents
+        self.documents.setdefault(key, json.loads(json.dumps(document)))
+        return StoredObject(key, 1, existing)

@@ -2,10 +2,6 @@
 
 import json
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -18,6 +14,7 @@ from logpersister.tables import catalog as catalog_module
 from logpersister.tables.access import catalog_login
 from logpersister.tables.catalog import _connection, _files, open_catalog
 from logpersister.tables.errors import TableError
+from tests.stack.http_server import Request, serving
 
 STORAGE = {"bucket": "logs", "endpoint": "http://127.0.0.1:9000"}
 NOWHERE = StorageSpec.model_validate(STORAGE)
@@ -110,13 +107,16 @@ class CatalogOfTokens:
     """A REST catalog without tables, whose tokens are short-lived, and whose token server refuses who shows one."""
 
     def __init__(self) -> None:
-        self.url = ""
         self.valid = ""
         self.issued = 0
         self.status = 200
         """Of the token server."""
 
-    def answer(self, path: str, authorization: str) -> tuple[int, object]:
+    def answer(self, request: Request) -> tuple[int, bytes]:
+        status, document = self._respond(request.path, request.headers.get("authorization", ""))
+        return status, json.dumps(document).encode()
+
+    def _respond(self, path: str, authorization: str) -> tuple[int, object]:
         if path.startswith("/tokens"):
             if authorization or self.status != 200:
                 return (401 if authorization else self.status), {"error": "invalid_request"}
@@ -128,41 +128,10 @@ class CatalogOfTokens:
         return 200, {"namespaces": [["raw"]]} if "namespaces" in path else {"defaults": {}, "overrides": {}}
 
 
-@contextmanager
-def catalog_of_tokens() -> Iterator[CatalogOfTokens]:
-    catalog = CatalogOfTokens()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", "0")))
-            status, document = catalog.answer(self.path, self.headers.get("Authorization", ""))
-            body = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_POST = do_GET  # noqa: N815
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (as the base class names it)
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    catalog.url = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield catalog
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 def test_a_token_of_a_catalog_that_expires_is_renewed_also_after_a_bad_minute() -> None:
-    with catalog_of_tokens() as served:
-        told = {"oauth2-server-uri": f"{served.url}/tokens"}
-        spec = catalog(uri=served.url, properties=told)
+    served = CatalogOfTokens()
+    with serving(served.answer) as url:
+        spec = catalog(uri=url, properties={"oauth2-server-uri": f"{url}/tokens"})
         opened = open_catalog(spec, StorageSpec(bucket="logs"), secrets(credential="id:secret"))
         assert opened.list_namespaces() == [("raw",)]
         served.valid = "expired"

@@ -1,7 +1,5 @@
 """By which numbers a table knows columns: the catalog is asked once, then the bucket, and the topic waits meanwhile."""
 
-import json
-from collections.abc import Mapping
 from threading import Event
 from typing import Any
 
@@ -11,23 +9,21 @@ from structlog.testing import capture_logs
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.table_binding import TableBinding, table_of, with_table
 from logpersister.storage.errors import StorageError
-from logpersister.storage.object_requests import StoredObject
 from logpersister.storage.receipts import NO_TYPE
 from logpersister.tables.bindings import Bindings
 from logpersister.tables.columns import TableColumns, table_columns
 from logpersister.tables.errors import TableError
-from tests.unit.tables.samples import FIELDS, manifest
+from tests.unit.tables.samples import FIELDS, Documents, manifest
 
 BINDING = TableBinding("lake.clicks", "uuid", 1, 0, ("dt",), {"id": 1, "kafka_offset": 2})
 REVISION = revision_of(manifest(), "1.0")
 
 
-class World:
+class World(Documents):
     """A bucket, a catalog and a clock."""
 
     def __init__(self) -> None:
-        self.prefix = ""
-        self.documents: dict[str, dict[str, Any]] = {}
+        super().__init__()
         self.error: Exception | None = None
         self.opened = self.time = 0
         self.bindings = self.member()
@@ -38,15 +34,6 @@ class World:
         return Bindings(
             store, "group", lambda *_: "lake.clicks", lambda *_: self, table_columns, clock=lambda: self.time
         )
-
-    def get_json(self, key: str) -> dict[str, Any] | None:
-        return self.documents.get(key)
-
-    def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> StoredObject:
-        assert if_absent
-        existing = key in self.documents
-        self.documents.setdefault(key, json.loads(json.dumps(document)))
-        return StoredObject(key, 1, existing)
 
     def ensure(self, columns: TableColumns) -> TableBinding:
         assert columns.folders == ("dt",)

@@ -29,6 +29,14 @@ def catalog(tmp_path: Path) -> Iterator[Catalog]:
     opened.close()
 
 
+@pytest.fixture
+def table(catalog: Catalog) -> IcebergTable:
+    """The table of clicks, as it was just made."""
+    made = table_in(catalog)
+    made.ensure(columns())
+    return made
+
+
 def reason(error: "pytest.ExceptionInfo[TableError]") -> str:
     return error.value.reason
 
@@ -63,9 +71,7 @@ def test_it_is_created_once_with_the_columns_of_files_and_folders(catalog: Catal
     assert made.properties["write.delete.isolation-level"] == "snapshot"
 
 
-def test_the_time_of_the_newest_snapshot_is_known(catalog: Catalog) -> None:
-    table = table_in(catalog)
-    table.ensure(columns())
+def test_the_time_of_the_newest_snapshot_is_known(catalog: Catalog, table: IcebergTable) -> None:
     assert table.load().view.at is None
     append(table, (0, 5))
     snapshot = catalog.load_table(NAME).current_snapshot()
@@ -161,9 +167,7 @@ def test_a_required_column_that_files_do_not_have_is_refused(catalog: Catalog) -
     assert reason(error) == "schema"
 
 
-def test_a_snapshot_says_what_the_table_holds(catalog: Catalog) -> None:
-    table = table_in(catalog)
-    table.ensure(columns())
+def test_a_snapshot_says_what_the_table_holds(table: IcebergTable) -> None:
     assert held_by(table.load().view) == {}
     append(table, (0, 5), (5, 9))
     assert held_by(table.load().view) == held(9)
@@ -173,9 +177,7 @@ def test_a_snapshot_says_what_the_table_holds(catalog: Catalog) -> None:
     assert live(table).total() == 2
 
 
-def test_who_comes_late_appends_nothing(catalog: Catalog) -> None:
-    table = table_in(catalog)
-    table.ensure(columns())
+def test_who_comes_late_appends_nothing(table: IcebergTable) -> None:
     first, second = table.load(), table.load()
     first.append([table_file(0, 5)], held(5))
     with pytest.raises(TableError) as error:
@@ -184,9 +186,9 @@ def test_who_comes_late_appends_nothing(catalog: Catalog) -> None:
     assert live(table).total() == 1
 
 
-def test_a_lost_answer_is_not_sent_again(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = table_in(catalog)
-    table.ensure(columns())
+def test_a_lost_answer_is_not_sent_again(
+    catalog: Catalog, table: IcebergTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     commit, sent = catalog.commit_table, []
 
     def loses_the_answer(*arguments: Any) -> None:
@@ -200,9 +202,7 @@ def test_a_lost_answer_is_not_sent_again(catalog: Catalog, monkeypatch: pytest.M
     assert held_by(table.load().view) == held(5), "it had happened"
 
 
-def test_a_rollback_is_seen_and_asked_about(catalog: Catalog) -> None:
-    table = table_in(catalog)
-    table.ensure(columns())
+def test_a_rollback_is_seen_and_asked_about(catalog: Catalog, table: IcebergTable) -> None:
     append(table, (0, 5))
     append(table, (5, 9))
     real = catalog.load_table(NAME)
@@ -220,9 +220,9 @@ def test_a_rollback_is_seen_and_asked_about(catalog: Catalog) -> None:
     assert live(table).total() == 2
 
 
-def test_the_whole_table_rolled_back_is_seen_and_rolling_forward_mends_it(catalog: Catalog) -> None:
-    table = table_in(catalog)
-    table.ensure(columns())
+def test_the_whole_table_rolled_back_is_seen_and_rolling_forward_mends_it(
+    catalog: Catalog, table: IcebergTable
+) -> None:
     catalog.load_table(NAME).append(_nothing(catalog))  # somebody else's first snapshot
     append(table, (0, 5))
     real = catalog.load_table(NAME)
@@ -234,9 +234,7 @@ def test_the_whole_table_rolled_back_is_seen_and_rolling_forward_mends_it(catalo
     assert held_by(table.load().view) == held(5)
 
 
-def test_snapshots_of_others_lie_over_ours(catalog: Catalog) -> None:
-    table = table_in(catalog)
-    table.ensure(columns())
+def test_snapshots_of_others_lie_over_ours(catalog: Catalog, table: IcebergTable) -> None:
     append(table, (0, 5))
     catalog.load_table(NAME).append(_nothing(catalog))
     assert held_by(table.load().view) == held(5)
@@ -256,9 +254,9 @@ def _nothing(catalog: Catalog) -> Any:
     return catalog.load_table(NAME).schema().as_arrow().empty_table()
 
 
-def test_a_conflict_of_the_catalog_is_one_of_ours(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = table_in(catalog)
-    table.ensure(columns())
+def test_a_conflict_of_the_catalog_is_one_of_ours(
+    catalog: Catalog, table: IcebergTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
 
     def refuses(*_: Any) -> None:
         raise CommitFailedException("somebody else")

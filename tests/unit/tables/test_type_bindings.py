@@ -1,16 +1,13 @@
 """By which numbers tables of types know columns: a type whose table does not take them holds up no other."""
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
 from logpersister.manifest.revision import Revision, resource_of, revision_of
 from logpersister.manifest.table_binding import TableBinding, tables_of
-from logpersister.storage.object_requests import StoredObject
 from logpersister.tables.columns import TableColumns
 from logpersister.tables.errors import TableError
 from logpersister.tables.type_bindings import TypeBindings
-from tests.unit.tables.samples import manifest_of_types
+from tests.unit.tables.samples import Documents, manifest_of_types
 
 REVISION = revision_of(manifest_of_types({"names": ["order", "refund"]}, {"pattern": "^x", "folder": "y"}), "1.0")
 
@@ -31,13 +28,11 @@ class Opened:
         return TableBinding(f"lake.clicks_{self.name}", f"uuid of {self.name}", 1, 0, ("dt",), {"id": 1})
 
 
-class World:
+class World(Documents):
     """A bucket, a catalog and a clock."""
 
-    prefix = ""
-
     def __init__(self) -> None:
-        self.documents: dict[str, dict[str, Any]] = {}
+        super().__init__()
         self.errors: dict[str, Exception] = {}
         self.opened: list[str] = []
         self.time = 0.0
@@ -52,15 +47,6 @@ class World:
             lambda topic, number, type_: Opened(self, type_),
             clock=lambda: self.time,
         )
-
-    def get_json(self, key: str) -> dict[str, Any] | None:
-        return self.documents.get(key)
-
-    def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> StoredObject:
-        assert if_absent
-        existing = key in self.documents
-        self.documents.setdefault(key, json.loads(json.dumps(document)))
-        return StoredObject(key, 1, existing)
 
     def asked(self, bindings: TypeBindings | None = None, revision: Revision = REVISION) -> set[str] | None:
         """Ask, and ask again when all have answered; return the types that have tables."""

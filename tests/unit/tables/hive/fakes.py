@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from logpersister.manifest import LogPersister, parse
+from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.hive_tables import topic_opener
 from logpersister.tables.errors import TableError
@@ -13,6 +13,7 @@ from logpersister.tables.hive.duty import RegisteredTopic
 from logpersister.tables.hive.folders import Partition
 from logpersister.tables.hive.metastore import Column, StoredTable
 from logpersister.tables.hive.table import HiveTable
+from tests.unit.manifest.documents import accepted
 
 GROUP, TOPIC = "g", "clicks"
 BY_DAY: Final = [{"date": {"granularity": "day"}}]
@@ -25,20 +26,12 @@ ROWS: Final[dict[str, Any]] = {
 
 def manifest(*, table: Mapping[str, Any] | None = None, **spec: Any) -> LogPersister:
     known = {"format": "hive", "name": "Lake.{topic}", "catalog": {"type": "hive", "uri": "thrift://none:9083"}}
-    return parse(
-        {
-            "apiVersion": "logpersister.dev/v1alpha1",
-            "kind": "LogPersister",
-            "metadata": {"name": GROUP},
-            "spec": {
-                "kafka": {"bootstrapServers": "a:9092", "topics": [TOPIC]},
-                "storage": {"bucket": "logs", "prefix": "raw"},
-                "table": known | dict(table or {}),
-                **ROWS,
-                **spec,
-            },
-        }
-    )
+    changes = {
+        "metadata.name": GROUP,
+        "spec.storage": {"bucket": "logs", "prefix": "raw"},
+        "spec.table": known | dict(table or {}),
+    }
+    return accepted(changes | {f"spec.{block}": said for block, said in (ROWS | spec).items()})
 
 
 @dataclass
