@@ -23,6 +23,16 @@ class _Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  (as the base class declares it)
 
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        """Return a scalar; of a character that is escaped as in JSON, in two halves, both together are one."""
+        node: yaml.ScalarNode = super().compose_scalar_node(anchor)
+        try:
+            node.value = node.value.encode("utf-16", errors="surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            problem = "it has half a character (one of \\ud800 to \\udfff alone)"
+            raise yaml.composer.ComposerError(None, None, problem, node.start_mark) from None
+        return node
+
 
 for _tag, _pattern, _first in [
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),

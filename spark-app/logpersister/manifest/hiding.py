@@ -5,12 +5,12 @@ from typing import Annotated
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model, SecretName, Text, Unique, Whole
-from logpersister.manifest.types import NAME
+from logpersister.manifest.types import FIELD_PATH
 
 FieldPath = Annotated[
     str,
     Text(
-        rf"^{NAME}(\.{NAME})*$",
+        FIELD_PATH,
         "is not a field, or one in a struct",
         "write for example email or user.email",
         512,

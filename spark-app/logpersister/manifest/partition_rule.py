@@ -11,7 +11,7 @@ from logpersister.manifest.constraint import Condition, Model, Text, Whole
 from logpersister.manifest.notation import Notation
 from logpersister.manifest.problems import Finding
 from logpersister.manifest.rule import NotInCel, rule
-from logpersister.manifest.types import NAME
+from logpersister.manifest.types import FIELD_PATH
 
 
 @cache
@@ -65,7 +65,7 @@ ValuePrefix = Annotated[
 FieldPath = Annotated[
     str,
     Text(
-        rf"^{NAME}(\.{NAME})*$",
+        FIELD_PATH,
         "is not the path of a field",
         "write names of spec.schema with dots between them, for example geo.country",
         253,

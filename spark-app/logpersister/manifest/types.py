@@ -22,10 +22,15 @@ TimeUnit = Literal["ms", "us"]
 
 Unit = TypeVar("Unit")
 
-LETTERS: Final = "\u00c0-\U000efffd"
-"""Letters of all scripts but ASCII: a range for a class of characters, short because CEL pays for what is longer."""
+LETTERS: Final = "\u00c0-\u1fff\u200c\u200d\u2070-\u2fff\u3001-\ud7ff\uf900-\ufefe\uff00-\ufffd\U00010000-\U000efffd"
+"""Letters of all scripts but ASCII, as XML has them: no spaces, ends of lines, marks that nobody sees, or half
+characters, which SQL, YAML or terminals take for something else."""
 NAME: Final = rf"[A-Za-z_@\${LETTERS}][A-Za-z0-9_@\${LETTERS}-]*"
 """What a column may be called. No dot, which separates names in field paths; no space, which Parquet readers refuse."""
+_ROUGH_NAME: Final = "[A-Za-z_@\\$\u00c0-\U000efffd][A-Za-z0-9_@\\$\u00c0-\U000efffd-]*"
+FIELD_PATH: Final = rf"^{_ROUGH_NAME}(\.{_ROUGH_NAME})*$"
+"""Names of columns, and of fields in them, joined by dots. Rough, because CEL pays for what is longer: there must be
+fields of these names."""
 NO_TYPE: Final = "is not a type:"
 KAFKA_PREFIX: Final = "kafka_"
 """Prefix of columns that hold Kafka's own fields (``output.parquet.kafkaColumns``)."""

@@ -51,6 +51,17 @@ def test_json_is_yaml() -> None:
     assert parse_text(text).spec.storage.path_style is True
 
 
+def test_a_character_that_json_escapes_in_two_halves_is_one() -> None:
+    rows = """
+  parser: {type: json}
+  output: {format: parquet}
+  schema: {fields: [{name: "\\ud83d\\ude00", type: string}]}
+"""
+    schema = parse_text(MANIFEST + rows).spec.row_schema
+    assert schema is not None
+    assert schema.columns[0].name == "\U0001f600"
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(
         ManifestError, match=r"none\.yaml: cannot be read .No such file or directory\.?.; name a manifest"
@@ -114,6 +125,7 @@ def test_a_key_twice_is_refused() -> None:
         ("a: \x00", "is not YAML: it has bytes that are not text"),
         (MANIFEST + "  upload: &a [*a]\n", "clicks.yaml:12: spec.upload[0]: contains itself; remove the alias"),
         ("[" * 500, "is nested too deeply"),
+        ('a: "\\ud800x"\n', "clicks.yaml:1: is not YAML: column 4: it has half a character"),
     ],
 )
 def test_what_is_not_a_manifest(text: str | bytes, expected: str) -> None:

@@ -66,6 +66,7 @@ def test_what_is_unknown_is_kept_beside_fields_of_any_name() -> None:
         ("user agent", "user_agent"),
         ("kafka_x", "_kafka_x"),
         (" ", "_"),
+        *((f"a{sign}b", "a_b") for sign in "\u00a0\u2003\u3000\u200b\ufeff\u2060\u2028\u202e\ufffe\ue000"),
     ],
 )
 def test_an_error_says_which_name_would_do(name: str, to: str) -> None:
@@ -73,6 +74,12 @@ def test_an_error_says_which_name_would_do(name: str, to: str) -> None:
     assert unusable_name(to) is None
     with pytest.raises(ValueError, match=rf"give it another by spec.schema.rename: {{field: {name}, to: {to}}}"):
         schema_of({}, fields=[{"name": name, "type": "string"}])
+
+
+@pytest.mark.parametrize("name", ["\u0646\u0627\u0645\u200c\u062e", "\u5024\u3005", "a\u0301", "\U0001f600", "\u2161"])
+def test_letters_of_all_scripts_are_names(name: str) -> None:
+    assert unusable_name(name) is None
+    assert schema_of({}, fields=[{"name": name, "type": "string"}]).columns[0].name == name
 
 
 def test_names_in_types_are_in_backticks() -> None:
