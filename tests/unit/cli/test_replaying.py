@@ -13,16 +13,14 @@ from logpersister.cli import quarantine, replaying
 from logpersister.cli.exits import Exit
 from logpersister.manifest import LogPersister
 from logpersister.plan.intents import UnknownMetadataError
-from tests.unit.replay.bucket import CLICKS, Bucket, KilledError, replayer, store_range
+from tests.unit.replay.bucket import CLICKS, Bucket, KilledError, bucket_with, replayer, store_range
 from tests.unit.replay.samples import NUMBERS, RECORDS, TEXTS, TEXTS_BUT_4, noted, resource
 from tests.unit.verify.samples import committed
 
 
 @pytest.fixture
 def bucket() -> Bucket:
-    bucket = Bucket()
-    store_range(bucket, NUMBERS, RECORDS)
-    return bucket
+    return bucket_with(NUMBERS, RECORDS)
 
 
 def run(
@@ -123,8 +121,7 @@ def test_what_is_not_committed_waits(monkeypatch: pytest.MonkeyPatch, bucket: Bu
 
 
 def test_what_cannot_be_replayed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    bucket = Bucket()
-    store_range(bucket, resource("int64", format="text"), RECORDS)
+    bucket = bucket_with(resource("int64", format="text"), RECORDS)
     code, out, err = run(monkeypatch, bucket, TEXTS)
     assert code == Exit.FAILED
     assert out.startswith("TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED  LEFT OUT\nclicks        1        -")

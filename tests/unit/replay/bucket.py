@@ -177,6 +177,13 @@ def store_range(
     return writer
 
 
+def bucket_with(resource: LogPersister, records: list[Record], **stored: Any) -> Bucket:
+    """Return a bucket in which a range is stored (`store_range`)."""
+    bucket = Bucket()
+    store_range(bucket, resource, records, **stored)
+    return bucket
+
+
 def replayer(
     bucket: Bucket, *resources: LogPersister, horizon: int | None = None, leaves_out: bool = False
 ) -> Replayer:

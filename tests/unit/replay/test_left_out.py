@@ -15,16 +15,14 @@ from logpersister.storage.replays import get_replay
 from logpersister.verify.deep import DeepResult
 from tests.unit.formats.samples import Record
 from tests.unit.manifest.documents import accepted
-from tests.unit.replay.bucket import GROUP, Bucket, KilledError, replayer, store_range
+from tests.unit.replay.bucket import GROUP, Bucket, KilledError, bucket_with, replayer, store_range
 from tests.unit.replay.samples import NO_TEXTS, NOTHING, NUMBERS, RECORDS, TEXTS, TEXTS_BUT_4, noted, replay
 from tests.unit.verify.test_replays import verified
 
 
 @pytest.fixture
 def bucket() -> Bucket:
-    bucket = Bucket()
-    store_range(bucket, NUMBERS, RECORDS)
-    return bucket
+    return bucket_with(NUMBERS, RECORDS)
 
 
 def quarantined_rows(bucket: Bucket) -> list[dict[str, Any]]:
@@ -105,8 +103,7 @@ def test_left_out_are_deleted_at_once_with_consent(
 
 
 def test_of_a_range_nothing_may_stay() -> None:
-    bucket = Bucket()
-    store_range(bucket, NUMBERS, [Record(101, 0, b"k", b'{"id": "2"}'), Record(104, 0, b"k", b'{"id": "4"}')])
+    bucket = bucket_with(NUMBERS, [Record(101, 0, b"k", b'{"id": "2"}'), Record(104, 0, b"k", b'{"id": "4"}')])
     assert replay(bucket, NOTHING, leaves_out=True) == [(0, 0)]
     assert offsets(bucket) == {}
     (note,) = noted(bucket)
@@ -159,8 +156,7 @@ WITH_ALL = accepted({"spec.parser": {"type": "json", "quarantine": {"format": "p
 
 
 def test_types_that_are_dropped_now_are_left_out_like_others() -> None:
-    bucket = Bucket()
-    store_range(bucket, WITH_ALL, [Record(101, 0, b"a", b"{"), Record(102, 0, b"b", b"["), Record(103, 0, b"c", b"")])
+    bucket = bucket_with(WITH_ALL, [Record(101, 0, b"a", b"{"), Record(102, 0, b"b", b"["), Record(103, 0, b"c", b"")])
     entries = [{"names": ["a"], "output": {"format": "jsonl"}}, {"names": ["b"], "action": "drop"}]
     types = accepted({"spec.types": {"key": True, "entries": entries}})
     assert replay(bucket, types) == [(1, 1)]
@@ -171,8 +167,7 @@ def test_types_that_are_dropped_now_are_left_out_like_others() -> None:
 
 
 def test_conditions_on_headers_beside_types_leave_records_in_quarantine() -> None:
-    bucket = Bucket()
-    store_range(bucket, WITH_ALL, [Record(101 + place, 0, b"a", b"{") for place in range(3)], with_trace=2)
+    bucket = bucket_with(WITH_ALL, [Record(101 + place, 0, b"a", b"{") for place in range(3)], with_trace=2)
     types = {"key": True, "entries": [{"names": ["a"], "output": {"format": "jsonl"}}]}
     by_header = accepted({"spec.types": types, "spec.keep": [{"header": "trace", "in": ["1"]}]})
     assert replay(bucket, by_header) == [(2, 0)]
@@ -180,14 +175,12 @@ def test_conditions_on_headers_beside_types_leave_records_in_quarantine() -> Non
 
 
 def test_conditions_on_headers_need_headers() -> None:
-    bucket = Bucket()
-    store_range(bucket, NUMBERS, RECORDS)
+    bucket = bucket_with(NUMBERS, RECORDS)
     keep = [{"header": "trace", "in": ["1"]}]
     output = {"format": "jsonl", "jsonl": {"kafkaColumns": ["offset"]}}
     by_header = accepted({"spec.output": output, "spec.keep": keep})
     with pytest.raises(SourceError, match=r"it has no headers, and spec\.keep has conditions on them"):
         replay(bucket, by_header)
-    bucket = Bucket()
-    store_range(bucket, WITH_ALL, [Record(101, 0, None, b"{"), Record(102, 0, None, b"[")], with_trace=1)
+    bucket = bucket_with(WITH_ALL, [Record(101, 0, None, b"{"), Record(102, 0, None, b"[")], with_trace=1)
     assert replay(bucket, by_header, leaves_out=True) == [(1, 0)], "only the first record has the header"
     assert noted(bucket)[0].left_out == 1

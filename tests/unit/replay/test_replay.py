@@ -20,7 +20,7 @@ from logpersister.storage.replays import Replay, Source, get_replay
 from logpersister.storage.untold import TABLE, Untold, list_untold
 from tests.unit.formats.samples import Record
 from tests.unit.manifest.documents import accepted
-from tests.unit.replay.bucket import CLICKS, GROUP, RANGE, Bucket, KilledError, replayer, store_range
+from tests.unit.replay.bucket import CLICKS, GROUP, RANGE, Bucket, KilledError, bucket_with, replayer, store_range
 from tests.unit.replay.samples import (
     GOOD,
     NO_PARSER,
@@ -38,9 +38,7 @@ from tests.unit.verify.samples import committed, pending
 
 @pytest.fixture
 def bucket() -> Bucket:
-    bucket = Bucket()
-    store_range(bucket, NUMBERS, RECORDS)
-    return bucket
+    return bucket_with(NUMBERS, RECORDS)
 
 
 def places(bucket: Bucket, kind: str = "") -> dict[str, list[Offset]]:
@@ -92,8 +90,7 @@ def documents(bucket: Bucket) -> set[str]:
 @pytest.mark.parametrize("output", OUTPUTS.values(), ids=list(OUTPUTS))
 def test_good_records_go_to_their_folders_from_every_format_that_keeps_them(output: dict[str, Any]) -> None:
     """What a replay has refused is the source of the next one, in the same format."""
-    bucket = Bucket()
-    store_range(bucket, resource("int64", **output), RECORDS)
+    bucket = bucket_with(resource("int64", **output), RECORDS)
     for schema, expected in (("string", [(2, 2)]), ("json", [(0, 2)])):
         assert replay(bucket, resource(schema, **output)) == expected
     folders = [name.path for name, _ in bucket.inventory("clicks") if name.replay is not None]
@@ -186,8 +183,7 @@ def test_a_source_is_not_deleted_where_its_objects_have_gone(bucket: Bucket) -> 
     ],
 )
 def test_what_cannot_be_replayed(member: LogPersister, replaying: LogPersister, message: str) -> None:
-    bucket = Bucket()
-    store_range(bucket, member, RECORDS)
+    bucket = bucket_with(member, RECORDS)
     before = dict(bucket.objects)
     with pytest.raises(SourceError, match=message):
         replay(bucket, replaying)
@@ -267,8 +263,7 @@ def test_other_records_in_quarantine_are_not_replayed(output: dict[str, Any]) ->
     """Somebody has copied an object of good records there: it has all of them, but no reasons."""
     kafka = {"kafkaColumns": ["offset", "timestamp", "key"]}
     manifest = accepted({"spec.output": output | {output["format"]: kafka}})
-    bucket = Bucket()
-    store_range(bucket, manifest, RECORDS)
+    bucket = bucket_with(manifest, RECORDS)
     ((key, content),) = ((key, one) for key, one in bucket.objects.items() if "/revisions/" not in key)
     bucket.objects[key.replace("/1_0_", "/_quarantine/1_0_")] = content
     with pytest.raises(SourceError, match="it has no column reason: it is no quarantine of logpersister"):
