@@ -89,12 +89,7 @@ class MemberDefaults(Model):
         return f"{image}#{hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]}" if text else image
 
     def pod(self, container: str, resources: dict[str, Any]) -> dict[str, Any]:
-        """Return the part of a pod's spec to merge over the operator's.
-
-        Args:
-            container: name of the container.
-            resources: of that container.
-        """
+        """Return the part of a pod's spec to merge over the operator's."""
         fields: dict[str, Any] = {
             "imagePullSecrets": list(self.image_pull_secrets),
             "nodeSelector": self.node_selector,

@@ -4,7 +4,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -13,6 +13,11 @@ from prometheus_client.registry import Collector
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.rollout.progress import Ended, Ending, RolloutProgress
 from logpersister_operator.rollout.transitions import Phase
+
+PREFIX: Final = "logpersister_operator"
+_RECONCILE_SECONDS: Final = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
+_ROLLOUT_SECONDS: Final = (60, 300, 600, 1200, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 7 * 24 * 3600)
+_WATCH_LABELS: Final = ("kind", "resource_namespace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,74 +41,48 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._refresh = _Refresh()
         self.registry.register(self._refresh)  # before those that it fills
-        self._reconciles = Counter(
-            "logpersister_operator_reconciles", "Reconciliations of one resource", ["outcome"], registry=self.registry
+        self._reconciles = self._counter("reconciles", "Reconciliations of one resource", "outcome")
+        self._seconds = self._histogram("reconcile_seconds", "Duration of a reconciliation", _RECONCILE_SECONDS)
+        self.status_writes = self._counter("status_writes", "Statuses written")
+        self.status_refusals = self._counter(
+            "status_refusals", "Statuses that the API server refused because the CRD is older than the operator"
         )
-        self._seconds = Histogram(
-            "logpersister_operator_reconcile_seconds",
-            "Duration of a reconciliation",
-            buckets=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30),
-            registry=self.registry,
-        )
-        self.status_writes = Counter("logpersister_operator_status_writes", "Statuses written", registry=self.registry)
-        self.status_refusals = Counter(
-            "logpersister_operator_status_refusals",
-            "Statuses that the API server refused because the CRD is older than the operator",
-            registry=self.registry,
-        )
-        self.applies = Counter("logpersister_operator_applies", "Children applied", ["kind"], registry=self.registry)
-        self.deletes = Counter("logpersister_operator_deletes", "Children deleted", ["kind"], registry=self.registry)
-        self.member_restarts = Counter(
-            "logpersister_operator_member_restarts",
-            "Members that hung and were restarted",
-            registry=self.registry,
-        )
-        self._lag_questions = Counter(
-            "logpersister_operator_lag_questions",
-            "Requests to Kafka for the lag of a group",
-            registry=self.registry,
-        )
-        self._lag_failures = Counter(
-            "logpersister_operator_lag_failures",
-            "Failed requests for the lag of a group",
-            registry=self.registry,
-        )
-        self._resources = Gauge(
-            "logpersister_operator_resources", "Resources by condition", ["condition", "status"], registry=self.registry
-        )
-        labels = ["kind", "resource_namespace"]
-        self._list_age = Gauge(
-            "logpersister_operator_list_age_seconds",
+        self.applies = self._counter("applies", "Children applied", "kind")
+        self.deletes = self._counter("deletes", "Children deleted", "kind")
+        self.member_restarts = self._counter("member_restarts", "Members that hung and were restarted")
+        self._lag_questions = self._counter("lag_questions", "Requests to Kafka for the lag of a group")
+        self._lag_failures = self._counter("lag_failures", "Failed requests for the lag of a group")
+        self._resources = self._gauge("resources", "Resources by condition", "condition", "status")
+        self._list_age = self._gauge(
+            "list_age_seconds",
             "Time since the last complete list of a kind; resource_namespace is empty for all namespaces",
-            labels,
-            registry=self.registry,
+            *_WATCH_LABELS,
         )
-        self._watch_age = Gauge(
-            "logpersister_operator_watch_age_seconds",
+        self._watch_age = self._gauge(
+            "watch_age_seconds",
             "Time since the API server last told of a kind: by a list, an event or a bookmark",
-            labels,
-            registry=self.registry,
+            *_WATCH_LABELS,
         )
-        self._refused = Gauge(
-            "logpersister_operator_refused",
-            "1 for a kind that the API server refuses to list or watch",
-            labels,
-            registry=self.registry,
+        self._refused = self._gauge(
+            "refused", "1 for a kind that the API server refuses to list or watch", *_WATCH_LABELS
         )
         self._by_resource = _ByResource(clock)
         self.registry.register(self._by_resource)
-        self._rollouts_ended = Counter(
-            "logpersister_operator_rollouts_ended", "Ended rollouts", ["outcome"], registry=self.registry
-        )
-        self._rollout_duration = Histogram(
-            "logpersister_operator_rollout_duration_seconds",
-            "Duration of ended rollouts",
-            ["outcome"],
-            buckets=(60, 300, 600, 1200, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 7 * 24 * 3600),
-            registry=self.registry,
+        self._rollouts_ended = self._counter("rollouts_ended", "Ended rollouts", "outcome")
+        self._rollout_duration = self._histogram(
+            "rollout_duration_seconds", "Duration of ended rollouts", _ROLLOUT_SECONDS, "outcome"
         )
         for ending in Ending:  # so that the first of each kind is an increase
             self._rollouts_ended.labels(ending)
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(name, text, labels, namespace=PREFIX, registry=self.registry)
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        return Gauge(name, text, labels, namespace=PREFIX, registry=self.registry)
+
+    def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        return Histogram(name, text, labels, namespace=PREFIX, registry=self.registry, buckets=buckets)
 
     def before_each_scrape(self, refresh: Callable[[], None]) -> None:
         """Call ``refresh`` before each scrape, to take in what is known of all resources."""
@@ -219,7 +198,7 @@ class _ByResource(Collector):
 def _family(name: str, text: str, *labels: str) -> GaugeMetricFamily:
     # Prometheus would take a label `namespace` for that of the operator's own pod.
     names = ["resource_namespace", "resource_name", *labels]
-    return GaugeMetricFamily(f"logpersister_operator_{name}", text, labels=names)
+    return GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=names)
 
 
 def _labels(key: ResourceKey) -> list[str]:

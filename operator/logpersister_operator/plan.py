@@ -6,15 +6,7 @@ from dataclasses import dataclass
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.observed_objects import Child, Pod, StatefulSet
 from logpersister_operator.rollout.progress import Ended, RolloutProgress
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A Kubernetes Event about the resource."""
-
-    reason: str
-    message: str
-    warning: bool = False
+from logpersister_operator.rollout.rollout_events import Event
 
 
 @dataclass(frozen=True, slots=True)

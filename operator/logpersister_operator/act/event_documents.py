@@ -7,7 +7,7 @@ from typing import Final
 from logpersister.report.human import instant
 from logpersister_operator.cluster.kinds import EVENT, LOGPERSISTER, Document
 from logpersister_operator.observed_state import Resource
-from logpersister_operator.plan import Event
+from logpersister_operator.rollout.rollout_events import Event
 
 REPORTER: Final = "logpersister-operator"
 LONGEST_MESSAGE: Final = 1024

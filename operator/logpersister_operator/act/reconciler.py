@@ -32,8 +32,9 @@ from logpersister_operator.observe.objects import view
 from logpersister_operator.observe.resource import key_of, resource_of
 from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import ObservedState, Refusal, Resource, ResourceKey
-from logpersister_operator.plan import Event, Plan, Scale
+from logpersister_operator.plan import Plan, Scale
 from logpersister_operator.render.workload import RESTART_ANNOTATION
+from logpersister_operator.rollout.rollout_events import Event
 
 log = structlog.get_logger(__name__)
 

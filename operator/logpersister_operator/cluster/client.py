@@ -101,7 +101,6 @@ class ApiServer:
         Conflicts are forced: what we declare is ours, and drift is repaired. So it must be known whose object it is.
 
         Args:
-            document: what shall be there.
             uid: of the object that is changed, that very one; None when there must not be one of that name yet. Status
                 409 when it is otherwise.
         """

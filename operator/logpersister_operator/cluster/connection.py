@@ -19,7 +19,7 @@ from logpersister_operator.cluster.access import Access, AccessError
 CONNECTIONS: Final = 32
 """Connections that are kept open; more are made when more are needed at once."""
 _RETRIES: Final = 3
-"""Retries of a request that has not come through, or may come through twice: urllib3's own rule."""
+"""Retries of a request that has not come through, or may come through twice: urllib3's own class."""
 BUSY_SECONDS: Final = 1
 """How long a busy API server is waited for between them, whatever its Retry-After says: a thread sleeps meanwhile."""
 JSON: Final = "application/json"

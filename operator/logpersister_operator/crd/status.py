@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model
-from logpersister_operator.crd.field_types import Count, MapBy, Revision
 from logpersister_operator.crd.status_autoscale import Autoscale
 from logpersister_operator.crd.status_members import MOST_RESTARTS, Members, Rebalance, Restart
 from logpersister_operator.crd.status_records import DataLoss, Lag, Quarantine, Types, Uploads
 from logpersister_operator.crd.status_rollout import MOST_GENERATIONS, GenerationState, Rollout
+from logpersister_operator.field_types import Count, MapBy, Revision
 
 MOST_CONDITIONS = 16
 """Conditions of a resource."""

@@ -1,14 +1,10 @@
 """``status.autoscale``: how many members the lag asks for, and what that is decided from."""
 
 from datetime import datetime
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from logpersister.manifest.constraint import Model
-from logpersister_operator.crd.field_types import Count, Revision
-
-LONGEST_CAUSE = 1024
+from logpersister_operator.field_types import Cause, Count, Revision
 
 
 class Watch(Model):
@@ -46,7 +42,7 @@ class Scaled(Model):
     after: Count
     """Members since."""
 
-    cause: Annotated[str, Field(max_length=LONGEST_CAUSE)]
+    cause: Cause
     """The cause of the change."""
 
 

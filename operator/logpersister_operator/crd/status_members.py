@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model
-from logpersister_operator.crd.field_types import Count, MapBy
+from logpersister_operator.field_types import Cause, Count, MapBy
 
 MOST_MEMBERS = 50
 """Members that ``members.list`` names."""
@@ -89,7 +89,7 @@ class Restart(Model):
     count: Annotated[int, Field(ge=1)]
     """The how many-th it was in a row: each is followed by a longer distance to the next."""
 
-    cause: Annotated[str, Field(max_length=1024)]
+    cause: Cause
     """Why the member made no progress."""
 
     forced: bool | None = None

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from logpersister.manifest.constraint import Model
-from logpersister_operator.crd.field_types import Count, Message, Offset
+from logpersister_operator.field_types import Count, Message, Offset
 
 MOST_WORST = 10
 """Partitions that ``lag.worst`` names."""
@@ -85,7 +85,7 @@ class Uploads(Model):
     """What members have stored, all together, those that have ended included."""
 
     objects: Count
-    """Objects."""
+    """Number of objects."""
 
     bytes: Count
     """Size of the objects."""
@@ -97,7 +97,7 @@ class Uploads(Model):
     """Records that `spec.keep` or `spec.types` has left out. Not set if there are none."""
 
     late: Count | None = None
-    """Those that came when their folder was finished; not set when there are none."""
+    """Records that came when their folder was finished; not set when there are none."""
 
     last: datetime | None = None
     """When an object was stored last."""
@@ -106,7 +106,7 @@ class Uploads(Model):
     """Failed attempts of ranges, and of our own documents in the bucket; each was tried again."""
 
     failures_last_hour: Count
-    """Those of the last hour."""
+    """Failed attempts of the last hour."""
 
     last_failure: UploadFailure | None = None
     """The last of them, kept when uploads succeed again. One of a range goes before newer ones of documents."""

@@ -1,4 +1,4 @@
-"""Conditions by the rules of Kubernetes (API conventions; kstatus of kubernetes-sigs/cli-utils)."""
+"""Conditions by the conventions of Kubernetes (API conventions; kstatus of kubernetes-sigs/cli-utils)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,9 +7,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 
 from logpersister_operator.crd.status import Condition
-
-LONGEST_MESSAGE: Final = 1024
-"""Characters. The API server takes more, but nobody reads more."""
+from logpersister_operator.field_types import shortened
 
 
 class Aspect(StrEnum):
@@ -106,10 +104,6 @@ def is_settled(status: Mapping[str, Any]) -> bool:
     statuses = {one["type"]: one["status"] for one in status.get("conditions", [])}
     rests = "True" in (statuses.get(Aspect.READY), statuses.get(Aspect.PAUSED))
     return rests and "False" not in (statuses.get(aspect) for aspect in _WATCHED)
-
-
-def shortened(message: str) -> str:
-    return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"
 
 
 def _since(old: Condition | None, verdict: Verdict, now: datetime) -> datetime:

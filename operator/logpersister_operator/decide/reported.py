@@ -45,7 +45,6 @@ class Reported:
         """Return the verdict on an aspect of which only members could tell more; None when one of them answers.
 
         Args:
-            aspect: which one.
             paused: what is said when they do not answer because none shall run.
             silent: what is said otherwise.
         """

@@ -32,10 +32,7 @@ def wanted(own: OwnObjects, rollout: RolloutPlan, restart: str, *, executors: bo
     """Return everything that shall be there, in the order in which it is needed, except for what is only scaled.
 
     Args:
-        own: the objects that are there.
-        rollout: the step that is taken.
         restart: with another value members are restarted; empty leaves those that run.
-        executors: whether the operator may give members the rights that executors need.
     """
     lead, step = rollout.lead, rollout.step
     joins = step.record.phase is not Phase.SHADOWING or not rollout.inputs.fleet(lead.revision).is_gone

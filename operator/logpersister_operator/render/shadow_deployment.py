@@ -64,7 +64,6 @@ class ShadowDeployment:
 
         Args:
             stable: the revision that it is compared with, whose ConfigMap it reads.
-            secrets: names of the Secrets that the stable revision names.
         """
         members = stateful_set(self.app, self.members)
         template = members["spec"]["template"]

@@ -3,20 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from logpersister_operator.field_types import Count, InStatus
 
 MOST_COUNTED: Final = 20
 """Members of each side whose records are counted: a share is one of a sample, too, and the record is small."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReportedCounters:
-    """Records that one member has stored since it started."""
+class ReportedCounters(InStatus):
+    """The last counters that a member reported."""
 
     member: str
+    """Name of its pod."""
     started: datetime
-    records: int = 0
-    quarantined: int = 0
+    """When the process started."""
+    records: Count = 0
+    """Records that it has stored since."""
+    quarantined: Count = 0
     """Records among those that the parser refused."""
 
 
@@ -43,22 +50,23 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """Records that members of one revision have stored since a rollout began.
+class Tally(InStatus):
+    """Records that members of a revision have stored since the rollout began."""
 
-    It grows from one look to the next by what each process has counted in between, and those that start meanwhile count
-    from their beginning. So it does not matter how long members had been counting before, nor that some of them leave,
-    restart or do not answer now and then.
-    """
-
-    records: int = 0
-    quarantined: int = 0
+    records: Count = 0
+    """Number of records."""
+    quarantined: Count = 0
     """Records among those that the parser refused."""
-    told: tuple[ReportedCounters, ...] = ()
-    """The last counters of each member, at most `MOST_COUNTED`."""
+    told: Annotated[tuple[ReportedCounters, ...], Field(max_length=MOST_COUNTED)] = ()
+    """The last counters of each member; its next report is compared with them. At most 20 members are counted."""
 
     def after(self, reported: Sequence[ReportedCounters], began: datetime | None) -> "Tally":
-        """Return the tally after another report; ``began`` is the start of the rollout."""
+        """Return the tally after another report; ``began`` is the start of the rollout.
+
+        It grows by what each process has counted since the last report, and those that start meanwhile count from their
+        beginning. So it does not matter how long members had been counting before, nor that some of them leave, restart
+        or do not answer now and then.
+        """
         known = {one.member: one for one in self.told}
         counted = sorted(reported, key=lambda one: (one.member not in known, one.member))[:MOST_COUNTED]
         looks = [(one, _before(one, known.get(one.member), began)) for one in counted]

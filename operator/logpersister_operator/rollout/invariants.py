@@ -9,7 +9,7 @@ from logpersister_operator.rollout.transitions import Phase, may_follow
 
 
 class RolloutError(Exception):
-    """A step that must not be taken; the message says which rule it breaks."""
+    """A step that must not be taken; the message says which invariant it breaks."""
 
 
 def check(path: Sequence[RolloutRecord], inputs: RolloutInputs, members: Mapping[str, int], shadow: int) -> None:
@@ -87,6 +87,6 @@ def _is_failed(record: RolloutRecord, revision: str) -> bool:
     return record.has_failed(revision) and revision != record.stable and not ongoing
 
 
-def _must(holds: bool, rule: str) -> None:  # noqa: FBT001 - an assertion with a name
+def _must(holds: bool, invariant: str) -> None:  # noqa: FBT001 - an assertion with a name
     if not holds:
-        raise RolloutError(rule)
+        raise RolloutError(invariant)

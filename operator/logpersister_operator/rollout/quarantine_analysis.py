@@ -57,11 +57,8 @@ def excess(
     """Return, in words, that too many records went into quarantine since the rollout began; empty when not.
 
     Args:
-        record: with the trial.
         mine: what the candidate's members say now, or those of its shadow.
-        situation: what is seen of the stable revision.
         tried: how long the trial takes, and how many ranges it needs.
-        whose: members these are.
     """
     trial, most = record.trial, inputs.policy.max_quarantine_ratio
     if trial is None or not _is_evident(trial, mine, inputs, tried) or not _is_comparable(record, inputs):

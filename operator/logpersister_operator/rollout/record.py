@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
+from pydantic import Field
+
+from logpersister_operator.field_types import Cause, Count, InStatus, Revision
 from logpersister_operator.rollout.evidence import Tally
 from logpersister_operator.rollout.transitions import Phase
 
@@ -12,67 +15,87 @@ MOST_FAILURES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """The candidate's members are watched: since when, and what had been counted by then."""
+class Trial(InStatus):
+    """What had been counted when the new revision began to be watched."""
 
     since: datetime
-    ranges: int = 0
-    upload_failures: int = 0
-    lag: int | None = None
-    """Records that the group was behind; None: it was not known."""
+    """When that was."""
+    ranges: Count = 0
+    """Ranges that its members had committed."""
+    upload_failures: Count = 0
+    """Uploads of its members that had failed."""
+    lag: Count | None = None
+    """Records that the group was behind; not set while that was not known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Suspicion:
-    """Something looks wrong: since when, and what."""
+class Suspicion(InStatus):
+    """Something that looks wrong."""
 
     since: datetime
-    cause: str
+    """The time since when."""
+    cause: Cause
+    """What looks wrong."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """A revision that failed, at which attempt, and why."""
+class Failure(InStatus):
+    """A revision that failed."""
 
-    revision: str
-    attempt: int
-    cause: str
+    revision: Revision
+    """The revision that failed."""
+    attempt: Count
+    """The spec.rollout.attempt at which it failed."""
+    cause: Cause
+    """The cause of the failure."""
     time: datetime
+    """The time of the failure."""
+
+
+def _is_empty(tally: Tally) -> bool:
+    return not tally.told
+
+
+_Stored = Annotated[Tally, Field(exclude_if=_is_empty)]
 
 
 @dataclass(frozen=True, slots=True)
-class RolloutRecord:
-    """The state of a rollout."""
+class RolloutRecord(InStatus):
+    """Where a rollout is. The operator goes on from here after it was restarted: do not change it."""
 
     phase: Phase
+    """What is going on (docs/upgrades.md)."""
     since: datetime
     """When this phase, or this step of it, began."""
-    stable: str | None = None
-    """The revision that has proven itself, to which a failure leads back; None for a resource that is new."""
-    candidate: str | None = None
+    stable: Revision | None = None
+    """The revision that has proven itself, to which a failure leads back."""
+    candidate: Revision | None = None
     """The revision that is rolled out, or was rolled back."""
-    step: int = 0
-    """0: the canary; then the steps of the spec; then all members."""
-    reached: int = 0
+    step: Count = 0
+    """0 for the canary, then the steps of the spec, then all members."""
+    reached: Count = 0
     """The most members of the candidate that were ready at this step."""
     waiting: datetime | None = None
-    """Since when members that were asked for are not ready, without one more getting ready."""
+    """Since when members are not ready, without one more getting ready."""
     rested: datetime | None = None
-    """When all members of the step were ready: its pause began."""
+    """When all members of the step were ready."""
     trial: Trial | None = None
-    candidate_stored: Tally = field(default_factory=Tally)
-    """Records of the candidate, or of its shadow, since the rollout began."""
-    stable_stored: Tally = field(default_factory=Tally)
-    """What members of the stable revision have stored."""
-    flaps: int = 0
+    """What had been counted when the candidate began to be watched."""
+    candidate_stored: _Stored = field(default_factory=Tally)
+    """What members of the candidate, or of its shadow, have stored in this rollout."""
+    stable_stored: _Stored = field(default_factory=Tally)
+    """What those of the stable revision have stored in the same time."""
+    flaps: Count = 0
     """How often the canary became unready while it was watched."""
     suspicion: Suspicion | None = None
-    failures: tuple[Failure, ...] = ()
-    """The last revisions that failed, the newest first."""
+    """What looks wrong with the candidate."""
+    failures: Annotated[tuple[Failure, ...], Field(max_length=MOST_FAILURES)] = ()
+    """The last revisions that failed, the newest first. One that failed is not tried again before
+    spec.rollout.attempt changes."""
     frozen: bool = False
-    """While the resource is paused or something that it needs is missing, nothing moves and no clock runs."""
+    """True while nothing moves, since the resource is paused or a Secret is missing."""
     began: datetime | None = None
-    """When the rollout began; None when none is going on."""
+    """When the rollout began; not set when none is going on."""
 
     @property
     def leads(self) -> str | None:

@@ -25,28 +25,28 @@ class EventReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RolloutEvent:
-    """Something that happened."""
+class Event:
+    """A Kubernetes Event about the resource."""
 
-    reason: EventReason
+    reason: str
     message: str
     warning: bool = False
 
 
-def rollout_events(path: Sequence[RolloutRecord], inputs: RolloutInputs) -> list[RolloutEvent]:
+def rollout_events(path: Sequence[RolloutRecord], inputs: RolloutInputs) -> list[Event]:
     """Return what happened on the way."""
     found = [_of(before, after, inputs) for before, after in pairwise(path)]
     return [one for one in found if one is not None]
 
 
-def _of(before: RolloutRecord, after: RolloutRecord, inputs: RolloutInputs) -> RolloutEvent | None:
+def _of(before: RolloutRecord, after: RolloutRecord, inputs: RolloutInputs) -> Event | None:
     newest = after.failures[0] if after.failures else None
     if newest is not None and newest not in before.failures:
-        return RolloutEvent(EventReason.FAILED, failure_message(after, newest, inputs), warning=True)
+        return Event(EventReason.FAILED, failure_message(after, newest, inputs), warning=True)
     if (before.phase, before.step, before.candidate) == (after.phase, after.step, after.candidate):
         return None
     described = _described(before, after, inputs)
-    return None if described is None else RolloutEvent(*described)
+    return None if described is None else Event(*described)
 
 
 def _described(  # noqa: PLR0911 - one line a phase

@@ -1,35 +1,48 @@
 """The shadow of a candidate: members in a group of their own, and what they found out about what both store."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field
 
 from logpersister.report.shadow import Both
+from logpersister_operator.field_types import Cause, Count, InStatus
 from logpersister_operator.rollout import evidence, fleet
 from logpersister_operator.rollout.evidence import Evidence
 from logpersister_operator.rollout.fleet import Fleet
 
+MOST_EXAMPLES: Final = 5
 _NEITHER: Final = Both()
 
 
+def _is_empty(text: str) -> bool:
+    return not text
+
+
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(InStatus):
     """What all members of a shadow have compared together."""
 
-    answers: int = 0
+    answers: Count = 0
     """Members that compare."""
-    partitions: int = 0
-    ranges: int = 0
+    partitions: Count = 0
+    """Partitions of which something is compared."""
+    ranges: Count = 0
     """Ranges of the shadow that are compared."""
     records: Both = _NEITHER
+    """Records in them."""
     objects: Both = _NEITHER
+    """Objects that hold them."""
     bytes: Both = _NEITHER
-    checksums: int = 0
-    """Checksums that were compared."""
-    differences: int = 0
-    examples: tuple[str, ...] = ()
-    """Some differences, in words."""
-    error: str = ""
-    """Why a member cannot go on comparing."""
+    """Size of those."""
+    checksums: Count = 0
+    """Checksums of records that were compared."""
+    differences: Count = 0
+    """Differences that were found."""
+    examples: Annotated[tuple[Cause, ...], Field(max_length=MOST_EXAMPLES)] = ()
+    """The first of them."""
+    error: Annotated[Cause, Field(exclude_if=_is_empty)] = ""
+    """Why nothing more can be compared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from logpersister_operator.rollout.invariants import check
 from logpersister_operator.rollout.next_replicas import next_replica_counts
 from logpersister_operator.rollout.progress import Ended, RolloutProgress, ended, progress
 from logpersister_operator.rollout.record import RolloutRecord
-from logpersister_operator.rollout.rollout_events import RolloutEvent, rollout_events
+from logpersister_operator.rollout.rollout_events import Event, rollout_events
 from logpersister_operator.rollout.words import words
 
 
@@ -28,7 +28,7 @@ class RolloutStep:
     shadow: int = 0
     """How many members the shadow of the candidate shall have; with none it is no longer needed."""
     words: str = ""
-    events: tuple[RolloutEvent, ...] = ()
+    events: tuple[Event, ...] = ()
     look: datetime | None = None
     """When time alone may change something."""
     progress: RolloutProgress | None = None
@@ -37,7 +37,7 @@ class RolloutStep:
 
 
 def next_step(record: RolloutRecord | None, inputs: RolloutInputs) -> RolloutStep:
-    """Decide. Raises RolloutError instead of a decision that breaks a rule, which is a mistake in this package."""
+    """Decide. Raises RolloutError where a decision would break an invariant, which is a mistake in this package."""
     path = advance_phase(record, inputs)
     last = path[-1]
     held = inputs.deleting or inputs.unattended or (bool(inputs.blocked) and not inputs.paused)

@@ -13,15 +13,21 @@ from itertools import pairwise
 from pydantic import BaseModel
 
 
-def field_descriptions(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return the descriptions of fields by their aliases, as JSON has them.
+def field_docstrings(cls: type) -> Mapping[str, str | None]:
+    """Return the docstrings of the fields of a model or dataclass.
 
     A field that a subclass declares once more has the docstring that stands there, if any.
     """
     docstrings: dict[str, str | None] = {}
-    for one in reversed(model.__mro__):
-        if issubclass(one, BaseModel) and one is not BaseModel:
+    for one in reversed(cls.__mro__):
+        if one not in (BaseModel, object):
             docstrings |= _docstrings(one)
+    return docstrings
+
+
+def field_descriptions(model: type[BaseModel]) -> Mapping[str, str]:
+    """Return the descriptions of a model's fields by their aliases, as JSON has them."""
+    docstrings = field_docstrings(model)
     return {
         field.alias or name: text
         for name, field in model.model_fields.items()
@@ -30,7 +36,7 @@ def field_descriptions(model: type[BaseModel]) -> Mapping[str, str]:
 
 
 @cache
-def _docstrings(model: type[BaseModel]) -> Mapping[str, str | None]:
+def _docstrings(model: type) -> Mapping[str, str | None]:
     """Return the docstrings of what is annotated in the body of a class; None: there is none."""
     body = _classes(model.__module__)[model.__qualname__].body
     return {

@@ -4,11 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from logpersister.manifest.constraint import BOUNDS
-from logpersister.manifest.descriptions import field_descriptions
+from logpersister.manifest.descriptions import field_descriptions, field_docstrings
 from logpersister.manifest.quantity import PERCENT_PATTERN, format_duration, format_percent, format_size
 from logpersister.manifest.resource import LogPersister
 
@@ -20,6 +21,13 @@ class _Generator(GenerateJsonSchema):
         result = super().model_schema(schema)
         for name, description in field_descriptions(schema["cls"]).items():
             result["properties"][name]["description"] = description
+        return result
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        result = super().dataclass_schema(schema)
+        for name, description in field_docstrings(schema["cls"]).items():
+            if description is not None:
+                result["properties"][to_camel(name)]["description"] = description
         return result
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:

@@ -2,21 +2,22 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from logpersister.ranges import Offset, TopicPartition
-
-Document = dict[str, Any]
+from logpersister.report.plain import Document, document
 
 MAX_EXAMPLES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """A number of the old revision's, and of the shadow's."""
+    """A number of both."""
 
     stable: int = 0
+    """What members of the old revision stored."""
     shadow: int = 0
+    """What the shadow stored."""
 
     def __add__(self, other: "Both") -> "Both":
         return Both(self.stable + other.stable, self.shadow + other.shadow)
@@ -80,16 +81,5 @@ class ShadowReport:
 
 def figures_document(figures: Figures) -> Document:
     """Return the figures as the status document has them."""
-    return {
-        "offsets": figures.offsets,
-        "ranges": figures.ranges,
-        "records": _both(figures.records),
-        "objects": _both(figures.objects),
-        "bytes": _both(figures.bytes),
-        "checksums": {"compared": figures.checksums_compared, "impossible": figures.checksums_impossible},
-        "differences": figures.differences,
-    }
-
-
-def _both(numbers: Both) -> Document:
-    return {"stable": numbers.stable, "shadow": numbers.shadow}
+    checksums = {"compared": figures.checksums_compared, "impossible": figures.checksums_impossible}
+    return document(figures, "checksums_compared", "checksums_impossible") | {"checksums": checksums}

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from logpersister.report.shadow import Both
 from logpersister_operator.crd.status import Condition, Status, Summary
-from logpersister_operator.crd.status_autoscale import LONGEST_CAUSE as LONGEST_WHY
 from logpersister_operator.crd.status_autoscale import Autoscale, Scaled, Watch
 from logpersister_operator.crd.status_members import MOST_RESTARTS, Member, Members, Rebalance, Restart
 from logpersister_operator.crd.status_records import (
@@ -31,24 +31,19 @@ from logpersister_operator.crd.status_records import (
     Uploads,
 )
 from logpersister_operator.crd.status_rollout import (
-    LONGEST_CAUSE,
     MOST_BEGINNINGS,
-    MOST_EXAMPLES,
     MOST_GENERATIONS,
     Beginning,
-    Failure,
     GenerationState,
-    ReportedCounters,
     Rollout,
     ShadowState,
-    Sides,
-    Suspicion,
-    Tally,
-    Trial,
 )
 from logpersister_operator.decide.conditions import Aspect
-from logpersister_operator.rollout.evidence import MOST_COUNTED
-from logpersister_operator.rollout.record import MOST_FAILURES
+from logpersister_operator.field_types import LONGEST_CAUSE
+from logpersister_operator.rollout.evidence import MOST_COUNTED, ReportedCounters, Tally
+from logpersister_operator.rollout.record import MOST_FAILURES, Failure, Suspicion, Trial
+from logpersister_operator.rollout.shadow_evidence import MOST_EXAMPLES
+from logpersister_operator.rollout.transitions import Phase
 from tests.integration.kubernetes.judge import COLLECTION
 from tests.stack import artifacts
 from tests.stack.kubernetes import ApiServer, Client, Refused
@@ -257,7 +252,7 @@ def full_status() -> dict[str, Any]:
             ),
             revision="a" * 12,
             rate=2**62,
-            last=Scaled(time=now, before=1, after=2, cause="c" * LONGEST_WHY),
+            last=Scaled(time=now, before=1, after=2, cause="c" * LONGEST_CAUSE),
         ),
         rollout=full_rollout(now),
         generations=tuple(
@@ -284,7 +279,7 @@ def full_rollout(now: datetime) -> Rollout:
     tally = Tally(records=2**62, quarantined=1, told=tuple(members))
     failures = (Failure(revision=f"{n}" * 12, attempt=n, cause=cause, time=now) for n in range(MOST_FAILURES))
     return Rollout(
-        phase="Canary",
+        phase=Phase.CANARY,
         since=now,
         began=now,
         stable="a" * 12,
@@ -310,9 +305,9 @@ def full_rollout(now: datetime) -> Rollout:
             prefix="p",
             members=1,
             ready=1,
-            records=Sides(stable=1, shadow=2),
-            objects=Sides(stable=1, shadow=2),
-            bytes=Sides(stable=1, shadow=2),
+            records=Both(stable=1, shadow=2),
+            objects=Both(stable=1, shadow=2),
+            bytes=Both(stable=1, shadow=2),
             examples=(cause,) * MOST_EXAMPLES,
             error=cause,
         ),

@@ -31,9 +31,6 @@ def departed(resource: str, own: OwnObjects, group: GroupDescription | None, kno
     """Return the names in the group of those members that neither have a pod nor will have one.
 
     Args:
-        resource: its name.
-        own: its objects.
-        group: who is in the group; None while nobody knows.
         known: pods that are known to be ours, for members that are called after their pod only.
     """
     pods = {pod.name for pod in own.pods()}  # those that are on their way out still commit

@@ -96,15 +96,7 @@ class Sharing:
 def sharing(
     mine: Claim | None, own: OwnObjects, rivals: Iterable[Claim], group: GroupDescription | None, before: Status
 ) -> Sharing:
-    """Find who has the group.
-
-    Args:
-        mine: what the resource wants; None when it does not say where.
-        own: its objects.
-        rivals: what others want of the same group.
-        group: who is in it; None while nobody knows.
-        before: the last status.
-    """
+    """Find who has the group."""
     if mine is None:
         return Sharing("")
     runs = mine.running or any(one.replicas for one in own.stateful_sets().values())

@@ -25,8 +25,6 @@ def pod_failure(pods: Iterable[Pod], now: datetime, told: Mapping[str, str]) -> 
     """Return what is wrong with the first pod that has something; None when waiting may help.
 
     Args:
-        pods: of members.
-        now: the present time.
         told: the last warning about each pod that has one, by uid.
     """
     for pod in pods:

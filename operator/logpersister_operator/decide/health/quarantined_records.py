@@ -10,9 +10,10 @@ from typing import Any, Final
 from logpersister.ranges import TopicPartition
 from logpersister.report.human import instant, plural
 from logpersister_operator.crd import status_records as crd
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, shortened, yes
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, yes
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.reported import Report, Reported
+from logpersister_operator.field_types import shortened
 from logpersister_operator.observed_state import Stored
 from logpersister_operator.render.application import Application
 
@@ -50,7 +51,7 @@ def state(reported: Reported, stored: Stored | None) -> crd.Quarantine | None:
         return None
     sections = [_section(report) for report in reported.documents]
     times = [datetime.fromisoformat(one["last"]) for one in sections if one.get("last") is not None]
-    ranges = [_range(one) for part in sections for one in part.get("recent", [])]
+    ranges = [_range(one) for section in sections for one in section.get("recent", [])]
     if before is not None:
         times += [] if before.last is None else [before.last]
         ranges += before.latest

@@ -43,10 +43,6 @@ def group_stable(
     """Judge whether members keep their partitions.
 
     Args:
-        reported: what members say.
-        pods: of members.
-        rebalance: the section of the new status.
-        wanted: how many members there shall be.
         changing: whether members of revisions come and go because the spec wants it.
     """
     aspect = Aspect.GROUP_STABLE

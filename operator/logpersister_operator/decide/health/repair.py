@@ -13,7 +13,7 @@ from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration, instant, plural
 from logpersister_operator.crd.status_members import MOST_RESTARTS, Restart
-from logpersister_operator.decide.conditions import Aspect, Verdict, no, shortened, unknown, yes
+from logpersister_operator.decide.conditions import Aspect, Verdict, no, unknown, yes
 from logpersister_operator.decide.health.observed_fleets import is_overdue, ordinal
 from logpersister_operator.decide.health.stalled_members import (
     Cause,
@@ -24,10 +24,11 @@ from logpersister_operator.decide.health.stalled_members import (
 )
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.reported import Reported
+from logpersister_operator.field_types import shortened
 from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import KnownLag, LagAnswer, OwnObjects, UnknownLag
-from logpersister_operator.plan import Event
 from logpersister_operator.render.application import REVISION_LABEL
+from logpersister_operator.rollout.rollout_events import Event
 
 RESTARTED: Final = "MemberRestarted"
 """Reason of the Event of a restart."""
@@ -68,10 +69,6 @@ def decide_repair(
     """Decide what is done about stalled members, and about one whose node is lost.
 
     Args:
-        spec: what the user wants; None when nothing can run.
-        own: the objects of the resource.
-        reported: what members say.
-        lag: what Kafka says.
         hands_off: why no member may be restarted now; empty when restarts are allowed.
     """
     restarts, paused = reported.before.restarts, reported.is_paused

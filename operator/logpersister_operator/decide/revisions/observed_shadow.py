@@ -14,7 +14,7 @@ from logpersister_operator.observed_state import MemberReport, OwnObjects
 from logpersister_operator.render.application import SHADOW, Application, secret_names
 from logpersister_operator.render.shadow_deployment import GROUP_ANNOTATION, ShadowDeployment
 from logpersister_operator.rollout.record import RolloutRecord
-from logpersister_operator.rollout.shadow_evidence import UNSEEN, Comparison, Shadow
+from logpersister_operator.rollout.shadow_evidence import MOST_EXAMPLES, UNSEEN, Comparison, Shadow
 from logpersister_operator.rollout.transitions import Phase
 
 
@@ -37,15 +37,7 @@ def shadow(
     now: datetime,
     told: Mapping[str, str],
 ) -> Shadow:
-    """Return what is observed of the present shadow deployment, without the rest of an earlier one.
-
-    Args:
-        present: that deployment; None when no shadow is wanted.
-        own: the objects of the resource.
-        reports: of shadows, by the names of their pods.
-        now: the present time.
-        told: the last warning about each object that has one, by uid.
-    """
+    """Return what is observed of the present shadow deployment, without the rest of an earlier one."""
     if present is None:
         return UNSEEN
     pods = [pod for pod in own.pods(SHADOW) if pod.annotations.get(GROUP_ANNOTATION) == present.group_id]
@@ -87,7 +79,7 @@ def _comparison(reports: Sequence[Mapping[str, Any]]) -> Comparison:
         bytes=_sum(found, "bytes"),
         checksums=sum(one["checksums"]["compared"] for one in found),
         differences=sum(one["differences"] for one in found),
-        examples=tuple(_example(example) for one in found for example in one["examples"]),
+        examples=tuple(_example(example) for one in found for example in one["examples"])[:MOST_EXAMPLES],
         error=next((str(one["error"]) for one in found if one["error"]), ""),
     )
 

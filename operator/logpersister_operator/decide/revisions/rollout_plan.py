@@ -19,7 +19,6 @@ from logpersister_operator.decide.scaling import member_count
 from logpersister_operator.decide.scaling.autoscaler import AutoscaleDecision
 from logpersister_operator.decide.validity import manifest_of
 from logpersister_operator.observed_state import ObservedState, OwnObjects
-from logpersister_operator.plan import Event
 from logpersister_operator.render.application import REVISION_LABEL, SHADOW, Application, secret_names
 from logpersister_operator.render.pod import SECRETS_ANNOTATION
 from logpersister_operator.render.shadow_deployment import ShadowDeployment
@@ -28,6 +27,7 @@ from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import RolloutRecord
+from logpersister_operator.rollout.rollout_events import Event
 from logpersister_operator.rollout.shadow_evidence import Shadow
 from logpersister_operator.rollout.step import RolloutStep, next_step
 from logpersister_operator.rollout.transitions import ONGOING, Phase
@@ -128,8 +128,7 @@ class RolloutPlan:
         return min((wait.total_seconds() for wait in waits), default=None)
 
     def events(self) -> list[Event]:
-        found = [Event(one.reason, one.message, one.warning) for one in self.step.events]
-        return [*found, *member_count.events(self.scaling)]
+        return [*self.step.events, *member_count.events(self.scaling)]
 
     def autoscaling(self, before: Verdict | None) -> list[Verdict]:
         """Return the condition of a resource whose members follow the lag; ``before`` as in `member_count`."""

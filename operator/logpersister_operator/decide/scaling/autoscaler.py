@@ -13,13 +13,14 @@ from typing import Final
 
 from logpersister.manifest.autoscale import AutoscaleSpec
 from logpersister.report.human import duration, number, plural
-from logpersister_operator.crd.status_autoscale import LONGEST_CAUSE, Autoscale, Scaled, Watch
+from logpersister_operator.crd.status_autoscale import Autoscale, Scaled, Watch
 from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.field_types import LONGEST_CAUSE
 
 LOW: Final = 0.5
 """A lag ratio below this one is well below the target."""
 ROOM: Final = 0.8
-"""Part of what a member was seen to store that it may have to, after another one was taken away."""
+"""Fraction of what a member was seen to store that it may have to, after another one was taken away."""
 MOST_GROWTH: Final = 2.0
 LATE: Final = timedelta(minutes=10)
 """How much older than needed a watch may get, unless records wait and none is stored: then nobody has looked."""

@@ -26,9 +26,9 @@ from logpersister_operator.decide.scaling.autoscaler import (
 from logpersister_operator.decide.validity import manifest_of_revision
 from logpersister_operator.observed_objects import Pod
 from logpersister_operator.observed_state import KnownLag, LagAnswer, OwnObjects, UnknownLag
-from logpersister_operator.plan import Event
 from logpersister_operator.rollout.fleet import NONE, Fleet
 from logpersister_operator.rollout.record import RolloutRecord
+from logpersister_operator.rollout.rollout_events import Event
 from logpersister_operator.rollout.transitions import Phase
 
 _ROLLING_OUT: Final = (Reason.ROLLING_OUT, "the number does not change until the rollout has ended")

@@ -6,7 +6,7 @@ from typing import Final
 from logpersister_operator.crd.status import Condition
 from logpersister_operator.decide.conditions import Aspect
 from logpersister_operator.decide.reasons import ON_THE_WAY
-from logpersister_operator.plan import Event
+from logpersister_operator.rollout.rollout_events import Event
 
 _GOOD: Final[Mapping[Aspect, str]] = {
     Aspect.READY: "True",

@@ -7,18 +7,13 @@ what members that ended have told stays as it was written, for as long as the ma
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
-from typing import NamedTuple
 
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration
 from logpersister.report.labels import OTHER
+from logpersister.report.types import TypeOfTopic
 from logpersister_operator.crd import status_records as crd
 from logpersister_operator.decide.reported import Report, Reported
-
-
-class _Type(NamedTuple):
-    topic: str
-    type: str
 
 
 def types(reported: Reported, spec: Spec | None) -> crd.Types | None:
@@ -31,9 +26,11 @@ def types(reported: Reported, spec: Spec | None) -> crd.Types | None:
         return before
     newest = _newest(sections, () if before is None else before.stalest)
     newest = {of: time for of, time in newest.items() if _is_declared(of, spec)}
-    refused: Counter[_Type] = Counter()
+    refused: Counter[TypeOfTopic] = Counter()
     for section in sections:
-        refused.update({_Type(one["topic"], one["type"]): one["quarantined"] for one in section["mostQuarantined"]})
+        refused.update(
+            {TypeOfTopic(one["topic"], one["type"]): one["quarantined"] for one in section["mostQuarantined"]}
+        )
     return crd.Types(
         count=max(len(newest), *(section["count"] for section in sections)),
         records=_sum(sections, "records"),
@@ -60,19 +57,19 @@ def stalest_type(known: crd.Types | None, now: datetime) -> str | None:
     return f"{first.type} {duration(seconds)}"
 
 
-def _is_declared(of: _Type, spec: Spec) -> bool:
+def _is_declared(of: TypeOfTopic, spec: Spec) -> bool:
     """Whether the manifest stores it still; what members tell together is of any topic."""
     return (
         spec.types is not None and of.type in spec.types.labels and (of.topic == OTHER or spec.kafka.selects(of.topic))
     )
 
 
-def _newest(sections: Iterable[Report], before: Iterable[crd.TypeState]) -> dict[_Type, datetime]:
-    found = {_Type(one.topic, one.type): one.newest for one in before if one.newest is not None}
+def _newest(sections: Iterable[Report], before: Iterable[crd.TypeState]) -> dict[TypeOfTopic, datetime]:
+    found = {TypeOfTopic(one.topic, one.type): one.newest for one in before if one.newest is not None}
     for section in sections:
         for topic, of_topic in section["newest"].items():
             for type_, time in of_topic.items():
-                of, newer = _Type(topic, type_), datetime.fromisoformat(time)
+                of, newer = TypeOfTopic(topic, type_), datetime.fromisoformat(time)
                 found[of] = max(newer, found.get(of, newer))
     return found
 

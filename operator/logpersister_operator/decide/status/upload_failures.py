@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Final
 
 from logpersister_operator.crd.status_records import UploadFailure
-from logpersister_operator.decide.conditions import shortened
 from logpersister_operator.decide.reported import Report
+from logpersister_operator.field_types import shortened
 from logpersister_operator.rollout.analysis import RECENT
 
 _OF_A_DOCUMENT: Final = "a document below _logpersister/"
