@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
 from logpersister.manifest.revision import output_schema_of
-from logpersister.pipeline.work import ObjectWritten, RangeOutcome, RangeWork, RevisionWork, TaskSpec, WorkError
+from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec, WorkError
 from logpersister.ranges import NewestEvent, Offset
+from logpersister.report.facts import WrittenObject
 from logpersister.storage.errors import StorageError
 from tests.model.bucket import Bucket
 from tests.model.chronicle import Chronicle
@@ -89,7 +90,7 @@ class Job:
             yield
 
     def _write(self, of: RevisionWork, item: RangeWork, records: Records) -> Iterator[None]:
-        written: list[ObjectWritten] = []
+        written: list[WrittenObject] = []
         storage = of.document["spec"]["storage"]
         pinned = output_schema_of(of.document)
         # Who was promised no schema can only take the latest.
@@ -106,7 +107,7 @@ class Job:
             except StorageError as error:
                 self._end(item, (), WorkError(error.kind, str(error), upload=True))
                 return
-            written.append(ObjectWritten(str(key), self._bytes_per_record * len(part), len(part)))
+            written.append(WrittenObject(str(key), self._bytes_per_record * len(part), len(part)))
             self.history.append(path)
         self._end(item, tuple(written), None, _newest(records))
 
@@ -126,7 +127,7 @@ class Job:
     def _end(
         self,
         item: RangeWork,
-        written: tuple[ObjectWritten, ...],
+        written: tuple[WrittenObject, ...],
         error: WorkError | None,
         newest: NewestEvent | None = None,
     ) -> None:

@@ -13,6 +13,7 @@ from logpersister.group.answers import CommitOutcome
 from logpersister.group.ownership import Ownership
 from logpersister.manifest.revision import OutputSchema, Revision
 from logpersister.member import end_offsets, output_revisions, resolver
+from logpersister.member.commits import Committer
 from logpersister.member.cycle import Cycle
 from logpersister.member.execution import Execution
 from logpersister.member.output_revisions import OutputRevisions
@@ -20,7 +21,6 @@ from logpersister.member.resolver import Resolver
 from logpersister.member.revision_snapshots import RecoveryAction, RevisionSnapshots
 from logpersister.member.start_offsets import StartOffsets
 from logpersister.member.topic_bindings import TopicBindings
-from logpersister.member.writes import Writer
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan import events, protocol, recovery
 from logpersister.plan.holds import Hold
@@ -130,7 +130,7 @@ def _cut_anew_in_own_place() -> list[Any]:
 
 
 def _execute_without_promise() -> list[Any]:
-    def send(self: Writer, commits: Mapping[TopicPartition, Commit], step: Any) -> set[TopicPartition]:
+    def send(self: Committer, commits: Mapping[TopicPartition, Commit], step: Any) -> set[TopicPartition]:
         bare = {p: Commit(it.token, _without_promise(it.committed)) for p, it in commits.items()}
         sent = self._register.commit(bare, promise=step == "promise")
         for partition in sent.committed:
@@ -139,7 +139,7 @@ def _execute_without_promise() -> list[Any]:
             self._states.step(partition, events.Unanswered(bare[partition].committed))
         return sent.committed
 
-    return [patch.object(Writer, "_send", send)]
+    return [patch.object(Committer, "_send", send)]
 
 
 def _execute_promises_of_unknown_outcome() -> list[Any]:
@@ -216,9 +216,9 @@ def _leave_schemas_out_of_intents() -> list[Any]:
 
 
 def _store_snapshots_after_promises() -> list[Any]:
-    original = Writer.promise
+    original = Committer.promise
 
-    def promise(self: Writer, values: Mapping[TopicPartition, CommittedOffset]) -> set[TopicPartition]:
+    def promise(self: Committer, values: Mapping[TopicPartition, CommittedOffset]) -> set[TopicPartition]:
         intents = [intent for partition, value in values.items() if (intent := value.intent(partition)) is not None]
         missing = ({intent.revision for intent in intents} & self._documents.keys()) - self._snapshots_stored
         self._snapshots_stored |= missing
@@ -227,7 +227,7 @@ def _store_snapshots_after_promises() -> list[Any]:
             self._state_store.put_revision(revision, self._documents[revision])
         return promised
 
-    return [patch.object(Writer, "promise", promise)]
+    return [patch.object(Committer, "promise", promise)]
 
 
 # effects and commits

@@ -22,14 +22,13 @@ from logpersister.member.ports import Dependencies
 from logpersister.member.sampling import FormatSampler
 from logpersister.member.state_store import BucketStateStore
 from logpersister.member.tables import open_tables
-from logpersister.member.telling import FolderListener, TellDuty, tellers
+from logpersister.member.telling import TellDuty, tellers
 from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import start_spark
 from logpersister.registry import Registries, open_schemas
 from logpersister.storage.connection import Timeouts
 from logpersister.storage.store import ObjectStore, open_store
-from logpersister.tables.duty import TableListener
 
 FOR_A_SNAPSHOT = Timeouts(connect=3.0, read=5.0, attempts=1)
 """Patience with another place: what it keeps waiting are all partitions, and it is asked again soon."""
@@ -52,37 +51,24 @@ def assemble(
     resource: LogPersister,
     revision: Revision,
     secrets: Secrets,
+    listener: Listener,
     *,
     member: str | None = None,
     instance_id: str | None = None,
     cores: int | None = None,
-    listener: Listener | None = None,
     wake: threading.Event | None = None,
     on_poll: Callable[[], None] = lambda: None,
-    folders: FolderListener | None = None,
-    tables: TableListener | None = None,
 ) -> Iterator[Assembly]:
     """Connect to Kafka and S3, start Spark; everything is closed in reverse at the end.
 
     Args:
-        resource: the manifest.
-        revision: its revision.
-        secrets: where its secrets are.
-        member: how this process is named to the group.
-        instance_id: name for static membership.
-        cores: tasks at once when Spark runs inside this process; all cores unless given.
-        listener: gets the events of the member.
         wake: set whenever the cycle has something to do.
-        on_poll: called after each successful poll of the group.
-        folders: hears of finished folders.
-        tables: hears how far Iceberg tables are.
     """
     spec = resource.spec
     wake = wake or threading.Event()
     config = client_config(spec.kafka, secrets)
     with ExitStack() as stack:
-        read_committed = spec.kafka.isolation_level == "read_committed"
-        offsets = LogReader(config, read_committed=read_committed)
+        offsets = LogReader(config, read_committed=spec.kafka.reads_committed)
         stack.callback(offsets.close)
         store = stack.enter_context(open_store(spec.storage, secrets))
         reader = open_reader(resource, secrets)
@@ -97,7 +83,7 @@ def assemble(
         stack.callback(jobs.close)
         group = Membership(config, _membership(resource, member, instance_id), on_poll=on_poll, on_change=wake.set)
         stack.callback(group.stop)
-        of_tables = open_tables(resource, config, store, secrets, tables)
+        of_tables = open_tables(resource, config, store, secrets, listener)
         stack.callback(of_tables.close)
         horizons = BucketHorizons(resource, store)
         stack.callback(horizons.close)
@@ -122,7 +108,7 @@ def assemble(
             horizons=horizons,
         )
         cycle = Cycle(resource, revision, dependencies, listener=listener, wake=wake)
-        duties = _duties(resource, config, secrets, store, folders or FolderListener(), stack)
+        duties = _duties(resource, config, secrets, store, listener, stack)
         yield Assembly(group, offsets, jobs, cycle, [*duties, *of_tables.duties])
 
 
@@ -131,18 +117,17 @@ def _duties(
     config: Mapping[str, Any],
     secrets: Secrets,
     store: ObjectStore,
-    folders: FolderListener,
+    listener: Listener,
     stack: ExitStack,
 ) -> Sequence[Duty]:
     """Return the duties that the manifest asks for; each has a client of Kafka of its own."""
     finish = resource.spec.finish
     if finish is None:
         return ()
-    read_committed = resource.spec.kafka.isolation_level == "read_committed"
-    offsets = OffsetReader(config, resource.group_id, read_committed=read_committed)
+    offsets = OffsetReader.of(resource, config)
     stack.callback(offsets.close)
-    tell = [TellDuty(resource, teller, store, folders) for teller in tellers(finish, config, secrets)]
-    return [FinishDuty(resource, offsets, store, folders), *tell]
+    tell = [TellDuty(resource, teller, store, listener) for teller in tellers(finish, config, secrets)]
+    return [FinishDuty(resource, offsets, store, listener), *tell]
 
 
 def _membership(resource: LogPersister, member: str | None, instance_id: str | None) -> MembershipSettings:

@@ -15,6 +15,7 @@ import structlog
 
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
+from logpersister.member.commits import Committer
 from logpersister.member.end_offsets import EndOffsetMonitor
 from logpersister.member.execution import Ended, Execution
 from logpersister.member.listener import Listener
@@ -24,7 +25,6 @@ from logpersister.member.resolver import Resolver
 from logpersister.member.sizing import Sizing
 from logpersister.member.topic_bindings import TopicBindings
 from logpersister.member.unreadable import Unreadable
-from logpersister.member.writes import Writer
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan import holds
 from logpersister.plan.events import Due, Gone, LookedAhead, Reconsider, Recorded, Stored
@@ -64,17 +64,6 @@ class Cycle:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Begin with nothing owned.
-
-        Args:
-            resource: the manifest.
-            revision: its revision.
-            dependencies: Kafka, S3 and Spark, as ports.
-            listener: gets the events of the member.
-            wake: set when a job has ended.
-            clock: monotonic seconds.
-            now: seconds since the epoch.
-        """
         self._listener = listener or Listener()
         dependencies = replace(
             dependencies,
@@ -91,7 +80,7 @@ class Cycle:
         self.end_offsets = EndOffsetMonitor(resource, self.states, dependencies.offsets, clock=clock, now=now)
         self.topic_bindings = TopicBindings(dependencies.state_store, generation, clock)
         ours: dict[str, Mapping[str, Any]] = {revision.hash: revision.document}
-        self.writer = Writer(
+        self.committer = Committer(
             self.states,
             dependencies.register,
             dependencies.state_store,
@@ -101,7 +90,15 @@ class Cycle:
             self._listener,
         )
         self.resolver = Resolver(
-            resource, revision, self.states, dependencies, self.writer, ours, self.topic_bindings, clock=clock, now=now
+            resource,
+            revision,
+            self.states,
+            dependencies,
+            self.committer,
+            ours,
+            self.topic_bindings,
+            clock=clock,
+            now=now,
         )
         self.execution = Execution(
             resource.group_id,
@@ -183,7 +180,7 @@ class Cycle:
 
     def _take_stored(self, ended: Ended) -> None:
         range_ = ended.outcome.range
-        self.sizing.learn(range_, ended.outcome.stored_bytes)
+        self.sizing.learn(range_, ended.outcome.bytes)
         self.states.succeeded(range_, ended.token, ended.outcome.newest)
         if self.states.token(range_.partition) == ended.token:
             self._outcomes[range_] = ended.outcome
@@ -219,7 +216,7 @@ class Cycle:
         commits = self.states.writes()
         if not commits:
             return
-        kept = self.writer.commit_progress(commits)
+        kept = self.committer.commit_progress(commits)
         self._report_stored({partition: commits[partition].committed.offset for partition in kept})
         self._release(except_for=self.states.writes())
         self._refresh_soon = True
@@ -358,7 +355,7 @@ class Cycle:
 
     def _promise(self, intents: list[Intent]) -> None:
         values = {intent.partition: written(self.states.step(intent.partition, Due(intent))) for intent in intents}
-        self.writer.promise({partition: value for partition, value in values.items() if value is not None})
+        self.committer.promise({partition: value for partition, value in values.items() if value is not None})
         self._record()
 
     # what Kafka has lost, and what was skipped
@@ -371,7 +368,7 @@ class Cycle:
         try:
             self._find_stored(promise.intent)
             value = written(self.states.step(partition, Gone(log_start)))
-            self.writer.promise({partition: value} if value is not None else {})
+            self.committer.promise({partition: value} if value is not None else {})
         except StorageError as error:  # the range fails again, and others have nothing to do with it
             log.warning("loss.not_promised", topic=partition.topic, partition=partition.partition, error=str(error))
         self._refresh_soon = True

@@ -30,6 +30,7 @@ from typing import Final, Protocol
 import structlog
 
 from logpersister.backoff import Backoff, PartlyFailedError
+from logpersister.member.listener import Listener
 from logpersister.ranges import TopicPartition
 from logpersister.report.duties import MAX_FAILING, DutyReport, FailingTopic
 
@@ -73,16 +74,6 @@ class Duty(Protocol):
         """Drop what is remembered of a topic whose partition 0 has gone to another member."""
 
 
-class DutyListener:
-    """What is told of duties; from any thread."""
-
-    def duty(self, report: DutyReport) -> None:
-        """Where a duty stands now."""
-
-    def performed(self, duty: str, topic: str, seconds: float, error: Exception | None) -> None:
-        """One attempt for one topic has ended, perhaps by an error."""
-
-
 @dataclass(slots=True)
 class _Topic:
     due: float
@@ -103,7 +94,7 @@ class DutyThread:
         self,
         duty: Duty,
         owned: Callable[[], Collection[TopicPartition]],
-        listener: DutyListener,
+        listener: Listener,
         *,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -256,7 +247,7 @@ class DutyThread:
 
 @contextmanager
 def performing(
-    duties: Sequence[Duty], owned: Callable[[], Collection[TopicPartition]], listener: DutyListener
+    duties: Sequence[Duty], owned: Callable[[], Collection[TopicPartition]], listener: Listener
 ) -> Iterator[Callable[[], bool]]:
     """Perform duties, each in threads of its own; without duties nothing runs.
 

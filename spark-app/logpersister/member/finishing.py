@@ -13,6 +13,7 @@ from logpersister.finish.positions import Kafka
 from logpersister.finish.watermark import Guess
 from logpersister.manifest import LogPersister
 from logpersister.manifest.table_rules import registration
+from logpersister.member.listener import Listener
 from logpersister.records.type_folders import finished_folders
 from logpersister.report.finish import FinishReport, GuessedFolder, WaitingFolder
 from logpersister.storage.finished import list_arrivals
@@ -22,19 +23,6 @@ log = structlog.get_logger(__name__)
 
 LONGEST_SECONDS: Final = 30.0
 """Longest pause between two looks at a topic."""
-
-
-class FinishListener:
-    """Listener for finished folders. Thread-safe."""
-
-    def finish(self, report: FinishReport) -> None:
-        """Where this member stands."""
-
-    def folder_finished(self, topic: str, *, guessed: bool) -> None:
-        """A folder was finished; `guessed`: not each partition has a record that proves that it is over."""
-
-    def late(self, topic: str, records: int) -> None:
-        """Records came into a folder that was finished before."""
 
 
 class FinishDuty:
@@ -48,12 +36,11 @@ class FinishDuty:
         resource: LogPersister,
         kafka: Kafka,
         store: ObjectStore,
-        listener: FinishListener,
+        listener: Listener,
         *,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Take monotonic seconds and seconds since the epoch as `clock` and `now`."""
         self._resource = resource
         self._kafka = kafka
         self._store = store

@@ -52,7 +52,6 @@ class BucketHorizons:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Know nothing yet; `clock` gives monotonic seconds."""
         self._resource = resource
         self._store = store
         self._clock = clock

@@ -75,13 +75,7 @@ class OutputRevisions:
         """Begin with nothing asked.
 
         Args:
-            resource: our manifest.
-            own: its revision.
-            schemas: of topics; None where no registry declares columns.
-            snapshots: learns each revision that is made here.
             documents: the same; of these the snapshots must be stored before a promise names them.
-            tables: of topics; None where the manifest has none.
-            clock: monotonic seconds.
         """
         self._resource = resource
         self._own = own
@@ -105,9 +99,7 @@ class OutputRevisions:
         """Return the revision for what is planned of each partition; those whose topic has to wait are missing.
 
         Args:
-            planned: where the planned ranges end.
             ends: where partitions end, as Kafka has told before this call: the registry must be asked after Kafka.
-            values: what stands in the registers.
         """
         found: dict[TopicPartition, str | Hold] = {}
         for topic in sorted({partition.topic for partition in planned}):

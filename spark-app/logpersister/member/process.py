@@ -130,14 +130,12 @@ def run_member(
                 resource,
                 revision,
                 secrets,
+                reports,
                 member=identity.member,
                 instance_id=options.instance_id,
                 cores=options.cores,
-                listener=reports,
                 wake=stop.wake,
                 on_poll=group_probe.beat,
-                folders=reports,
-                tables=reports,
             )
         )
         group_probe.watch(assembly.group.thread)

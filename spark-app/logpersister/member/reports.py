@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import structlog
 
 from logpersister.backoff import PartlyFailedError
 from logpersister.member.cycle import Cycle
-from logpersister.member.duties import DutyListener
 from logpersister.member.listener import Listener
 from logpersister.member.refusals import Refusals
 from logpersister.member.summary import Summary
-from logpersister.member.telling import FolderListener
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.report.duties import DutyReport
@@ -24,19 +22,17 @@ from logpersister.report.facts import (
     PendingIntent,
     Quarantined,
     RangeFailed,
-    RangeWritten,
-    WrittenObject,
 )
 from logpersister.report.finish import FinishReport
 from logpersister.report.lag import summarise
 from logpersister.report.lines import log_each
 from logpersister.report.metrics import CommitStep, Metrics
 from logpersister.report.outages import Server
+from logpersister.report.plain import plain
 from logpersister.report.status import StatusBoard
 from logpersister.report.tables import TablesReport
 from logpersister.report.telling import TellingReport
 from logpersister.storage.errors import StorageError
-from logpersister.tables.duty import TableListener
 from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
@@ -60,7 +56,7 @@ class MembershipState(Protocol):
     def group_generation(self) -> int | None: ...
 
 
-class Reports(Listener, DutyListener, FolderListener, TableListener):
+class Reports(Listener):
     """A listener that counts, logs and shows."""
 
     def __init__(self, metrics: Metrics, board: StatusBoard) -> None:
@@ -93,44 +89,31 @@ class Reports(Listener, DutyListener, FolderListener, TableListener):
         refused = [_quarantined(one.range, one.quarantined) for one in outcomes if one.quarantined is not None]
         log_each(log, "records.quarantined", refused, level="warning")
         adjusted = [
-            {**_where(one.range), "values": sum(one.adjusted.values()), "reasons": dict(one.adjusted)}
+            {**plain(one.range), "values": sum(one.adjusted.values()), "reasons": dict(one.adjusted)}
             for one in outcomes
             if one.adjusted
         ]
         log_each(log, "values.adjusted", adjusted)
         late = [
-            {**_where(one.range), "records": one.late.records, "to": one.late.to}
+            {**plain(one.range), "records": one.late.records, "to": one.late.to}
             for one in outcomes
             if one.late is not None
         ]
         log_each(log, "records.late", late, level="warning")
-        silent = [{**_where(one.range), "offsets": one.unexplained} for one in outcomes if one.unexplained]
+        silent = [{**plain(one.range), "offsets": one.unexplained} for one in outcomes if one.unexplained]
         log_each(log, "range.unexplained", silent)
 
     def _count(self, outcome: RangeOutcome) -> Mapping[str, object]:
         """Count a range; return what the log says of it."""
-        objects = tuple(WrittenObject(written.key, written.bytes, written.records) for written in outcome.objects)
-        written = RangeWritten(
-            outcome.range,
-            objects,
-            outcome.payload_bytes,
-            outcome.seconds,
-            quarantined=outcome.quarantined,
-            unexplained=outcome.unexplained,
-            dropped=outcome.dropped,
-            types=outcome.types,
-            adjusted=outcome.adjusted,
-            late=outcome.late,
-        )
-        self._metrics.range_written(written)
-        self._board.range_written(written)
+        self._metrics.range_written(outcome)
+        self._board.range_written(outcome)
         for reason, count in outcome.retries.items():
             self._metrics.retried(reason, count)
         return {
-            **_where(outcome.range),
-            "objects": len(objects),
-            "records": written.records,
-            "bytes": written.bytes,
+            **plain(outcome.range),
+            "objects": len(outcome.objects),
+            "records": outcome.records,
+            "bytes": outcome.bytes,
             "seconds": round(outcome.seconds, 3),
         }
 
@@ -146,7 +129,7 @@ class Reports(Listener, DutyListener, FolderListener, TableListener):
         self._board.range_failed(failed)
         log.warning(
             "range.failed",
-            **_where(range_),
+            **plain(range_),
             kind=error.kind,
             message=error.message,
         )
@@ -254,20 +237,10 @@ class Reports(Listener, DutyListener, FolderListener, TableListener):
             self._board.lag(summary)
 
 
-def _where(range_: Range) -> dict[str, Any]:
-    """Return how the log names a range."""
-    return {
-        "topic": range_.partition.topic,
-        "partition": range_.partition.partition,
-        "start": range_.start,
-        "end": range_.end,
-    }
-
-
 def _quarantined(range_: Range, quarantined: Quarantined) -> Mapping[str, object]:
     """Return what the log says of the refused records of a range; never what is in them."""
     return {
-        **_where(range_),
+        **plain(range_),
         "records": quarantined.records,
         "first_offset": quarantined.first,
         "reason": quarantined.reason,

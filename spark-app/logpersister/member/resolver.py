@@ -12,12 +12,12 @@ from logpersister.group.answers import Registered, TopicDescription
 from logpersister.kafka_client.causes import in_words
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import Revision
+from logpersister.member.commits import Committer
 from logpersister.member.output_revisions import OutputRevisions
 from logpersister.member.ports import Dependencies
 from logpersister.member.revision_snapshots import RecoveryAction, RevisionSnapshots
 from logpersister.member.start_offsets import StartOffsets
 from logpersister.member.topic_bindings import TopicBindings
-from logpersister.member.writes import Writer
 from logpersister.plan import holds, protocol
 from logpersister.plan.events import Resolved
 from logpersister.plan.holds import Hold
@@ -52,7 +52,7 @@ class Resolver:
         revision: Revision,
         states: PartitionStates,
         dependencies: Dependencies,
-        writer: Writer,
+        committer: Committer,
         documents: dict[str, Mapping[str, Any]],
         topic_bindings: TopicBindings,
         *,
@@ -64,7 +64,7 @@ class Resolver:
         self._register = dependencies.register
         self._offsets = dependencies.offsets
         self._state_store = dependencies.state_store
-        self._writer = writer
+        self._committer = committer
         self._topic_bindings = topic_bindings
         self._clock = clock
         self._retry_at = 0.0
@@ -259,7 +259,7 @@ class Resolver:
             value = written(self._states.step(partition, resolved))
             if value is not None and isinstance(self._states.state(partition), Unresolved | InDoubt):
                 writes[partition] = value  # the target is not yet in Kafka
-        self._writer.promise(writes)
+        self._committer.promise(writes)
         _report({p: self._states.state(p) for p in targets.keys() - moved}, read, self.snapshots.place)
 
 

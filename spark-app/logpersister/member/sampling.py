@@ -28,7 +28,6 @@ class FormatSampler:
         """Sample nothing yet.
 
         Args:
-            reader: reads the samples.
             resource_of: returns by topic the manifest, with columns. What it raises goes to who asks for a sample.
             writers_of: returns by which schemas values of a manifest were written; None: its parser needs none.
         """

@@ -36,7 +36,6 @@ class StartOffsets:
         topic_bindings: TopicBindings,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Decide by a manifest; `now` gives seconds since the epoch."""
         self._now = now
         self._register = register
         self._kafka = kafka

@@ -42,12 +42,7 @@ class BucketStateStore:
         """Keep the state of a group in a bucket.
 
         Args:
-            store: the bucket.
-            group: whose state it is.
-            generation: of what is lost from now on.
-            revision: the same.
             open_at: gives the store of another place.
-            in_folders: whether our layout of a topic has partition paths.
         """
         self._store = store
         self._open_at = open_at

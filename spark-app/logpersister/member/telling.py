@@ -12,28 +12,14 @@ from logpersister.finish.webhook import Webhook
 from logpersister.manifest import LogPersister
 from logpersister.manifest.finish import FinishSpec
 from logpersister.manifest.secrets import Secrets
-from logpersister.member.finishing import FinishListener
-from logpersister.report.telling import RefusedFolder, TellingReport
+from logpersister.member.listener import Listener
+from logpersister.report.telling import TellingReport
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.untold import UntoldListing
 
 LONGEST_SECONDS: Final = 15.0
 """Longest pause between two looks for due notifications."""
 AT_ONCE: Final = 4
-
-
-class TellingListener:
-    """Listener for notification results. Thread-safe."""
-
-    def telling(self, report: TellingReport) -> None:
-        """Take the report of a policy."""
-
-    def told(self, policy: str, topic: str, folders: int, refused: int) -> None:
-        """Count notifications of a topic that were accepted and refused."""
-
-
-class FolderListener(FinishListener, TellingListener):
-    """Listener for finished folders and their notifications. Thread-safe."""
 
 
 class TellDuty:
@@ -46,11 +32,10 @@ class TellDuty:
         resource: LogPersister,
         teller: Teller,
         store: ObjectStore,
-        listener: TellingListener,
+        listener: Listener,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take monotonic seconds as `clock`."""
         self.name = teller.policy
         self._resource = resource
         self._listener = listener
@@ -81,9 +66,7 @@ class TellDuty:
         with self._lock:
             self._untold[topic] = untold
             if told.refused:
-                last = told.refused[-1]
-                refused = RefusedFolder(last.topic, last.folder, last.number, last.reason)
-                self._report = replace(self._report, last_refused=refused)
+                self._report = replace(self._report, last_refused=told.refused[-1])
             self._report = replace(
                 self._report,
                 told=self._report.told + told.folders,

@@ -27,7 +27,6 @@ class TopicBindings:
     """The topic ids that our generation is bound to, as the bucket notes them."""
 
     def __init__(self, state_store: StateStore, generation: int, clock: Callable[[], float]) -> None:
-        """Bind a generation; ``clock`` gives monotonic seconds."""
         self._state_store = state_store
         self._generation = generation
         self._clock = clock

@@ -16,7 +16,6 @@ class Unreadable:
     """Partitions without a leader, with a leader that is silent, or which this user may not read."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Know of none; `clock` gives monotonic seconds."""
         self._clock = clock
         self.partitions: dict[TopicPartition, UnreadablePartition] = {}
 

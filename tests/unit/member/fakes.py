@@ -11,11 +11,12 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revision import OutputSchema, Revision, revision_of
 from logpersister.member import ports
 from logpersister.member.ports import NoteError
-from logpersister.pipeline.work import ObjectWritten, RangeOutcome, TaskSpec, WorkError
+from logpersister.pipeline.work import RangeOutcome, TaskSpec, WorkError
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.plan.partitions import Commit
 from logpersister.plan.recovery import StoredRange, StoredTail
 from logpersister.ranges import Cause, Offset, Range, TopicPartition
+from logpersister.report.facts import WrittenObject
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.topics import TopicNote
@@ -242,7 +243,7 @@ class FakeJobs:
         outcomes = [
             RangeOutcome(work.range, error=failed[work.range])
             if work.range in failed
-            else RangeOutcome(work.range, (ObjectWritten("key", work.range.offsets * BYTES_PER_OFFSET, 1),))
+            else RangeOutcome(work.range, (WrittenObject("key", work.range.offsets * BYTES_PER_OFFSET, 1),))
             for task in tasks
             for work in task.work
         ]

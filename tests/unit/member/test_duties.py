@@ -8,16 +8,18 @@ import pytest
 import structlog
 
 from logpersister.backoff import PartlyFailedError
-from logpersister.member.duties import IDLE_SECONDS, STUCK_SECONDS, DutyListener, DutyThread, performing
+from logpersister.member.duties import IDLE_SECONDS, STUCK_SECONDS, DutyThread, performing
+from logpersister.member.listener import Listener
 from logpersister.ranges import TopicPartition
-from logpersister.report.duties import MAX_FAILING, DutyReport, duty_document
+from logpersister.report.duties import MAX_FAILING, DutyReport
+from logpersister.report.plain import plain
 from tests.unit.report.samples import NOON
 
 CLICKS, VIEWS = TopicPartition("clicks", 0), TopicPartition("views", 0)
 PAUSE = 60.0
 
 
-class Recorder(DutyListener):
+class Recorder(Listener):
     """Remembers what it was told."""
 
     def __init__(self) -> None:
@@ -135,7 +137,7 @@ def test_failures_are_shown_until_it_works_again() -> None:
     with structlog.testing.capture_logs() as logs:
         world.after(0)
         world.after(400)
-        (failing,) = duty_document(world.report)["failing"]["first"]
+        (failing,) = plain(world.report.first_failing)
         world.failing = set()
         world.after(400)
     message = "clicks: the catalog is away"
@@ -160,7 +162,7 @@ def test_an_attempt_that_does_not_end_is_told_by_others_until_it_ends() -> None:
     with structlog.testing.capture_logs() as logs:
         world.after(0)
     told = next(report for report in world.recorder.reports if report.failing)
-    (failing,) = duty_document(told)["failing"]["first"]
+    (failing,) = plain(told.first_failing)
     assert (failing["hangs"], failing["failures"], failing["message"]) == (True, 0, "its attempt does not end")
     assert world.report == DutyReport("fake", topics=2)
     assert [entry["event"] for entry in logs] == ["duty.hangs", "duty.works_again"]

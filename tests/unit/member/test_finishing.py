@@ -5,14 +5,15 @@ from typing import Any, cast
 import pytest
 import structlog
 
-from logpersister.member.finishing import LONGEST_SECONDS, FinishDuty, FinishListener
+from logpersister.member.finishing import LONGEST_SECONDS, FinishDuty
+from logpersister.member.listener import Listener
 from logpersister.report.finish import FinishReport, finish_document
 from logpersister.storage.store import ObjectStore
 from tests.unit.finish.world import GROUP, TOPIC, World, hour
 from tests.unit.manifest.documents import accepted
 
 
-class Heard(FinishListener):
+class Heard(Listener):
     """What was told."""
 
     def __init__(self) -> None:
@@ -79,7 +80,7 @@ def test_it_tells_what_is_finished_late_and_waiting() -> None:
     document = member.heard.document()
     assert (document["finishedFolders"], document["lateRecords"]) == (1, 2)
     (waiting,) = document["waiting"]["first"]
-    assert (waiting["topic"], waiting["folder"], waiting["end"]) == (TOPIC, hour(1), "2026-03-28T02:00:00Z")
+    assert (waiting["topic"], waiting["folder"], waiting["end"]) == (TOPIC, hour(1), "2026-03-28T02:00:00.000Z")
     assert "has no record of 2026-03-28T02:10:00Z or later" in waiting["reason"]
     assert (member.heard.finished, member.heard.late_records) == ([TOPIC], [(TOPIC, 2)])
     told = [entry for entry in logs if entry["event"].startswith("folder.") and entry["log_level"] != "debug"]

@@ -11,10 +11,10 @@ from logpersister.member.cycle import Cycle
 from logpersister.member.refusals import Refusals
 from logpersister.member.reports import Reports
 from logpersister.member.summary import Summary
-from logpersister.pipeline.work import ObjectWritten, RangeOutcome, WorkError
+from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report.document import status_document
-from logpersister.report.facts import Identity, LateRecords, Quarantined
+from logpersister.report.facts import Identity, LateRecords, Quarantined, WrittenObject
 from logpersister.report.metrics import Metrics
 from logpersister.report.status import StatusBoard
 from logpersister.storage.errors import StorageError
@@ -65,10 +65,13 @@ def shown() -> Shown:
 
 
 def test_a_stored_range_counts_with_its_retries(shown: Shown) -> None:
-    objects = (ObjectWritten("a", 100, 3), ObjectWritten("b", 50, 2))
+    objects = (WrittenObject("a", 100, 3), WrittenObject("b", 50, 2))
     with capture_logs() as lines:
         shown.reports.stored(
-            [RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, {"timeout": 2}), RangeOutcome(Range(CLICKS, 9, 12))]
+            [
+                RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, retries={"timeout": 2}),
+                RangeOutcome(Range(CLICKS, 9, 12)),
+            ]
         )
     assert [(line["event"], line["log_level"]) for line in lines] == [
         ("range.written", "debug"),
@@ -84,7 +87,7 @@ def test_a_stored_range_counts_with_its_retries(shown: Shown) -> None:
 
 def test_refused_records_are_counted_logged_and_shown_without_what_is_in_them(shown: Shown) -> None:
     key = "raw/clicks/_quarantine/1_0_00000000000000000000.txt"
-    objects = (ObjectWritten("raw/clicks/1_0_00000000000000000000.txt", 100, 3), ObjectWritten(key, 50, 2))
+    objects = (WrittenObject("raw/clicks/1_0_00000000000000000000.txt", 100, 3), WrittenObject(key, 50, 2))
     quarantined = Quarantined(key, 2, 4, "not JSON: expected value at line 1 column 1")
     with capture_logs() as lines:
         shown.reports.stored([RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, quarantined=quarantined)])
@@ -108,7 +111,7 @@ def test_refused_records_are_counted_logged_and_shown_without_what_is_in_them(sh
 
 
 def test_adjusted_values_are_counted_logged_and_shown_by_reason(shown: Shown) -> None:
-    objects = (ObjectWritten("a", 100, 3),)
+    objects = (WrittenObject("a", 100, 3),)
     outcomes = [
         RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, adjusted={"wrong_type": 4, "duplicate": 1}),
         RangeOutcome(Range(CLICKS, 9, 12), objects, 400, 1.5, adjusted={"wrong_type": 2}),
@@ -126,7 +129,7 @@ def test_adjusted_values_are_counted_logged_and_shown_by_reason(shown: Shown) ->
 
 
 def test_late_records_are_counted_logged_and_shown_wherever_they_went(shown: Shown) -> None:
-    objects = (ObjectWritten("raw/clicks/_late/dt=2026-11-21/1_0_00000000000000000000.txt", 100, 4),)
+    objects = (WrittenObject("raw/clicks/_late/dt=2026-11-21/1_0_00000000000000000000.txt", 100, 4),)
     with capture_logs() as lines:
         late = RangeOutcome(Range(CLICKS, 0, 9), objects, 400, 1.5, late=LateRecords(4, "folder"))
         shown.reports.stored([late, RangeOutcome(Range(CLICKS, 9, 12))])
@@ -140,7 +143,7 @@ def test_late_records_are_counted_logged_and_shown_wherever_they_went(shown: Sho
 
 
 def test_ranges_without_records_and_offsets_that_nobody_explained_are_counted_and_logged(shown: Shown) -> None:
-    objects = (ObjectWritten("a", 100, 3),)
+    objects = (WrittenObject("a", 100, 3),)
     with capture_logs() as lines:
         shown.reports.stored(
             [
@@ -224,7 +227,7 @@ def test_a_summary_a_minute_and_the_partitions_when_they_change(shown: Shown) ->
 
     (assigned,) = logged(after=59)
     assert (assigned["event"], assigned["count"], assigned["partitions"]) == ("member.assignment", 4, "clicks 0-2,5")
-    shown.reports.stored([RangeOutcome(Range(CLICKS, 0, 9), (ObjectWritten("a", 6_000_000, 3),), 400, 1.5)])
+    shown.reports.stored([RangeOutcome(Range(CLICKS, 0, 9), (WrittenObject("a", 6_000_000, 3),), 400, 1.5)])
     (told,) = logged(after=1)
     assert (told["event"], told["records"], told["objects"], told["mb_per_second"]) == ("member.summary", 3, 1, 0.1)
     (told,) = logged(after=60)

@@ -6,12 +6,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from logpersister.manifest.revision import Revision, revision_of, revision_of_document
+from logpersister.member.commits import Committer
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Dependencies
 from logpersister.member.reporting_state_store import ReportingStateStore
 from logpersister.member.resolver import STALE_SECONDS, Resolver
 from logpersister.member.topic_bindings import TopicBindings
-from logpersister.member.writes import Writer
 from logpersister.pipeline.rules import rules_of
 from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
@@ -32,8 +32,8 @@ def resolver_in(
     states.own(fakes.group.tokens)
     topic_bindings = TopicBindings(ports.state_store, 1, fakes.clock)
     ours: dict[str, Any] = {revision.hash: revision.document}
-    writer = Writer(states, ports.register, ports.state_store, topic_bindings, ours, 1, Listener())
-    return Resolver(resource, revision, states, ports, writer, ours, topic_bindings, clock=fakes.clock), states
+    committer = Committer(states, ports.register, ports.state_store, topic_bindings, ours, 1, Listener())
+    return Resolver(resource, revision, states, ports, committer, ours, topic_bindings, clock=fakes.clock), states
 
 
 def resolved(

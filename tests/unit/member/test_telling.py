@@ -9,8 +9,10 @@ from logpersister.finish.topic_records import TopicRecords
 from logpersister.finish.webhook import Webhook
 from logpersister.manifest.finish import FinishSpec
 from logpersister.manifest.secrets import Secrets
-from logpersister.member.telling import TellDuty, TellingListener, tellers
-from logpersister.report.telling import TellingReport, telling_document
+from logpersister.member.listener import Listener
+from logpersister.member.telling import TellDuty, tellers
+from logpersister.report.plain import document
+from logpersister.report.telling import TellingReport
 from logpersister.storage.store import ObjectStore
 from tests.unit.finish.test_telling import Receiver, told_world
 from tests.unit.finish.world import GROUP, TOPIC, hour
@@ -19,7 +21,7 @@ from tests.unit.manifest.documents import accepted
 HOOK = {"policy": ["webhook"], "webhook": {"url": "http://h"}}
 
 
-class Heard(TellingListener):
+class Heard(Listener):
     """What was said."""
 
     def __init__(self) -> None:
@@ -78,7 +80,7 @@ def test_what_is_refused_is_shown() -> None:
 
     member.receiver.before = refuses
     member.perform()
-    assert telling_document(member.heard.reports[-1]) == {
+    assert document(member.heard.reports[-1]) == {
         "policy": "webhook",
         "told": 0,
         "untold": 0,

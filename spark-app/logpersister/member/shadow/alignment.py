@@ -71,8 +71,6 @@ def align(
     """Return the overlaps in ``[begin, limit)``.
 
     Args:
-        stable: objects of one side, in any order.
-        shadow: those of the other.
         begin: a boundary of both sides; objects that start before it are left out.
         limit: what both sides have committed: every object before it is there, and an overlap that goes on behind it is
             not whole yet.

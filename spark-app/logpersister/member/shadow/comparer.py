@@ -87,13 +87,8 @@ class Comparer:
         """Begin with nothing compared.
 
         Args:
-            stable: the old revision's group.
-            shadow: ours.
-            owned: the partitions that this member owns.
-            same_layout: whether both spread records over the same partition paths.
             quarantines_late: whether one of them puts late records into quarantine.
             remark: added to what is said of differences, for example that the manifests differ in what is read.
-            now: the time.
         """
         self._stable = stable
         self._shadow = shadow
@@ -116,12 +111,7 @@ class Comparer:
         aim: Callable[[Mapping[TopicPartition, Offset]], None] = lambda _: None,
         show: Callable[[ShadowReport], None] = lambda _: None,
     ) -> ShadowReport:
-        """Compare what is new; return what has been compared by now.
-
-        Args:
-            aim: gets how far the shadow should be.
-            show: gets what has been compared, topic by topic.
-        """
+        """Compare what is new; return what has been compared by now."""
         owned = set(self._owned())
         self._partitions = {p: state for p, state in self._partitions.items() if p in owned}
         stable, shadow = self._stable.progress.committed(owned), self._shadow.progress.committed(owned)

@@ -59,12 +59,7 @@ class StoredObjects:
         """Find the objects of one group.
 
         Args:
-            store: where they are.
-            group: the group.
-            in_folders: whether its layout has partition paths.
             most: how many names of a topic are listed then.
-            has_quarantine: whether records may be in quarantine.
-            has_late_folders: whether late records stand in folders of their own.
         """
         self._store = store
         self._group = group
@@ -80,9 +75,6 @@ class StoredObjects:
         """Return the objects of these partitions of a topic that start in their windows.
 
         Args:
-            topic: the topic.
-            windows: what is wanted of its partitions.
-            generations: those whose objects count.
             folders: the partition paths in which they may be; None: in any.
 
         Raises:

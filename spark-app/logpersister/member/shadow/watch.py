@@ -16,6 +16,7 @@ from logpersister.member.shadow.comparer import ComparedGroup, Comparer
 from logpersister.member.shadow.groups import GroupPositions
 from logpersister.member.shadow.stored_objects import MOST_LISTED, MOST_LISTED_BLINDLY, StoredObjects
 from logpersister.ranges import Offset, TopicPartition
+from logpersister.report.plain import document
 from logpersister.report.shadow import ShadowReport
 from logpersister.storage.losses import list_losses
 from logpersister.storage.store import open_store
@@ -78,16 +79,7 @@ class ShadowWatch:
         if report.error is not None and report.error != before[1]:
             log.warning("shadow.not_compared", error=report.error)
         if report.figures.differences > before[0]:
-            example = report.examples[-1]
-            log.error(
-                "shadow.differs",
-                differences=report.figures.differences,
-                topic=example.partition.topic,
-                partition=example.partition.partition,
-                start=example.start,
-                end=example.end,
-                message=example.message,
-            )
+            log.error("shadow.differs", differences=report.figures.differences, **document(report.examples[-1]))
 
 
 @contextmanager
@@ -97,14 +89,7 @@ def comparing(
     secrets: Secrets,
     owned: Callable[[], Collection[TopicPartition]],
 ) -> Iterator[Comparer]:
-    """Connect to what both groups have stored.
-
-    Args:
-        resource: the shadow's manifest.
-        stable: the old revision's.
-        secrets: where the secrets of both are.
-        owned: the partitions that this member owns.
-    """
+    """Connect to what both groups have stored."""
     same_layout = _layout(resource.spec) == _layout(stable.spec)
     of_stable = stable_storage(resource.spec.storage, stable.spec.storage)
     with ExitStack() as stack:
@@ -153,11 +138,7 @@ def _kept(spec: Spec) -> object:
 def _compared_group(
     resource: LogPersister, storage: StorageSpec, secrets: Secrets, stack: ExitStack, most: int
 ) -> ComparedGroup:
-    kafka = resource.spec.kafka
-    read_committed = kafka.isolation_level == "read_committed"
-    progress = GroupPositions(
-        OffsetReader(client_config(kafka, secrets), resource.group_id, read_committed=read_committed)
-    )
+    progress = GroupPositions(OffsetReader.of(resource, client_config(resource.spec.kafka, secrets)))
     stack.callback(progress.close)
     store = stack.enter_context(open_store(storage, secrets))
     variants = resource.spec.variants()

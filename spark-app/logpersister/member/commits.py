@@ -19,7 +19,7 @@ from logpersister.report.metrics import CommitStep
 log = structlog.get_logger(__name__)
 
 
-class Writer:
+class Committer:
     """The only one that commits: promises, progress, and where partitions begin."""
 
     def __init__(
@@ -35,13 +35,7 @@ class Writer:
         """Write for a member of a generation.
 
         Args:
-            states: the partitions.
-            register: their committed offsets.
-            state_store: the bucket.
-            topic_bindings: which topics the generation is about.
             documents: of the revisions under which this member promises, which may become more.
-            generation: ours.
-            listener: gets the events.
         """
         self._states = states
         self._register = register
