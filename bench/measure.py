@@ -86,7 +86,7 @@ def measure(document: Mapping[str, Any], warm_up: str, measured: str, others: Ma
     return Result(
         records=sum(outcome.records for outcome in sums.outcomes),
         payload_bytes=sum(outcome.payload_bytes for outcome in sums.outcomes),
-        stored_bytes=sum(outcome.stored_bytes for outcome in sums.outcomes),
+        stored_bytes=sum(outcome.bytes for outcome in sums.outcomes),
         objects=sum(len(outcome.objects) for outcome in sums.outcomes),
         seconds=seconds,
         usage=usage,

@@ -87,13 +87,6 @@ def moment(text: str) -> int:
     return int(found.timestamp() * 1000)
 
 
-def cores(text: str) -> int:
-    """Parse a whole number, 1 or more."""
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a number of cores, 1 or more')
-    return int(text)
-
-
 def positive(text: str) -> int:
     """Parse a whole number, 1 or more."""
     if not (text.isascii() and text.isdigit() and int(text)):
@@ -163,7 +156,7 @@ def _finish(command: argparse.ArgumentParser) -> None:
         help="take each partition for idle whose records are all stored, without waiting for idleAfter",
     )
     command.add_argument("--dry-run", action="store_true", help="write nothing")
-    command.add_argument("--json", action="store_true", help="print one JSON document")
+    _json(command)
 
 
 def _init(command: argparse.ArgumentParser) -> None:
@@ -242,7 +235,7 @@ def _run(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--cores",
-        type=cores,
+        type=positive,
         metavar="N",
         help="number of parallel tasks while Spark runs inside this process (default: all cores)",
     )

@@ -51,10 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError("spec.finish is not set, so no folder is finished; set it (docs/finish.md)", Exit.INVALID)
     found = brokers.reach(resource, secrets, arguments.timeout)
     config = brokers.config(resource, secrets, arguments.timeout, found)
-    read_committed = resource.spec.kafka.isolation_level == "read_committed"
     with (
         bucket.opened(resource, secrets) as store,
-        closing(OffsetReader(config, resource.group_id, read_committed=read_committed)) as offsets,
+        closing(OffsetReader.of(resource, config)) as offsets,
     ):
         topics = _topics(resource, offsets, arguments.topic, arguments.timeout)
         judged = {topic: _judged(resource, topic, store, offsets, arguments) for topic in topics}

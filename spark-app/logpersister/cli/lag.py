@@ -18,7 +18,7 @@ from logpersister.group.observation import Observation, PartitionState, observe
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
-from logpersister.report import logs
+from logpersister.report import logs, plain
 from logpersister.report.document import lag_summary_document, partition_lag_document
 from logpersister.report.human import duration, number, plural
 from logpersister.report.lag import WORST
@@ -57,13 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _observe(resource: LogPersister, config: Mapping[str, Any], found: BrokerReport, seconds: float) -> GroupLag:
-    kafka = resource.spec.kafka
     group = describe_group(config, resource.group_id, seconds)
 
     def ask() -> Observation:
-        offsets = OffsetReader(config, resource.group_id, read_committed=kafka.isolation_level == "read_committed")
-        with closing(offsets):
-            return observe(offsets, kafka, found.topics)
+        with closing(OffsetReader.of(resource, config)) as offsets:
+            return observe(offsets, resource.spec.kafka, found.topics)
 
     observation = brokers.patiently("the offsets could not be read", seconds, ask)
     return GroupLag(resource.group_id, group, observation, found.missing_topics)
@@ -95,15 +93,12 @@ def document(lag: GroupLag, *, every: bool) -> Document:
             {"generation": one.generation, "partitions": one.partitions} for one in observation.generations
         ],
         "pendingIntents": [
-            {"topic": intent.partition.topic, "partition": intent.partition.partition, "start": intent.start,
-             "ends": list(intent.ends), "revision": intent.revision, "generation": intent.generation}
-            for intent in observation.intents
+            plain.document(intent, "topic_id", "place", "unstored", "horizon") for intent in observation.intents
         ],
-        "members": [{"name": m.name, "host": m.host, "partitions": m.partitions} for m in lag.group.members],
+        "members": [plain.document(member, "is_static", "assignment") for member in lag.group.members],
         "missingTopics": list(lag.missing_topics),
         "errors": [
-            {"topic": partition.topic, "partition": partition.partition, "message": message}
-            for partition, message in sorted(observation.errors.items())
+            {**partition._asdict(), "message": message} for partition, message in sorted(observation.errors.items())
         ],
     }  # fmt: skip
     if every:

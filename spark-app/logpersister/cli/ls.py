@@ -14,8 +14,7 @@ from logpersister.cli.progress import counted
 from logpersister.cli.stored import Entry, Folder, Totals, entries, folders, with_facts
 from logpersister.cli.tables import Column, table
 from logpersister.manifest import LogPersister
-from logpersister.report import logs
-from logpersister.report.document import rfc3339
+from logpersister.report import logs, plain
 from logpersister.report.human import number, plural, size
 from logpersister.storage.store import ObjectStore
 
@@ -159,30 +158,16 @@ def _object_row(entry: Entry) -> list[str]:
 
 
 def _folder_document(folder: Folder, *, facts: bool) -> Document:
-    document: Document = {
-        "topic": folder.topic,
-        "path": folder.path,
-        "generation": folder.generation,
-        "objects": folder.objects,
-        "bytes": folder.bytes,
-        "firstStart": folder.first_start,
-        "lastStart": folder.last_start,
-        "lastModified": rfc3339(folder.last_modified),
-    }
-    return {**document, "records": folder.records} if facts else document
+    return plain.document(folder, *([] if facts else ["records"]))
 
 
 def _object_document(entry: Entry) -> Document:
     name, listed, facts = entry.name, entry.listed, entry.facts
     document: Document = {
         "key": listed.key,
-        "topic": name.topic,
-        "partition": name.partition,
-        "path": name.path,
-        "generation": name.generation,
-        "start": name.start,
+        **plain.document(name, "extension"),
         "bytes": listed.size,
-        "lastModified": rfc3339(listed.last_modified),
+        "lastModified": plain.rfc3339(listed.last_modified),
     }
     if facts is None:
         return document

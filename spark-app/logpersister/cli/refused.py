@@ -101,9 +101,9 @@ def refused_records(
         peeked = store.peek(entry.listed.key)
         if peeked is None:
             continue
-        writer = peeked.metadata.get("group")
-        if writer != group:
-            who = "logpersister has not written it" if writer is None else f"group {writer} has written it"
+        owner = peeked.metadata.get("group")
+        if owner != group:
+            who = "logpersister has not written it" if owner is None else f"group {owner} has written it"
             yield Unreadable(entry, who)
             continue
         try:

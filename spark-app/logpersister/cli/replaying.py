@@ -189,10 +189,9 @@ def _in_quarantine(store: ObjectStore, resource: LogPersister, topic: str | None
 
 def _commits(resource: LogPersister, secrets: Secrets, seconds: float, partitions: Iterable[TopicPartition]) -> Commits:
     config = brokers.config(resource, secrets, seconds, brokers.reach(resource, secrets, seconds))
-    read_committed = resource.spec.kafka.isolation_level == "read_committed"
 
     def ask() -> Commits:
-        with closing(OffsetReader(config, resource.group_id, read_committed=read_committed)) as offsets:
+        with closing(OffsetReader.of(resource, config)) as offsets:
             return offsets.committed(partitions)
 
     return brokers.patiently("the committed offsets could not be read", seconds, ask)

@@ -97,7 +97,7 @@ def _topic(named: str | None, resource: LogPersister, found: BrokerReport) -> st
 
 def _last(config: Mapping[str, Any], resource: LogPersister, topic: str, partitions: int, last: int) -> list[Range]:
     asked = [TopicPartition(topic, number) for number in range(partitions)]
-    committed_only = resource.spec.kafka.isolation_level == "read_committed"
+    committed_only = resource.spec.kafka.reads_committed
     with closing(LogReader(config, read_committed=committed_only)) as reader:
         starts, ends = reader.log_starts(asked), reader.ends(asked)
     readable = [one for one in asked if one in starts.values and one in ends.values]

@@ -48,7 +48,7 @@ MOST_KINDS: Final = 20
 WIDEST_CELL: Final = 30
 WIDEST_CONDITION: Final = 80
 
-Part = tuple[TopicPartition, str, pa.RecordBatch]
+FolderRows = tuple[TopicPartition, str, pa.RecordBatch]
 """Records of one partition and one folder, as encoders take them."""
 
 
@@ -262,7 +262,7 @@ class Trial:
 
 def _parts(
     sample: Sample, spec: Spec, writers_of: WritersOf, note: Callable[[Adjusted], None] = lambda _: None
-) -> list[Part]:
+) -> list[FolderRows]:
     """Take a sample apart; `note` is told what the parser has adjusted."""
     layout, portion = layout_for(spec, writers_of), portion_for(spec)
     return [
@@ -294,7 +294,7 @@ def _left_out(spec: Spec, type_name: str | None, stored: Callable[[Spec], int]) 
     return [(one, before - after) for one, (before, after) in zip(conditions, pairwise(counts), strict=True)]
 
 
-def _of_type(parts: list[Part], spec: Spec, types: TypesSpec, name: str) -> tuple[list[Part], Spec]:
+def _of_type(parts: list[FolderRows], spec: Spec, types: TypesSpec, name: str) -> tuple[list[FolderRows], Spec]:
     """Return the parts of one type, and what holds for its records. Raises `CommandError` where it is not stored."""
     place = TypeNames(types).place(name.encode())
     if place.rule < 0:

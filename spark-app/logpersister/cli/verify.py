@@ -29,7 +29,7 @@ from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.rules import other_rules
 from logpersister.records.typed import judging_for
-from logpersister.report import logs
+from logpersister.report import logs, plain
 from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError
 from logpersister.storage.left_out import list_left_out
@@ -41,7 +41,7 @@ from logpersister.verify.deep import DeepVerification, WritingOf
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.inventory import stored_topics, with_facts
-from logpersister.verify.missing_offsets import LeavesOut, Rules, leaves_out
+from logpersister.verify.missing_offsets import LeavesOut, Omissions, leaves_out
 from logpersister.verify.verification import TopicResult, Verification, VerifiedGroup, waiting
 from logpersister.verify.writing import Writing
 
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             lambda topic: list_replays(store, resource.group_id, topic),
             store.prefix,
             lambda topic: list_left_out(store, resource.group_id, topic),
-            lambda topic: _rules(resource, topic, with_columns, registries, writing_of if arguments.deep else None),
+            lambda topic: _omissions(resource, topic, with_columns, registries, writing_of if arguments.deep else None),
         )
         if not topics:
             pattern = resource.spec.kafka.topic_pattern
@@ -115,13 +115,8 @@ def _kafka(
     resource: LogPersister, secrets: Secrets, seconds: float, found: BrokerReport, *, deep: bool
 ) -> Iterator[tuple[OffsetReader, KafkaReader]]:
     """Open what asks for offsets, and what reads records; `deep`: with headers, which an older revision may need."""
-    kafka = resource.spec.kafka
     config = brokers.config(resource, secrets, seconds, found)
-
-    def connect() -> OffsetReader:
-        return OffsetReader(config, resource.group_id, read_committed=kafka.isolation_level == "read_committed")
-
-    offsets = brokers.patiently("the offsets could not be read", seconds, connect)
+    offsets = brokers.patiently("the offsets could not be read", seconds, lambda: OffsetReader.of(resource, config))
     with closing(offsets), closing(open_reader(resource, secrets, headers=deep)) as reader:
         yield offsets, reader
 
@@ -167,13 +162,13 @@ def _content(store: ObjectStore, key: str) -> Generator[bytes, None, None]:
         raise ContentError("it was deleted after it had been listed") from None
 
 
-def _rules(
+def _omissions(
     resource: LogPersister,
     topic: str,
     with_columns: Callable[[str], LogPersister],
     registries: registry.Registries,
     writing_of: WritingOf | None,
-) -> Rules:
+) -> Omissions:
     """Return which records of a topic are left out; None as `writing_of`: what is noted is believed."""
 
     @cache
@@ -197,7 +192,7 @@ def _rules(
         return None if writing is None else leaves_out(writing.layout_at(horizon), counts_refused=True)
 
     left_out = resource.spec.for_topic(topic).leaves_out
-    return Rules(of_manifest if left_out else None, of_revision, of_replayed)
+    return Omissions(of_manifest if left_out else None, of_revision, of_replayed)
 
 
 def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document:
@@ -221,17 +216,7 @@ def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document
 
 
 def _finding_document(finding: Finding) -> Document:
-    return {
-        "kind": str(finding.kind),
-        "problem": finding.is_problem,
-        "topic": finding.partition.topic,
-        "partition": finding.partition.partition,
-        "start": finding.start,
-        "end": finding.end,
-        "generation": finding.generation,
-        "object": finding.key,
-        "message": finding.message,
-    }
+    return {"problem": finding.is_problem, "object": finding.key, **plain.document(finding, "key")}
 
 
 def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:

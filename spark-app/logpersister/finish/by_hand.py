@@ -55,12 +55,10 @@ def judge(
     """Judge the folders of a topic, oldest first, and finish those that can be.
 
     Args:
-        folders: the topic.
         arrivals: names of the notes of arrivals of the topic, listed before.
         since: folders that end behind this instant (milliseconds since the epoch), also finished ones into which
             nothing has come. None: those that are not finished yet, and those of which a note tells that something has.
         until: folders that end there or before. None: all.
-        dry_run: write nothing.
 
     Raises StorageError, ForeignObjectError, OvertakenError, NotKnownError, KafkaError.
     """

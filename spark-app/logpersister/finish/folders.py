@@ -30,9 +30,6 @@ def existing_folders(
     names are in the order of time, and no more than the oldest `most` are looked for. Raises StorageError.
 
     Args:
-        store: the bucket.
-        topic: whose folders they are.
-        layout: how they are named.
         after: when the last one was over that is not wanted; None: all are.
         until: when the last one is over that is wanted.
         most: how many are wanted where that spares listings; None: all are.
@@ -126,10 +123,6 @@ def content_of(
     """List a folder. Raises StorageError, ForeignObjectError.
 
     Args:
-        store: the bucket.
-        group: whose objects count.
-        topic: whose folder it is.
-        path: of the folder.
         positions: of the topic; older than the listing.
         known: by name, objects that are final and were read before.
     """

@@ -79,15 +79,6 @@ class TopicFolders:
         """Begin without having seen anything of the topic.
 
         Args:
-            topic: its name.
-            layout: its folders by time.
-            spec: when they are finished.
-            kafka: what is asked.
-            store: where the objects are.
-            group: whose objects they are.
-            generation: that of the manifest.
-            clock: monotonic seconds.
-            now: seconds since the epoch.
             assume_idle: take partitions for idle as soon as everything that Kafka has of them is stored.
             registers: whether folders become partitions of a Hive table when they are finished.
         """
@@ -193,8 +184,6 @@ class TopicFolders:
         """Return the finished folders that have new objects, by the names of the notes of their arrivals.
 
         Args:
-            arrivals: names of notes, listed before.
-            positions: which ranges are committed.
             done: up to when folders are finished; None: none is.
 
         Raises StorageError.

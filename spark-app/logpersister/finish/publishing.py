@@ -70,8 +70,6 @@ class Publisher:
         """Make known what a folder has in it now.
 
         Args:
-            topic: whose folder it is.
-            folder: which one.
             positions: of the topic, where its partitions have passed the end of the folder.
             late: whether the folder was finished before, so that everything new in it is late.
 

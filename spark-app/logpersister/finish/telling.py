@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import structlog
 
+from logpersister.report.telling import RefusedFolder
 from logpersister.storage import names
 from logpersister.storage.finished import FolderContent, folder_content, note_told
 from logpersister.storage.store import ObjectStore
@@ -65,23 +66,13 @@ class Teller(Protocol):
         """Open a connection for a few messages. Raises NotTakenError, ManifestError for a missing Secret."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A folder that was refused."""
-
-    topic: str
-    folder: str
-    number: int
-    reason: str
-
-
 @dataclass(slots=True)
 class Told:
     """Results of one attempt."""
 
     folders: int = 0
     """Folders whose notification was accepted."""
-    refused: list[Refusal] = field(default_factory=list)
+    refused: list[RefusedFolder] = field(default_factory=list)
     more: bool = False
     """Whether more notifications are due at once."""
 
@@ -122,7 +113,7 @@ class Telling:
             where = {"topic": topic, "folder": path, "number": content.number}
             refusal = _refusal(send, message(self.store, self.group, content))
             if refusal is not None:
-                told.refused.append(Refusal(topic, path, content.number, refusal))
+                told.refused.append(RefusedFolder(topic, path, content.number, refusal))
                 log.error("folder.refused", policy=policy, **where, error=refusal)
             else:
                 note_told(self.store, self.group, content, policy)

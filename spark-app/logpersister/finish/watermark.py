@@ -68,11 +68,8 @@ def waits_for(progress: Progress, first: FirstSince | None, instant: int, now: i
     """Return why a partition has not passed an instant, in words that follow its name; None: it has.
 
     Args:
-        progress: how far it is.
         first: the first record that is not older than the instant; None: there is none.
         instant: milliseconds since the epoch; not in the future.
-        now: the same of the present.
-        idle_after: seconds without a record after which a partition counts as idle.
     """
     hidden = first is not None and first.timestamp > now
     if _has_passed(progress, first, instant, idle_after, hidden=hidden):
@@ -201,9 +198,7 @@ class EventWatch:
         """Return for how many seconds no newer event has come, of what is stored.
 
         Args:
-            newest: by partition.
             stored_at: as `StoredWatch.observe` returns it.
-            now: milliseconds since the epoch.
         """
         before = self._since
         self._since = {

@@ -38,7 +38,6 @@ class AssignmentCoverage:
         """Compare digests of partition counts.
 
         Args:
-            seen: of what this member sees.
             computed_from: of what the assignment was computed from; None when that is not known.
             metadata: a number that changes with each answer about topics.
         """

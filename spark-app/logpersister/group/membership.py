@@ -76,9 +76,6 @@ class Membership:
         """Connect; nothing is joined before `start`.
 
         Args:
-            client_config: arguments that every client of these brokers has.
-            settings: what the group must know.
-            on_poll: called after each successful poll, as a sign of life.
             on_change: called when the assignment has changed, or the membership has ended for good.
         """
         self._settings = settings

@@ -10,7 +10,7 @@ never hides the others: it is missing from the answer, with the reason beside it
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 from uuid import UUID
 
 import kafka.errors
@@ -25,6 +25,7 @@ from logpersister.group.answers import Answer, GroupDescription, Registered, Top
 from logpersister.group.description import describe
 from logpersister.kafka_client.admin import admin_client, forget_coordinator, refresh_brokers
 from logpersister.kafka_client.brokers import Brokers
+from logpersister.manifest import LogPersister
 from logpersister.plan.intents import UnknownMetadataError, parse
 from logpersister.ranges import Offset, TopicPartition, topic_id_text
 
@@ -216,6 +217,11 @@ class OffsetReader(LogReader):
     def __init__(self, client_config: Mapping[str, Any], group_id: str, *, read_committed: bool) -> None:
         super().__init__(client_config, read_committed=read_committed)
         self._group_id = group_id
+
+    @classmethod
+    def of(cls, resource: LogPersister, client_config: Mapping[str, Any]) -> Self:
+        """Return the reader for the group of a manifest."""
+        return cls(client_config, resource.group_id, read_committed=resource.spec.kafka.reads_committed)
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Registered]:
         """Return the group's committed offsets with their intents; None where there is none. For reports only."""

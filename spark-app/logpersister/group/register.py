@@ -57,8 +57,6 @@ class GroupRegister:
         """Use the session of a consumer.
 
         Args:
-            consumer: a member of the group.
-            ownership: which commits may be sent.
             on_fenced: called when another process has taken our name.
         """
         self._consumer = consumer
@@ -95,7 +93,6 @@ class GroupRegister:
         """Commit for partitions that are still ours; blocks until the broker has answered.
 
         Args:
-            commits: by partition.
             promise: whether these are new intents, which are refused once a revocation has begun.
         """
         outcome = CommitOutcome()

@@ -31,7 +31,7 @@ _REFUSED_SECONDS = 30.0
 _AGAIN_SECONDS = 1.0
 """Pause after the provider gave no token, while an earlier token is still valid."""
 _KEPT = 0.8
-"""Part of its lifetime after which a token is fetched anew."""
+"""Fraction of its lifetime after which a token is fetched anew."""
 _EXTENSIONS = re.compile(r"[A-Za-z]+=[ -+\--~\t]*(,[A-Za-z]+=[ -+\--~\t]*)*", re.ASCII)
 """Names and values as RFC 7628 (section 3.1) allows them, written as librdkafka's ``sasl.oauthbearer.extensions``."""
 

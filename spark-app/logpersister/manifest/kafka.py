@@ -293,6 +293,11 @@ class KafkaSpec(Model):
         return parse_addresses(self.bootstrap_servers)
 
     @property
+    def reads_committed(self) -> bool:
+        """Whether records of aborted transactions are left out."""
+        return self.isolation_level == "read_committed"
+
+    @property
     def start_time(self) -> datetime | None:
         """The time of ``startFrom`` in UTC; None for earliest and latest."""
         return None if self.start_from in ("earliest", "latest") else parse_time(self.start_from)

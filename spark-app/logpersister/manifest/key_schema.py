@@ -23,7 +23,6 @@ from logpersister.manifest.field import AvroText, TypeText
 from logpersister.manifest.names import FieldName
 from logpersister.manifest.notation import Notation
 from logpersister.manifest.parser import (
-    BY_ID,
     FRAMED,
     REGISTERED,
     Framing,
@@ -105,11 +104,6 @@ class KeySpec(Model):
     def names_schemas(self) -> bool:
         """Whether keys say by which schema they were written, and are read by that."""
         return self.parser in REGISTERED and self.framing != "plain"
-
-    @property
-    def needs_registry(self) -> bool:
-        """Whether only a registry knows what they say."""
-        return self.parser in REGISTERED and self.framing in BY_ID
 
     @property
     def as_values(self) -> ParserSpec:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from logpersister.manifest.spec import Spec
-from logpersister.pipeline.work import ObjectWritten, RangeWork
+from logpersister.pipeline.work import RangeWork
 from logpersister.records.type_folders import AnyFolders, finished_folders
+from logpersister.report.facts import WrittenObject
 from logpersister.storage import names
 from logpersister.storage.finished import Arrival, note_arrival
 from logpersister.storage.store import ObjectStore
@@ -21,7 +22,7 @@ CLOCKS_MS: Final = 60_000
 """Largest difference between the clocks of members and executors. Beyond it, a record that comes late may be
 missing from the content of its folder until the folder changes again; it is stored all the same."""
 
-NoteArrivals = Callable[[RangeWork, Iterable[ObjectWritten]], None]
+NoteArrivals = Callable[[RangeWork, Iterable[WrittenObject]], None]
 """Called when the objects of a range are durable. Raises StorageError."""
 
 
@@ -35,7 +36,7 @@ class ArrivalNotes:
     lateness_ms: int
     now: Callable[[], float] = time.time
 
-    def __call__(self, work: RangeWork, objects: Iterable[ObjectWritten]) -> None:
+    def __call__(self, work: RangeWork, objects: Iterable[WrittenObject]) -> None:
         names_of = (names.parse_object_key(self.store.prefix, one.key) for one in objects)
         folders = {self.layout.folder_of(name.path) for name in names_of if name is not None}
         over = int(self.now() * 1000) + CLOCKS_MS - self.lateness_ms

@@ -62,9 +62,7 @@ def _wants_headers(spec: Spec) -> bool:
 
 
 def _new_reader(kafka: KafkaSpec, secrets: Secrets, *, headers: bool) -> KafkaReader:
-    settings = ReaderSettings(
-        read_committed=kafka.isolation_level == "read_committed", headers=headers, client_rack=kafka.client_rack
-    )
+    settings = ReaderSettings(read_committed=kafka.reads_committed, headers=headers, client_rack=kafka.client_rack)
     return KafkaReader(client_config(kafka, secrets), settings)
 
 

@@ -9,8 +9,8 @@ import structlog
 from logpersister.manifest.spec import Spec
 from logpersister.manifest.table_rules import registration
 from logpersister.pipeline.persist import RangeWriter
-from logpersister.pipeline.work import ObjectWritten
 from logpersister.records.escaping import is_aside
+from logpersister.report.facts import WrittenObject
 from logpersister.storage.names import parse_object_key
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.untold import TABLE, Untold, put_untold
@@ -33,7 +33,7 @@ class FolderNotes:
         """Note the folders of a range; waits for its objects. Raises StorageError, also where an object failed."""
         self.note(writer.objects())
 
-    def note(self, objects: Iterable[ObjectWritten]) -> None:
+    def note(self, objects: Iterable[WrittenObject]) -> None:
         """Note the folders of objects that are stored. Raises StorageError."""
         names = (parse_object_key(self.store.prefix, one.key) for one in objects)
         folders = {(name.topic, name.path) for name in names if name is not None}

@@ -10,7 +10,8 @@ import pyarrow as pa
 from logpersister.formats.base import Bytes, Encoder
 from logpersister.formats.parquet import ParquetEncoder
 from logpersister.pipeline.summary import Summary
-from logpersister.pipeline.work import ObjectWritten, RangeWork
+from logpersister.pipeline.work import RangeWork
+from logpersister.report.facts import WrittenObject
 from logpersister.storage.object_requests import StoredObject
 
 
@@ -39,9 +40,9 @@ class Finishing:
     table_facts: Mapping[str, Any] | None
     """Facts of the file for a table (`ParquetEncoder.table_facts`)."""
 
-    def result(self) -> ObjectWritten:
+    def result(self) -> WrittenObject:
         stored = self.stored.result()
-        return ObjectWritten(stored.key, stored.bytes, self.records)
+        return WrittenObject(stored.key, stored.bytes, self.records)
 
 
 class OpenObject:

@@ -37,12 +37,12 @@ from logpersister.pipeline.splitting import (
 )
 from logpersister.pipeline.type_tally import TypeTally
 from logpersister.pipeline.waiting_types import WaitingTypes
-from logpersister.pipeline.work import ObjectWritten, RangeWork
+from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Offset
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.type_names import REFUSED
 from logpersister.records.typed import AnyLayout, TypedLayout
-from logpersister.report.facts import Quarantined
+from logpersister.report.facts import Quarantined, WrittenObject
 from logpersister.storage.object_requests import StoredObject
 
 
@@ -355,7 +355,7 @@ class RangeWriter:
         """Whether `objects` would answer at once."""
         return all(finishing.stored.done() for finishing in self._finishing)
 
-    def objects(self) -> tuple[ObjectWritten, ...]:
+    def objects(self) -> tuple[WrittenObject, ...]:
         """Wait until every object is durable; raises the first storage error."""
         return tuple(finishing.result() for finishing in self._finishing)
 

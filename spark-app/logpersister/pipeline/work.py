@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from logpersister.ranges import NewestEvent, Offset, Range
-from logpersister.report.facts import LateRecords, Quarantined, TypeCounts
+from logpersister.report.facts import RangeWritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,6 @@ class TaskSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectWritten:
-    """An object that is durable in the bucket."""
-
-    key: str
-    bytes: int
-    records: int
-
-
-@dataclass(frozen=True, slots=True)
 class WorkError:
     """Why a range was not written. It never fails its neighbours.
 
@@ -83,36 +74,11 @@ class WorkError:
 
 
 @dataclass(frozen=True, slots=True)
-class RangeOutcome:
-    """Outcome of one range: its objects (none when it held no records), or an error."""
+class RangeOutcome(RangeWritten):
+    """Outcome of one range: what it became (nothing when it held no records), or an error."""
 
-    range: Range
-    objects: tuple[ObjectWritten, ...] = ()
-    payload_bytes: int = 0
-    """Keys and values as Kafka delivered them, decompressed."""
-    seconds: float = 0.0
     retries: Mapping[str, int] = field(default_factory=dict)
     """Requests that were tried again, by reason: all those of the worker since its last outcome."""
     error: WorkError | None = None
-    quarantined: Quarantined | None = None
-    """The records of it that the parser refused; they are in one of the objects."""
-    unexplained: int = 0
-    """Offsets at its end without records of which brokers only said nothing (`reader.RangeRead`)."""
-    dropped: int = 0
-    """Records that are in none of the objects, because ``spec.keep`` or ``spec.types`` leaves them out."""
-    types: Mapping[str, TypeCounts] = field(default_factory=dict)
-    """Counts by type (`TypesSpec.labels`); empty without ``spec.types``."""
-    adjusted: Mapping[str, int] = field(default_factory=dict)
-    """Values in its records that the parser has adjusted, by the reason why it would have refused them else."""
-    late: LateRecords | None = None
-    """Late records, which stand apart because their folder was finished; None: none came late."""
     newest: NewestEvent | None = None
     """Newest event time where folders are finished by the times of a field; None: no such field, or no such time."""
-
-    @property
-    def stored_bytes(self) -> int:
-        return sum(written.bytes for written in self.objects)
-
-    @property
-    def records(self) -> int:
-        return sum(written.records for written in self.objects)

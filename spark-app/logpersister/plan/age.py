@@ -16,7 +16,7 @@ from typing import Final
 from logpersister.ranges import Offset, TopicPartition
 
 GRAINS: Final = 32
-"""Records that come within this part of the age that matters count as come together, with the first of them."""
+"""Records that come within this fraction of the age that matters count as come together, with the first of them."""
 MOST_MARKS: Final = 2 * GRAINS
 """Most marks per partition. Beyond it neighbours merge, so that a very long age is known to a quarter."""
 

@@ -194,7 +194,6 @@ def promised(intent: Intent, since: Offset | None = None, seen: NewestEvent | No
     """Return the commit that promises the ranges of an intent.
 
     Args:
-        intent: the promise.
         since: where its generation began.
         seen: of records before it.
     """

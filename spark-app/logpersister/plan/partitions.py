@@ -52,7 +52,6 @@ class PartitionStates:
     """The state of every owned partition."""
 
     def __init__(self, generation: int) -> None:
-        """Begin with nothing owned, as a member of a generation."""
         self._generation = generation
         self._partitions: dict[TopicPartition, _Partition] = {}
         self._seen: dict[TopicPartition, CommittedOffset] = {}

@@ -6,7 +6,7 @@ from logpersister.plan.intents import PLANNED_RANGES
 from logpersister.ranges import Offset
 
 MERGE_BELOW = 0.1
-"""A remainder smaller than this part of a full range joins the range before it instead of becoming a tiny object."""
+"""A remainder smaller than this fraction of a full range joins the range before it instead of making a tiny object."""
 
 
 @dataclass(frozen=True, slots=True)

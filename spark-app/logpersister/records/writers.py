@@ -40,10 +40,6 @@ class WriterSchema:
     kind: Parser | None = None
     """Kind of values that it describes, where that is known."""
 
-    def text_for(self, kind: Parser) -> str | None:
-        """Return the text, if it is a schema of such values."""
-        return self.text if self.kind in (None, kind) else None
-
 
 NOBODYS: Final = WriterSchema(is_unknown=True)
 """Answer for an id that cannot exist."""

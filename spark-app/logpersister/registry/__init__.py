@@ -6,7 +6,7 @@ from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryError
 from logpersister.registry.schemas import RegistrySchemas
 from logpersister.registry.topics import Registries, TopicSchemas, open_schemas
-from logpersister.registry.writers import RegistryWriters, open_writers
+from logpersister.registry.writers import RegistryWriters
 
 __all__ = [
     "Client",
@@ -21,5 +21,4 @@ __all__ = [
     "TopicSchemas",
     "access",
     "open_schemas",
-    "open_writers",
 ]

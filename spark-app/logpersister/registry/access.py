@@ -29,9 +29,6 @@ def access(url: str, secret_name: str | None, secrets: Secrets, path: str) -> Re
     """Return how to reach a registry: ``token``, or ``username`` and ``password``, and ``ca.crt`` of its Secret.
 
     Args:
-        url: of the registry.
-        secret_name: of the Secret; None: it lets everybody in.
-        secrets: where Secrets are.
         path: the field of the manifest that names the Secret, for the message of the `ManifestError`.
     """
     if secret_name is None:

@@ -36,13 +36,6 @@ class RegistryClient:
     def __init__(
         self, access: RegistryAccess, *, attempts: int = ATTEMPTS, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        """Connect to nothing yet.
-
-        Args:
-            access: address and credentials.
-            attempts: of each request.
-            sleep: waits so many seconds.
-        """
         self._access = access
         self._first = 0
         self._attempts = attempts

@@ -83,8 +83,6 @@ def of_answer(status: int, code: int | None, message: str) -> tuple[RegistryErro
     """Return the kind of an answer that is none of success, and what it says in words.
 
     Args:
-        status: of HTTP.
-        code: ``error_code`` of the answer, if it has one.
         message: of the answer, or what stands for it.
     """
     told = f"it answered {status}" + (f" {code}" if code not in (None, status) else "") + f" ({message})"

@@ -42,11 +42,7 @@ class GlueClient:
         """Connect to nothing yet.
 
         Args:
-            url: as the manifest has it.
-            place: region and name.
             keys: None: those that the SDK finds.
-            attempts: of each request.
-            sleep: waits so many seconds.
         """
         self._url, self._place = url, place
         self._attempts, self._sleep = attempts, sleep

@@ -28,8 +28,6 @@ class RegistrySchemas:
         """Connect to nothing yet.
 
         Args:
-            resource: the manifest, whose columns are those of the registry.
-            registry: of the manifest.
             connect: called again when the registry refuses the former client.
         """
         self._resource = resource

@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 from uuid import UUID
 
-from logpersister.manifest import LogPersister
 from logpersister.manifest.registry import RegistrySpec
-from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import fingerprint
 from logpersister.records.parsers import bounded
 from logpersister.records.writers import NO_ID, WriterSchema, shown
 from logpersister.registry.answers import Client, Schema
-from logpersister.registry.connection import Answer, Connect, Connection, connector
+from logpersister.registry.connection import Answer, Connect, Connection
 from logpersister.registry.errors import RegistryError
 from logpersister.registry.kinds import KINDS, OF_TYPES, SchemaTextError
 
@@ -108,7 +106,6 @@ class _Guids(_Remembering[int]):
     """The ids of schemas by their GUIDs."""
 
     def __init__(self, asked: "_Asked", clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
-        """Know none yet."""
         super().__init__(clock, sleep)
         self._asked = asked
 
@@ -143,9 +140,6 @@ class RegistryWriters(_Remembering[WriterSchema]):
 
         Args:
             connect: makes a client by the Secret as it is then; called again when the registry refuses the former one.
-            pace: how much may be asked of the registry.
-            clock: monotonic seconds.
-            sleep: waits so many seconds.
         """
         super().__init__(clock, sleep)
         self._asked = _Asked(connect, pace, clock, sleep)
@@ -330,11 +324,3 @@ def _written(schema: Schema, told: str) -> WriterSchema:
 def pace_of(registry: RegistrySpec) -> Pace:
     """Return how much may be asked of a registry."""
     return Pace() if registry.glue is None else GLUE_PACE
-
-
-def open_writers(resource: LogPersister, secrets: Secrets) -> RegistryWriters | None:
-    """Return the registry that a manifest names, not connected yet; None: it names none. Raises ManifestError."""
-    schema = resource.spec.row_schema
-    if schema is None or schema.registry is None:
-        return None
-    return RegistryWriters(connector(schema.registry, secrets), pace_of(schema.registry))

@@ -2,11 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
-
-from logpersister.report.human import instant
-
-Document = dict[str, Any]
+from typing import Final
 
 MAX_FAILING: Final = 10
 
@@ -35,22 +31,3 @@ class DutyReport:
     failing: int = 0
     first_failing: tuple[FailingTopic, ...] = ()
     """The first `MAX_FAILING` of them, those that have failed most often first."""
-
-
-def duty_document(report: DutyReport) -> Document:
-    """Return a duty as the status document has it."""
-    return {
-        "duty": report.duty,
-        "topics": report.topics,
-        "failing": {"count": report.failing, "first": [_failing(one) for one in report.first_failing]},
-    }
-
-
-def _failing(failing: FailingTopic) -> Document:
-    return {
-        "topic": failing.topic,
-        "failures": failing.failures,
-        "message": failing.message,
-        "since": instant(failing.since, "milliseconds"),
-        "hangs": failing.hangs,
-    }

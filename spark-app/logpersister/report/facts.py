@@ -83,14 +83,14 @@ class TypeCounts:
 
 @dataclass(frozen=True, slots=True)
 class RangeWritten:
-    """A range whose objects are durable **and** whose end is committed: from now on nobody writes it again."""
+    """What a range became. Reports take it once its end is committed: from then on nobody writes it again."""
 
     range: Range
-    objects: tuple[WrittenObject, ...]
+    objects: tuple[WrittenObject, ...] = ()
     """Empty when the range held no records (compaction, transaction markers, aborted records)."""
-    payload_bytes: int
+    payload_bytes: int = 0
     """Bytes of keys and values as read from Kafka, decompressed."""
-    seconds: float
+    seconds: float = 0.0
     """Seconds from the first fetch to the last durable byte, without the commit."""
     quarantined: Quarantined | None = None
     """None: the parser refused nothing."""

@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from logpersister.report.human import instant
-from logpersister.report.telling import TellingReport, telling_document
-
-Document = dict[str, Any]
+from logpersister.report.plain import Document, plain
+from logpersister.report.telling import TellingReport
 
 MAX_WAITING: Final = 10
 MAX_PARTITIONS: Final = 10
@@ -55,8 +53,8 @@ def finish_document(report: FinishReport, telling: Sequence[TellingReport] = ())
         "finishedFolders": report.finished,
         "guessed": {"count": report.guessed, "last": _guessed(report.last_guessed)},
         "lateRecords": report.late_records,
-        "waiting": {"count": len(waiting), "first": [_waiting(one) for one in waiting[:MAX_WAITING]]},
-        "telling": [telling_document(one) for one in telling],
+        "waiting": {"count": len(waiting), "first": plain(waiting[:MAX_WAITING])},
+        "telling": plain(telling),
     }
 
 
@@ -65,12 +63,3 @@ def _guessed(guessed: GuessedFolder | None) -> Document | None:
         return None
     partitions = {guess: list(some[:MAX_PARTITIONS]) for guess, some in guessed.partitions.items()}
     return {"topic": guessed.topic, "folder": guessed.folder, **partitions}
-
-
-def _waiting(waiting: WaitingFolder) -> Document:
-    return {
-        "topic": waiting.topic,
-        "folder": waiting.folder,
-        "end": instant(waiting.end),
-        "reason": waiting.reason,
-    }

@@ -46,6 +46,16 @@ class TopicLag:
     seconds: float | None
     """Lag in seconds of the worst partition; None when unknown for every partition that is behind."""
 
+    def with_topic(self, other: "TopicLag") -> "TopicLag":
+        """Return the lag of two topics taken together."""
+        return TopicLag(
+            self.partitions + other.partitions,
+            self.behind + other.behind,
+            self.records + other.records,
+            max(self.records_max, other.records_max),
+            _max((self.seconds, other.seconds)),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LagSummary:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from datetime import timedelta
 from threading import Lock
-from typing import Any, Final, Literal, TextIO, cast, get_args
+from typing import Any, Final, Literal, TextIO, cast
 
 import structlog
 
@@ -20,8 +20,6 @@ from logpersister.report.redaction import Redactor
 
 LogFormat = Literal["auto", "console", "json", "logfmt"]
 LogLevel = Literal["debug", "info", "warning", "error"]
-FORMATS: Final = get_args(LogFormat)
-LEVELS: Final = get_args(LogLevel)
 
 redactor: Final = Redactor()
 """Redactor of this process. Code that resolves a secret registers it: ``logs.redactor.hide(value)``."""

@@ -7,7 +7,6 @@ Labels are bounded (`labels.BoundedValues`); partitions are never labels, the st
 import threading
 from collections import Counter as Tally
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
@@ -29,6 +28,7 @@ from logpersister.report.facts import (
 from logpersister.report.finish import FinishReport
 from logpersister.report.labels import BoundedValues
 from logpersister.report.lag import LagSummary, TopicLag
+from logpersister.report.plain import document
 from logpersister.report.processes import ProcessCollector
 from logpersister.report.shadow import ShadowReport
 from logpersister.report.table_metrics import TableMetrics
@@ -60,15 +60,7 @@ class Metrics:
         self._held_reasons: set[str] = set()
         self._held_lock = threading.Lock()
         self._member = Info("member", "Who reports.", namespace=PREFIX, registry=self.registry)
-        self._member.info(
-            {
-                "group": identity.group,
-                "generation": str(identity.generation),
-                "revision": identity.revision,
-                "member": identity.member,
-                "version": identity.version,
-            }
-        )
+        self._member.info({name: str(value) for name, value in document(identity).items()})
         self._make_those_of_ranges()
         self._types = TypeMetrics(self.registry, PREFIX)
         self.tables: Final = TableMetrics(self.registry, PREFIX)
@@ -323,11 +315,12 @@ class _LagCollector(Collector):
             observed.add_metric([], self._seen.timestamp())
         yield observed
 
-    def _by_label(self) -> dict[str, "_Shown"]:
+    def _by_label(self) -> dict[str, TopicLag]:
         summary = self._summary
-        shown: dict[str, _Shown] = {}
+        shown: dict[str, TopicLag] = {}
         for topic, lag in summary.topics.items() if summary is not None else ():
-            shown.setdefault(self._topic_label(topic), _Shown()).add(lag)
+            label = self._topic_label(topic)
+            shown[label] = shown[label].with_topic(lag) if label in shown else lag
         return shown
 
 
@@ -378,21 +371,6 @@ class _ShadowCollector(Collector):
             differences.add_metric([], figures.differences)
             failing.add_metric([], float(report.error is not None))
         yield from (records, ranges, checksums, differences, failing)
-
-
-@dataclass(slots=True)
-class _Shown:
-    records: int = 0
-    records_max: int = 0
-    seconds: float | None = None
-    behind: int = 0
-
-    def add(self, lag: TopicLag) -> None:
-        self.records += lag.records
-        self.records_max = max(self.records_max, lag.records_max)
-        self.behind += lag.behind
-        if lag.seconds is not None:
-            self.seconds = lag.seconds if self.seconds is None else max(self.seconds, lag.seconds)
 
 
 def _family(name: str, text: str, *labels: str) -> GaugeMetricFamily:

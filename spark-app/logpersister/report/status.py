@@ -151,45 +151,45 @@ class Status:
     """A copy of the board at one moment."""
 
     identity: Identity
-    state: MemberState
-    state_message: str
     state_since: datetime
     started_at: datetime
     observed_at: datetime
-    assigned: int
-    assignment: tuple[TopicPartition, ...]
+    state: MemberState = MemberState.STARTING
+    state_message: str = ""
+    assigned: int = 0
+    assignment: tuple[TopicPartition, ...] = ()
     """The first `MAX_ASSIGNMENT` of them, sorted."""
-    lag: LagSummary | None
+    lag: LagSummary | None = None
     """None: not known, for the reason in `lag_message`."""
-    lag_message: str
-    totals: Totals
-    last_upload: datetime | None
-    progress_at: datetime | None
+    lag_message: str = "not observed yet"
+    totals: Totals = field(default_factory=Totals)
+    last_upload: datetime | None = None
+    progress_at: datetime | None = None
     """When a range was committed last, or a task of a running job ended; None before the first."""
-    jobs: tuple[RunningJob, ...]
+    jobs: tuple[RunningJob, ...] = ()
     """The jobs that run, the oldest first; there are never many."""
-    last_failure: datetime | None
-    failures_last_hour: int
+    last_failure: datetime | None = None
+    failures_last_hour: int = 0
     """Failed attempts of ranges in the last 60 minutes, to the minute."""
-    upload_failures_last_hour: int
-    uploads: tuple[RecentUpload, ...]
+    upload_failures_last_hour: int = 0
+    uploads: tuple[RecentUpload, ...] = ()
     """The last `MAX_UPLOADS`, newest first."""
-    quarantine: tuple[RecentQuarantine, ...]
+    quarantine: tuple[RecentQuarantine, ...] = ()
     """The last `MAX_QUARANTINED`, newest first."""
-    last_quarantined: datetime | None
-    errors: tuple[RecentError, ...]
+    last_quarantined: datetime | None = None
+    errors: tuple[RecentError, ...] = ()
     """The last `MAX_ERRORS`, newest first."""
-    pending: int
-    intents: tuple[PendingIntent, ...]
-    held: int
-    held_partitions: tuple[HeldPartition, ...]
-    unreadable: int
-    unreadable_partitions: tuple[UnreadablePartition, ...]
-    losses: tuple[DataLoss, ...]
-    rebalances: Rebalances
-    executors: int | None
+    pending: int = 0
+    intents: tuple[PendingIntent, ...] = ()
+    held: int = 0
+    held_partitions: tuple[HeldPartition, ...] = ()
+    unreadable: int = 0
+    unreadable_partitions: tuple[UnreadablePartition, ...] = ()
+    losses: tuple[DataLoss, ...] = ()
+    rebalances: Rebalances = Rebalances()
+    executors: int | None = None
     """Spark executors alive; None when Spark runs inside this process."""
-    shadow: ShadowReport | None
+    shadow: ShadowReport | None = None
     """None: the member is no shadow."""
     outages: tuple[Outage, ...] = ()
     duties: tuple[DutyReport, ...] = ()
@@ -222,39 +222,7 @@ class StatusBoard:
         self._errors: deque[RecentError] = deque(maxlen=MAX_ERRORS)
         self._losses: deque[DataLoss] = deque(maxlen=MAX_LOSSES)
         self._types = TypeNumbers()
-        self._status = Status(
-            identity=identity,
-            state=MemberState.STARTING,
-            state_message="",
-            state_since=now,
-            started_at=now,
-            observed_at=now,
-            assigned=0,
-            assignment=(),
-            lag=None,
-            lag_message="not observed yet",
-            totals=Totals(),
-            last_upload=None,
-            progress_at=None,
-            jobs=(),
-            last_failure=None,
-            failures_last_hour=0,
-            upload_failures_last_hour=0,
-            uploads=(),
-            quarantine=(),
-            last_quarantined=None,
-            errors=(),
-            pending=0,
-            intents=(),
-            held=0,
-            held_partitions=(),
-            unreadable=0,
-            unreadable_partitions=(),
-            losses=(),
-            rebalances=Rebalances(),
-            executors=None,
-            shadow=None,
-        )
+        self._status = Status(identity, state_since=now, started_at=now, observed_at=now)
 
     def state(self, state: MemberState, message: str = "") -> None:
         """State what the member does now; the time since when moves only when the state changes."""

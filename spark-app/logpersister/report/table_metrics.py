@@ -39,12 +39,12 @@ class TableMetrics(Collector):
         newest: dict[Labels, float] = {}
         for one in self._report.tables if self._report is not None else ():
             of = self._labels(one.topic, one.table)
-            counts[of] = counts.get(of, 0) + one.waiting
+            counts[of] = counts.get(of, 0) + one.receipts
             if one.oldest is not None:
                 at = one.oldest.timestamp()
                 firsts[of] = min(at, firsts.get(of, at))
-            if one.snapshot_at is not None:
-                newest[of] = max(one.snapshot_at.timestamp(), newest.get(of, 0.0))
+            if one.last_snapshot is not None:
+                newest[of] = max(one.last_snapshot.timestamp(), newest.get(of, 0.0))
         for family, values in ((waiting, counts), (oldest, firsts), (snapshot, newest)):
             for labels, value in values.items():
                 family.add_metric(labels, value)

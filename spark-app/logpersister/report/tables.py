@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from logpersister.report.human import instant
-
-Document = dict[str, Any]
+from logpersister.report.plain import Document, plain
 
 MAX_TABLES: Final = 300
 """Tables that are told apart by metrics of one member; those that come later share ``other``."""
@@ -20,11 +18,11 @@ class TableReport:
 
     topic: str
     table: str
-    waiting: int = 0
+    receipts: int = 0
     """Receipts whose rows it does not have."""
     oldest: datetime | None = None
     """When the first of them was left; None: none waits."""
-    snapshot_at: datetime | None = None
+    last_snapshot: datetime | None = None
     """When its newest snapshot was made, as this process has last seen it."""
 
 
@@ -46,15 +44,5 @@ def tables_document(report: TablesReport) -> Document:
         "count": len(report.tables),
         "rows": report.rows,
         "behind": len(behind),
-        "mostBehind": [_document(one) for _, _, one in sorted(behind, key=lambda one: one[:2])[:MAX_BEHIND]],
-    }
-
-
-def _document(one: TableReport) -> Document:
-    return {
-        "topic": one.topic,
-        "table": one.table,
-        "receipts": one.waiting,
-        "oldest": None if one.oldest is None else instant(one.oldest),
-        "lastSnapshot": None if one.snapshot_at is None else instant(one.snapshot_at),
+        "mostBehind": plain([one for _, _, one in sorted(behind, key=lambda one: one[:2])[:MAX_BEHIND]]),
     }

@@ -1,9 +1,6 @@
 """A member's report on notifications about finished folders. Pure."""
 
 from dataclasses import dataclass
-from typing import Any
-
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +25,3 @@ class TellingReport:
     refused: int = 0
     """Folders whose notification was refused, since this process began."""
     last_refused: RefusedFolder | None = None
-
-
-def telling_document(report: TellingReport) -> Document:
-    """Return the report for the status document."""
-    last = report.last_refused
-    return {
-        "policy": report.policy,
-        "told": report.told,
-        "untold": report.untold,
-        "refused": report.refused,
-        "lastRefused": None
-        if last is None
-        else {"topic": last.topic, "folder": last.folder, "number": last.number, "reason": last.reason},
-    }

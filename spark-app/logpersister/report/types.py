@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from logpersister.report.facts import RangeWritten, TypeCounts
 from logpersister.report.human import instant
 from logpersister.report.labels import OTHER, BoundedValues
-
-Document = dict[str, Any]
+from logpersister.report.plain import Document, document
 
 MAX_TYPES: Final = 300
 """Types of topics that are told apart, by one member; those that come later share ``other``. The manifest bounds their
@@ -18,8 +17,7 @@ MAX_WORST: Final = 10
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class TypeOfTopic:
+class TypeOfTopic(NamedTuple):
     """Topic and type that the numbers belong to."""
 
     topic: str
@@ -62,7 +60,7 @@ def types_document(counted: Iterable[Counted]) -> Document | None:
     if not types:
         return None
     total = TypeCounts()
-    newest: dict[str, dict[str, str]] = {}
+    newest: Document = {}
     for of, counts in types:
         total = total.plus(counts)
         if counts.newest is not None:
@@ -82,16 +80,8 @@ def types_document(counted: Iterable[Counted]) -> Document | None:
 
 
 def _document(of: TypeOfTopic, counts: TypeCounts) -> Document:
-    return {
-        "topic": of.topic,
-        "type": of.type,
-        "records": counts.records,
-        "bytes": counts.bytes,
-        "quarantined": counts.quarantined,
-        "dropped": counts.dropped,
-        "newest": None if counts.newest is None else _instant(counts.newest),
-    }
+    return of._asdict() | document(counts, "newest") | {"newest": _instant(counts.newest)}
 
 
-def _instant(milliseconds: int) -> str:
-    return instant(_EPOCH + timedelta(milliseconds=milliseconds))
+def _instant(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else instant(_EPOCH + timedelta(milliseconds=milliseconds))

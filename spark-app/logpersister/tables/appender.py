@@ -99,8 +99,6 @@ class Appender:
         """Append what is committed. Raises StorageError.
 
         Args:
-            topic: of the receipts.
-            key: the table.
             moves: whether it is to move over ranges without rows, too, by a snapshot without files.
         """
         conflicts = 0

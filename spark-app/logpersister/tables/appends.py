@@ -95,12 +95,9 @@ def appends(
     """Decide about what receipts have for a table.
 
     Args:
-        view: the table.
         held: what it holds, by the same view (`held_by`).
         committed: how far partitions are, read before the receipts were listed. May be stale, which is acting late.
-        portions: of those that are there.
         unstored: offsets of the topic that are recorded as lost or skipped.
-        most: how many go at once.
     """
     found = Appends(held={of: dict(offsets) for of, offsets in held.items()})
     by_partition: defaultdict[tuple[int, int], list[Portion]] = defaultdict(list)

@@ -81,12 +81,8 @@ class Bindings(Generic[OfTable]):
         """Know nothing yet.
 
         Args:
-            store: the bucket with the notes.
-            group: whose notes they are.
-            name_of: gives the name of the table of a topic and a generation.
             open_table: gives that table; called only where there is no note, in a thread of its own.
             columns_of: gives the columns that files of a resource need. Raises `TableError`.
-            clock: monotonic seconds.
         """
         self._store = store
         self._group = group

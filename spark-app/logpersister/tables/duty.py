@@ -87,20 +87,8 @@ class TableDuty:
         """Append the receipts of a group.
 
         Args:
-            store: the bucket with the receipts.
-            group: whose receipts they are.
-            open_table: gives the table of a topic, a generation and a type.
-            name_of: gives its name.
-            positions: gives how far a topic is committed.
-            interval: seconds between two snapshots.
-            generation: that of the manifest.
             types: gives the types of a topic that have tables now.
             without_table: gives those that are stored without theirs, and why.
-            listener: hears how far tables are.
-            pause: waits after a conflict.
-            clock: monotonic seconds.
-            now: the time.
-            tables_at_once: of one topic.
         """
         self._store = store
         self._group = group

@@ -27,7 +27,6 @@ class LiveRows:
     """Live rows of one version of a table. What is asked for is in memory at once."""
 
     def __init__(self, table: Table) -> None:
-        """Take a table as it was loaded."""
         self._table = table
         self._schema = table.schema()
 

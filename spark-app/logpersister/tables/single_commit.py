@@ -29,11 +29,7 @@ def commit_once(
     Whatever is raised, the caller begins again by loading the table: a commit that failed may have succeeded.
 
     Args:
-        catalog: that of the table.
         table: as it was loaded; it must not have been refreshed since something was concluded from it.
-        files: of its default partition spec.
-        summary: goes into the summary of the snapshot.
-        properties: of the table; set by the same commit.
     """
     metadata = table.metadata
     append = table.transaction().update_snapshot(snapshot_properties=summary).fast_append()

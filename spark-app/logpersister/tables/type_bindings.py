@@ -77,11 +77,7 @@ class TypeBindings:
         """Know nothing yet.
 
         Args:
-            store: the bucket with the notes.
-            group: whose notes they are.
-            name_of: gives the name of the table of a topic, a generation and a type.
             open_table: gives that table; called only where there is no note, in a thread of its own.
-            clock: monotonic seconds.
         """
         self._store = store
         self._group = group

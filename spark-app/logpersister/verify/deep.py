@@ -29,13 +29,13 @@ from logpersister.verify.writing import Writing
 AT_ONCE: Final = 8
 """Large objects of one range that are read side by side; for further ones its records are read from Kafka once more."""
 SORTED_AT_ONCE: Final = 1
-"""The same of those that are sorted, of which a row group is in memory."""
+"""Sorted objects that are read side by side: a row group of each is in memory."""
 SMALL_BYTES: Final = 1 << 20
-"""Of what an object holds, as rows in memory: up to so many it is read at once, when its first record comes."""
+"""Size, as rows in memory, up to which an object is read at once when its first record comes."""
 HELD_BYTES: Final = 64 << 20
-"""Of all objects of one range that are held so at the same time."""
+"""Size of all objects of one range that are held so at the same time."""
 _ITEM_BYTES: Final = 200
-"""That an item takes besides what is in it."""
+"""Overhead per item, in bytes."""
 
 ReadObject = Callable[[str], Generator[bytes, None, None]]
 """Streams the bytes of an object; raises `ContentError` when it is gone."""
@@ -77,13 +77,13 @@ class DeepVerification:
                 if (facts := one.facts) is not None:
                     by_writer[one.name.replay, facts.rules or facts.revision, facts.horizon].append((one, facts))
             for (replay, revision, horizon), objects in by_writer.items():
-                writing, part = self._writing_of(revision), self._part(tile, replay, horizon, examination)
-                if isinstance(writing, str) or isinstance(part, str):
-                    message = writing if isinstance(writing, str) else str(part)
+                writing, share = self._writing_of(revision), self._share(tile, replay, horizon, examination)
+                if isinstance(writing, str) or isinstance(share, str):
+                    message = writing if isinstance(writing, str) else str(share)
                     result.findings += [finding(Kind.UNREADABLE, tile, one, message) for one, _ in objects]
                     continue
-                comparison = _TileComparison(self, tile, objects, writing, wanted, part)
-                comparison.complete = len(objects) == part.objects and not _may_be_pending(tile, examination)
+                comparison = _TileComparison(self, tile, objects, writing, wanted, share)
+                comparison.complete = len(objects) == share.objects and not _may_be_pending(tile, examination)
                 try:
                     result.findings += (_judged(one, writing) for one in comparison.findings())
                 except RangeReadError as error:
@@ -92,13 +92,13 @@ class DeepVerification:
                 result.compared += comparison.compared
         return result
 
-    def _part(self, tile: Tile, replay: str | None, horizon: int | None, examination: Examination) -> "Part | str":
-        """Return the part of the records of a range that a member, or a replay, has written; or why it is not known."""
+    def _share(self, tile: Tile, replay: str | None, horizon: int | None, examination: Examination) -> "Share | str":
+        """Return which records of a range a member, or a replay, has written; or why that is not known."""
         replays = examination.replays
         if replay is None:
             own = replays.of_member(tile.span, tile.objects[0].name.generation)
             objects = sum(one.name.replay is None for one in tile.objects)
-            return Part(_all_records, objects, own is not None and replays.is_settled(own), horizon)
+            return Share(_all_records, objects, own is not None and replays.is_settled(own), horizon)
         noted = replays.by_id(replay)
         if noted is None:
             return "there is no note of its replay, so it is not known which records it should hold"
@@ -107,7 +107,7 @@ class DeepVerification:
             return refused
         replaced = [key for key in noted.keys if replays.is_replaced(key)]
         of = noted.replay
-        return Part(refused, len(noted.keys) - len(replaced), bool(replaced), of.horizon, of.keeps_left_out)
+        return Share(refused, len(noted.keys) - len(replaced), bool(replaced), of.horizon, of.keeps_left_out)
 
     def _refused(self, noted: NotedReplay, examination: Examination) -> "Records | str":
         """Return what gives the records that an object in quarantine had, of those of its range."""
@@ -143,7 +143,7 @@ def _all_records(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Those of some records that a layout puts in quarantine."""
+    """Selects the records that a layout puts in quarantine."""
 
     layout: AnyLayout
     of: Records
@@ -158,17 +158,17 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What of a range a member has written, or a replay of its quarantine."""
+class Share:
+    """Share of a range that a member has written, or a replay of its quarantine."""
 
     records: Records
-    """Gives those of a batch."""
+    """Selects the share's records of a batch."""
     objects: int
-    """How many there should be that are live."""
+    """Number of live objects that there should be."""
     is_replayed: bool
-    """Whether its quarantine was replayed, so that another part has these records."""
+    """Whether its quarantine was replayed, so that another share has these records."""
     horizon: int | None = None
-    """By which its late records were told apart; None: none came late."""
+    """Watermark that separated its late records; None: none came late."""
     keeps_left_out: bool = False
     """Whether records that the revision leaves out stay in quarantine."""
 
@@ -183,14 +183,14 @@ class _TileComparison:
         objects: Sequence[Known],
         writing: Writing,
         wanted: Range | None,
-        part: Part,
+        share: Share,
     ) -> None:
-        self._part = part
+        self._share = share
         self._deep = deep
         self._tile = tile
         self._objects = objects
         self._writing = writing
-        self._layout = writing.layout_at(part.horizon, keeps_left_out=part.keeps_left_out)
+        self._layout = writing.layout_at(share.horizon, keeps_left_out=share.keeps_left_out)
         self._wanted = wanted
         self._estimate = max(64 * 1024, sum(one.size for one, _ in objects))
         self.complete = True
@@ -228,7 +228,7 @@ class _TileComparison:
         beside = self._objects[0][0]
         paths = {one.name.path for one, _ in self._objects}
         for path, tally in sorted(tallies.items()):
-            if path not in paths and not (path == QUARANTINE and self._part.is_replayed):
+            if path not in paths and not (path == QUARANTINE and self._share.is_replayed):
                 message = (
                     f"Kafka has {tally.records} records for {path or 'no path'}, the first at offset {tally.first}, "
                     "and the range has no such object"
@@ -259,7 +259,7 @@ class _TileComparison:
         comparisons_of: defaultdict[str, list[_Comparison]] = defaultdict(list)
         for one, comparison in zip(objects, comparisons, strict=True):
             comparisons_of[one.name.path].append(comparison)
-        for batch in map(self._part.records, self._deep.records(self._wanted, self._estimate)):
+        for batch in map(self._share.records, self._deep.records(self._wanted, self._estimate)):
             for piece in pieces(batch, self._writing.portion) if batch.num_rows else ():
                 for path, rows in by_path(piece, self._layout):
                     if tallies is not None:

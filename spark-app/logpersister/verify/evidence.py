@@ -52,7 +52,7 @@ class PartitionEvidence:
     partition: TopicPartition
     group: str
     generation: int
-    """That of the manifest."""
+    """Generation of the manifest."""
     before: CommittedOffset | None
     """The committed offset before the bucket was listed: what it covers must be in the listing."""
     after: CommittedOffset | None
@@ -60,7 +60,7 @@ class PartitionEvidence:
     objects: Sequence[StoredObject]
     losses: Sequence[Loss] = ()
     replays: Sequence[NotedReplay] = ()
-    """Of quarantine."""
+    """Replays of quarantine."""
     left_out: Sequence[LeftOutRange] = ()
     """Ranges of which nothing was stored, because all of their records are left out."""
     kafka: KafkaView | None = None

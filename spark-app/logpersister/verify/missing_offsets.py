@@ -48,7 +48,7 @@ Under = Callable[[str], LeavesOut | None]
 
 
 UnderAt = Callable[[str, int | None], LeavesOut | None]
-"""The same by a revision and a horizon."""
+"""Returns what a revision leaves out, by a horizon."""
 
 
 def _believed(_: str, _horizon: int | None = None) -> None:
@@ -56,16 +56,16 @@ def _believed(_: str, _horizon: int | None = None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """By which records are in no object."""
+class Omissions:
+    """Tells which records are in no object."""
 
     of_manifest: LeavesOut | None = None
-    """For offsets of which nothing is noted; None: the manifest leaves out none."""
+    """Judge of offsets of which nothing is noted; None: the manifest leaves out none."""
     of_revision: Under = _believed
-    """For ranges that are noted as left out."""
+    """Judge of ranges that are noted as left out."""
     of_replayed: UnderAt = _believed
-    """For ranges whose quarantine was replayed, by the revision that has put records there, and the horizon by which
-    late ones were among them: they are no longer where it has put them, so they count, too."""
+    """Judge of ranges whose quarantine was replayed, by the revision that has put records there, and the horizon by
+    which late ones were among them: they are no longer where it has put them, so they count, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,13 @@ def leaves_out(layout: AnyLayout, *, counts_refused: bool = False) -> LeavesOut:
     return of
 
 
-def explain(examination: Examination, reader: Reader, rules: Rules | None = None) -> Iterator[Finding]:
+def explain(examination: Examination, reader: Reader, omissions: Omissions | None = None) -> Iterator[Finding]:
     """Yield why no object has certain offsets: what members have noted, and what Kafka says.
 
     Raises nothing: a span that cannot be read stays `Kind.UNKNOWN`, with the reason.
     """
-    rules = Rules() if rules is None else rules
-    notes = list(_notes(examination, rules))
+    omissions = Omissions() if omissions is None else omissions
+    notes = list(_notes(examination, omissions))
     for missing in examination.missing:
         left = [missing.span]
         for note in notes:
@@ -106,7 +106,7 @@ def explain(examination: Examination, reader: Reader, rules: Rules | None = None
             for span in minus([rest], known):
                 yield _out_of_reach(examination, missing, span)
             for span in known:
-                yield from _read(examination, missing, span, reader, rules.of_manifest)
+                yield from _read(examination, missing, span, reader, omissions.of_manifest)
 
 
 def _in_kafka(examination: Examination) -> list[Span]:
@@ -125,7 +125,7 @@ def _noted(
         yield from _read(examination, missing, part, reader, note.by)
 
 
-def _notes(examination: Examination, rules: Rules) -> Iterator[_Note]:
+def _notes(examination: Examination, omissions: Omissions) -> Iterator[_Note]:
     """Yield what is noted; ranges of one revision that follow each other as one."""
     evidence = examination.evidence
     noted = [one for one in evidence.left_out if same_topic(one.topic_id, evidence.topic_id)]
@@ -138,12 +138,12 @@ def _notes(examination: Examination, rules: Rules) -> Iterator[_Note]:
         else:
             joined.append(one)
     for one in joined:
-        yield _Note((one.range.start, one.range.end), one.records, rules.of_revision(one.revision))
+        yield _Note((one.range.start, one.range.end), one.records, omissions.of_revision(one.revision))
     for of_source in examination.replays.noted:
         replay, source = of_source.replay, of_source.replay.source
         if replay.settled and replay.deleted:
             span = (source.range.start, source.range.end)
-            by = rules.of_replayed(source.revision, examination.replays.horizon_of(source))
+            by = omissions.of_replayed(source.revision, examination.replays.horizon_of(source))
             yield _Note(span, replay.deleted, by)
 
 

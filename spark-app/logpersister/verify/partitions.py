@@ -29,8 +29,6 @@ def partition_findings(
     """Yield where folders and partitions differ.
 
     Args:
-        topic: whose table it is.
-        folders: those with objects, each with one of them.
         registered: partitions, looked at before the objects were listed.
         is_due: whether the folder of a path should be a partition by now.
     """

@@ -43,10 +43,6 @@ def table_findings(
     """Yield what is wrong with the files of a table.
 
     Args:
-        topic: whose table it is.
-        objects: those of the topic.
-        content: of the table, which was looked at before the objects were listed.
-        bucket: that of the objects.
         is_file: whether objects of a revision are files of the table.
         keeps_tombstones: whether null values are rows.
         counts_rows: whether rows are to be counted where files of others are in it.

@@ -41,7 +41,7 @@ class Tile:
 
     span: Span
     objects: tuple[StoredObject, ...]
-    """Those that are live: not what was replayed since."""
+    """Live objects: not what was replayed since."""
 
 
 @dataclass(slots=True)

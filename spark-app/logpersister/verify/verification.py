@@ -50,7 +50,7 @@ class TopicResult:
     topic: str
     partitions: int = 0
     objects: int = 0
-    """That take part: not those of others."""
+    """Objects that take part: not those of others."""
     bytes: int = 0
     records: int = 0
     quarantined: int = 0
@@ -95,19 +95,15 @@ class Verification:
         replays: Callable[[str], Iterable[Replay]] = lambda _: (),
         prefix: str = "",
         left_out: Callable[[str], Iterable[LeftOutRange]] = lambda _: (),
-        rules: Callable[[str], missing_offsets.Rules] = lambda _: missing_offsets.Rules(),
+        omissions: Callable[[str], missing_offsets.Omissions] = lambda _: missing_offsets.Omissions(),
     ) -> None:
         """Begin.
 
         Args:
             stored: lists the objects of a topic; it is asked when the committed offsets are known.
-            deep: compares objects with records, if that is wanted.
             replays: lists the notes of the replays of a topic; it is asked before and after `stored`.
-            prefix: below which their objects are.
-            left_out: lists the notes of ranges of a topic whose records are all left out.
-            rules: returns by topic which records are left out.
         """
-        self._replays, self._prefix, self._left_out, self._rules = replays, prefix, left_out, rules
+        self._replays, self._prefix, self._left_out, self._omissions = replays, prefix, left_out, omissions
         self._deep = deep
         self._group = group
         self._offsets = offsets
@@ -119,7 +115,7 @@ class Verification:
 
     def topic(self, topic: str, partitions: int) -> TopicResult:
         """Verify one topic with so many partitions in Kafka. Holds the facts of its objects in memory."""
-        result, rules = TopicResult(topic), self._rules(topic)
+        result, omissions = TopicResult(topic), self._omissions(topic)
         for examination in self._examinations(topic, partitions, result):
             result.partitions += 1
             result.begun += examination.has_begun
@@ -134,7 +130,7 @@ class Verification:
                     result.tombstones += one.facts.tombstones
                     result.quarantined += one.facts.records if one.name.path == QUARANTINE else 0
             result.findings += examination.findings
-            result.findings += missing_offsets.explain(examination, self._reader, rules)
+            result.findings += missing_offsets.explain(examination, self._reader, omissions)
             if self._deep is not None:
                 comparison = self._deep.compare(examination)
                 result.findings += comparison.findings

@@ -18,9 +18,9 @@ class Writing:
     """How a revision writes records."""
 
     spec: Spec
-    """Without overrides."""
+    """Spec of the topic, without overrides."""
     writers_of: WritersOf
-    """By which schemas values were written that name them."""
+    """Returns the schemas by which values were written that name them."""
     other_rules: str = ""
     """Who wrote by other rules than ours, and by which: then what differs proves nothing. Empty: nobody."""
 

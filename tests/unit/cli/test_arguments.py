@@ -2,7 +2,7 @@ import argparse
 
 import pytest
 
-from logpersister.cli.arguments import cores, count, parser, positive, seconds
+from logpersister.cli.arguments import count, parser, positive, seconds
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,6 @@ def test_what_is_no_positive_number(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number, 1 or more"):
         positive(text)
     assert positive("1") == 1
-
-
-def test_at_least_one_core() -> None:
-    assert cores("3") == 3
-    with pytest.raises(argparse.ArgumentTypeError, match="1 or more"):
-        cores("0")
 
 
 def test_commands_have_what_they_need() -> None:

@@ -13,7 +13,7 @@ from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import FinishSpec
 from logpersister.manifest.partition_rule import PartitionRule
 from logpersister.pipeline.arrivals import ArrivalNotes
-from logpersister.pipeline.work import ObjectWritten, RangeWork
+from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import NewestEvent, Offset, Range, TopicPartition
 from logpersister.records.escaping import late_path
@@ -21,6 +21,7 @@ from logpersister.records.record_times import RecordTimes
 from logpersister.records.time_folders import time_folders
 from logpersister.records.type_folders import AnyFolders, TypeFolders
 from logpersister.records.type_names import TypeNames
+from logpersister.report.facts import WrittenObject
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.finished import horizon_of, list_arrivals
 from logpersister.storage.names import object_key
@@ -254,7 +255,7 @@ class World:
                 GROUP, generation, "abcdef", TOPIC_ID, range_, offsets[0], offsets[-1], len(offsets), 0, "c"
             )
             self.store.put_object(key, facts)
-            written.append(ObjectWritten(key, 10 * len(offsets), len(offsets)))
+            written.append(WrittenObject(key, 10 * len(offsets), len(offsets)))
         store, lateness = cast("ObjectStore", self.store), self.spec.lateness_ms
         notes = ArrivalNotes(store, GROUP, self.layout, lateness, lambda: self.seconds)
         notes(RangeWork(range_, TOPIC_ID, generation, 0, range_.start), written)

@@ -15,7 +15,7 @@ from logpersister.manifest import parse
 from logpersister.manifest.repair import RepairSpec
 from logpersister.manifest.spec import Spec
 from logpersister.ranges import TopicPartition
-from logpersister.report.document import rfc3339
+from logpersister.report.plain import rfc3339
 from logpersister.storage.connection import ATTEMPTS, CONNECT_TIMEOUT, READ_TIMEOUT
 from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.cluster.kinds import Document, Kind, Reference

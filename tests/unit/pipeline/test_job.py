@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.pipeline.job import SparkJobs
-from logpersister.pipeline.work import ObjectWritten, RangeOutcome, RevisionWork, TaskSpec, WorkError
+from logpersister.pipeline.work import RangeOutcome, RevisionWork, TaskSpec, WorkError
 from logpersister.ranges import Range, TopicPartition
+from logpersister.report.facts import WrittenObject
 from tests.unit.pipeline.fakes import work
 
 text = st.text(max_size=20)
@@ -16,7 +17,7 @@ ranges = st.tuples(partitions, counts, st.integers(1, 2**40)).map(lambda it: Ran
 outcomes = st.builds(
     RangeOutcome,
     ranges,
-    st.lists(st.builds(ObjectWritten, text, counts, counts), max_size=3).map(tuple),
+    st.lists(st.builds(WrittenObject, text, counts, counts), max_size=3).map(tuple),
     counts,
     st.floats(0, 1e6),
     st.dictionaries(text, counts, max_size=2),
@@ -36,8 +37,8 @@ def test_tasks_go_to_spark_as_they_are() -> None:
 
 
 def test_an_outcome_sums_up_its_objects() -> None:
-    outcome = RangeOutcome(work().range, (ObjectWritten("a", 100, 3), ObjectWritten("b", 50, 2)))
-    assert (outcome.stored_bytes, outcome.records) == (150, 5)
+    outcome = RangeOutcome(work().range, (WrittenObject("a", 100, 3), WrittenObject("b", 50, 2)))
+    assert (outcome.bytes, outcome.records) == (150, 5)
 
 
 class GoneContext:

@@ -9,7 +9,7 @@ from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import fingerprint
 from logpersister.records.writers import NO_ID, WriterSchema
-from logpersister.registry import RegistryError, RegistryWriters, Schema, SubjectVersion, open_writers
+from logpersister.registry import Registries, RegistryError, RegistryWriters, Schema, SubjectVersion
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryErrorKind, failure
 from logpersister.registry.writers import ASKED_AGAIN_SECONDS, FEW, GLUE_PACE, SPARED_SECONDS, Pace, pace_of
@@ -189,16 +189,16 @@ def test_a_login_that_is_refused_is_read_anew(client: FakeClient, time: Time) ->
 
 
 def test_a_manifest_that_names_no_registry_has_none() -> None:
-    assert open_writers(accepted({}), Secrets({})) is None
+    assert Registries(Secrets({})).of(accepted({})) is None
 
 
 def test_the_secret_of_a_registry_must_be_there() -> None:
     schema = {"registry": {"url": URL, "secretName": "keys"}, "fields": [{"name": "id", "type": "int64"}]}
     resource = accepted({"spec.parser": {"type": "avro"}, "spec.schema": schema})
     with pytest.raises(ManifestError, match=r"spec\.schema\.registry\.secretName"):
-        open_writers(resource, Secrets({}))
+        Registries(Secrets({})).of(resource)
     secrets = {f"LOGPERSISTER_SECRET_KEYS_{key}": "x" for key in ("USERNAME", "PASSWORD")}
-    writers = open_writers(resource, Secrets(secrets))
+    writers = Registries(Secrets(secrets)).of(resource)
     assert writers is not None
     assert writers.url == URL
     writers.close()

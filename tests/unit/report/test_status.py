@@ -5,11 +5,12 @@ from datetime import timedelta
 import pytest
 
 from logpersister.report import status
-from logpersister.report.document import rfc3339, status_document
+from logpersister.report.document import status_document
 from logpersister.report.duties import DutyReport, FailingTopic
 from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RunningJob, TypeCounts
 from logpersister.report.finish import FinishReport
 from logpersister.report.lag import PartitionLag, summarise
+from logpersister.report.plain import rfc3339
 from logpersister.report.shadow import Both, Difference, Figures, ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
 from logpersister.report.tables import TableReport, TablesReport
@@ -243,8 +244,8 @@ def test_tables_are_told_the_oldest_receipt_first(board: StatusBoard) -> None:
         "topic": "t",
         "table": "lake.11",
         "receipts": 2,
-        "oldest": "2026-11-21T11:49:00Z",
-        "lastSnapshot": "2026-11-21T12:00:00Z",
+        "oldest": "2026-11-21T11:49:00.000Z",
+        "lastSnapshot": "2026-11-21T12:00:00.000Z",
     }
 
 

@@ -150,7 +150,7 @@ def test_it_is_told_how_far_tables_are_behind(monkeypatch: pytest.MonkeyPatch) -
     stored_of(world, (0, "order refund"), (1, "order"))
     tested.perform(TOPIC)
     second = datetime.fromtimestamp(1, UTC)
-    assert [(one.table, one.waiting, one.oldest, one.snapshot_at) for one in heard.report.tables] == [
+    assert [(one.table, one.receipts, one.oldest, one.last_snapshot) for one in heard.report.tables] == [
         (world.tables[type_].name, 0, None, second) for type_ in ("order", "refund")
     ]
     assert heard.report.rows == sum(rows for _, _, rows in heard.rows) > 0
@@ -169,10 +169,10 @@ def test_it_is_told_how_far_tables_are_behind(monkeypatch: pytest.MonkeyPatch) -
         patch.setattr(SimulatedTable, "load", fails)
         with pytest.raises(PartlyFailedError):
             tested.perform(TOPIC)
-    assert [(one.waiting, one.oldest) for one in heard.report.tables] == [(1, world.time), (2, first)]
+    assert [(one.receipts, one.oldest) for one in heard.report.tables] == [(1, world.time), (2, first)]
     assert heard.report.rows == before
     tested.perform(TOPIC)
-    assert [one.waiting for one in heard.report.tables] == [0, 0]
+    assert [one.receipts for one in heard.report.tables] == [0, 0]
     tested.forget(TOPIC)
     assert heard.report.tables == ()
 

@@ -13,7 +13,7 @@ from logpersister.storage.left_out import LeftOutRange
 from logpersister.storage.replays import Replay, Source
 from logpersister.verify.evidence import KafkaView, PartitionEvidence
 from logpersister.verify.findings import Finding, Kind
-from logpersister.verify.missing_offsets import LeavesOut, Rules, UnderAt, explain, leaves_out
+from logpersister.verify.missing_offsets import LeavesOut, Omissions, UnderAt, explain, leaves_out
 from logpersister.verify.replays import NotedReplay
 from logpersister.verify.tiling import examine
 from logpersister.verify.writing import Writing
@@ -86,7 +86,8 @@ def test_kafka_only_says_nothing_there() -> None:
 
 def test_silence_behind_records_that_are_left_out_is_still_told() -> None:
     examination = examine(evidence(SIDES, committed(300)))
-    findings = explain(examination, Log(120, silent_from=160), Rules(lambda batch: np.ones(batch.num_rows, np.bool_)))
+    omissions = Omissions(lambda batch: np.ones(batch.num_rows, np.bool_))
+    findings = explain(examination, Log(120, silent_from=160), omissions)
     assert [(one.kind, one.start, one.end) for one in findings] == [
         (Kind.LEFT_OUT, 100, 160),
         (Kind.UNEXPLAINED, 160, 200),
@@ -151,10 +152,10 @@ def by_offset(*left_out: int) -> LeavesOut:
     return lambda batch: np.isin(batch.column("offset").to_numpy(), left_out)
 
 
-def left_out(log: Log, rules: Rules, *notes: LeftOutRange, log_start: int = 0) -> list[tuple[Kind, int, int]]:
+def left_out(log: Log, omissions: Omissions, *notes: LeftOutRange, log_start: int = 0) -> list[tuple[Kind, int, int]]:
     kafka = KafkaView(ID, log_start, 1_000)
     seen = evidence(SIDES, committed(300), left_out=notes, kafka=kafka)
-    return [(one.kind, one.start, one.end) for one in explain(examine(seen), log, rules)]
+    return [(one.kind, one.start, one.end) for one in explain(examine(seen), log, omissions)]
 
 
 def test_notes_of_what_is_left_out_are_believed_unless_their_revision_is_given() -> None:
@@ -162,7 +163,7 @@ def test_notes_of_what_is_left_out_are_believed_unless_their_revision_is_given()
     unreadable = Log(errors=dict.fromkeys(range(100, 200), RangeReadError("kafka", CLICKS, 100, "away")))
     notes = (noted(100, 150), noted(150, 180), noted(180, 200, revision="b"))
     for log_start in (0, 150, 1_000):
-        assert left_out(unreadable, Rules(), *notes, log_start=log_start) == [
+        assert left_out(unreadable, Omissions(), *notes, log_start=log_start) == [
             (Kind.LEFT_OUT, 100, 180),
             (Kind.LEFT_OUT, 180, 200),
         ]
@@ -171,26 +172,29 @@ def test_notes_of_what_is_left_out_are_believed_unless_their_revision_is_given()
 def test_notes_are_checked_by_their_revision_and_the_rest_by_the_manifest() -> None:
     """A filter that has changed since, or records that somebody has claimed to be left out."""
     under: dict[str, LeavesOut] = {"a": by_offset(110, 120), "b": by_offset()}
-    rules = Rules(by_offset(160), under.get)
+    omissions = Omissions(by_offset(160), under.get)
     log = Log(110, 120, 160)
-    assert left_out(log, rules, noted(100, 150)) == [(Kind.LEFT_OUT, 100, 150), (Kind.LEFT_OUT, 150, 200)]
-    assert left_out(log, rules, noted(100, 150, revision="b")) == [(Kind.MISSING, 100, 150), (Kind.LEFT_OUT, 150, 200)]
-    assert left_out(log, rules, noted(100, 150), log_start=115) == [
+    assert left_out(log, omissions, noted(100, 150)) == [(Kind.LEFT_OUT, 100, 150), (Kind.LEFT_OUT, 150, 200)]
+    assert left_out(log, omissions, noted(100, 150, revision="b")) == [
+        (Kind.MISSING, 100, 150),
+        (Kind.LEFT_OUT, 150, 200),
+    ]
+    assert left_out(log, omissions, noted(100, 150), log_start=115) == [
         (Kind.LEFT_OUT, 100, 115),
         (Kind.LEFT_OUT, 115, 150),
         (Kind.LEFT_OUT, 150, 200),
     ]
-    assert left_out(log, Rules(), noted(100, 150)) == [(Kind.LEFT_OUT, 100, 150), (Kind.MISSING, 150, 200)]
+    assert left_out(log, Omissions(), noted(100, 150)) == [(Kind.LEFT_OUT, 100, 150), (Kind.MISSING, 150, 200)]
 
 
 def test_notes_of_another_topic_explain_nothing_and_those_that_overlap_explain_once() -> None:
-    assert left_out(Log(110), Rules(), noted(100, 200, topic_id="older")) == [(Kind.MISSING, 100, 200)]
+    assert left_out(Log(110), Omissions(), noted(100, 200, topic_id="older")) == [(Kind.MISSING, 100, 200)]
     notes = (noted(50, 150), noted(100, 200, revision="b"))
-    assert left_out(Log(110), Rules(), *notes) == [(Kind.LEFT_OUT, 100, 150), (Kind.LEFT_OUT, 150, 200)]
+    assert left_out(Log(110), Omissions(), *notes) == [(Kind.LEFT_OUT, 100, 150), (Kind.LEFT_OUT, 150, 200)]
 
 
 def by_writer(revision: str, horizon: int | None, *left_out: int) -> UnderAt:
-    """Return rules of one revision and horizon; it is asked for no others."""
+    """Return omissions of one revision and horizon; it is asked for no others."""
     return lambda *of: {(revision, horizon): by_offset(*left_out)}[of]
 
 
@@ -198,14 +202,14 @@ def test_what_a_replay_has_left_out_of_quarantine_is_explained_by_its_note() -> 
     """Of its range nothing else was stored; a record that was not refused then should still be there."""
     source = Source("clicks/_quarantine/1_0_x.parquet", Range(CLICKS, 100, 200), ID, 1, 110, 120, 2, "crc32:1", "old")
     kept, gone = (NotedReplay("raw/x", Replay(source, "new", {}, left_out=count), {}, True) for count in (0, 2))
-    for replay, rules, expected in (
-        (gone, Rules(), Kind.LEFT_OUT),
-        (gone, Rules(of_replayed=by_writer("old", None, 110, 120)), Kind.LEFT_OUT),
-        (gone, Rules(of_replayed=by_writer("old", None, 110)), Kind.MISSING),
-        (kept, Rules(), Kind.MISSING),
+    for replay, omissions, expected in (
+        (gone, Omissions(), Kind.LEFT_OUT),
+        (gone, Omissions(of_replayed=by_writer("old", None, 110, 120)), Kind.LEFT_OUT),
+        (gone, Omissions(of_replayed=by_writer("old", None, 110)), Kind.MISSING),
+        (kept, Omissions(), Kind.MISSING),
     ):
         seen = evidence(SIDES, committed(300), replays=[replay])
-        assert [one.kind for one in explain(examine(seen), Log(110, 120), rules)] == [expected]
+        assert [one.kind for one in explain(examine(seen), Log(110, 120), omissions)] == [expected]
 
 
 def test_late_records_that_a_replay_leaves_out_are_found_by_the_horizon_that_had_put_them_there() -> None:
@@ -216,13 +220,13 @@ def test_late_records_that_a_replay_leaves_out_are_found_by_the_horizon_that_had
     settled = replace(first, objects={again: 2})
     second = Replay(replace(first.source, path=again, revision="new"), "newest", {}, left_out=2)
     of_member = Replay(first.source, "new", {}, left_out=2)
-    for replays, rules in (
+    for replays, omissions in (
         ([of_member], by_writer("old", 7, 110, 120)),
         ([settled, second], by_writer("new", 9, 110, 120)),
     ):
         noted = [NotedReplay(f"raw/{one.source.path}", one, one.keys("raw"), True) for one in replays]
         seen = evidence(SIDES, committed(300), replays=noted)
-        findings = explain(examine(seen), Log(110, 120), Rules(of_replayed=rules))
+        findings = explain(examine(seen), Log(110, 120), Omissions(of_replayed=omissions))
         assert [one.kind for one in findings] == [Kind.LEFT_OUT]
 
 

@@ -59,12 +59,8 @@ class RegistrationDuty:
         """Register the folders of a group.
 
         Args:
-            store: the bucket with notes and objects.
-            group: whose they are.
             topic: gives a topic with its table. Raises `TableError`.
             columns: gives which columns its table must have; None where a registry has not been asked for them yet.
-            interval: seconds between two looks.
-            clock: monotonic seconds.
         """
         self._store = store
         self._group = group

@@ -11,8 +11,6 @@ def folders_of(store: ObjectStore, topic: str, prefixes: Sequence[str]) -> Itera
     """Yield the paths of all folders of a topic; one listing for each folder above them. Raises StorageError.
 
     Args:
-        store: the bucket.
-        topic: whose folders they are.
         prefixes: what the names of folders begin with, by level; others, such as quarantine, are passed over.
     """
     root = topic_prefix(store.prefix, topic)

@@ -8,7 +8,7 @@ import pytest
 
 from logpersister.manifest import LogPersister
 from logpersister.pipeline.folder_notes import FolderNotes, folder_notes
-from logpersister.pipeline.work import ObjectWritten
+from logpersister.report.facts import WrittenObject
 from logpersister.storage import names
 from logpersister.storage.finished import FolderContent, FolderObject, put_folder_content
 from logpersister.storage.names import object_key
@@ -53,11 +53,11 @@ class World:
             clock=lambda: self.time,
         )
 
-    def put(self, *paths: str) -> list[ObjectWritten]:
+    def put(self, *paths: str) -> list[WrittenObject]:
         """Store an object in each folder, without a note."""
         keys = [object_key("raw", TOPIC, path, 1, 0, 0, ".parquet") for path in paths]
         self.bucket.objects |= dict.fromkeys(keys)
-        return [ObjectWritten(key, 1, 1) for key in keys]
+        return [WrittenObject(key, 1, 1) for key in keys]
 
     def store_in(self, *paths: str) -> None:
         """Do as a task does."""
@@ -123,7 +123,7 @@ def test_a_path_whose_note_would_have_too_long_a_name_delays_no_rows() -> None:
     long = "a=" + "b" * 240
     world.bucket.prefix = "p" * 700
     keys = [object_key(world.bucket.prefix, TOPIC, f"{long}", 1, 0, 0, "")]
-    FolderNotes(world.store, "g" * 60).note([ObjectWritten(key, 1, 1) for key in keys])
+    FolderNotes(world.store, "g" * 60).note([WrittenObject(key, 1, 1) for key in keys])
     assert world.bucket.written == []
 
 
