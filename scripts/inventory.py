@@ -60,15 +60,7 @@ def parts() -> dict[str, Part]:
             after=["uv"],
         ),
         *_native_parts(),
-        Part(
-            "kafka",
-            "Kafka, 45 MB of jars",
-            "stack",
-            CACHE / "kafka" / ".stamp",
-            _kafka,
-            [STACK / "pom.xml"],
-            tools=_JARS,
-        ),
+        *_jar_parts(),
         Part(
             "seaweedfs",
             "SeaweedFS, the S3 server of the demo, 45 MB",
@@ -111,42 +103,6 @@ def parts() -> dict[str, Part]:
             tools=[preflight.JAVA],
         ),
         Part(
-            "spark-kafka",
-            "Spark's own Kafka source and its Avro reader, for comparison in tests",
-            "test",
-            CACHE / "spark-kafka" / ".stamp",
-            _spark_kafka,
-            [STACK / "spark-kafka.pom.xml"],
-            tools=_JARS,
-        ),
-        Part(
-            "iceberg",
-            "Iceberg's REST catalog, 150 MB of jars",
-            "test",
-            CACHE / "iceberg" / ".stamp",
-            _iceberg,
-            [STACK / "iceberg.pom.xml"],
-            tools=_JARS,
-        ),
-        Part(
-            "hive",
-            "a Hive metastore and Hadoop's S3A, 30 MB of jars",
-            "test",
-            CACHE / "hive" / ".stamp",
-            _hive,
-            [STACK / "hive.pom.xml"],
-            tools=_JARS,
-        ),
-        Part(
-            "flink",
-            "Flink SQL, a peer that benches measure, 200 MB",
-            "bench",
-            CACHE / "flink" / ".stamp",
-            _flink,
-            [FLINK_POM],
-            tools=_JARS,
-        ),
-        Part(
             "registry",
             "Apicurio, a schema registry, 160 MB, and the Java that it needs, 45 MB",
             "test",
@@ -165,16 +121,6 @@ def parts() -> dict[str, Part]:
             [STACK / "iceberg-spark.pom.xml", STACK / "iceberg-spark.lock"],
             [str(ROOT), sys.version],
             after=["uv"],
-            tools=_JARS,
-        ),
-        Part(
-            "oldest-kafka",
-            f"Kafka {OLDEST_KAFKA}, the oldest that is promised, 45 MB of jars",
-            "soak",
-            CACHE / "oldest-kafka" / ".stamp",
-            _oldest_kafka,
-            [STACK / "pom.xml"],
-            [OLDEST_KAFKA],
             tools=_JARS,
         ),
     ]
@@ -310,10 +256,6 @@ def _install(name: str, *what: str) -> None:
     _run(name, [str(UV), "pip", "install", "--python", str(PYTHON), "--no-deps", *what])
 
 
-def _kafka() -> None:
-    _runtime_jars("kafka", CACHE / "kafka", STACK / "pom.xml")
-
-
 def _seaweedfs() -> None:
     with _aside(CACHE / "seaweedfs") as new:
         pinned = ["--require-hashes", "--no-deps", "--requirement", str(STACK / "seaweedfs.lock")]
@@ -328,44 +270,45 @@ def _registry() -> None:
         _run("registry", [str(UV), "pip", "install", "--python", sys.executable, "--target", str(new), *pinned])
 
 
-def _oldest_kafka() -> None:
-    options = (f"-Dkafka.version={OLDEST_KAFKA}", "--activate-profiles=!tiered")
-    _runtime_jars("oldest-kafka", CACHE / "oldest-kafka", STACK / "pom.xml", *options)
+def _jar_parts() -> Iterator[Part]:
+    """Yield programs and libraries whose jars Maven copies."""
+    oldest = (f"-Dkafka.version={OLDEST_KAFKA}", "--activate-profiles=!tiered")
+    named = "dependency:copy"
+    yield _jar_part("kafka", "Kafka, 45 MB of jars", "stack", STACK / "pom.xml")
+    title = "Spark's own Kafka source and its Avro reader, for comparison in tests"
+    yield _jar_part("spark-kafka", title, "test", STACK / "spark-kafka.pom.xml", goal=named)
+    yield _jar_part("iceberg", "Iceberg's REST catalog, 150 MB of jars", "test", STACK / "iceberg.pom.xml")
+    yield _jar_part("hive", "a Hive metastore and Hadoop's S3A, 30 MB of jars", "test", STACK / "hive.pom.xml")
+    yield _jar_part("flink", "Flink SQL, a peer that benches measure, 200 MB", "bench", FLINK_POM)
+    title = f"Kafka {OLDEST_KAFKA}, the oldest that is promised, 45 MB of jars"
+    yield _jar_part("oldest-kafka", title, "soak", STACK / "pom.xml", *oldest)
 
 
-def _runtime_jars(name: str, place: Path, pom: Path, *options: str, into: str = ".") -> None:
-    """Copy what a project depends on."""
+_RUNTIME = "dependency:copy-dependencies"
+"""Copies what a project depends on."""
+
+
+def _jar_part(name: str, title: str, group: str, pom: Path, *options: str, goal: str = _RUNTIME) -> Part:
+    def make() -> None:
+        _copy_jars(name, CACHE / name, pom, *options, goal=goal)
+
+    return Part(name, title, group, CACHE / name / ".stamp", make, [pom], options, tools=_JARS)
+
+
+def _copy_jars(name: str, place: Path, pom: Path, *options: str, goal: str = _RUNTIME, into: str = ".") -> None:
     with _aside(place) as new:
-        goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={new / into}"]
-        _run(name, [*MAVEN, "--file", str(pom), *options, *goal])
-
-
-def _spark_kafka() -> None:
-    with _aside(CACHE / "spark-kafka") as new:
-        pom = str(STACK / "spark-kafka.pom.xml")
-        _run("spark-kafka", [*MAVEN, "--file", pom, "dependency:copy", f"-DoutputDirectory={new}"])
-
-
-def _iceberg() -> None:
-    _runtime_jars("iceberg", CACHE / "iceberg", STACK / "iceberg.pom.xml")
+        scope = ["-DincludeScope=runtime"] if goal == _RUNTIME else []
+        _run(name, [*MAVEN, "--file", str(pom), *options, goal, *scope, f"-DoutputDirectory={new / into}"])
 
 
 def _iceberg_spark() -> None:
     """Install it where it stays: an environment cannot be moved."""
     place = CACHE / "iceberg-spark"
-    _runtime_jars("iceberg-spark", place, STACK / "iceberg-spark.pom.xml", into="jars")
+    _copy_jars("iceberg-spark", place, STACK / "iceberg-spark.pom.xml", into="jars")
     venv = place / "venv"
     _run("iceberg-spark", [str(UV), "venv", "--no-project", "--python", sys.executable, str(venv)])
     pinned = ["--require-hashes", _STORED, "--requirement", str(STACK / "iceberg-spark.lock")]
     _run("iceberg-spark", [str(UV), "pip", "install", "--python", str(venv / "bin" / "python"), *pinned])
-
-
-def _hive() -> None:
-    _runtime_jars("hive", CACHE / "hive", STACK / "hive.pom.xml")
-
-
-def _flink() -> None:
-    _runtime_jars("flink", CACHE / "flink", FLINK_POM)
 
 
 def _programs() -> Iterator[Part]:

@@ -52,15 +52,6 @@ def test_what_failed_can_be_done_again(tmp_path: Path) -> None:
     assert outcome.log.read_text().count("seed 0.") == 2
 
 
-def test_a_part_ends_when_its_time_is_over(tmp_path: Path) -> None:
-    def commands(chance: random.Random, seconds: float) -> Iterator[Command]:
-        while True:
-            yield [sys.executable, "-c", ""]
-
-    _, (outcome,), _ = play(Part("endless", 0.001, commands), directory=tmp_path)
-    assert outcome.verdict is Verdict.HELD
-
-
 @pytest.mark.parametrize("part", [part for part in PARTS if part.name != "large"], ids=lambda part: part.name)
 def test_a_seed_makes_the_same_choices_again(part: Part) -> None:
     def chosen(seed: int) -> list[Command]:

@@ -2,7 +2,6 @@
 
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import preflight
@@ -122,29 +121,6 @@ def test_every_part_can_be_made_in_its_turn() -> None:
         assert made.issuperset(found.after)
         made.add(found.name)
         waiting.remove(found)
-
-
-def meeting(made: list[str]) -> Callable[[Part], None]:
-    """Make parts so that each of the first two ends only when the other has begun."""
-    both = threading.Barrier(2)
-
-    def make(one: Part) -> None:
-        if one.name in {"python", "wheel"}:
-            both.wait(timeout=60)
-        made.append(one.name)
-
-    return make
-
-
-def never() -> None:
-    raise AssertionError("nothing failed")
-
-
-def test_parts_are_made_at_the_same_time_and_after_what_they_need() -> None:
-    made: list[str] = []
-    chosen: Sequence[Part] = [part("uv"), part("python", "uv"), part("wheel", "uv"), part("native", "python", "wheel")]
-    prepare_all(chosen, meeting(made), never)
-    assert (made[0], set(made[1:3]), made[3:]) == ("uv", {"python", "wheel"}, ["native"])
 
 
 def test_a_part_that_fails_ends_what_is_being_made_and_nothing_else_begins() -> None:

@@ -37,10 +37,3 @@ def test_a_stage_that_fails_ends_with_the_exit_code_of_its_command() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert "FAILED (exit code 3)" in done.stdout
-
-
-def test_the_whole_warns_before_it_fails(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(timed.EXPECTED, "all", 0)
-    monkeypatch.setattr(sys, "argv", ["timed.py", "all", "true"])
-    assert timed.main() == 0
-    assert "WARNING: all took" in capfd.readouterr().out
