@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 TopicPartition = tuple[str, int]
 Digest = bytes
@@ -43,6 +43,12 @@ class Seen(NamedTuple):
     """Its row in quarantine, if it came late and that is where late records go."""
     is_apart: bool = False
     """Whether it came late and stands apart (`late`)."""
+
+
+def seen_as(record: Any, place: str | None = "", content: Digest | None = None, version: int = 0) -> Seen:
+    """Return a record as kafka-python's consumer has given it, with what a judge of contents says of it."""
+    key, value = (None if one is None else digest(one) for one in (record.key, record.value))
+    return Seen(record.offset, record.timestamp, key, value, place, content, version)
 
 
 class Row(NamedTuple):

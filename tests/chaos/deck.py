@@ -82,10 +82,6 @@ def _kill(how: str) -> Card:
     return draw
 
 
-def _kill_workers(chance: random.Random, settings: Settings) -> Disturbance:
-    return KillWorkers(which=chance.random(), at_upload=chance.random() < 0.7)
-
-
 def _longer_than_the_session(chance: random.Random, settings: Settings) -> float:
     return chance.uniform(settings.session_seconds + 1.5, settings.session_seconds + 9)
 
@@ -101,14 +97,6 @@ def _freeze(*, replaced: bool) -> Card:
         )
 
     return draw
-
-
-def _leave(chance: random.Random, settings: Settings) -> Disturbance:
-    return Leave(which=chance.random(), seconds=chance.uniform(1, 10))
-
-
-def _join(chance: random.Random, settings: Settings) -> Disturbance:
-    return Join(which=chance.random(), seconds=chance.uniform(10, 30))
 
 
 def _http(what: str, requests: Sequence[str], share: tuple[float, float] = (0.2, 1.0), *, service: str = "s3") -> Card:
@@ -142,29 +130,13 @@ def _server(server: str, how: str, seconds: tuple[float, float]) -> Card:
     return draw
 
 
-def _coordinator_freeze(chance: random.Random, settings: Settings) -> Disturbance:
-    seconds = _longer_than_the_session(chance, settings)
-    return CoordinatorFault(how="freeze", which=chance.random(), seconds=seconds)
+def _coordinator(how: str) -> Card:
+    def draw(chance: random.Random, settings: Settings) -> Disturbance:
+        seconds = _longer_than_the_session(chance, settings) if how == "freeze" else None
+        which = chance.random()
+        return CoordinatorFault(how=how, which=which, seconds=chance.uniform(0, 15) if seconds is None else seconds)
 
-
-def _coordinator_kill(chance: random.Random, settings: Settings) -> Disturbance:
-    return CoordinatorFault(how="kill", which=chance.random(), seconds=chance.uniform(0, 15))
-
-
-def _broker_roll(chance: random.Random, settings: Settings) -> Disturbance:
-    return BrokerRoll(seconds=1.0)
-
-
-def _partitions_grow(chance: random.Random, settings: Settings) -> Disturbance:
-    return PartitionsGrow(which=chance.random())
-
-
-def _leader_restart(chance: random.Random, settings: Settings) -> Disturbance:
-    return LeaderRestart(which=chance.random())
-
-
-def _schema_evolves(chance: random.Random, settings: Settings) -> Disturbance:
-    return SchemaEvolves()
+    return draw
 
 
 def _incompatible_version(chance: random.Random, settings: Settings) -> Disturbance:
@@ -174,36 +146,20 @@ def _incompatible_version(chance: random.Random, settings: Settings) -> Disturba
     return IncompatibleVersion(seconds=chance.uniform(5, 20), meanwhile=happens)
 
 
-def _registry_kill(chance: random.Random, settings: Settings) -> Disturbance:
-    return RegistryKill(seconds=chance.uniform(0.1, 6))
-
-
-def _compactor_kill(chance: random.Random, settings: Settings) -> Disturbance:
-    return CompactorKill()
-
-
-def _correction(chance: random.Random, settings: Settings) -> Disturbance:
-    return Correction(which=chance.random())
-
-
 def _replay_killed(chance: random.Random, settings: Settings) -> Disturbance:
     delay = chance.choice((0.0, chance.uniform(0, 0.05), chance.uniform(0, 0.5)))
     return Replay(which=chance.random(), ends="killed", delay=delay, seconds=0.5)
-
-
-def _replay(chance: random.Random, settings: Settings) -> Disturbance:
-    return Replay(which=chance.random(), ends="alone", delay=0.0, seconds=0.5)
 
 
 _CARDS: tuple[tuple[Card, int], ...] = (
     (_kill("driver"), 3),
     (_kill("tree"), 3),
     (_kill("jvm"), 1),
-    (_kill_workers, 1),
+    (lambda chance, _: KillWorkers(which=chance.random(), at_upload=chance.random() < 0.7), 1),
     (_freeze(replaced=False), 2),
     (_freeze(replaced=True), 1),
-    (_leave, 1),
-    (_join, 1),
+    (lambda chance, _: Leave(which=chance.random(), seconds=chance.uniform(1, 10)), 1),
+    (lambda chance, _: Join(which=chance.random(), seconds=chance.uniform(10, 30)), 1),
     (_http("503", ("any", "upload")), 1),
     (_http("500", ("upload", "complete")), 1),
     (_http("stall", ("any", "upload", "complete")), 1),
@@ -218,18 +174,18 @@ _CARDS: tuple[tuple[Card, int], ...] = (
     (_server("minio", "kill", (0, 5)), 1),
 )
 _OF_A_CLUSTER: tuple[tuple[Card, int], ...] = (
-    (_broker_roll, 1),
-    (_coordinator_freeze, 2),
-    (_coordinator_kill, 1),
+    (lambda _, __: BrokerRoll(seconds=1.0), 1),
+    (_coordinator("freeze"), 2),
+    (_coordinator("kill"), 1),
     # Long enough for others to lead what it led, and for partitions that it alone has to be without a leader.
     (_server("broker", "kill", (10, 25)), 1),
     (_server("broker", "freeze", (10, 25)), 1),
-    (_partitions_grow, 2),
-    (_leader_restart, 1),
+    (lambda chance, _: PartitionsGrow(which=chance.random()), 2),
+    (lambda chance, _: LeaderRestart(which=chance.random()), 1),
 )
 _OF_ROWS: tuple[tuple[Card, int], ...] = (
-    (_schema_evolves, 2),
-    (_registry_kill, 1),
+    (lambda _, __: SchemaEvolves(), 2),
+    (lambda chance, _: RegistryKill(seconds=chance.uniform(0.1, 6)), 1),
     (_server("registry", "freeze", (2, 15)), 1),
     (_http("500", ("any",), service="registry"), 1),
     (_http("lose-response", ("any",), service="registry"), 1),
@@ -237,9 +193,9 @@ _OF_ROWS: tuple[tuple[Card, int], ...] = (
     (_refuses("registry"), 1),
 )
 _OF_QUARANTINE: tuple[tuple[Card, int], ...] = (
-    (_correction, 1),
+    (lambda chance, _: Correction(which=chance.random()), 1),
     (_replay_killed, 3),
-    (_replay, 1),
+    (lambda chance, _: Replay(which=chance.random(), ends="alone", delay=0.0, seconds=0.5), 1),
 )
 _OF_A_CATALOG: tuple[tuple[Card, int], ...] = (
     (_http("503", ("any", "commit"), service="catalog"), 1),
@@ -262,4 +218,4 @@ _OF_NOTES: tuple[tuple[Card, int], ...] = (
     (_http("lose-response", ("note", "marker"), share=(0.3, 1.0)), 1),
     (_http("503", ("note", "marker")), 1),
 )
-_OF_COMPACTION: tuple[tuple[Card, int], ...] = ((_compactor_kill, 1),)
+_OF_COMPACTION: tuple[tuple[Card, int], ...] = ((lambda _, __: CompactorKill(), 1),)

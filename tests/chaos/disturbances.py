@@ -5,6 +5,7 @@ All choices are made when one is dealt (`deck`), none when it happens.
 
 import os
 import signal
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -115,11 +116,8 @@ class Kill(OfMember):
 class KillWorkers(OfMember):
     """Spark's Python workers are killed, as the kernel does when memory runs out."""
 
+    name = "kill-workers"
     at_upload: bool
-
-    @property
-    def name(self) -> str:
-        return "kill-workers"
 
     def begin(self, stage: Stage) -> str:
         place = self.chosen(stage)
@@ -171,11 +169,8 @@ class Freeze(OfMember):
 class Leave(OfMember):
     """SIGTERM: a member stops in order, and is started again later."""
 
+    name = "leave"
     _place: Place | None = field(default=None, init=False)
-
-    @property
-    def name(self) -> str:
-        return "leave"
 
     def begin(self, stage: Stage) -> str:
         self._place = self.chosen(stage)
@@ -192,12 +187,9 @@ class Leave(OfMember):
 class LeaderRestart(Disturbance):
     """All members of a group are killed and come back within their session: one of them leads, and is not told."""
 
+    name = "leader-restart"
     kills: ClassVar[int] = 1
     which: float
-
-    @property
-    def name(self) -> str:
-        return "leader-restart"
 
     def ready(self, stage: Stage) -> bool:
         return all(stage.crew.working(place) for place in self._places(stage))
@@ -218,12 +210,9 @@ class LeaderRestart(Disturbance):
 class Join(Disturbance):
     """One member more, for a while."""
 
+    name = "join"
     which: float
     _place: Place | None = field(default=None, init=False)
-
-    @property
-    def name(self) -> str:
-        return "join"
 
     def begin(self, stage: Stage) -> str:
         group, number = stage.chosen_group(self.which), stage.counts["join"]
@@ -237,3 +226,33 @@ class Join(Disturbance):
             stage.crew.leave(self._place)
         self._place.leaving = True
         return f"{self._place.name} leaves"
+
+
+@dataclass(eq=False, kw_only=True)
+class InBackground(Disturbance):
+    """Takes its time in a thread of its own, and is over when that has ended."""
+
+    _thread: threading.Thread | None = field(default=None, init=False)
+    _failure: BaseException | None = field(default=None, init=False)
+
+    @abstractmethod
+    def work(self, stage: Stage) -> None:
+        """Do what takes time."""
+
+    def start(self, stage: Stage) -> None:
+        self._thread = threading.Thread(target=self._guarded, args=(stage,), name=self.name, daemon=True)
+        self._thread.start()
+
+    def over(self) -> bool:
+        return self._thread is not None and not self._thread.is_alive()
+
+    def end(self, stage: Stage) -> str:
+        if self._failure is not None:
+            raise RuntimeError(f"{self.name} cannot be taken back") from self._failure
+        return ""
+
+    def _guarded(self, stage: Stage) -> None:
+        try:
+            self.work(stage)
+        except BaseException as error:  # noqa: BLE001 - told by `end`
+            self._failure = error

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 
 from tests.chaos import sales
-from tests.chaos.check import Digest, Row, Seen, digest
+from tests.chaos.check import Digest, Row, Seen, digest, seen_as
 from tests.chaos.conditions import OF_CLICKS, keep_click, keep_headers
 from tests.chaos.contents import (
     LATE_FOLDER,
@@ -127,16 +127,8 @@ class _Judged(NamedTuple):
 def seen(record: Any, *, keeps: bool = False) -> Seen:
     """Return a record as kafka-python's consumer has given it, judged by the corrected manifest."""
     left_out = keeps and not keep_headers(record.headers)
-    place, content = _LEFT_OUT if left_out else _judged(record.headers, record.value, keeps=keeps)
-    return Seen(
-        record.offset,
-        record.timestamp,
-        digest(record.key) if record.key is not None else None,
-        digest(record.value) if record.value is not None else None,
-        place,
-        content,
-        if_late=refused_digest("late", record.value or b""),
-    )
+    judged = _LEFT_OUT if left_out else _judged(record.headers, record.value, keeps=keeps)
+    return seen_as(record, *judged)._replace(if_late=refused_digest("late", record.value or b""))
 
 
 _LEFT_OUT = _Judged(None, None)

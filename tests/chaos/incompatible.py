@@ -32,6 +32,7 @@ Stands = Mapping[str, Mapping[TopicPartition, Progress]]
 class IncompatibleVersion(Disturbance):
     """It stays until all that must be met was met, or patience ends."""
 
+    name = "schema-incompatible"
     meanwhile: OfMember
     """What happens to a member that holds partitions, once all of them are held."""
     _stage: Stage = field(init=False)
@@ -44,10 +45,6 @@ class IncompatibleVersion(Disturbance):
     _held_by_then: int = field(default=0, init=False)
     _meanwhile_until: float | None = field(default=None, init=False)
     """When what happens to a member is over; None: it has not begun, or is over."""
-
-    @property
-    def name(self) -> str:
-        return "schema-incompatible"
 
     def ready(self, stage: Stage) -> bool:
         """Whether every partition has rows of a version before: the first one of a partition holds nothing."""

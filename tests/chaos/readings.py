@@ -18,7 +18,7 @@ import fastavro
 import pyarrow.parquet as pq
 from pyarrow import orc
 
-from tests.chaos.check import Digest, Row, Seen, digest
+from tests.chaos.check import Digest, Row, Seen, digest, seen_as
 from tests.chaos.choices import Choices, Format
 from tests.chaos.conditions import keep_headers
 from tests.chaos.contents import KAFKA, QUARANTINE, folder, refused_digest, row_digest
@@ -67,14 +67,11 @@ class Readings:
 
     def seen(self, record: Any, *, keeps: bool) -> Seen:
         """Return a record as kafka-python's consumer has given it, with what was known when its value was written."""
-        key, value = (None if one is None else digest(one) for one in (record.key, record.value))
-        place: str | None = folder(PREFIX, None)
-        content = None
         if keeps and not keep_headers(record.headers):
-            place = None
-        elif value is not None:
-            place, content = self._expected[value]
-        return Seen(record.offset, record.timestamp, key, value, place, content)
+            return seen_as(record, None)
+        if record.value is None:
+            return seen_as(record, folder(PREFIX, None))
+        return seen_as(record, *self._expected[digest(record.value)])
 
     def _row(self, chance: random.Random) -> dict[str, Any]:
         self._number += 1

@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tests.chaos import events
 from tests.chaos.contents import QUARANTINE
-from tests.chaos.disturbances import Disturbance
+from tests.chaos.disturbances import Disturbance, InBackground
 from tests.chaos.outputs import BUCKET
 from tests.chaos.stage import Stage
 from tests.stack import reaper
@@ -31,9 +31,7 @@ _END_SECONDS = 180.0
 class SchemaEvolves(Disturbance):
     """Producers register the next version of the schema, and some of them write by it."""
 
-    @property
-    def name(self) -> str:
-        return "schema-evolves"
+    name = "schema-evolves"
 
     def ready(self, stage: Stage) -> bool:
         return "registry" not in stage.busy and stage.registry.serves()
@@ -45,15 +43,10 @@ class SchemaEvolves(Disturbance):
 
 
 @dataclass(eq=False, kw_only=True)
-class RegistryKill(Disturbance):
+class RegistryKill(InBackground):
     """The registry is killed, and is refilled before anybody reaches it again: it keeps all in memory."""
 
-    _thread: threading.Thread | None = field(default=None, init=False)
-    _failure: BaseException | None = field(default=None, init=False)
-
-    @property
-    def name(self) -> str:
-        return "registry-kill"
+    name = "registry-kill"
 
     def ready(self, stage: Stage) -> bool:
         return "registry" not in stage.busy and stage.registry.serves()
@@ -62,38 +55,28 @@ class RegistryKill(Disturbance):
         stage.busy.add("registry")
         stage.registry.kill()
         stage.proxies["registry"].stop()
-        self._thread = threading.Thread(target=self._refill, args=(stage,), name="registry-kill", daemon=True)
-        self._thread.start()
+        self.start(stage)
         return f"it starts again in {self.seconds:.1f} s"
 
-    def over(self) -> bool:
-        return self._thread is not None and not self._thread.is_alive()
-
     def end(self, stage: Stage) -> str:
-        if self._failure is not None:
-            raise RuntimeError("the registry could not be started again") from self._failure
+        super().end(stage)
         stage.proxies["registry"].start()
         stage.busy.discard("registry")
         return "it is back, with all that it had"
 
-    def _refill(self, stage: Stage) -> None:
+    def work(self, stage: Stage) -> None:
         assert stage.writers is not None
-        try:
-            time.sleep(self.seconds)
-            stage.registry.launch()
-            stage.registry.wait()
-            stage.writers.register_again()
-        except BaseException as error:  # noqa: BLE001 - told by `end`
-            self._failure = error
+        time.sleep(self.seconds)
+        stage.registry.launch()
+        stage.registry.wait()
+        stage.writers.register_again()
 
 
 @dataclass(eq=False, kw_only=True)
 class CompactorKill(Disturbance):
     """Who compacts the table is killed, and begins anew."""
 
-    @property
-    def name(self) -> str:
-        return "compactor-kill"
+    name = "compactor-kill"
 
     def begin(self, stage: Stage) -> str:
         assert stage.compactor is not None
@@ -106,11 +89,8 @@ class CompactorKill(Disturbance):
 class Correction(Disturbance):
     """A manifest is corrected; members get it one by one, with whatever restarts them, and one of them at once."""
 
+    name = "manifest-corrected"
     which: float
-
-    @property
-    def name(self) -> str:
-        return "manifest-corrected"
 
     def begin(self, stage: Stage) -> str:
         (name,) = (output.name for output in stage.settings.outputs if output.is_corrected)

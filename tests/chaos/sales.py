@@ -14,7 +14,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.chaos.check import Row, Seen, digest
+from tests.chaos.check import Row, Seen, seen_as
 from tests.chaos.conditions import keep_headers, keep_sale
 from tests.chaos.contents import (
     KAFKA,
@@ -230,14 +230,7 @@ class Judge:
         """Return a record as kafka-python's consumer has given it, judged."""
         left_out = self._keeps and not keep_headers(record.headers)
         judged = _LEFT_OUT if left_out else self._judged(record.value)
-        return Seen(
-            record.offset,
-            record.timestamp,
-            digest(record.key) if record.key is not None else None,
-            digest(record.value) if record.value is not None else None,
-            *judged,
-            if_late=refused_digest("late", record.value or b""),
-        )
+        return seen_as(record, *judged)._replace(if_late=refused_digest("late", record.value or b""))
 
     def _judged(self, value: bytes | None) -> _Judged:
         if value is None:

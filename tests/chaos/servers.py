@@ -1,10 +1,9 @@
 """What can go wrong with the servers themselves. Of several brokers, one at a time is disturbed."""
 
-import threading
 import time
 from dataclasses import dataclass, field
 
-from tests.chaos.disturbances import Disturbance
+from tests.chaos.disturbances import Disturbance, InBackground
 from tests.chaos.stage import Stage
 from tests.stack.server import Server
 from tests.stack.topics import add_partitions
@@ -75,50 +74,34 @@ class CoordinatorFault(ServerFault):
 
 
 @dataclass(eq=False, kw_only=True)
-class BrokerRoll(Disturbance):
+class BrokerRoll(InBackground):
     """All brokers are restarted, one after the other, each when the others have all that it has."""
 
-    _thread: threading.Thread | None = field(default=None, init=False)
-    _failure: BaseException | None = field(default=None, init=False)
-
-    @property
-    def name(self) -> str:
-        return "broker-roll"
+    name = "broker-roll"
 
     def ready(self, stage: Stage) -> bool:
         return "broker" not in stage.busy and stage.kafka.serves()
 
     def begin(self, stage: Stage) -> str:
         stage.busy.add("broker")
-        self._thread = threading.Thread(target=self._roll, args=(stage,), name="broker-roll", daemon=True)
-        self._thread.start()
+        self.start(stage)
         return f"{len(stage.brokers)} brokers"
-
-    def over(self) -> bool:
-        return self._thread is not None and not self._thread.is_alive()
 
     def end(self, stage: Stage) -> str:
         stage.busy.discard("broker")
-        if self._failure is not None:
-            raise RuntimeError("the brokers could not be restarted") from self._failure
+        super().end(stage)
         return "all are back, and in sync"
 
-    def _roll(self, stage: Stage) -> None:
-        try:
-            stage.cluster.roll()
-        except BaseException as error:  # noqa: BLE001 - told by `end`
-            self._failure = error
+    def work(self, stage: Stage) -> None:
+        stage.cluster.roll()
 
 
 @dataclass(eq=False, kw_only=True)
 class PartitionsGrow(Disturbance):
     """A topic gets one partition more."""
 
+    name = "partitions-grow"
     which: float
-
-    @property
-    def name(self) -> str:
-        return "partitions-grow"
 
     def ready(self, stage: Stage) -> bool:
         return "broker" not in stage.busy and self._topic(stage) is not None and stage.kafka.serves()

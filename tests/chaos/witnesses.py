@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.admin import KafkaAdminClient
 
-from tests.chaos.check import Progress, Row, Seen, Stored, TopicPartition, digest
+from tests.chaos.check import Progress, Row, Seen, Stored, TopicPartition, digest, seen_as
 from tests.readers import messagepack, sequencefile
+from tests.stack.topics import read_as
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -21,7 +21,6 @@ _NAME = re.compile(
     r"(?P<topic>[^/]+)/(?:(?P<path>.+)/)?(?P<generation>\d+)_(?P<partition>\d+)_(?P<start>\d{20})"
     r"(?:\.r(?P<replay>[0-9a-f]{12}))?(?P<extension>\.[a-z.]+)"
 )
-_READ_SECONDS = 60
 _OFFSET, _KEY, _TIMESTAMP = 1, 2, 3
 """Entries of MessagePack keys, docs/formats.md."""
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
@@ -135,40 +134,11 @@ def consumed(
         topics: which ones.
         judges: say of records of some topics what their rows should be.
     """
-    consumer = KafkaConsumer(
-        bootstrap_servers=bootstrap, isolation_level="read_committed", enable_auto_commit=False, max_poll_records=5_000
-    )
-    try:
-        partitions = [KafkaTopicPartition(topic, number) for topic in topics for number in _numbers(consumer, topic)]
-        ends = consumer.end_offsets(partitions)
-        consumer.assign(partitions)
-        consumer.seek_to_beginning(*partitions)
-        found: dict[TopicPartition, list[Seen]] = {(one.topic, one.partition): [] for one in partitions}
-        while behind := {one for one in partitions if consumer.position(one) < ends[one]}:
-            polled = consumer.poll(timeout_ms=_READ_SECONDS * 1000)
-            if not polled and all(consumer.position(one) < ends[one] for one in behind):
-                raise TimeoutError(f"Kafka gave nothing of {sorted(behind)} within {_READ_SECONDS} s")
-            for one, records in polled.items():
-                found[one.topic, one.partition] += map(judges.get(one.topic, _seen), records)
-        return found
-    finally:
-        consumer.close()
-
-
-def _numbers(consumer: KafkaConsumer, topic: str) -> list[int]:
-    numbers = consumer.partitions_for_topic(topic)
-    if not numbers:
-        raise LookupError(f"topic {topic} does not exist")
-    return sorted(numbers)
-
-
-def _seen(record: Any) -> Seen:
-    return Seen(
-        record.offset,
-        record.timestamp,
-        digest(record.key) if record.key is not None else None,
-        digest(record.value) if record.value is not None else None,
-    )
+    return {
+        (topic, number): records
+        for topic in topics
+        for number, records in read_as(judges.get(topic, seen_as), bootstrap, topic, max_poll_records=5_000).items()
+    }
 
 
 def progress(admin: KafkaAdminClient, group: str, topics: Sequence[str]) -> dict[TopicPartition, Progress]:

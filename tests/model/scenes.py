@@ -7,6 +7,7 @@ together that break a protocol.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 
 from logpersister.ranges import TopicPartition
 from tests.model.decisions import Fault
@@ -95,32 +96,7 @@ class Scene:
         return not self.incidents.isdisjoint({Incident.RETENTION, Incident.RECREATION})
 
 
-def _manifest(
-    *,
-    generation: int = 1,
-    folders: bool = False,
-    on_data_loss: str = "fail",
-    start_from: str = "earliest",
-    prefix: str = "raw",
-    own_keys: bool = False,
-    registry: bool = False,
-    parser: bool = False,
-    late: bool = False,
-    by_override: bool = False,
-) -> Manifest:
-    return Manifest(
-        generation,
-        folders,
-        on_data_loss,
-        start_from,
-        topics=(TOPIC,),
-        prefix=prefix,
-        own_keys=own_keys,
-        registry=registry,
-        parser=parser,
-        late=late,
-        by_override=by_override,
-    )
+_manifest = partial(Manifest, topics=(TOPIC,))
 
 
 SCENES = {

@@ -4,7 +4,6 @@ moto itself is asked in a process of its own, because it changes the SDK of the 
 """
 
 import json
-import socket
 import sys
 from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +16,7 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from tests.stack.ports import LOOPBACK
-from tests.stack.server import Server
+from tests.stack.server import Server, accepts
 
 REGION = "eu-central-1"
 _KEYS: dict[str, Any] = {"aws_access_key_id": "AKIAEXAMPLE", "aws_secret_access_key": "example"}
@@ -63,11 +62,7 @@ class GlueRegistry(Server):
         return {"PYTHONPATH": str(Path(__file__).parents[2])}
 
     def _serves(self) -> bool:
-        try:
-            with socket.create_connection((LOOPBACK, self.port), 2):
-                return True
-        except OSError:
-            return False
+        return accepts(self.port)
 
 
 def _serve(port: int) -> None:

@@ -1,6 +1,5 @@
 """A Hive metastore, whose tables are known in a database of its own process: a restart forgets them, or does not."""
 
-import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from tests.stack import artifacts
 from tests.stack.minio import MinioServer
 from tests.stack.ports import LOOPBACK
 from tests.stack.scratch import of_java
-from tests.stack.server import Server
+from tests.stack.server import Server, accepts
 
 _PROGRAM = Path(__file__).with_name("HiveMetastore.java")
 
@@ -60,8 +59,4 @@ class HiveMetastore(Server):
         return [*program, LOOPBACK, str(self.port), *(f"{name}={value}" for name, value in settings.items())]
 
     def _serves(self) -> bool:
-        try:
-            socket.create_connection((LOOPBACK, self.port), timeout=2).close()
-        except OSError:
-            return False
-        return True
+        return accepts(self.port)

@@ -1,7 +1,5 @@
 """Iceberg's own REST catalog, as its project tests clients with it; its tables are known in a file of SQLite."""
 
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +7,7 @@ from tests.stack import artifacts
 from tests.stack.minio import MinioServer
 from tests.stack.ports import LOOPBACK
 from tests.stack.scratch import of_java
-from tests.stack.server import Server
+from tests.stack.server import Server, answers
 
 _PROGRAM = Path(__file__).with_name("IcebergCatalog.java")
 
@@ -45,8 +43,4 @@ class IcebergCatalog(Server):
         return [*program, LOOPBACK, str(self.port), *(f"{name}={value}" for name, value in properties.items())]
 
     def _serves(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.url}/v1/config", timeout=2) as response:
-                return bool(response.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
+        return answers(f"{self.url}/v1/config")

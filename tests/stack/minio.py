@@ -1,8 +1,6 @@
 """A MinIO server, on loopback unless told otherwise: the S3 of tests."""
 
 import json
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +10,7 @@ import boto3
 from tests.stack import artifacts
 from tests.stack.ports import LOOPBACK
 from tests.stack.s3 import S3Server
+from tests.stack.server import answers
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -77,11 +76,7 @@ class MinioServer(S3Server):
         }
 
     def _serves(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.endpoint}/minio/health/ready", timeout=2) as response:
-                return bool(response.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
+        return answers(f"{self.endpoint}/minio/health/ready")
 
 
 def _with_all_objects(params: dict[str, Any], **_: Any) -> None:

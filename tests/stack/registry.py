@@ -1,7 +1,6 @@
 """Apicurio on loopback, a schema registry that speaks Confluent's API. In memory: what dies with it is gone."""
 
 import json
-import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from tests.stack import artifacts
 from tests.stack.ports import LOOPBACK, free_port
 from tests.stack.scratch import of_java
-from tests.stack.server import Server
+from tests.stack.server import Server, answers
 
 _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 
@@ -65,8 +64,4 @@ class SchemaRegistry(Server):
         return [str(java), *jvm, *(f"-D{name}={value}" for name, value in options.items()), "-jar", str(jar)]
 
     def _serves(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.url}/subjects", timeout=2) as response:
-                return bool(response.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
+        return answers(f"{self.url}/subjects")

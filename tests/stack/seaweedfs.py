@@ -3,13 +3,12 @@
 MinIO is the reference that tests compare with; this one is for first looks.
 """
 
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 
 from tests.stack import artifacts
 from tests.stack.ports import free_port, is_free
 from tests.stack.s3 import S3Server
+from tests.stack.server import answers
 
 _ADMIN_GRPC_OFFSET = 10_000
 """A worker of the server looks for the admin server's second port there, whatever the options say."""
@@ -49,11 +48,7 @@ class SeaweedServer(S3Server):
         return {"AWS_ACCESS_KEY_ID": self.access_key, "AWS_SECRET_ACCESS_KEY": self.secret_key}
 
     def _serves(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.endpoint}/healthz", timeout=2) as response:
-                return bool(response.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
+        return answers(f"{self.endpoint}/healthz")
 
 
 def _admin_port() -> int:

@@ -2,8 +2,11 @@
 
 import os
 import signal
+import socket
 import subprocess
 import time
+import urllib.error
+import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -11,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.stack import processes, reaper
-from tests.stack.ports import free_port
+from tests.stack.ports import LOOPBACK, free_port
 
 START_TIMEOUT = 90.0
 """Seconds until a server must serve. Generous: a busy machine starts a JVM slowly, and success never waits for it."""
@@ -207,3 +210,21 @@ def running(*servers: Any) -> Iterator[Any]:
         for server in servers:
             server.wait()
         yield servers
+
+
+def answers(url: str) -> bool:
+    """Whether an HTTP server answers a GET with 200 now."""
+    try:
+        with urllib.request.urlopen(url, timeout=2) as response:
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def accepts(port: int) -> bool:
+    """Whether somebody accepts connections on a port of loopback now."""
+    try:
+        socket.create_connection((LOOPBACK, port), timeout=2).close()
+    except OSError:
+        return False
+    return True

@@ -4,10 +4,10 @@ Every function takes the bootstrap address and opens its own connection; ``secur
 of kafka-python clients (``security_protocol=…``).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as KafkaTopicPartition
@@ -18,6 +18,7 @@ from tests.stack.kafka_cluster import Kafka
 
 _FLUSH_SECONDS = 120
 _READ_SECONDS = 60
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,21 +179,28 @@ def transaction(bootstrap: str, transactional_id: str, **options: Any) -> Iterat
             current.commit()
 
 
-def read_all(bootstrap: str, topic: str, *, committed: bool = True, **security: Any) -> dict[int, list[Record]]:
+def read_all(bootstrap: str, topic: str, *, committed: bool = True, **options: Any) -> dict[int, list[Record]]:
     """Return partition → its records in offset order, up to the present end, read by kafka-python's consumer."""
-    with _consumer(bootstrap, committed=committed, **security) as consumer:
+    return read_as(_record, bootstrap, topic, committed=committed, **options)
+
+
+def read_as(
+    made: Callable[[Any], Made], bootstrap: str, topic: str, *, committed: bool = True, **options: Any
+) -> dict[int, list[Made]]:
+    """Return partition → what ``made`` makes of each record of kafka-python's consumer, up to the present end."""
+    with _consumer(bootstrap, committed=committed, **options) as consumer:
         partitions = _partitions(consumer, topic)
         ends = consumer.end_offsets(partitions)
         consumer.assign(partitions)
         consumer.seek_to_beginning(*partitions)
-        found: dict[int, list[Record]] = {partition.partition: [] for partition in partitions}
+        found: dict[int, list[Made]] = {partition.partition: [] for partition in partitions}
         behind = set(partitions)
         while behind := {partition for partition in behind if consumer.position(partition) < ends[partition]}:
             polled = consumer.poll(timeout_ms=_READ_SECONDS * 1000)
             if not polled and any(consumer.position(partition) < ends[partition] for partition in behind):
                 raise TimeoutError(f"nothing came from {sorted(behind)} within {_READ_SECONDS} s")
             for partition, records in polled.items():
-                found[partition.partition] += [_record(record) for record in records]
+                found[partition.partition] += map(made, records)
         return found
 
 
