@@ -49,10 +49,12 @@ from logpersister.records.writers import WriterSchema
 
 BATCH_BYTES = 4 << 20
 WIDTH = 100
-VALUES, ROWS, AVRO_ROWS, MESSAGEPACK_ROWS = "values", "rows", "Avro rows", "MessagePack rows"
+VALUES, CHECKED, ROWS = "values", "checked JSON", "rows"
+AVRO_ROWS, MESSAGEPACK_ROWS = "Avro rows", "MessagePack rows"
 PROTOBUF_ROWS, CSV_ROWS, PATTERN_ROWS = "protobuf rows", "CSV rows", "rows by a pattern"
 PARSERS: Mapping[str, ParserSpec] = {
     VALUES: ParserSpec(),
+    CHECKED: ParserSpec(type="json"),
     ROWS: ParserSpec(type="json"),
     AVRO_ROWS: ParserSpec(type="avro"),
     MESSAGEPACK_ROWS: ParserSpec(type="messagepack"),
@@ -71,6 +73,7 @@ WRITTEN: Mapping[str, Callable[[str], bytes]] = {
 SORTED_BY = [{"field": "geo.city"}, {"field": "user"}, {"field": "at", "order": "descending"}]
 OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "text, none": (VALUES, {"format": "text", "compression": "none"}),
+    "text, none, of JSON that is checked": (CHECKED, {"format": "text", "compression": "none"}),
     "text, gzip": (VALUES, {"format": "text", "compression": "gzip"}),
     "text, zstd": (VALUES, {"format": "text", "compression": "zstd"}),
     "sequencefile messagepack, block": (VALUES, {"format": "sequencefile", "sequencefile": {"key": "messagepack"}}),
@@ -153,7 +156,7 @@ def measure(case: Case, batches: Sequence[pa.RecordBatch]) -> None:
     """Write one object of these batches; note MB of values per CPU second of this process."""
     kind, document = OUTPUTS[case.output]
     output = OutputSpec.model_validate(document)
-    fields = {VALUES: None, CSV_ROWS: FLAT, PATTERN_ROWS: FLAT}.get(kind, SCHEMA)
+    fields = {VALUES: None, CHECKED: None, CSV_ROWS: FLAT, PATTERN_ROWS: FLAT}.get(kind, SCHEMA)
     schema = None if fields is None else SchemaSpec.model_validate(fields)
     parser = PARSERS[kind]
     layout = layout_of(output, parser, schema, Registered(kind))
@@ -191,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     samples: dict[tuple[int, str], list[pa.RecordBatch]] = {}
     for size in options.sizes:
         events = sample(size, options.megabytes)
-        samples |= {(size, kind): events for kind in (VALUES, ROWS)}
+        samples |= {(size, kind): events for kind in (VALUES, CHECKED, ROWS)}
         samples |= {(size, kind): [rewritten(one, write) for one in events] for kind, write in WRITTEN.items()}
     for _ in range(options.rounds):
         for case in cases:

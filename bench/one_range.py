@@ -4,17 +4,23 @@ Passes over the range read records from memory, so what a further pass costs in 
 memory includes the records, so cases of one range size compare.
 """
 
+import argparse
 import json
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
+from rich.box import MARKDOWN
+from rich.console import Console
+from rich.table import Table
 
+from bench import machine
+from bench.spread import Spread
 from logpersister.formats.base import Bytes
 from logpersister.formats.registry import format_of
 from logpersister.manifest.spec import Spec
@@ -26,11 +32,14 @@ from logpersister.ranges import Range, TopicPartition
 from logpersister.records.typed import layout_for
 from logpersister.storage.object_requests import StoredObject
 
+WIDTH = 120
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What a range has taken."""
 
+    records: int
     objects: int
     passes: int
     cpu: float
@@ -76,23 +85,60 @@ def write(spec: Spec, records: Sequence[pa.RecordBatch]) -> Cost:
     objects = writer.objects()
     cpu = time.process_time() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    return Cost(len(objects), passes, cpu, memory, sum(one.bytes for one in objects))
+    number = sum(batch.num_rows for batch in records)
+    return Cost(number, len(objects), passes, cpu, memory, sum(one.bytes for one in objects))
 
 
-def print_cost(cost: Cost) -> None:
-    """Print what `in_rounds` reads."""
-    print(json.dumps(asdict(cost)))
+def compare(
+    name: str,
+    about: str | None,
+    cases: Mapping[str, Spec],
+    batches: Callable[[str, int, int], Iterator[pa.RecordBatch]],
+    arguments: Sequence[str] | None = None,
+) -> None:
+    """Measure the cases of a bench and print the table; with ``--case`` print what one of them has taken, as JSON.
 
-
-def in_rounds(command: str, cases: Iterable[int], options: Sequence[str], rounds: int) -> dict[int, list[Cost]]:
-    """Return the costs of each case; rounds go over all cases, as in `bench.throughput`."""
-    results: dict[int, list[Cost]] = {case: [] for case in cases}
-    for _ in range(rounds):
+    Args:
+        name: of the bench.
+        about: what it measures.
+        cases: specs by what they are called.
+        batches: returns the records of a case, of so many bytes each, and so many megabytes.
+        arguments: of the command line.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m bench {name}", description=about)
+    parser.add_argument("--cases", nargs="+", default=list(cases), choices=list(cases))
+    parser.add_argument("--record-bytes", type=int, default=400, help="of a value, unless the bench has its own")
+    parser.add_argument("--megabytes", type=int, default=64, help="values of the range")
+    parser.add_argument("--rounds", type=int, default=3, help="measurements of each case")
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.case is not None:
+        records = list(batches(options.case, options.record_bytes, options.megabytes))
+        print(json.dumps(asdict(write(cases[options.case], records))))
+        return
+    print(machine.describe(), flush=True)
+    same = ["--record-bytes", str(options.record_bytes), "--megabytes", str(options.megabytes)]
+    results: dict[str, list[Cost]] = {case: [] for case in options.cases}
+    for _ in range(options.rounds):  # over all cases, as in `bench.throughput`
         for case, found in results.items():
-            found.append(_in_a_process(command, "--case", str(case), *options))
-    return results
+            command = [sys.executable, "-m", "bench", name, "--case", case, *same]
+            found.append(Cost(**json.loads(subprocess.check_output(command))))  # so that its memory is its own
+    Console(width=WIDTH).print(_table(results, options.megabytes))
 
 
-def _in_a_process(command: str, *options: str) -> Cost:
-    """Return what ``python -m bench COMMAND OPTIONS`` prints by `print_cost`, so that its memory is its own."""
-    return Cost(**json.loads(subprocess.check_output([sys.executable, "-m", "bench", command, *options])))
+def _table(results: Mapping[str, Sequence[Cost]], megabytes: int) -> Table:
+    shown = Table(title="one range; median (least-most)", box=MARKDOWN)
+    for column in ("case", "objects", "passes", "CPU s per 100 MB", "ns per record", "memory MiB", "stored"):
+        shown.add_column(column, no_wrap=True)
+    for case, found in results.items():
+        first = found[0]
+        shown.add_row(
+            case,
+            f"{first.objects:,}",
+            str(first.passes),
+            Spread.of(one.cpu * 100 / megabytes for one in found).text(2),
+            Spread.of(one.cpu * 1e9 / one.records for one in found).text(),
+            Spread.of(float(one.memory) for one in found).text(),
+            f"{first.stored / megabytes / 1e6:.0%}",
+        )
+    return shown

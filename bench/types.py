@@ -4,20 +4,14 @@ A stream as Garmadon's: protobuf in frames, some types frequent and most sparse,
 process of its own (`bench.one_range`).
 """
 
-import argparse
 import random
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from rich.box import MARKDOWN
-from rich.console import Console
-from rich.table import Table
 
-from bench import machine
-from bench.one_range import Cost, in_rounds, print_cost, write
-from bench.spread import Spread
+from bench.one_range import compare
 from logpersister.manifest.spec import Spec
 from logpersister.records.schema import RECORDS_WITH_HEADERS
 
@@ -25,7 +19,8 @@ DAY = 86_400_000
 FIRST_DAY = 20_000
 FIRST_TYPE = 1000
 BATCH_ROWS = 2500
-WIDTH = 100
+DAYS = 3
+"""That the records are of."""
 PROTO = """message Event {{
   optional int64 id = 1; optional string user = 2; optional string path = 3;
   optional double value = 4; optional string note_{0} = 5;
@@ -56,7 +51,7 @@ def spec_of(types: int) -> Spec:
     )
 
 
-def batches(types: int, days: int, megabytes: int) -> Iterator[pa.RecordBatch]:
+def batches(types: int, megabytes: int) -> Iterator[pa.RecordBatch]:
     """Yield records; the same in every run. The first types are frequent, the last ones sparse."""
     chance = random.Random(types)
     offset = size = 0
@@ -64,7 +59,7 @@ def batches(types: int, days: int, megabytes: int) -> Iterator[pa.RecordBatch]:
         rows: list[Mapping[str, Any]] = []
         for _ in range(BATCH_ROWS):
             type_ = FIRST_TYPE + int(types * chance.random() ** 2)
-            milliseconds = (FIRST_DAY + chance.randrange(days)) * DAY + chance.randrange(DAY)
+            milliseconds = (FIRST_DAY + chance.randrange(DAYS)) * DAY + chance.randrange(DAY)
             body = _body(chance, offset)
             value = struct.pack(">iqii", type_, milliseconds, len(HEADER), len(body)) + HEADER + body
             rows.append({"offset": offset, "timestamp": milliseconds, "value": value, "headers": []})
@@ -87,31 +82,10 @@ def _varint(number: int) -> bytes:
     return bytes([*found, number])
 
 
+CASES = {f"{types} types": types for types in (1, 200)}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and print the table; with ``--case`` one case as JSON."""
-    parser = argparse.ArgumentParser(prog="python -m bench types", description=__doc__)
-    parser.add_argument("--types", type=int, default=200, help="how many, compared with one")
-    parser.add_argument("--days", type=int, default=3, help="how many days their records are of")
-    parser.add_argument("--megabytes", type=int, default=128, help="values of the range")
-    parser.add_argument("--rounds", type=int, default=3, help="measurements of each case")
-    parser.add_argument("--case", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    if options.case is not None:
-        print_cost(write(spec_of(options.case), list(batches(options.case, options.days, options.megabytes))))
-        return
-    print(machine.describe(), flush=True)
-    sizes = ["--days", str(options.days), "--megabytes", str(options.megabytes)]
-    results = in_rounds("types", (1, options.types), sizes, options.rounds)
-    Console(width=WIDTH).print(table(results, options.days, options.megabytes))
-
-
-def table(results: Mapping[int, Sequence[Cost]], days: int, megabytes: int) -> Table:
-    """Return the median (least-most) of each case."""
-    shown = Table(title="one range; median (least-most)", box=MARKDOWN)
-    for column in ("types", "days", "objects", "passes", "CPU s per 100 MB", "memory MiB"):
-        shown.add_column(column, no_wrap=True)
-    for types, found in results.items():
-        first, cpu = found[0], [one.cpu * 100 / megabytes for one in found]
-        counts = (str(types), str(days), str(first.objects), str(first.passes))
-        shown.add_row(*counts, Spread.of(cpu).text(2), Spread.of([float(one.memory) for one in found]).text())
-    return shown
+    """Measure and print the table."""
+    specs = {name: spec_of(types) for name, types in CASES.items()}
+    compare("types", __doc__, specs, lambda name, _, megabytes: batches(CASES[name], megabytes), arguments)
