@@ -40,7 +40,6 @@ class Report:
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By group: objects, records, verify, largest lag, longest standstill."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    longest_life: Mapping[str, Any] | None = None
     evidence: str | None = None
     """Where logs, chronicle and data are kept."""
 
@@ -61,7 +60,6 @@ class Report:
             "produced": dict(self.produced),
             "outputs": self.outputs,
             "counts": dict(self.counts),
-            "longestLife": self.longest_life,
             "evidence": self.evidence,
         }
 
@@ -82,12 +80,6 @@ class Report:
         for group, numbers in self.outputs.items():
             yield f"group {group:<9} " + ", ".join(f"{name} {_shown(value)}" for name, value in numbers.items())
         yield f"members counted {_counted(self.counts) or 'nothing'}"
-        if self.longest_life is not None:
-            life = self.longest_life
-            yield f"longest life    {life['member']}, {life['seconds']} s"
-            for name in ("descriptors", "residentMB"):
-                shown = ", ".join(f"{which} {value:,}" for which, value in life[name].items())
-                yield f"  {name:<13} {shown}"
         yield from _listed("remark", self.remarks)
         yield from _listed("PROBLEM" if self.verdict is Verdict.BROKEN else "TROUBLE", self.problems)
         if self.evidence is not None:

@@ -304,8 +304,6 @@ class _Run:
         report.faults_met = dict(sorted(stage.met.items()))
         report.counts = watch.counts()
         report.remarks = [f"{number} times {what}" for what, number in stage.crew.unexpected.items()]
-        life = watch.longest_life()
-        report.longest_life = life.document() if life is not None else None
         for group, pace in watch.paces.items():
             report.outputs[group] = {
                 "members": self._settings.crews[group],

@@ -139,6 +139,19 @@ def test_a_changed_value_is_another_row(changed: dict[str, Any]) -> None:
     assert rows[0].value != seen.content
 
 
+def test_values_in_lists_and_structs_are_told_apart() -> None:
+    geo = {"country": "de", "lat": 52.5}
+    rows = (
+        {"tags": ["ä", ""]},
+        {"tags": ["ä"]},
+        {"geo": geo},
+        {"geo": geo | {"lat": 52.6}},
+        {"ok": None},
+        {"ok": False},
+    )
+    assert len({row_digest(row, {}) for row in rows}) == len(rows)
+
+
 @pytest.mark.parametrize(
     ("remedy", "numbers", "version", "row"),
     [

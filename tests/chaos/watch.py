@@ -1,14 +1,11 @@
-"""Measures while it happens: what members count, what they hold open, how far the groups have come."""
+"""Measures while it happens: what members count, how far the groups have come."""
 
 import re
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import median
-from typing import Any
+from dataclasses import dataclass
 
-import psutil
 from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError
 
@@ -16,7 +13,6 @@ from tests.chaos.chronicle import Chronicle
 from tests.chaos.crew import Crew, Place, is_unhealthy
 from tests.chaos.outputs import Output
 from tests.chaos.witnesses import progress
-from tests.integration.harness.process import MemberProcess
 from tests.stack.clients import admin_client
 
 _INTERVAL_SECONDS = 1.0
@@ -28,52 +24,6 @@ _COUNTED = (
     "logpersister_rebalances_total",
     "logpersister_lost_partitions_total",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """What a driver's process holds."""
-
-    seconds: float
-    descriptors: int
-    resident_bytes: int
-
-
-@dataclass
-class Life:
-    """One process of a member, from its first sample to its last."""
-
-    name: str
-    log: str
-    samples: list[Sample] = field(default_factory=list)
-    metrics: Mapping[str, float] = field(default_factory=dict)
-    """The last ones; what was counted after them died with it."""
-
-    @property
-    def seconds(self) -> float:
-        return self.samples[-1].seconds - self.samples[0].seconds if self.samples else 0.0
-
-    def document(self) -> dict[str, Any]:
-        descriptors = [sample.descriptors for sample in self.samples]
-        resident = [sample.resident_bytes / 1e6 for sample in self.samples]
-        return {
-            "member": self.name,
-            "log": self.log,
-            "seconds": round(self.seconds),
-            "descriptors": _summary(descriptors),
-            "residentMB": _summary(resident),
-        }
-
-
-def _summary(values: list[Any]) -> dict[str, int]:
-    """Return how it began, what was usual, how much it was at most and in the end."""
-    tenth = max(1, len(values) // 10)
-    return {
-        "first": round(median(values[:tenth])),
-        "median": round(median(values)),
-        "max": round(max(values)),
-        "last": round(median(values[-tenth:])),
-    }
 
 
 @dataclass
@@ -102,8 +52,8 @@ class Watch:
 
     def __init__(self, crew: Crew, chronicle: Chronicle, bootstrap: str, outputs: Sequence[Output]) -> None:
         self.paces = {output.name: Pace() for output in outputs}
-        self.lives: dict[str, Life] = {}
-        """By the name of the log."""
+        self._metrics: dict[str, Mapping[str, float]] = {}
+        """The last ones of each process, by the name of its log; what was counted after them died with it."""
         self._crew = crew
         self._chronicle = chronicle
         self._bootstrap = bootstrap
@@ -136,19 +86,10 @@ class Watch:
         process = place.process
         if process is None or not place.up:
             return
-        life = self.lives.setdefault(process.log.name, Life(place.name, process.log.name))
-        self._measure(process, life)
-        life.metrics = process.metrics() or life.metrics
+        if metrics := process.metrics():
+            self._metrics[process.log.name] = metrics
         if is_unhealthy(process):
             place.unhealthy = True
-
-    def _measure(self, process: MemberProcess, life: Life) -> None:
-        try:
-            driver = psutil.Process(process.pid)
-            sample = Sample(self._chronicle.seconds, driver.num_fds(), driver.memory_info().rss)
-        except psutil.Error:
-            return
-        life.samples.append(sample)
 
     # groups
 
@@ -172,14 +113,11 @@ class Watch:
     def counts(self) -> dict[str, int]:
         """Return what members have counted, by metric and its label; lower bounds, as many were killed."""
         sums: Counter[str] = Counter()
-        for life in self.lives.values():
-            for name, value in life.metrics.items():
+        for metrics in self._metrics.values():
+            for name, value in metrics.items():
                 if name.startswith(_COUNTED) and value:
                     sums[_plain(name)] += int(value)
         return dict(sorted(sums.items()))
-
-    def longest_life(self) -> Life | None:
-        return max(self.lives.values(), key=lambda life: life.seconds, default=None)
 
 
 def _plain(series: str) -> str:
