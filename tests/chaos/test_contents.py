@@ -140,15 +140,9 @@ def test_a_changed_value_is_another_row(changed: dict[str, Any]) -> None:
 
 
 def test_values_in_lists_and_structs_are_told_apart() -> None:
-    geo = {"country": "de", "lat": 52.5}
-    rows = (
-        {"tags": ["ä", ""]},
-        {"tags": ["ä"]},
-        {"geo": geo},
-        {"geo": geo | {"lat": 52.6}},
-        {"ok": None},
-        {"ok": False},
-    )
+    geo: dict[str, Any] = {"country": "de", "lat": 52.5}
+    rows: list[dict[str, Any]] = [{"tags": ["ä", ""]}, {"tags": ["ä"]}, {"ok": None}, {"ok": False}]
+    rows += [{"geo": geo}, {"geo": geo | {"lat": 52.6}}]
     assert len({row_digest(row, {}) for row in rows}) == len(rows)
 
 
