@@ -30,6 +30,8 @@ class Kubelet:
         self.addresses: dict[int, str] = {}
         """Of members by their number, of those that are somewhere else."""
         self.shadow_address = "127.0.0.1"
+        self.silent_node = ""
+        """Of pods that start from now on: nobody there says that one has ended."""
         self.seen: set[str] = set()
         """Names of all StatefulSets that there ever were."""
         self.broken: list[str] = []
@@ -72,6 +74,8 @@ class Kubelet:
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
         account = owner["spec"]["template"]["spec"]["serviceAccountName"]
         spec = {"serviceAccountName": account, "containers": [{"name": "member", "image": "x"}]}
+        if self.silent_node:
+            spec |= {"nodeName": self.silent_node, "terminationGracePeriodSeconds": 1}
         self._api.apply(f"{self._path}/{name}", pod | {"spec": spec})
         address = self.addresses.get(int(name.rpartition("-")[2]), self.address)
         if _is_shadow(template):

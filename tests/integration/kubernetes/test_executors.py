@@ -116,11 +116,11 @@ def test_a_member_starts_though_they_cannot_be_ended(account: Path, environment:
 
 OOM_KILLED = {"state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}
 KILLED = 6
-"""Of two executors: by default Spark stops itself after the fifth."""
+"""So many of two executors may fail; by default Spark stops itself after the fifth."""
 
 
 @pytest.mark.timeout(900)
-def test_spark_makes_executors_beside_those_that_are_still_there_and_in_place_of_those_that_are_killed(
+def test_executors_come_beside_those_that_are_there_and_in_place_of_killed_ones_until_too_many_fail_the_probe(
     api: Client, namespace: str, account: Path, environment: dict[str, str], make_pod: MakePod
 ) -> None:
     make_pod(DRIVER)
@@ -141,14 +141,22 @@ def test_spark_makes_executors_beside_those_that_are_still_there_and_in_place_of
         assert "own-1" not in pods(api, namespace)
         assert {one["metadata"]["labels"][DRIVER_LABEL] for one in new()} == {DRIVER}
         killed: set[str] = set()
-        while len(killed) < KILLED:
+
+        def kill_next() -> None:
             eventually("one in its place", lambda: names() - killed, seconds=120, explain=log.read_text)
             name = min(names() - killed)
             kill(api, namespace, name)
             killed.add(name)
-            eventually("it is removed", lambda name=name: name not in names(), seconds=120, explain=log.read_text)  # type: ignore[misc]
+            eventually("it is removed", lambda: name not in names(), seconds=120, explain=log.read_text)
+
+        while len(killed) < KILLED:
+            kill_next()
         eventually("two that live", lambda: len(names() - killed) == 2, seconds=120, explain=log.read_text)
+        assert "FAILED spark" not in log.read_text()
+        kill_next()
+        eventually("the member ends", lambda: "SparkLostError" in log.read_text(), seconds=120, explain=log.read_text)
         said = log.read_text()
+    assert "FAILED spark: Spark has stopped by itself" in said
     assert "executors.ended" in said
     assert "already exists" not in said
 
@@ -167,7 +175,7 @@ def driver(account: Path, environment: dict[str, str]) -> Iterator[Path]:
     log = account / "driver.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.integration.kubernetes.driver", str(account)],
+            [sys.executable, "-m", "tests.integration.kubernetes.driver", str(account), str(KILLED)],
             env=os.environ | environment,
             stdin=subprocess.PIPE,
             stdout=output,
