@@ -5,6 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,263 +33,201 @@ from tests.stack.artifacts import java, kafka_classpath
 from tests.stack.fault_proxy import Answer, FaultProxy, Stall
 from tests.stack.topics import Record, admin, delete_records, produce, transaction
 from tests.stack.webhooks import receiving
+from tests.unit.manifest.documents import changed
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-CreateTopic = Callable[..., str]
-Manifest = Callable[..., Path]
 pytestmark = pytest.mark.usefixtures("logging_as_before")
+Settings = Mapping[str, Any]
+
+
+@dataclass
+class Commands:
+    """Commands on manifests of one group, on the session's servers."""
+
+    kafka: KafkaBroker
+    topic: Callable[..., str]
+    group: str
+    _storage: Settings
+    _file: Path
+    _capsys: pytest.CaptureFixture[str]
+
+    def manifest(
+        self,
+        topics: list[str] | None = None,
+        storage: Settings | None = None,
+        spec: Settings | None = None,
+        **kafka: Any,
+    ) -> str:
+        """Write a manifest; ``kafka`` has more settings of spec.kafka."""
+        settings = {"bootstrapServers": self.kafka.bootstrap, "groupId": self.group, **kafka}
+        kafka_spec = settings | ({"topics": topics} if topics else {})
+        storage = {**self._storage, **(storage or {})}
+        document = changed({"spec.kafka": kafka_spec, "spec.storage": storage})
+        document["spec"] |= spec or {}
+        self._file.write_text(json.dumps(document))  # JSON is YAML
+        return str(self._file)
+
+    def json(self, command: str, *options: str, code: Exit = Exit.OK, **manifest: Any) -> Any:
+        """Return the document of a command on such a manifest."""
+        assert main([command, "-f", self.manifest(**manifest), *options, "--json"]) == code
+        return json.loads(self.said())
+
+    def text(self, command: str, *options: str, **manifest: Any) -> str:
+        """Return what a command on such a manifest says to people."""
+        assert main([command, "-f", self.manifest(**manifest), *options]) == Exit.OK
+        return self.said()
+
+    def said(self) -> str:
+        return self._capsys.readouterr().out
+
+    def complained(self) -> str:
+        return self._capsys.readouterr().err
+
+    def commit(self, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
+        committed = {
+            KafkaTopicPartition(p.topic, p.partition): OffsetAndMetadata(offset, metadata, -1)
+            for p, (offset, metadata) in offsets.items()
+        }
+        with admin(self.kafka.bootstrap) as client:
+
+            def alter() -> None:
+                for error in client.alter_group_offsets(self.group, committed).values():
+                    if error is not NoError:
+                        raise error
+
+            patiently("the offsets could not be committed", 30, alter)
 
 
 @pytest.fixture
-def manifest(
-    kafka: KafkaBroker, minio: MinioServer, s3_secret: str, bucket: str, unique: str, tmp_path: Path
-) -> Manifest:
-    """``manifest(topics=[...])`` writes a manifest on the session's servers; its group is `unique`."""
-
-    def write(
-        *, storage: Mapping[str, Any] | None = None, spec: Mapping[str, Any] | None = None, **settings: Any
-    ) -> Path:
-        document = {
-            "apiVersion": "logpersister.dev/v1alpha1",
-            "kind": "LogPersister",
-            "metadata": {"name": "clicks-backup"},
-            "spec": {
-                "kafka": {"bootstrapServers": kafka.bootstrap, "groupId": unique, **settings},
-                "storage": {
-                    "bucket": bucket,
-                    "prefix": "raw",
-                    "endpoint": minio.endpoint,
-                    "secretName": s3_secret,
-                    **(storage or {}),
-                },
-                **(spec or {}),
-            },
-        }
-        file = tmp_path / "clicks.yaml"
-        file.write_text(json.dumps(document))  # JSON is YAML
-        return file
-
-    return write
+def cli(
+    kafka: KafkaBroker,
+    minio: MinioServer,
+    s3_secret: str,
+    bucket: str,
+    topic: Callable[..., str],
+    unique: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> Commands:
+    storage = {"bucket": bucket, "prefix": "raw", "endpoint": minio.endpoint, "secretName": s3_secret}
+    return Commands(kafka, topic, unique, storage, tmp_path / "clicks.yaml", capsys)
 
 
-def messages(found: Mapping[str, Any], verdict: str) -> str:
+def messages(found: Settings, verdict: str) -> str:
     """Return what a `check` says with a verdict."""
     return "\n".join(one["message"] for one in found["findings"] if one["verdict"] == verdict)
 
 
-def run_json(capsys: pytest.CaptureFixture[str], *argv: str, code: Exit = Exit.OK) -> Any:
-    assert main([*argv, "--json"]) == code
-    return json.loads(capsys.readouterr().out)
-
-
-def commit(kafka: KafkaBroker, group: str, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
-    committed = {
-        KafkaTopicPartition(p.topic, p.partition): OffsetAndMetadata(offset, metadata, -1)
-        for p, (offset, metadata) in offsets.items()
-    }
-    with admin(kafka.bootstrap) as client:
-
-        def alter() -> None:
-            for error in client.alter_group_offsets(group, committed).values():
-                if error is not NoError:
-                    raise error
-
-        patiently("the offsets could not be committed", 30, alter)
+def wait_assigned(consumer: KafkaConsumer) -> None:
+    deadline = time.monotonic() + 30
+    while not consumer.assignment() and time.monotonic() < deadline:
+        consumer.poll(timeout_ms=100)
 
 
 class TestLag:
-    def test_by_partition_with_intents_and_ages(
-        self,
-        kafka: KafkaBroker,
-        topic: CreateTopic,
-        manifest: Manifest,
-        unique: str,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        name = topic(3)
+    """What becomes of Kafka's answers is in tests/unit/cli/test_lag.py."""
+
+    def test_by_partition_with_intents_ages_losses_and_open_transactions(self, cli: Commands) -> None:
+        name, intents = cli.topic(5), {}
         now = int(time.time() * 1000)
         records = [
             Record(b"x", partition=partition, timestamp=now - age * 1000)
-            for partition in (0, 1, 2)
+            for partition in range(5)
             for age in range(1000, 0, -10)
         ]
-        produce(kafka.bootstrap, name, records)
-        zero, one = TopicPartition(name, 0), TopicPartition(name, 1)
-        intent = promised(Intent(zero, None, 50, (60, 80), "0123456789ab", 1))
-        done = stored(100, None, 1)
-        commit(kafka, unique, {zero: (50, intent.text), one: (100, done.text)})
-
-        found = run_json(capsys, "lag", "-f", str(manifest(topics=[name])), "--all")
+        produce(cli.kafka.bootstrap, name, records)
+        pending, current, _, lost, opened = (TopicPartition(name, number) for number in range(5))
+        intents[pending] = 50, promised(Intent(pending, None, 50, (60, 80), "0123456789ab", 1)).text
+        intents[current] = 100, stored(100, None, 1).text
+        intents[lost] = 2, "lp1;topic=-;gen=1"
+        intents[opened] = 100, stored(100, None, 1).text
+        cli.commit(intents)
+        delete_records(cli.kafka.bootstrap, name, {lost.partition: 6})
+        with transaction(cli.kafka.bootstrap, cli.group) as open_transaction:
+            open_transaction.produce(name, [Record(b"b", partition=opened.partition)] * 3)
+            found = cli.json("lag", "--all", topics=[name])
+            uncommitted = cli.json("lag", topics=[name], isolationLevel="read_uncommitted")
+            text = cli.text("lag", topics=[name])
 
         assert found["complete"] is True
-        assert (found["group"], found["state"], found["members"]) == (unique, "Empty", [])
-        assert (found["lag"]["records"], found["lag"]["behindPartitions"], found["lag"]["partitions"]) == (150, 2, 3)
+        assert (found["group"], found["state"], found["members"]) == (cli.group, "Empty", [])
+        lag = found["lag"]
+        assert (lag["records"], lag["behindPartitions"], lag["partitions"]) == (50 + 100 + 98, 3, 5)
+        assert uncommitted["lag"]["records"] == lag["records"] + 3
         by_partition = {one["partition"]: one for one in found["partitions"]}
-        assert {number: one["records"] for number, one in by_partition.items()} == {0: 50, 1: 0, 2: 100}
-        assert {number: one["committed"] for number, one in by_partition.items()} == {0: 50, 1: 100, 2: None}
+        assert [by_partition[number]["records"] for number in range(5)] == [50, 0, 100, 98, 0]
+        assert [by_partition[number]["committed"] for number in range(5)] == [50, 100, None, 2, 100]
+        assert by_partition[3]["lostRecords"] == 4
         assert by_partition[0]["seconds"] == pytest.approx(500, rel=0.05, abs=5)
         assert by_partition[1]["seconds"] == 0
         assert by_partition[2]["seconds"] == pytest.approx(1000, rel=0.05, abs=5)
         assert found["pendingIntents"] == [
             {"topic": name, "partition": 0, "start": 50, "ends": [60, 80], "revision": "0123456789ab", "generation": 1}
         ]
+        assert f"group {cli.group}: Empty, no members\n3 of 5 partitions behind: " in text
 
-        assert main(["lag", "-f", str(manifest(topics=[name]))]) == Exit.OK
-        text = capsys.readouterr().out
-        assert f"group {unique}: Empty, no members\n2 of 3 partitions behind: 150 records, oldest 16m" in text
-        assert "being stored up to 80 by revision 0123456789ab" in text
-        assert "nothing committed" in text
-
-    def test_open_transactions_are_not_behind_when_reading_committed(
-        self,
-        kafka: KafkaBroker,
-        topic: CreateTopic,
-        manifest: Manifest,
-        unique: str,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        name = topic()
-        produce(kafka.bootstrap, name, [b"a"] * 5)
-        with transaction(kafka.bootstrap, unique) as open_transaction:
-            open_transaction.produce(name, [b"b"] * 3)
-            committed = run_json(capsys, "lag", "-f", str(manifest(topics=[name])))
-            uncommitted = run_json(capsys, "lag", "-f", str(manifest(topics=[name], isolationLevel="read_uncommitted")))
-        assert (committed["lag"]["records"], uncommitted["lag"]["records"]) == (5, 8)
-
-    @pytest.mark.parametrize(("start_from", "expected"), [("earliest", 4), ("latest", 0), ("2026-01-01T00:00:00Z", 1)])
-    def test_without_commits_it_counts_from_where_the_group_would_begin(
-        self,
-        start_from: str,
-        expected: int,
-        kafka: KafkaBroker,
-        topic: CreateTopic,
-        manifest: Manifest,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        name = topic()
-        new_year = 1_767_225_600_000
-        produce(kafka.bootstrap, name, [Record(b"x", timestamp=new_year + day * 86_400_000) for day in (-3, -2, -1, 5)])
-        found = run_json(capsys, "lag", "-f", str(manifest(topics=[name], startFrom=start_from)))
-        assert found["lag"]["records"] == expected
-        assert found["state"] == "new"
-
-    def test_deleted_records_are_named(
-        self,
-        kafka: KafkaBroker,
-        topic: CreateTopic,
-        manifest: Manifest,
-        unique: str,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        name = topic()
-        produce(kafka.bootstrap, name, [b"x"] * 10)
-        commit(kafka, unique, {TopicPartition(name, 0): (2, "lp1;topic=-;gen=1")})
-        delete_records(kafka.bootstrap, name, {0: 6})
-
-        found = run_json(capsys, "lag", "-f", str(manifest(topics=[name])), "--all")
-        assert [(one["records"], one["lostRecords"]) for one in found["partitions"]] == [(8, 4)]
+    def test_without_commits_it_counts_from_where_the_group_would_begin(self, cli: Commands) -> None:
+        name, new_year = cli.topic(), 1_767_225_600_000
+        days = [Record(b"x", timestamp=new_year + day * 86_400_000) for day in (-3, -2, -1, 5)]
+        produce(cli.kafka.bootstrap, name, days)
+        for start, expected in (("earliest", 4), ("latest", 0), ("2026-01-01T00:00:00Z", 1)):
+            found = cli.json("lag", topics=[name], startFrom=start)
+            assert (found["lag"]["records"], found["state"]) == (expected, "new"), start
+        found = cli.json("lag", topicPattern=f"^{name}$")
+        assert [one["topic"] for one in found["topics"]] == [name]
+        assert cli.json("lag", topics=[name, f"{name}-later"])["missingTopics"] == [f"{name}-later"]
 
     @pytest.mark.parametrize("named_by", ["group_instance_id", "client_id"])
-    def test_members_and_their_partitions(
-        self,
-        named_by: str,
-        kafka: KafkaBroker,
-        topic: CreateTopic,
-        manifest: Manifest,
-        unique: str,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        name = topic(4)
-        consumer = KafkaConsumer(
-            name,
-            bootstrap_servers=kafka.bootstrap,
-            group_id=unique,
-            enable_auto_commit=False,
-            **{named_by: "member-0"},
-        )
-        try:
-            deadline = time.monotonic() + 30
-            while not consumer.assignment() and time.monotonic() < deadline:
-                consumer.poll(timeout_ms=100)
-            found = run_json(capsys, "lag", "-f", str(manifest(topics=[name])))
-        finally:
-            consumer.close()
+    def test_members_and_their_partitions(self, named_by: str, cli: Commands) -> None:
+        name, of_group = cli.topic(4), {"group_id": cli.group, named_by: "member-0"}
+        with closing(
+            KafkaConsumer(name, bootstrap_servers=cli.kafka.bootstrap, enable_auto_commit=False, **of_group)
+        ) as consumer:
+            wait_assigned(consumer)
+            found = cli.json("lag", topics=[name])
         assert found["state"] == "Stable"
         assert [(member["name"], member["partitions"]) for member in found["members"]] == [("member-0", 4)]
 
-    def test_unreadable_intents_make_it_incomplete(
-        self,
-        kafka: KafkaBroker,
-        topic: CreateTopic,
-        manifest: Manifest,
-        unique: str,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        good, bad = topic(), topic()
+    def test_unreadable_intents_make_it_incomplete(self, cli: Commands) -> None:
+        good, bad = cli.topic(), cli.topic()
         for name in (good, bad):
-            produce(kafka.bootstrap, name, [b"x"])
-        commit(kafka, unique, {TopicPartition(bad, 0): (0, "lp9;who=knows")})
+            produce(cli.kafka.bootstrap, name, [b"x"])
+        cli.commit({TopicPartition(bad, 0): (0, "lp9;who=knows")})
 
-        found = run_json(capsys, "lag", "-f", str(manifest(topics=[good, bad])), code=Exit.UNREACHABLE)
+        found = cli.json("lag", topics=[good, bad], code=Exit.UNREACHABLE)
         assert found["complete"] is False
         assert [one["topic"] for one in found["topics"]] == [good]
         assert [one["topic"] for one in found["errors"]] == [bad]
 
-    def test_a_frozen_bootstrap_server_does_not_take_all_the_time(
-        self, kafka: KafkaBroker, topic: CreateTopic, manifest: Manifest, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        name = topic(2)
-        with FaultProxy(kafka.port) as frozen:
+    def test_a_frozen_bootstrap_server_does_not_take_all_the_time(self, cli: Commands) -> None:
+        name = cli.topic(2)
+        with FaultProxy(cli.kafka.port) as frozen:
             frozen.inject(Stall(times=None))
-            file = manifest(topics=[name], bootstrapServers=f"{frozen.address},{kafka.bootstrap}")
-            found = run_json(capsys, "lag", "-f", str(file), "--timeout", "6s")
+            servers = f"{frozen.address},{cli.kafka.bootstrap}"
+            found = cli.json("lag", "--timeout", "6s", topics=[name], bootstrapServers=servers)
         assert [one["partitions"] for one in found["topics"]] == [2]
-
-    def test_topics_by_pattern_and_topics_that_do_not_exist_yet(
-        self, kafka: KafkaBroker, topic: CreateTopic, manifest: Manifest, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        name = topic(2)
-        found = run_json(capsys, "lag", "-f", str(manifest(topicPattern=f"^{name}$")))
-        assert [one["topic"] for one in found["topics"]] == [name]
-        found = run_json(capsys, "lag", "-f", str(manifest(topics=[name, f"{name}-later"])))
-        assert found["missingTopics"] == [f"{name}-later"]
 
 
 class TestCheck:
-    def test_everything_is_fine(
-        self,
-        kafka: KafkaBroker,
-        topic: CreateTopic,
-        manifest: Manifest,
-        bucket: str,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        name = topic(3)
-        found = run_json(capsys, "check", "-f", str(manifest(topics=[name])))
+    def test_everything_is_fine(self, cli: Commands, s3: "S3Client", bucket: str) -> None:
+        """And nothing is left in the bucket."""
+        name = cli.topic(3)
+        found = cli.json("check", topics=[name])
 
         assert found["ok"] is True
-        assert [(one["subject"], one["verdict"]) for one in found["findings"]] == [
-            ("manifest", "ok"),
-            ("output", "ok"),
-            ("output", "ok"),
-            ("kafka", "ok"),
-            ("topics", "ok"),
-            ("group", "ok"),
-            ("bucket", "ok"),
-        ]
-        assert main(["check", "-f", str(manifest(topics=[name]))]) == Exit.OK
-        text = capsys.readouterr().out
+        subjects = ["manifest", "output", "output", "kafka", "topics", "group", "bucket"]
+        assert [(one["subject"], one["verdict"]) for one in found["findings"]] == [(one, "ok") for one in subjects]
+        text = cli.text("check", topics=[name])
         assert f"1 topic, 3 partitions: {name} (3)" in text
         assert f"s3://{bucket}/raw" in text
-        assert kafka.bootstrap in text
+        assert cli.kafka.bootstrap in text
+        assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 0
 
-    def test_no_topic_yet_is_a_warning(self, manifest: Manifest, capsys: pytest.CaptureFixture[str]) -> None:
-        found = run_json(capsys, "check", "-f", str(manifest(topicPattern="^no-such-topic$")))
-        warnings = [one["message"] for one in found["findings"] if one["verdict"] == "warning"]
-        assert len(warnings) == 1
-        assert "matches no topic yet" in warnings[0]
+    def test_no_topic_yet_is_a_warning(self, cli: Commands) -> None:
+        found = cli.json("check", topicPattern="^no-such-topic$")
+        assert messages(found, "warning").count("matches no topic yet") == 1
 
     @pytest.mark.parametrize(
         ("selected", "message"),
@@ -298,12 +237,7 @@ class TestCheck:
         ],
     )
     def test_a_run_that_ends_does_not_begin_without_its_topics(
-        self,
-        selected: dict[str, Any],
-        message: str,
-        manifest: Manifest,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
+        self, selected: dict[str, Any], message: str, cli: Commands, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         started: list[object] = []
 
@@ -312,105 +246,75 @@ class TestCheck:
             return Exit.OK
 
         monkeypatch.setattr(run, "run_member", start)
-        file = str(manifest(**selected))
+        file = cli.manifest(**selected)
         assert main(["run", "-f", file, "--until-current"]) == Exit.UNREACHABLE
         assert not started
-        assert message in capsys.readouterr().err
+        assert message in cli.complained()
         assert main(["run", "-f", file]) == Exit.OK
         assert started
 
-    def test_a_missing_bucket_does_not_hide_what_kafka_said(
-        self, topic: CreateTopic, manifest: Manifest, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        file = manifest(topics=[topic()], storage={"bucket": "there-is-no-such-bucket"})
-        found = run_json(capsys, "check", "-f", str(file), code=Exit.UNREACHABLE)
+    def test_a_missing_bucket_does_not_hide_what_kafka_said(self, cli: Commands) -> None:
+        missing = {"bucket": "there-is-no-such-bucket"}
+        found = cli.json("check", topics=[cli.topic()], storage=missing, code=Exit.UNREACHABLE)
         verdicts = {one["subject"]: one for one in found["findings"]}
         assert found["ok"] is False
         assert verdicts["kafka"]["verdict"] == "ok"
         assert verdicts["bucket"]["verdict"] == "failed"
         assert "there-is-no-such-bucket" in verdicts["bucket"]["message"]
 
-    def test_a_missing_secret_is_exit_2(
-        self, topic: CreateTopic, manifest: Manifest, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        file = manifest(topics=[topic()], storage={"secretName": "none"})
-        found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
-        assert "AWS_ACCESS_KEY_ID" in found["findings"][-1]["message"]
-
     def test_wrong_keys_are_exit_2(
-        self, topic: CreateTopic, manifest: Manifest, secrets_dir: Path, capsys: pytest.CaptureFixture[str]
+        self, cli: Commands, minio: MinioServer, secrets_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        (secrets_dir / "wrong").mkdir()
-        (secrets_dir / "wrong" / "AWS_ACCESS_KEY_ID").write_text("clicks")
-        (secrets_dir / "wrong" / "AWS_SECRET_ACCESS_KEY").write_text("mistyped")
-        file = manifest(topics=[topic()], storage={"secretName": "wrong"})
-        found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
-        assert "does not know the access key id 'clicks'" in found["findings"][-1]["message"]
+        """No Secret, keys that S3 does not know, a session token that is cut off, and those of the environment."""
+        name = cli.topic()
 
-    def test_a_wrong_session_token_is_exit_2(
-        self,
-        topic: CreateTopic,
-        manifest: Manifest,
-        minio: MinioServer,
-        secrets_dir: Path,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        (secrets_dir / "session").mkdir()
+        def refused(secret: str | None) -> str:
+            found = cli.json("check", topics=[name], storage={"secretName": secret}, code=Exit.INVALID)
+            return str(found["findings"][-1]["message"])
+
+        def write(secret: str, keys: Mapping[str, str]) -> Path:
+            (secrets_dir / secret).mkdir()
+            for key, value in keys.items():
+                (secrets_dir / secret / key).write_text(value)
+            return secrets_dir / secret
+
+        assert "AWS_ACCESS_KEY_ID" in refused("none")
+        write("wrong", {"AWS_ACCESS_KEY_ID": "clicks", "AWS_SECRET_ACCESS_KEY": "mistyped"})
+        assert "does not know the access key id 'clicks'" in refused("wrong")
         everything = {"Effect": "Allow", "Action": ["s3:*"], "Resource": ["arn:aws:s3:::*"]}
-        for key, value in minio.keys_for(everything).items():
-            (secrets_dir / "session" / key).write_text(value)
-        file = manifest(topics=[topic()], storage={"secretName": "session"})
-        run_json(capsys, "check", "-f", str(file))
-        token = secrets_dir / "session" / "AWS_SESSION_TOKEN"
+        token = write("session", minio.keys_for(everything)) / "AWS_SESSION_TOKEN"
+        cli.json("check", topics=[name], storage={"secretName": "session"})
         token.write_text(token.read_text()[:-9])
-        found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
-        message = found["findings"][-1]["message"]
+        message = refused("session")
         assert "session token of the access key id" in message
         assert "correct AWS_SESSION_TOKEN" in message
-
-    def test_wrong_keys_of_the_environment_are_exit_2(
-        self,
-        topic: CreateTopic,
-        manifest: Manifest,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "mistyped")
-        file = manifest(topics=[topic()], storage={"secretName": None})
-        found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
-        assert "where the AWS SDK of this process finds it" in found["findings"][-1]["message"]
+        assert "where the AWS SDK of this process finds it" in refused(None)
 
-    def test_those_who_are_told_of_folders_are_looked_at(
-        self,
-        topic: CreateTopic,
-        manifest: Manifest,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_those_who_are_told_of_folders_are_looked_at(self, cli: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
         """Each for itself; what is wrong with them is no reason for a member not to start."""
         monkeypatch.setattr(producer, "BOOTSTRAP_SECONDS", 2.0)
-        name = topic()
+        name = cli.topic()
         with receiving() as webhook:
             finish: dict[str, Any] = {
                 "policy": ["webhook", "kafka"],
                 "webhook": {"url": webhook.url},
-                "kafka": {"topic": topic(2)},
+                "kafka": {"topic": cli.topic(2)},
             }
             by_day = {"output": {"partitionBy": [{"date": {"granularity": "day"}}]}}
-            found = run_json(capsys, "check", "-f", str(manifest(topics=[name], spec=by_day | {"finish": finish})))
+            found = cli.json("check", topics=[name], spec=by_day | {"finish": finish})
             assert [(one["subject"], one["verdict"]) for one in found["findings"]][-2:] == [
                 ("webhook", "ok"),
                 ("told", "ok"),
             ]
             assert webhook.posted == []
         finish["kafka"]["topic"] = "no-such-topic"
-        file = manifest(topics=[name], spec=by_day | {"finish": finish})
-        found = run_json(capsys, "check", "-f", str(file), code=Exit.UNREACHABLE)
+        found = cli.json("check", topics=[name], spec=by_day | {"finish": finish}, code=Exit.UNREACHABLE)
         told = {one["subject"]: one["message"] for one in found["findings"] if one["verdict"] == "failed"}
         assert "it cannot be reached (Connection refused)" in told["webhook"]
         assert "no-such-topic: the topic does not exist; create it" in told["told"]
-        resource = load(file)
+        resource = load(Path(cli.manifest(topics=[name], spec=by_day | {"finish": finish})))
         before_start(resource, Secrets(), 15.0)
         config = client_config(resource.spec.kafka, Secrets())
         with (
@@ -419,83 +323,55 @@ class TestCheck:
         ):
             send(Message("id", "a/b", 1, b"{}"))
 
-    def test_a_group_that_another_program_uses(
-        self,
-        kafka: KafkaBroker,
-        topic: CreateTopic,
-        manifest: Manifest,
-        unique: str,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+    def test_a_group_that_another_program_uses(self, cli: Commands) -> None:
         """By the classic protocol, and by Kafka's own consumer with the one of KIP-848, which only it can describe."""
-        name = topic()
-        produce(kafka.bootstrap, name, [b"a"])
-        file = str(manifest(topics=[name]))
-        with closing(KafkaConsumer(name, bootstrap_servers=kafka.bootstrap, group_id=unique)) as consumer:
-            deadline = time.monotonic() + 30
-            while not consumer.assignment() and time.monotonic() < deadline:
-                consumer.poll(timeout_ms=100)
-            found = run_json(capsys, "check", "-f", file, code=Exit.INVALID)
-            assert f"another program is in group {unique}: it speaks consumer: range" in messages(found, "failed")
+        name, bootstrap = cli.topic(), cli.kafka.bootstrap
+        produce(bootstrap, name, [b"a"])
+        with closing(KafkaConsumer(name, bootstrap_servers=bootstrap, group_id=cli.group)) as consumer:
+            wait_assigned(consumer)
+            found = cli.json("check", topics=[name], code=Exit.INVALID)
+            assert f"another program is in group {cli.group}: it speaks consumer: range" in messages(found, "failed")
             consumer.commit()
-        found = run_json(capsys, "check", "-f", file)
-        assert f"another program has committed offsets of group {unique}" in messages(found, "warning")
+        found = cli.json("check", topics=[name])
+        assert f"another program has committed offsets of group {cli.group}" in messages(found, "warning")
 
-        console = ["org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", kafka.bootstrap]
-        newest = ["--topic", name, "--group", f"{unique}-new", "--from-beginning", "--command-property"]
+        console = ["org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", bootstrap]
+        newest = ["--topic", name, "--group", f"{cli.group}-new", "--from-beginning", "--command-property"]
         program = [java(), "-cp", kafka_classpath(), *console, *newest, "group.protocol=consumer"]
         with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as consuming:
             try:
                 assert consuming.stdout is not None
                 assert consuming.stdout.readline() == b"a\n"
-                found = run_json(
-                    capsys, "check", "-f", str(manifest(topics=[name], groupId=f"{unique}-new")), code=Exit.INVALID
-                )
+                found = cli.json("check", topics=[name], groupId=f"{cli.group}-new", code=Exit.INVALID)
             finally:
                 consuming.kill()
         assert "it speaks the protocol of consumer groups" in messages(found, "failed").lower()
 
-    def test_a_prefix_and_a_generation_that_are_taken(
-        self,
-        kafka: KafkaBroker,
-        topic: CreateTopic,
-        manifest: Manifest,
-        unique: str,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        name = topic()
-        file = manifest(topics=[name])
-        with open_store(load(file).spec.storage, Secrets()) as store:
+    def test_a_prefix_and_a_generation_that_are_taken(self, cli: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+        name = cli.topic()
+        with open_store(load(Path(cli.manifest(topics=[name]))).spec.storage, Secrets()) as store:
             _Writer(store, "another-group")(name, "dt=2026-11-20", 1, 0, 0, records=5)
-        commit(kafka, unique, {TopicPartition(name, 0): (5, stored(5, None, 2).text)})
+        cli.commit({TopicPartition(name, 0): (5, stored(5, None, 2).text)})
 
-        found = run_json(capsys, "check", "-f", str(file), code=Exit.INVALID)
-        assert f"group another-group has stored topic {name} there in generation 1" in messages(found, "failed")
-        assert f"1 is lower than 2, in which group {unique} has stored already; write 2" in messages(found, "failed")
+        found = messages(cli.json("check", topics=[name], code=Exit.INVALID), "failed")
+        assert f"group another-group has stored topic {name} there in generation 1" in found
+        assert f"1 is lower than 2, in which group {cli.group} has stored already; write 2" in found
 
         monkeypatch.setattr(run, "run_member", lambda *_: Exit.OK)
-        assert main(["run", "-f", str(file)]) == Exit.OK, "a member of the old generation restarts during an upgrade"
-        assert "another-group" in capsys.readouterr().err
-        by_pattern = manifest(topicPattern=f"^{name}$", groupId=f"{unique}-2")
-        assert "another-group" in messages(
-            run_json(capsys, "check", "-f", str(by_pattern), code=Exit.INVALID), "failed"
-        )
-
-    def test_nothing_is_left_in_the_bucket(
-        self, topic: CreateTopic, manifest: Manifest, s3: "S3Client", bucket: str, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        run_json(capsys, "check", "-f", str(manifest(topics=[topic()])))
-        assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 0
+        started = main(["run", "-f", cli.manifest(topics=[name])])
+        assert started == Exit.OK, "a member of the old generation restarts during an upgrade"
+        assert "another-group" in cli.complained()
+        found = cli.json("check", topicPattern=f"^{name}$", groupId=f"{cli.group}-2", code=Exit.INVALID)
+        assert "another-group" in messages(found, "failed")
 
 
 class TestLs:
     @pytest.fixture
-    def file(self, manifest: Manifest, unique: str) -> Path:
-        """A manifest for clicks and orders, whose bucket has objects of two days, generations and groups."""
-        file = manifest(topics=["clicks", "orders"])
-        with open_store(load(file).spec.storage, Secrets()) as store:
-            put = _Writer(store, unique)
+    def topics(self, cli: Commands) -> list[str]:
+        """Clicks and orders; the bucket has objects of two days, generations and groups."""
+        topics = ["clicks", "orders"]
+        with open_store(load(Path(cli.manifest(topics=topics))).spec.storage, Secrets()) as store:
+            put = _Writer(store, cli.group)
             for start in (0, 100, 200):
                 put("clicks", "dt=2026-11-20", 1, 0, start, records=100)
             put("clicks", "dt=2026-11-21", 1, 0, 300, records=7)
@@ -503,82 +379,60 @@ class TestLs:
             put("orders", "", 1, 3, 0, records=1)
             put("orders", "", 1, 4, 0, records=1000, group="another-group")
             put("other-topic", "", 1, 0, 0, records=1)
-            store.put_json(revision_key("raw", unique, "0123456789ab"), {"spec": {}})
-        return file
+            store.put_json(revision_key("raw", cli.group, "0123456789ab"), {"spec": {}})
+        return topics
 
-    def test_folders(self, file: Path, unique: str, bucket: str, capsys: pytest.CaptureFixture[str]) -> None:
-        found = run_json(capsys, "ls", "-f", str(file))
-
-        assert (found["group"], found["bucket"], found["prefix"], found["truncated"]) == (unique, bucket, "raw", False)
-        lines = [
+    def test_folders_objects_and_records(self, cli: Commands, topics: list[str], bucket: str) -> None:
+        """Of one's own group; a pattern lists all its topics, and not what groups remember."""
+        found = cli.json("ls", topics=topics)
+        assert (found["group"], found["bucket"], found["prefix"]) == (cli.group, bucket, "raw")
+        assert (found["truncated"], found["totals"]["objects"]) == (False, 7)
+        assert [
             (one["topic"], one["path"], one["generation"], one["objects"], one["firstStart"], one["lastStart"])
             for one in found["folders"]
-        ]
-        assert lines == [
+        ] == [
             ("clicks", "dt=2026-11-20", 1, 3, 0, 200),
             ("clicks", "dt=2026-11-21", 1, 1, 300, 300),
             ("clicks", "dt=2026-11-21", 2, 1, 307, 307),
             ("orders", "", 1, 2, 0, 0),
         ]
-        assert found["totals"]["objects"] == 7
-
-    def test_facts_count_records_and_leave_other_groups_out(
-        self, file: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        found = run_json(capsys, "ls", "-f", str(file), "--facts")
+        found = cli.json("ls", "--facts", topics=topics)
         assert [one["records"] for one in found["folders"]] == [300, 7, 5, 1]
-        assert found["totals"]["records"] == 313
-        assert found["totals"]["foreignObjects"] == 1
-
-    def test_objects(self, file: Path, unique: str, capsys: pytest.CaptureFixture[str]) -> None:
-        found = run_json(
-            capsys, "ls", "-f", str(file), "--objects", "--facts", "--topic", "clicks", "--generation", "2"
-        )
-        (one,) = found["objects"]
+        assert (found["totals"]["records"], found["totals"]["foreignObjects"]) == (313, 1)
+        one_of_them = ["--objects", "--facts", "--topic", "clicks", "--generation", "2"]
+        (one,) = cli.json("ls", *one_of_them, topics=topics)["objects"]
         assert one["key"] == "raw/clicks/dt=2026-11-21/2_0_00000000000000000307.txt"
         assert (one["start"], one["end"], one["records"], one["revision"]) == (307, 312, 5, "0123456789ab")
-
-    def test_a_pattern_lists_all_its_topics_and_not_what_groups_remember(
-        self, file: Path, manifest: Manifest, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        found = run_json(capsys, "ls", "-f", str(manifest(topicPattern="o")))
-        assert {one["topic"] for one in found["folders"]} == {"orders", "other-topic"}
-
-    def test_a_limit_ends_the_listing(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        found = run_json(capsys, "ls", "-f", str(file), "--objects", "--limit", "2")
+        found = cli.json("ls", "--objects", "--limit", "2", topics=topics)
         assert (len(found["objects"]), found["truncated"]) == (2, True)
         assert found["totals"] == {"objects": 2, "bytes": 200}
+        found = cli.json("ls", topicPattern="o")
+        assert {one["topic"] for one in found["folders"]} == {"orders", "other-topic"}
 
-    def test_for_people(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["ls", "-f", str(file), "--facts"]) == Exit.OK
-        text = capsys.readouterr().out
+    def test_for_people(self, cli: Commands, topics: list[str]) -> None:
+        text = cli.text("ls", "--facts", topics=topics)
         assert text.startswith("TOPIC")
         assert "6 objects, 313 B, 313 records\nleft out: 1 object of other groups or programs\n" in text
-        assert main(["ls", "-f", str(file), "--objects", "--limit", "1"]) == Exit.OK
-        assert "only the first 1 line; there is more (--limit)" in capsys.readouterr().out
+        assert max(map(len, text.splitlines())) <= 80, "a terminal"
+        text = cli.text("ls", "--objects", "--limit", "1", topics=topics)
+        assert "only the first 1 line; there is more (--limit)" in text
 
-    def test_an_empty_bucket(self, manifest: Manifest, capsys: pytest.CaptureFixture[str]) -> None:
-        found = run_json(capsys, "ls", "-f", str(manifest(topics=["clicks"])))
+    def test_an_empty_bucket_and_one_that_is_missing(self, cli: Commands) -> None:
+        found = cli.json("ls", topics=["clicks"])
         assert (found["folders"], found["totals"]["objects"]) == ([], 0)
+        missing = cli.manifest(topics=["clicks"], storage={"bucket": "there-is-no-such-bucket"})
+        assert main(["ls", "-f", missing]) == Exit.UNREACHABLE
+        assert "there-is-no-such-bucket" in cli.complained()
 
     def test_json_is_whole_or_nothing(
-        self, file: Path, manifest: Manifest, s3_proxy: FaultProxy, capsys: pytest.CaptureFixture[str]
+        self, cli: Commands, topics: list[str], s3_proxy: FaultProxy, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        proxied = manifest(topics=["clicks", "orders"], storage={"endpoint": s3_proxy.endpoint})
         s3_proxy.inject(Answer(matches=lambda line: "orders" in line, status=403, code="AccessDenied"))
-        assert main(["ls", "-f", str(proxied), "--json"]) == Exit.UNREACHABLE
+        proxied = cli.manifest(topics=topics, storage={"endpoint": s3_proxy.endpoint})
+        assert main(["ls", "-f", proxied, "--json"]) == Exit.UNREACHABLE
         captured = capsys.readouterr()
         assert captured.out == ""
         assert "AccessDenied" in captured.err
-
-    def test_folders_fit_a_terminal(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["ls", "-f", str(file), "--facts"]) == Exit.OK
-        assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
-
-    def test_a_missing_bucket_is_exit_3(self, manifest: Manifest, capsys: pytest.CaptureFixture[str]) -> None:
-        file = manifest(topics=["clicks"], storage={"bucket": "there-is-no-such-bucket"})
-        assert main(["ls", "-f", str(file)]) == Exit.UNREACHABLE
-        assert "there-is-no-such-bucket" in capsys.readouterr().err
 
 
 class _Writer:

@@ -20,6 +20,7 @@ from logpersister.storage.peek import FIRST_BYTES
 from logpersister.storage.store import ObjectStore, open_store
 from tests.stack import MinioServer
 from tests.stack.fault_proxy import FaultProxy
+from tests.unit.manifest.documents import changed
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -33,16 +34,13 @@ GROUP = "clicks-backup"
 @pytest.fixture
 def manifest(minio: MinioServer, s3_secret: str, bucket: str, tmp_path: Path) -> Path:
     """Lines that end with \\x1e. Its brokers are not needed."""
-    document = {
-        "apiVersion": "logpersister.dev/v1alpha1",
-        "kind": "LogPersister",
-        "metadata": {"name": GROUP},
-        "spec": {
-            "kafka": {"bootstrapServers": "none:1", "topics": ["clicks", "gone"]},
-            "storage": {"bucket": bucket, "prefix": "raw", "endpoint": minio.endpoint, "secretName": s3_secret},
-            "output": {"format": "text", "compression": "none", "text": {"delimiter": "\u001e"}},
-        },
-    }
+    document = changed(
+        {
+            "spec.kafka": {"bootstrapServers": "none:1", "topics": ["clicks", "gone"]},
+            "spec.storage": {"bucket": bucket, "prefix": "raw", "endpoint": minio.endpoint, "secretName": s3_secret},
+            "spec.output": {"format": "text", "compression": "none", "text": {"delimiter": "\u001e"}},
+        }
+    )
     file = tmp_path / "clicks.yaml"
     file.write_text(json.dumps(document))
     return file

@@ -13,6 +13,7 @@ from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.stack import KafkaBroker
 from tests.stack.topics import Record, produce
+from tests.unit.manifest.documents import changed
 
 Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("logging_as_before")
@@ -24,16 +25,10 @@ def manifest(kafka: KafkaBroker, unique: str, tmp_path: Path) -> Callable[..., P
     """``manifest(topics, **spec)`` writes a manifest; its bucket is nowhere, because nothing may be written."""
 
     def write(topics: list[str], **spec: Any) -> Path:
-        document = {
-            "apiVersion": "logpersister.dev/v1alpha1",
-            "kind": "LogPersister",
-            "metadata": {"name": "clicks-backup"},
-            "spec": {
-                "kafka": {"bootstrapServers": kafka.bootstrap, "groupId": unique, "topics": topics},
-                "storage": {"bucket": "no-such-bucket", "endpoint": "http://127.0.0.1:1"},
-                **spec,
-            },
-        }
+        settings = {"bootstrapServers": kafka.bootstrap, "groupId": unique, "topics": topics}
+        storage = {"bucket": "no-such-bucket", "endpoint": "http://127.0.0.1:1"}
+        document = changed({"spec.kafka": settings, "spec.storage": storage})
+        document["spec"] |= spec
         file = tmp_path / "clicks.yaml"
         file.write_text(json.dumps(document))
         return file
