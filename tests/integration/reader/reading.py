@@ -1,7 +1,7 @@
 """What the tests of the reader share: reading everything, by the reader and by kafka-python's consumer."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -9,7 +9,6 @@ import pyarrow as pa
 from logpersister.pipeline.reader import KafkaReader, RangeRead, ReaderSettings, ReadRequest
 from logpersister.pipeline.reader.settings import KIB, MIB
 from logpersister.ranges import Range, TopicPartition
-from tests.stack import KafkaBroker
 from tests.stack.topics import Record, end_offsets, read_all
 
 SMALL = ReaderSettings(
@@ -72,19 +71,3 @@ def expected(
         ]
         for request in requests
     }
-
-
-def produce_numbers(broker: KafkaBroker, topic: str, count: int, codec: str, properties: Mapping[str, str]) -> None:
-    """Write the values ``b"0"``, ``b"1"``, … by Kafka's Java producer, which has every codec."""
-    settings = {
-        "bootstrap.servers": broker.bootstrap,
-        "compression.type": codec,
-        "linger.ms": "5",
-        "max.in.flight.requests.per.connection": "1",
-        **properties,
-    }
-    broker.run_tool(
-        "org.apache.kafka.tools.ProducerPerformance",
-        *("--topic", topic, "--num-records", str(count), "--payload-monotonic", "--throughput", "-1"),
-        *("--producer-props", *(f"{key}={value}" for key, value in settings.items())),
-    )

@@ -14,9 +14,8 @@ import pytest
 from kafka.net.connection import KafkaConnection
 from kafka.net.transport import KafkaTCPTransport
 
-from logpersister.pipeline.reader import KafkaReader, RangeReadError, ReaderSettings, ReadRequest
+from logpersister.pipeline.reader import RangeReadError, ReaderSettings
 from logpersister.pipeline.reader.settings import MIB
-from logpersister.ranges import Range, TopicPartition
 from tests.integration.reader.reading import (
     PASSWORD,
     SMALL,
@@ -27,7 +26,6 @@ from tests.integration.reader.reading import (
     whole,
 )
 from tests.stack import KafkaBroker
-from tests.stack.ports import free_port
 from tests.stack.topics import (
     Record,
     produce,
@@ -71,15 +69,6 @@ def test_tls_and_login(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open, 
     assert "wrong" not in str(caught.value)
 
 
-def test_nobody_listens(open_reader: Open) -> None:
-    address = f"127.0.0.1:{free_port()}"
-    reader = open_reader(ReaderSettings(connect_timeout=2), bootstrap_servers=address)
-    with pytest.raises(RangeReadError) as caught:
-        read_records(reader, [ReadRequest(Range(TopicPartition("t", 0), 0, 1), 1)])
-    assert (caught.value.kind, caught.value.retriable) == ("kafka", True)
-    assert address in str(caught.value)
-
-
 def test_one_server_of_several_says_nothing(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> None:
     name = topic()
     produce(kafka.bootstrap, name, [b"v"] * 10)
@@ -89,18 +78,6 @@ def test_one_server_of_several_says_nothing(kafka: KafkaBroker, topic: MakeTopic
         config = {"bootstrap_servers": servers, "socket_connection_setup_timeout_ms": 1_000}
         (found,) = read_records(open_reader(ReaderSettings(connect_timeout=30), **config), requests).values()
     assert len(found) == 10
-
-
-def test_a_reader_leaves_nothing_behind_and_opens_again(kafka: KafkaBroker, topic: MakeTopic) -> None:
-    name = topic()
-    produce(kafka.bootstrap, name, [b"v"] * 10)
-    before = threading.active_count()
-    reader = KafkaReader({"bootstrap_servers": kafka.bootstrap})
-    for _ in range(2):
-        (found,) = read_records(reader, whole(kafka.bootstrap, name)).values()
-        assert len(found) == 10
-        reader.close()
-        assert threading.active_count() == before
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")

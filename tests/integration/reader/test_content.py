@@ -1,6 +1,5 @@
 """What the reader reads, compared with kafka-python's consumer."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +8,8 @@ from kafka.protocol.metadata import MetadataRequest
 from logpersister.pipeline.reader import ReaderSettings, connection, response
 from logpersister.pipeline.reader.settings import MIB
 from logpersister.ranges import TopicPartition
-from tests.integration.harness.logs import write_compacted, write_transactions
-from tests.integration.reader import reading
-from tests.integration.reader.reading import SMALL, MakeTopic, Open, cut, expected, read_records, whole
+from tests.integration.harness.logs import write_transactions
+from tests.integration.reader.reading import SMALL, MakeTopic, Open, expected, read_records, whole
 from tests.stack import KafkaBroker
 from tests.stack.topics import (
     Record,
@@ -58,73 +56,6 @@ def test_records_larger_than_a_fetch(
     (found,) = read_records(reader, whole(kafka.bootstrap, name)).values()
     assert [record.value for record in found] == [record.value for record in mixed]
     assert reader.stats.peak_buffer_bytes < 2 * 6 * MIB + settings.buffer_bytes
-
-
-@pytest.mark.parametrize("committed", [True, False])
-def test_transactions(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open, committed: bool) -> None:
-    name = topic()
-    write_transactions(kafka.bootstrap, name)
-    (request,) = whole(kafka.bootstrap, name)
-    requests = [*cut(request, 60, 137, 138, 700)]
-    wanted = expected(kafka.bootstrap, name, requests, committed=committed)
-    for settings in (SMALL, ReaderSettings(headers=True)):
-        reader = open_reader(replace(settings, read_committed=committed))
-        assert read_records(reader, requests) == wanted
-    assert sum(len(one) for one in wanted.values()) == (880 if committed else 1420)
-
-
-def test_compacted_topics_have_gaps(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> None:
-    name = topic(cleanup_policy="compact")
-    write_compacted(kafka.bootstrap, name)
-    (request,) = whole(kafka.bootstrap, name)
-    requests = cut(request, 100, 101, 555, 1399)
-    reader = open_reader(SMALL)
-    found = read_records(reader, requests)
-    assert found == expected(kafka.bootstrap, name, requests)
-    assert any(not one for one in found.values())
-    assert "corrupt" not in reader.stats.retries
-
-
-@pytest.mark.parametrize("codec", reading.CODECS)
-def test_every_codec(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open, codec: str) -> None:
-    name = topic()
-    reading.produce_numbers(kafka, name, 20_000, codec, {})
-    (found,) = read_records(open_reader(SMALL), whole(kafka.bootstrap, name)).values()
-    assert [record.value for record in found] == [b"%d" % number for number in range(20_000)]
-    assert [record.offset for record in found] == list(range(20_000))
-
-
-def test_nulls_empty_values_headers_and_log_append_time(
-    kafka: KafkaBroker, topic: MakeTopic, open_reader: Open
-) -> None:
-    odd = [
-        Record(None, b"tombstone"),
-        Record(b"", b""),
-        Record(b"x", None, headers=[("a", b"1"), ("a", b""), ("ü", b"\xff")]),
-        Record(b"y", b"k", timestamp=0),
-    ]
-    for settings in ({}, {"message_timestamp_type": "LogAppendTime"}):
-        name = topic(**settings)
-        produce(kafka.bootstrap, name, odd)
-        requests = whole(kafka.bootstrap, name)
-        assert read_records(open_reader(SMALL), requests) == expected(kafka.bootstrap, name, requests)
-
-
-def test_ranges_that_are_given_up_leave_the_others_alone(
-    kafka: KafkaBroker, topic: MakeTopic, open_reader: Open
-) -> None:
-    name = topic(partitions=6)
-    produce(kafka.bootstrap, name, [Record(b"v" * 900, partition=number % 6) for number in range(3000)])
-    requests = whole(kafka.bootstrap, name)
-    wanted = expected(kafka.bootstrap, name, requests)
-    for place, read in enumerate(open_reader(SMALL).read(requests)):
-        batches = read.batches()
-        if place % 2:
-            next(batches)
-            continue
-        assert [
-            record for batch in batches for record in reading.records_of(batch, read.range.partition.partition)
-        ] == (wanted[read.range])
 
 
 def test_samples(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> None:

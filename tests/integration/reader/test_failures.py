@@ -10,7 +10,7 @@ from logpersister.pipeline.reader.settings import MIB
 from logpersister.ranges import Range, TopicPartition
 from tests.integration.harness.waiting import eventually
 from tests.integration.reader import reading
-from tests.integration.reader.reading import SMALL, MakeTopic, Open, expected, read_records, records, whole
+from tests.integration.reader.reading import SMALL, MakeTopic, Open, expected, read_records, whole
 from tests.stack import KafkaBroker
 from tests.stack.topics import (
     Record,
@@ -20,22 +20,6 @@ from tests.stack.topics import (
     delete_topic,
     produce,
 )
-
-
-def test_deleted_records_are_reported_as_lost(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> None:
-    name = topic(partitions=2)
-    produce(kafka.bootstrap, name, [Record(b"v", partition=number % 2) for number in range(200)])
-    delete_records(kafka.bootstrap, name, {0: 40})
-    reader = open_reader()
-    for read in reader.read(whole(kafka.bootstrap, name)):
-        if read.range.partition.partition == 1:
-            assert len(records(read)) == 100
-            continue
-        with pytest.raises(RangeReadError, match="log begins at 40") as caught:
-            records(read)
-        assert (caught.value.kind, caught.value.offset, caught.value.log_start) == ("data-lost", 0, 40)
-    ((_, rest),) = read_records(reader, [ReadRequest(Range(TopicPartition(name, 0), 40, 100), 1)]).items()
-    assert len(rest) == 60
 
 
 def test_records_deleted_while_they_are_read(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> None:
@@ -50,14 +34,6 @@ def test_records_deleted_while_they_are_read(kafka: KafkaBroker, topic: MakeTopi
                 seen += [record.offset for record in reading.records_of(batch, 0)]
     assert (caught.value.kind, caught.value.log_start) == ("data-lost", 1500)
     assert seen == list(range(caught.value.offset))
-
-
-def test_offsets_behind_the_end_are_truncation(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> None:
-    name = topic()
-    produce(kafka.bootstrap, name, [b"v"] * 10)
-    with pytest.raises(RangeReadError) as caught:
-        read_records(open_reader(), [ReadRequest(Range(TopicPartition(name, 0), 20, 30), 1)])
-    assert (caught.value.kind, caught.value.log_end) == ("truncated", 10)
 
 
 def test_records_that_come_later_are_waited_for(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> None:

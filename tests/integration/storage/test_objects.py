@@ -175,14 +175,6 @@ def test_if_absent_leaves_an_object_that_is_there_as_it_is(
     assert uploads(s3, bucket, key_of(0)) == []
 
 
-@pytest.mark.parametrize("size", [10, 2 * PART])
-def test_if_absent_writes_what_is_not_there(store: ObjectStore, s3: "S3Client", bucket: str, size: int) -> None:
-    writer = begin(store, 0, if_absent=True)
-    write_in_pieces(writer, content(size))
-    assert not writer.finish(FACTS).existing
-    assert read(s3, bucket, key_of(0)) == content(size)
-
-
 def test_storage_class_and_encryption_are_asked_for(make_store: MakeStore) -> None:
     store = make_store(
         storage_class="REDUCED_REDUNDANCY", encryption={"type": "KMS", "key_id": "arn:aws:kms:eu-central-1:1:key/2"}
