@@ -561,13 +561,6 @@ class TestRows:
         world.writing = writing(output, JSON, texts)
         assert Kind.WRONG_CONTENT in world.kinds()
 
-    def test_what_retention_has_left_is_compared(self, output: OutputSpec) -> None:
-        world = Scenario(output, events(), parser=JSON, schema=SCHEMA)
-        world.retain(31)
-        result = world.compare()
-        assert {finding.kind for finding in result.findings} == {Kind.NOT_COMPARED}
-        assert result.compared == 9
-
 
 @pytest.mark.parametrize("output", [PLAIN, *COLUMNAR], ids=name)
 def test_columns_of_keys_are_made_once_more(output: OutputSpec) -> None:

@@ -65,23 +65,56 @@ def explained(log: Log, seen: PartitionEvidence) -> list[Finding]:
     return list(explain(examine(seen), log))
 
 
-def test_kafka_has_records_there() -> None:
-    (finding,) = explained(Log(150, 160), evidence(SIDES, committed(300)))
-    assert (finding.kind, finding.start, finding.end, finding.generation) == (Kind.MISSING, 100, 200, 1)
-    assert "the first at offset 150" in finding.message
+DAMAGED = Log(errors={100: RangeReadError("corrupt", CLICKS, 100, "the batch is damaged")})
+SEEN = evidence(SIDES, committed(300))
 
 
-def test_kafka_has_no_record_there() -> None:
-    (finding,) = explained(Log(50, 250), evidence(SIDES, committed(300)))
-    assert (finding.kind, finding.is_problem) == (Kind.NO_RECORD, False)
-
-
-def test_kafka_only_says_nothing_there() -> None:
-    findings = explained(Log(50, silent_from=160), evidence(SIDES, committed(300)))
-    assert [(one.kind, one.start, one.end, one.is_problem) for one in findings] == [
-        (Kind.NO_RECORD, 100, 160, False),
-        (Kind.UNEXPLAINED, 160, 200, False),
-    ]
+@pytest.mark.parametrize(
+    ("log", "seen", "expected", "told"),
+    [
+        (Log(150, 160), SEEN, [(Kind.MISSING, 100, 200, True)], "the first at offset 150"),
+        (Log(50, 250), SEEN, [(Kind.NO_RECORD, 100, 200, False)], ""),
+        (
+            Log(50, silent_from=160),
+            SEEN,
+            [(Kind.NO_RECORD, 100, 160, False), (Kind.UNEXPLAINED, 160, 200, False)],
+            "",
+        ),
+        (
+            Log(),
+            evidence(SIDES, committed(300), kafka=KafkaView("topic-id", 150, 1_000)),
+            [(Kind.UNKNOWN, 100, 150, True), (Kind.NO_RECORD, 150, 200, False)],
+            "",
+        ),
+        (
+            Log(150),
+            evidence(SIDES, committed(300), kafka=None),
+            [(Kind.UNKNOWN, 100, 200, True)],
+            "no longer has this partition",
+        ),
+        (
+            Log(150),
+            evidence(SIDES, committed(300), kafka=KafkaView("new", 0, 1_000)),
+            [(Kind.UNKNOWN, 100, 200, True)],
+            "created again",
+        ),
+        (DAMAGED, SEEN, [(Kind.UNKNOWN, 100, 200, True)], "the batch is damaged"),
+        (
+            Log(0, 250),
+            evidence(SIDES[1:], committed(300), from_earliest=True),
+            [(Kind.MISSING, 0, 200, True)],
+            "startFrom is earliest",
+        ),
+    ],
+    ids=["records", "no records", "silence", "retention", "gone", "again", "damaged", "before the first"],
+)
+def test_offsets_that_no_object_has(
+    log: Log, seen: PartitionEvidence, expected: list[tuple[Kind, int, int, bool]], told: str
+) -> None:
+    findings = explained(log, seen)
+    assert [(one.kind, one.start, one.end, one.is_problem) for one in findings] == expected
+    assert told in findings[0].message
+    assert {one.generation for one in findings} == {1}
 
 
 def test_silence_behind_records_that_are_left_out_is_still_told() -> None:
@@ -111,37 +144,6 @@ def test_the_end_of_a_range_of_which_kafka_only_said_nothing(log: Log, log_start
     findings = explained(log, evidence(objects, committed(300), kafka=KafkaView("topic-id", log_start, 1_000)))
     assert [(one.kind, one.start, one.end) for one in findings] == expected
     assert {one.key for one in findings} <= {objects[0].key}
-
-
-def test_what_retention_has_taken_is_not_known() -> None:
-    seen = evidence(SIDES, committed(300), kafka=KafkaView("topic-id", 150, 1_000))
-    findings = explained(Log(), seen)
-    assert [(one.kind, one.start, one.end) for one in findings] == [
-        (Kind.UNKNOWN, 100, 150),
-        (Kind.NO_RECORD, 150, 200),
-    ]
-    assert findings[0].is_problem
-
-
-def test_topics_that_cannot_tell() -> None:
-    (gone,) = explained(Log(150), evidence(SIDES, committed(300), kafka=None))
-    (again,) = explained(Log(150), evidence(SIDES, committed(300), kafka=KafkaView("new", 0, 1_000)))
-    assert (gone.kind, again.kind) == (Kind.UNKNOWN, Kind.UNKNOWN)
-    assert "no longer has this partition" in gone.message
-    assert "created again" in again.message
-
-
-def test_a_read_that_fails_is_not_known() -> None:
-    log = Log(errors={100: RangeReadError("corrupt", CLICKS, 100, "the batch is damaged")})
-    (finding,) = explained(log, evidence(SIDES, committed(300)))
-    assert finding.kind is Kind.UNKNOWN
-    assert "the batch is damaged" in finding.message
-
-
-def test_records_before_the_first_object() -> None:
-    (finding,) = explained(Log(0, 250), evidence(SIDES[1:], committed(300), from_earliest=True))
-    assert (finding.kind, finding.start, finding.end) == (Kind.MISSING, 0, 200)
-    assert "startFrom is earliest" in finding.message
 
 
 def noted(start: int, end: int, *, revision: str = "a", topic_id: str | None = ID) -> LeftOutRange:
