@@ -342,7 +342,7 @@ def test_values_of_json_are_what_spark_reads(spark: SparkSession) -> None:
 
 
 def test_values_of_avro_are_what_spark_reads(spark: SparkSession) -> None:
-    assert_avro_like_spark(spark, samples=100)
+    assert_avro_like_spark(spark)
 
 
 MILLISECONDS: Final = 1_795_237_200_123

@@ -57,6 +57,8 @@ def test_values_are_what_fastavro_reads(data: st.DataObject) -> None:
     if fits(schema, whole, {one.name: one.format for one in columns.columns}):
         read = [meant(read_by_fastavro(one, schema, schema), schema, whole) for one in found]
     assert_rows(judged(columns, KnownWriters({1: schema}), [*found]), columns, read)
+    damaged = [bad for one in found for bad in (one[: data.draw(st.integers(5, len(one) - 1))], one + b"\0")]
+    assert judged(columns, KnownWriters({1: schema}), [*damaged])[0] == []
 
 
 @pytest.mark.slow
