@@ -130,13 +130,6 @@ def test_the_sync_marker_names_the_object() -> None:
     assert marker("clicks", 1, 11, "") == bytes.fromhex("5f3cb888a0f9ee43dc2445b92232b3b3")
 
 
-def test_names_and_types() -> None:
-    for file_format in SEQUENCEFILE_FORMATS:
-        assert (file_format.extension, file_format.content_type) == (".seq", "application/octet-stream")
-        assert file_format.content_encoding is None
-        assert not file_format.wants_headers
-
-
 def test_compression_type_means_nothing_without_compression() -> None:
     whole = [batch(many_records(50_000))]
     by_block, by_record = (

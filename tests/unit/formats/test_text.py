@@ -50,21 +50,6 @@ def test_large_content(compression: Compression) -> None:
     assert _decompress(compression, encode(TextFormat(TextOptions(compression)), [batch(rows)])) == expected
 
 
-@pytest.mark.parametrize(
-    ("compression", "extension", "content_type"),
-    [
-        (Compression.NONE, ".txt", "text/plain"),
-        (Compression.GZIP, ".txt.gz", "application/gzip"),
-        (Compression.ZSTD, ".txt.zst", "application/zstd"),
-    ],
-)
-def test_names_and_types(compression: Compression, extension: str, content_type: str) -> None:
-    text = TextFormat(TextOptions(compression))
-    assert (text.extension, text.content_type) == (extension, content_type)
-    assert text.content_encoding is None
-    assert not text.wants_headers
-
-
 @pytest.mark.parametrize("delimiter", [b"\n", b"\r\n", b"\x00", b"\x1e", b"--", "¶".encode()])
 def test_delimiter(delimiter: bytes) -> None:
     assert _text(TextOptions(delimiter=delimiter), b"a", b"", b"c") == b"a" + delimiter + delimiter + b"c" + delimiter
