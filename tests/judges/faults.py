@@ -51,15 +51,6 @@ class Faults:
             raise refusal
         return None
 
-    def or_null(self, read: Callable[..., Value], *arguments: Any, required: bool) -> Value | None:
-        """Return what `read` returns of a value that is made of no others, or null. Raises `RefusalError`."""
-        try:
-            return read(*arguments)
-        except RefusalError as error:
-            if required or not self._sets_null(error.reason):
-                raise
-            return None
-
     def inside(
         self, step: str, read: Callable[[], Any], convert: Callable[[], Any], *, is_null: bool, required: bool
     ) -> Any:

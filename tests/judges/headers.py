@@ -20,22 +20,6 @@ def split(value: bytes, framing: Framing) -> tuple[int, bytes]:
     return schema_id, _inflated(body) if is_deflated else body
 
 
-def id_of(value: bytes, framing: Framing) -> int:
-    """Return the id of the schema. Raises `RefusalError`."""
-    return _taken_apart(value, framing)[0]
-
-
-def begin(value: bytes, framing: Framing, size: int) -> tuple[int, bytes]:
-    """Return the id of the schema, and so many first bytes of what it has written. Raises `RefusalError`."""
-    schema_id, body, is_deflated = _taken_apart(value, framing)
-    if not is_deflated:
-        return schema_id, body[:size]
-    try:
-        return schema_id, zlib.decompressobj().decompress(body, size)
-    except zlib.error:
-        raise RefusalError("bad_compression") from None
-
-
 def _taken_apart(value: bytes, framing: Framing) -> tuple[int, bytes, bool]:
     if framing == "plain":
         return GIVEN, value, False

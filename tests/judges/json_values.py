@@ -165,15 +165,6 @@ def _check_whole(text: str, number: float, shortest: str, bits: int) -> None:
         raise RefusalError("overflow")
 
 
-def exact_real(number: int, name: str) -> float:
-    """Return a whole number as a float of a type that is exactly it. Raises `RefusalError`."""
-    with np.errstate(over="ignore"):
-        real = float(np.float32(number) if name == "float32" else np.float64(number))
-    if int(real) != number:
-        raise RefusalError("overflow")
-    return real
-
-
 def _single(node: Node) -> float:
     number = _nearest_single(node)
     _check_whole(node.text, number, str(np.float32(number)), 24)

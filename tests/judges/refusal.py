@@ -1,4 +1,4 @@
-"""A value that is no row, or that no object should have, as judges say it."""
+"""A value that is no row, as judges say it."""
 
 
 class RefusalError(Exception):
@@ -14,7 +14,3 @@ class RefusalError(Exception):
         """Return the same, seen from one level further out."""
         dot = "." if self.path and self.path[0] not in "[{" else ""
         return RefusalError(self.reason, step + dot + self.path)
-
-
-class LeftOutError(Exception):
-    """A record that conditions leave out."""

@@ -9,20 +9,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from logpersister.manifest.faults import REFUSED, FaultsSpec
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import ListOf, MapOf, Member, Plain, Struct, Type
-from logpersister.records.parsers import Parsed, Refused
 from tests.judges import headers
 from tests.judges.faults import Faults, is_plain_scalar, unique
 from tests.judges.growth import Budget, width
 from tests.judges.json_text import Node, tree_of
 from tests.judges.json_values import Reading, document_of, plain_value
-from tests.judges.refusal import LeftOutError, RefusalError
+from tests.judges.refusal import RefusalError
 from tests.judges.rest import joined
 from tests.judges.text_values import text_value
 
@@ -39,32 +35,6 @@ class Oracle(ABC):
     @abstractmethod
     def row(self, value: bytes) -> Row:
         """Return the row of a value. Raises `RefusalError`."""
-
-    def row_of_record(self, key: bytes | None, value: bytes | None) -> Row | None:
-        """Return the row of a record; None: it has none. Raises `RefusalError` and `LeftOutError`."""
-        return None if value is None else self.row(value)
-
-    def parse(self, batch: pa.RecordBatch) -> Parsed:
-        """Return what is refused, and what is left out; rows are made apart."""
-        rows: list[int] = []
-        why: list[RefusalError] = []
-        kept: list[int] = []
-        records = zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True)
-        for place, (key, value) in enumerate(records):
-            try:
-                self.row_of_record(key, value)
-            except LeftOutError:
-                continue
-            except RefusalError as error:
-                rows.append(len(kept))
-                why.append(error)
-            kept.append(place)
-        of = None if len(kept) == batch.num_rows else np.array(kept, np.int64)
-        if not rows:
-            return Parsed(kept=of)
-        reasons = pa.array([one.reason for one in why], pa.string())
-        fields = pa.array([one.path or None for one in why], pa.string())
-        return Parsed(None, Refused(np.array(rows, np.int64), why[0].reason, reasons, fields), kept=of)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Each function yields all that its rule decides for samples, as bytes that no oth
 
 import io
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import product
 from typing import Any, Final, cast
 from unittest.mock import patch
@@ -38,8 +38,6 @@ from tests.unit.records.batches import batch_of
 from tests.unit.records.fault_samples import ALL
 from tests.unit.records.messagepack_samples import Written, entries, packed
 from tests.unit.records.row_samples import batch_of_values
-
-Behaviour = Callable[[], Iterable[bytes]]
 
 IDENTITY: Final = ObjectIdentity(Range(TopicPartition("clicks", 3), 0, 100), "dt=1")
 

@@ -24,14 +24,14 @@ from logpersister.manifest.spec import Spec
 from logpersister.pipeline import waiting_types
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.room import Room
-from logpersister.pipeline.splitting import MOST_BYTES, sides
+from logpersister.pipeline.splitting import MOST_BYTES
 from logpersister.records.schema import RECORDS_WITH_HEADERS
 from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import layout_for
 from logpersister.report.facts import TypeCounts
 from tests.examples import examples
-from tests.judges.writing import Writing
 from tests.unit.pipeline.fakes import FakeBucket, work
+from tests.unit.records.batches import placed
 
 DAY = 86_400_000
 SCHEMA = {"fields": [{"name": "id", "type": "int64", "required": True}, {"name": "kind", "type": "string"}]}
@@ -205,15 +205,6 @@ def path_of(name: str | None, day: int, kind: int, value: bytes | None) -> str |
     return None if name == "noise" else "_quarantine"
 
 
-@examples(60)
-@given(st.sampled_from(WAYS), RECORDS)
-def test_verification_finds_the_same_types(way: dict[str, Any], drawn: list[tuple[int, str | None, int]]) -> None:
-    spec = spec_of(way)
-    records = [(day, name, value_of(number, name, kind)) for number, (day, name, kind) in enumerate(drawn)]
-    batch = batch_of(records, way)
-    assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == paths(batch, layout_for(spec, lambda _: None))
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -227,11 +218,10 @@ def test_verification_finds_the_same_types(way: dict[str, Any], drawn: list[tupl
     ],
     ids=["digits", "minus zero", "half a name", "half of others", "half a type", "deep", "not closed"],
 )
-def test_verification_finds_the_same_types_in_odd_documents(value: bytes, expected: tuple[str, str | None]) -> None:
+def test_types_in_odd_documents(value: bytes, expected: tuple[str, str | None]) -> None:
     spec = spec_of({"field": "kind"})
     batch = batch_of([(0, None, value)], {"field": "kind"})
     assert paths(batch, layout_for(spec, lambda _: None)) == {0: expected}
-    assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == {0: expected}
 
 
 def test_long_keys_are_no_types_and_stay_not_in_memory() -> None:
@@ -245,14 +235,7 @@ def test_long_keys_are_no_types_and_stay_not_in_memory() -> None:
 
 def paths(batch: pa.RecordBatch, layout: Any) -> dict[int, tuple[str, str | None]]:
     """Return the path of each record, and why it is refused."""
-    found: dict[int, tuple[str, str | None]] = {}
-    for side in sides(batch, layout):
-        reasons = side.rows.column("reason").to_pylist() if side.refused is not None else [None] * side.rows.num_rows
-        offsets: list[Any] = side.rows.column("offset").to_pylist()
-        for offset, index, reason in zip(offsets, side.indices, reasons, strict=True):
-            assert offset not in found
-            found[offset] = side.paths[index], reason
-    return found
+    return {offset: (path, reason) for offset, (path, reason, *_) in placed(batch, layout).items()}
 
 
 def frame(type_: int, milliseconds: int, header: bytes, body: bytes) -> bytes:
@@ -289,8 +272,6 @@ def test_the_body_of_a_frame_becomes_columns_and_its_time_names_the_folder() -> 
         *((offset, "no_type") for offset in range(4, 9)),
     ]
     assert refused[0]["value"] == values[3]
-    found = paths(batch, layout_for(spec, lambda _: None))
-    assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == found
 
 
 def test_the_newest_record_of_a_type_is_by_the_time_of_its_folders_and_never_in_the_future() -> None:
@@ -368,13 +349,6 @@ def test_fields_of_headers_are_a_column_of_every_type_and_name_folders() -> None
         (6, "not_json", None),
         (7, "not_json", None),
     ]
-    found, writing = paths(batch, layout_for(spec, lambda _: None)), Writing.of(spec, "", lambda _: None)
-    assert {offset: path for offset, (path, _) in paths(batch, writing.layout).items()} == {
-        offset: path for offset, (path, _) in found.items()
-    }
-    oracle = writing.at("type=container/dt=1970-01-03").oracle
-    assert oracle is not None
-    assert oracle.row_of_record(None, values[0]) == {"id": 7, "kind": "x", "of": {"host": "a", "ids": [5, 6]}}
 
 
 def test_numbers_of_frames_are_columns_by_choice() -> None:
@@ -435,17 +409,6 @@ def test_numbers_of_frames_are_columns_by_choice() -> None:
         (4, "overflow", "event_time"),
         (5, "not_protobuf", "header"),
     ]
-    writing = Writing.of(spec, "", lambda _: None)
-    found = paths(batch, layout_for(spec, lambda _: None))
-    assert {offset: path for offset, (path, _) in paths(batch, writing.layout).items()} == {
-        offset: path for offset, (path, _) in found.items()
-    }
-    oracle = writing.at("type=both/dt=1970-01-03").oracle
-    assert oracle is not None
-    assert list((oracle.row_of_record(None, values[0]) or {}).items())[-2:] == [
-        ("event_type", 1001),
-        ("event_time", 2 * DAY + 12_345),
-    ]
 
 
 def test_conditions_on_fields_of_bodies_and_of_headers() -> None:
@@ -462,9 +425,6 @@ def test_conditions_on_fields_of_bodies_and_of_headers() -> None:
     rows = pq.read_table(io.BytesIO(bucket.objects["type=container/dt=1970-01-03/0"])).to_pylist()
     assert [(row["kafka_offset"], row["id"], row["of"]["host"]) for row in rows] == [(0, 5, "a"), (4, 6, "a")]
     assert (sorted(bucket.objects), writer.counts.dropped) == (["_quarantine/0", "type=container/dt=1970-01-03/0"], 3)
-    found = {offset: path for offset, (path, _) in paths(batch, layout_for(spec, lambda _: None)).items()}
-    verified = paths(batch, Writing.of(spec, "", lambda _: None).layout)
-    assert {offset: path for offset, (path, _) in verified.items()} == found
 
 
 def test_a_range_of_types_with_headers_is_the_same_however_it_is_cut() -> None:
@@ -485,13 +445,12 @@ def test_a_range_of_types_with_headers_is_the_same_however_it_is_cut() -> None:
 @pytest.mark.parametrize(
     ("name", "folder"), [("注文" * 16, "type=" + "注文" * 16), ("注文" * 17, None), ("ü/\x85", "type=ü%2F%C2%85")]
 )
-def test_verification_finds_the_same_folders_of_types_in_other_scripts(name: str, folder: str | None) -> None:
+def test_folders_of_types_in_other_scripts(name: str, folder: str | None) -> None:
     way = {"key": True}
     spec = spec_of(way, [{"pattern": ".", "output": TEXT}])
     batch = batch_of([(0, name, b"{}")], way)
     found = paths(batch, layout_for(spec, lambda _: None))
     assert found[0][0] == (folder or "_quarantine")
-    assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == found
 
 
 def test_names_of_folders_are_escaped_and_tell_the_format() -> None:
@@ -543,7 +502,6 @@ def test_a_type_that_nobody_names_never_gets_the_folder_of_an_entry() -> None:
         1: ("type=stranger", None),
         2: ("type=container/dt=1970-01-01", None),
     }
-    assert paths(batch, Writing.of(spec, "", lambda _: None).layout) == found
 
 
 def test_a_range_with_too_many_unknown_types_is_held() -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from logpersister.records.schema import RECORDS
+from logpersister.pipeline.splitting import sides
+from logpersister.records.schema import FIELD, REASON, RECORDS, ROW
 
 Column = Sequence[bytes | None]
 
@@ -27,3 +28,21 @@ def batch_of(
         pa.array([None] * rows if values is None else values, pa.binary()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=RECORDS)
+
+
+Placed = dict[int, tuple[str, str | None, str | None, Any]]
+"""By offset the path of a record, why it was refused and where, and the row that was made of it."""
+
+
+def placed(batch: pa.RecordBatch, layout: Any) -> Placed:
+    """Return where a layout puts records."""
+    found: Placed = {}
+    for side in sides(batch, layout):
+        columns: list[list[Any]] = [
+            side.rows.column(name).to_pylist() if name in side.rows.schema.names else [None] * side.rows.num_rows
+            for name in ("offset", REASON, FIELD, ROW)
+        ]
+        for index, offset, reason, field, row in zip(side.indices, *columns, strict=True):
+            assert offset not in found
+            found[offset] = side.paths[index], reason, field, row
+    return found

@@ -25,6 +25,17 @@ def judged(parsed: Parsed) -> Judged:
     return plain(parsed.rows).to_pylist(), list(why)
 
 
+def alone(parser: Parser, values: list[bytes | None]) -> Judged:
+    """Return what a parser makes of each value alone."""
+    rows: list[Any] = []
+    refused: list[Any] = []
+    for place, value in enumerate(values):
+        row, why = judged_by(parser, [value])
+        rows += row
+        refused += [(place, *more) for _, *more in why]
+    return rows, refused
+
+
 def of_oracle(oracle: Oracle, values: list[bytes | None]) -> Judged:
     rows: list[Any] = []
     refused: list[Any] = []

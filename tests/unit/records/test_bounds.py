@@ -12,9 +12,8 @@ from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.quarantine import make_parser
 from logpersister.verify.comparison import same
-from tests.judges.oracles import oracle_of
 from tests.unit.records.avro_samples import encoded
-from tests.unit.records.judging import Judged, judged_by, of_oracle
+from tests.unit.records.judging import Judged, alone, judged_by
 from tests.unit.records.row_samples import batch_of_values
 
 REFUSED: Final = "overflow"
@@ -31,7 +30,7 @@ def judged(parser: Mapping[str, Any], schema: SchemaSpec, values: list[bytes | N
     spec = ParserSpec.model_validate(parser)
     made = make_parser(spec, schema, None)
     assert made is not None
-    found, again = judged_by(made, values), of_oracle(oracle_of(spec, schema, None), values)
+    found, again = judged_by(made, values), alone(made, values)
     assert same(list(found), list(again)), (found, again)
     return found
 

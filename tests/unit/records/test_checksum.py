@@ -56,13 +56,6 @@ def test_it_does_not_depend_on_how_records_are_cut(rows: Records, cuts: list[int
     assert checksum(*parts) == checksum(*slices) == checksum(batch(rows))
 
 
-@SETTINGS
-@given(records, records)
-def test_other_records_have_another_checksum(some: Records, others: Records) -> None:
-    if some != others:
-        assert checksum(batch(some)) != checksum(batch(others))
-
-
 @pytest.mark.parametrize(
     ("some", "others"),
     [

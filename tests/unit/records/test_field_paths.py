@@ -1,9 +1,11 @@
-"""Folders by fields of values, against the layout of tests.judges, which shares no code with the members'."""
+"""Folders by fields of values: by hand, and each value alone as among others."""
 
+import hashlib
 import json
 import pickle
 from typing import Any
 
+import mmh3
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,12 +14,11 @@ from hypothesis import strategies as st
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records.escaping import QUARANTINE, is_safe_path, unescape_value
+from logpersister.records.escaping import QUARANTINE, is_safe_path
 from logpersister.records.murmur3 import hash_bytes, hash_numbers
 from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
 from tests.examples import examples
-from tests.judges.writing import Writing
 from tests.unit.records.batches import batch_of
 
 SCHEMA = SchemaSpec.model_validate(
@@ -115,6 +116,26 @@ def folders(levels: list[dict[str, Any]], *values: Any) -> list[str]:
         (21, {"text": "21/Nov/2026:00:30:00 +0100"}, "log=2026-11-20"),
         (22, {"on": "2026-11-21"}, "on=2026-11-21"),
         (22, {"on": "1960-01-01"}, "on=unknown"),
+        (0, {"country": "_quarantine"}, "country=_quarantine"),
+        (1, {"geo": {"city": "\ud800"}}, QUARANTINE),
+        (3, {"ok": 3}, QUARANTINE),
+        (5, {"country": ""}, f"country_trunc={NULL}"),
+        (6, {"id": -(2**63)}, "id_trunc=-9223372036854775810"),
+        (7, {}, f"country_bucket={NULL}"),
+        (10, {"at": "2026-03-08T05:31:00Z"}, "hr=2026-03-08-03"),
+        (10, {"at": "2026-03-08T05:29:00Z"}, "hr=2026-03-08-01"),
+        (11, {"seen": -1}, "seen=unknown"),
+        (12, {}, "day=1970-01-01"),
+        (13, {}, "offset=0"),
+        (18, {"text": "99999999999999999999"}, "digits=unknown"),
+        (18, {"text": "-1"}, "digits=unknown"),
+        (19, {"text": "0001-01-01T00:00:00Z"}, "iso=unknown"),
+        (20, {"text": "2026-11-21 05"}, "hr=unknown"),
+        (21, {"text": "31/Dec/9998:23:59:59 +0000"}, "log=9998-12-31"),
+        (21, {"text": "31/Dec/9998:23:59:59 -0100"}, "log=unknown"),
+        (22, {"on": "9998-12-31"}, "on=9998-12-31"),
+        (22, {"on": "9999-01-01"}, "on=unknown"),
+        (22, {"on": "2026-02-30"}, QUARANTINE),
     ],
     ids=str,
 )
@@ -137,16 +158,17 @@ def test_a_long_value_is_cut_and_stays_apart_from_others() -> None:
     assert all(len(folder) <= len("country=") + 120 and is_safe_path(folder) for folder in found)
 
 
-@pytest.mark.parametrize("sign", ["\x85", "\uffff", "\u6f22", "\U0001f600", "%"])
-def test_no_value_is_cut_inside_of_a_character(sign: str) -> None:
-    texts = [json.dumps({"country": "x" * lead + sign * 40}).encode() for lead in range(90, 104)]
-    batch = batch_of([0] * len(texts), values=texts)
-    found = rows(layout_of(output(LEVELS[0]), JSON, SCHEMA).assign(batch))
-    assert found == rows(Writing(output(LEVELS[0]), JSON, SCHEMA).plain_layout.assign(batch))
-    assert len(set(found)) == len(found)
-    for one in found:
-        begin = unescape_value(one.removeprefix("country=").partition("~")[0])
-        assert set(begin or "?") <= {"x", sign}
+@pytest.mark.parametrize(
+    ("sign", "escaped"),
+    [("\x85", "%C2%85"), ("\uffff", "%EF%BF%BF"), ("\u6f22", "\u6f22"), ("\U0001f600", "\U0001f600"), ("%", "%25")],
+)
+def test_no_value_is_cut_inside_of_a_character(sign: str, escaped: str) -> None:
+    texts = ["x" * lead + sign * 40 for lead in range(90, 104)]
+    for text, folder in zip(texts, folders([LEVELS[0]], *({"country": text} for text in texts)), strict=True):
+        begin, _, digest = folder.removeprefix("country=").partition("~")
+        assert digest == hashlib.sha256(text.encode()).hexdigest()[:16]
+        letters = text.count("x")
+        assert begin == "x" * letters + escaped * ((103 - letters) // len(escaped.encode()))
 
 
 def test_values_without_a_usable_time_are_counted_in_stored_records() -> None:
@@ -197,11 +219,18 @@ documents = st.fixed_dictionaries(
     st.lists(st.one_of(documents, st.none(), st.just([])), min_size=1, max_size=12),
     st.lists(st.sampled_from(LEVELS), min_size=1, max_size=4, unique_by=str),
 )
-def test_the_layout_of_verification_agrees(values: list[Any], levels: list[dict[str, Any]]) -> None:
+def test_each_value_has_the_folder_that_it_has_alone(values: list[Any], levels: list[dict[str, Any]]) -> None:
     texts = [None if value is None else json.dumps(value, ensure_ascii=True).encode() for value in values]
     batch = batch_of(np.arange(len(texts)) * 40_000_000, values=texts)
-    spec = output(*levels)
-    found = layout_of(spec, JSON, SCHEMA).assign(batch)
-    judge = Writing(spec, JSON, SCHEMA).plain_layout.assign(batch)
-    assert rows(found) == rows(judge)
+    layout = layout_of(output(*levels), JSON, SCHEMA)
+    found = layout.assign(batch)
+    assert rows(found) == [path for row in range(len(texts)) for path in rows(layout.assign(batch.slice(row, 1)))]
     assert all(is_safe_path(path) for path in found.paths)
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.text(st.characters(exclude_categories=["Cs"])))
+def test_buckets_are_by_the_hash_of_mmh3(number: int, text: str) -> None:
+    id_hash, text_hash = (mmh3.hash(one) for one in (number.to_bytes(8, "little", signed=True), text.encode()))
+    value = {"id": number, "country": text}
+    assert folders([LEVELS[8]], value) == [f"id_bucket={(id_hash & 0x7FFFFFFF) % 16}"]
+    assert folders([LEVELS[7]], value) == [f"country_bucket={(text_hash & 0x7FFFFFFF) % 7}"]

@@ -1,4 +1,4 @@
-"""Late records: told by their folder and a horizon alone, against the oracle of verification, and where each goes."""
+"""Late records: told by their folder and a horizon alone, and where each goes."""
 
 import json
 import pickle
@@ -17,12 +17,11 @@ from logpersister.pipeline.splitting import sides, sides_of_types, typed_records
 from logpersister.pipeline.type_tally import TypeTally
 from logpersister.records.escaping import QUARANTINE, is_aside, late_path, own_path
 from logpersister.records.late import LateLayout, Lateness, lateness_of
-from logpersister.records.schema import FIELD, REASON, ROW
+from logpersister.records.type_folders import folders_by_time
 from logpersister.records.typed import AnyLayout, TypedLayout, layout_for, with_lateness
 from logpersister.report.facts import TypeCounts
 from tests.examples import examples
-from tests.judges.writing import Writing
-from tests.unit.records.batches import batch_of
+from tests.unit.records.batches import batch_of, placed
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -56,27 +55,8 @@ def layout(spec: Spec, horizon: int | None) -> AnyLayout:
     return with_lateness(layout_for(spec, lambda _: None), lateness_of(spec, horizon))
 
 
-Found = dict[int, tuple[str, str | None, str | None, Any]]
-
-
-def found(batch: pa.RecordBatch, by: AnyLayout) -> Found:
-    """Return by offset the path of each record, why it was refused and where, and the row that was made of it."""
-    placed: Found = {}
-    for side in sides(batch, by):
-        columns: list[list[Any]] = [
-            side.rows.column(name).to_pylist() if name in side.rows.schema.names else [None] * side.rows.num_rows
-            for name in ("offset", REASON, FIELD, ROW)
-        ]
-        paths = [side.paths[index] for index in side.indices]
-        for path, offset, reason, field, row in zip(paths, *columns, strict=True):
-            assert offset not in placed
-            placed[offset] = path, reason, field, row
-    return placed
-
-
 def paths(batch: pa.RecordBatch, by: AnyLayout) -> list[str]:
-    placed = found(batch, by)
-    return [placed[offset][0] for offset in sorted(placed)]
+    return [path for _, (path, *_) in sorted(placed(batch, by).items())]
 
 
 def test_late_records_stand_in_their_folders_below_another() -> None:
@@ -95,7 +75,7 @@ def test_late_records_go_to_quarantine_beside_those_that_the_parser_refuses() ->
     times = [MIDNIGHT, MIDNIGHT, MIDNIGHT + HOUR, MIDNIGHT + HOUR, MIDNIGHT]
     values = [b'{"id": 1}', b"{", b'{"id": 3}', b'{"id": "x"}', None]
     batch, now = batch_of(times, values=values), "dt=2026-10-25/hr=01"
-    assert found(batch, layout(spec, MIDNIGHT + HOUR)) == {
+    assert placed(batch, layout(spec, MIDNIGHT + HOUR)) == {
         0: (QUARANTINE, "late", None, None),
         1: (QUARANTINE, "not_json", None, None),
         2: (now, None, None, {"id": 3, "at": None}),
@@ -152,8 +132,7 @@ def test_records_of_types_by_their_folders_with_that_of_their_type(late: str) ->
     def aside(path: str, row: Any = None) -> tuple[str, str | None, str | None, Any]:
         return (f"_late/{path}", None, None, row) if late == "folder" else (QUARANTINE, "late", None, None)
 
-    placed = found(batch, by)
-    assert placed == {
+    assert placed(batch, by) == {
         0: ("type=click/dt=2026-10-25/hr=00", None, None, None),
         1: aside("type=view/dt=2026-10-24/hr=23"),
         2: ("type=refund/offset=0/dt=2026-10-25", None, None, None),
@@ -165,10 +144,8 @@ def test_records_of_types_by_their_folders_with_that_of_their_type(late: str) ->
     }
     *_, refused = sides(batch, by)
     assert refused.refused == "not_json", "not that the first one came late"
-    for horizon in (None, MIDNIGHT - 2 * HOUR, MIDNIGHT, MIDNIGHT + HOUR):
-        expected = found(batch, Writing.of(spec, "", lambda _: None).layout_at(horizon))
-        members = found(batch, layout(spec, horizon))
-        assert {offset: one[:3] for offset, one in members.items()} == {of: one[:3] for of, one in expected.items()}
+    for horizon in (MIDNIGHT - 2 * HOUR, MIDNIGHT, MIDNIGHT + HOUR):
+        assert_late_by_folders(spec, batch, horizon)
 
 
 def test_late_records_of_types_are_counted_as_theirs() -> None:
@@ -224,18 +201,28 @@ values = st.sampled_from([b'{"id": 1}', b'{"id": 2, "at": "2026-10-24T22:30:00Z"
 @given(
     records=st.lists(st.tuples(times, values), min_size=1, max_size=12), horizon=times.filter(lambda time: time >= 0)
 )
-def test_as_verification_has_it(
+def test_records_of_folders_that_have_ended_are_late(
     late: str, levels: Sequence[dict[str, Any]], records: Sequence[tuple[int, bytes | None]], horizon: int
 ) -> None:
-    spec = json_rows(late, json.dumps(levels))
     batch = batch_of([time for time, _ in records], values=[value for _, value in records])
-    expected = found(batch, Writing.of(spec, "", lambda _: None).layout_at(horizon))
-    members = found(batch, layout(spec, horizon))
-    assert {offset: one[:3] for offset, one in members.items()} == {offset: one[:3] for offset, one in expected.items()}
-    plain = found(batch, layout(spec, None))
-    for offset, (path, reason, *_) in members.items():
-        came_late = reason == "late" or own_path(path) != path
-        assert (path == plain[offset][0]) != came_late
+    assert_late_by_folders(json_rows(late, json.dumps(levels)), batch, horizon)
+
+
+def assert_late_by_folders(spec: Spec, batch: pa.RecordBatch, horizon: int) -> None:
+    """Assert that a record is late if its folder ended at the horizon; tests of folders show when these end."""
+    folders, plain, members = (
+        folders_by_time(spec),
+        placed(batch, layout(spec, None)),
+        placed(batch, layout(spec, horizon)),
+    )
+    assert folders is not None
+    assert members.keys() == plain.keys()
+    for offset, (path, reason, field, row) in plain.items():
+        folder = None if path == QUARANTINE else folders.folder_of(path)
+        expected: Any = (path, reason, field, row)
+        if folder is not None and folder.end <= horizon:
+            expected = (QUARANTINE, "late", None, None) if spec.quarantines_late else (late_path(path), None, None, row)
+        assert members[offset] == expected
 
 
 @pytest.mark.parametrize("keep", [[], [{"field": "id", "in": [2]}]], ids=["all", "some"])
@@ -244,18 +231,16 @@ def test_as_verification_has_it(
 @given(
     records=st.lists(st.tuples(times, values), min_size=1, max_size=12), horizon=times.filter(lambda time: time >= 0)
 )
-def test_as_verification_has_it_by_a_field(
+def test_lateness_by_a_field(
     late: str, keep: Sequence[dict[str, Any]], records: Sequence[tuple[int, bytes | None]], horizon: int
 ) -> None:
     """Records that conditions leave out are so whatever the horizon is: they are never late."""
     levels = [{"field": "id"}, {"date": {"granularity": "day", "field": "at", "timezone": "Europe/Berlin"}}]
     spec = json_rows(late, json.dumps(levels), json.dumps(keep))
     batch = batch_of([time for time, _ in records], values=[value for _, value in records])
-    expected = found(batch, Writing.of(spec, "", lambda _: None).layout_at(horizon))
-    members = found(batch, layout(spec, horizon))
-    assert {offset: one[:3] for offset, one in members.items()} == {offset: one[:3] for offset, one in expected.items()}
+    assert_late_by_folders(spec, batch, horizon)
     left_out = {offset for offset, (_, value) in enumerate(records) if keep and value in (b'{"id": 1}', None)}
-    assert set(range(len(records))) - members.keys() == left_out
+    assert set(range(len(records))) - placed(batch, layout(spec, horizon)).keys() == left_out
 
 
 def test_what_was_said_of_a_path_is_remembered_and_makes_no_difference() -> None:

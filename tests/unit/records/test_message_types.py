@@ -1,7 +1,7 @@
-"""Types in messages of protobuf: members, a judge and the official library say the same of any values."""
+"""Types in messages of protobuf: by hand, and as the official library reads any values."""
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +18,6 @@ from logpersister.manifest.protobuf.descriptors import write_set
 from logpersister.manifest.protobuf.text import read_text
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
-from logpersister.pipeline.splitting import sides
 from logpersister.records.escaping import escape
 from logpersister.records.message_types import MessageTypes
 from logpersister.records.schema import RECORDS, RECORDS_WITH_HEADERS
@@ -27,10 +26,8 @@ from logpersister.records.typed import layout_for
 from logpersister.records.writers import WriterSchema
 from logpersister.registry.errors import RegistryError
 from tests.examples import examples
-from tests.judges.message_types import MessageTypeOracle
-from tests.judges.refusal import RefusalError
-from tests.judges.writing import Writing
 from tests.unit.records.avro_samples import KnownWriters
+from tests.unit.records.batches import placed
 
 BODY = """
 message Order { %(o)s int64 id = 1; %(o)s string name = 2; %(o)s Order next = 3; }
@@ -105,20 +102,6 @@ def of_members(way: dict[str, Any], schema: SchemaSpec | None, values: Sequence[
     return judged
 
 
-def of_judge(way: dict[str, Any], schema: SchemaSpec | None, values: Sequence[bytes | None], **parser: Any) -> Judged:
-    writers = parser.pop("writers", None)
-    oracle = MessageTypeOracle(types_of(way), ParserSpec(type="protobuf", **parser), schema, writers)
-
-    def judged(value: bytes | None) -> tuple[str, bytes] | str | None:
-        try:
-            name = None if value is None else oracle.name(value)
-        except RefusalError as error:
-            return error.reason
-        return "no_type" if name is None or value is None else (_folder(name), oracle.body(value))
-
-    return [judged(value) for value in values]
-
-
 def of_library(way: dict[str, Any], text: str, value: bytes) -> str | None:
     """Return the type of a message as the official library reads it."""
     message: Any = any_pb2.Any() if way == {"any": {}} else CLASSES[text]()
@@ -184,13 +167,10 @@ def _sized(number: int, data: bytes) -> bytes:
 @pytest.mark.slow
 @examples(200)
 @given(st.data(), st.sampled_from([PROTO2, PROTO3]), st.sampled_from(WAYS))
-def test_members_verification_and_the_official_library_say_the_same(
-    data: st.DataObject, text: str, way: dict[str, Any]
-) -> None:
+def test_members_and_the_official_library_say_the_same(data: st.DataObject, text: str, way: dict[str, Any]) -> None:
     values = data.draw(st.lists(st.none() | envelopes(CLASSES[text]), min_size=1, max_size=4))
     schema = schema_of(text)
     found = of_members(way, schema, values, framing="plain")
-    assert found == of_judge(way, schema, values, framing="plain")
     for value, ours in zip(values, found, strict=True):
         try:
             expected = None if value is None else of_library(way, text, value)
@@ -245,8 +225,7 @@ ORDER, LATER = b"\x08\x07", b"\x12\x01x"
 )
 def test_what_comes_last_counts(way: dict[str, Any], value: bytes | None, expected: object) -> None:
     schema = schema_of(PROTO3)
-    for judge in (of_members, of_judge):
-        assert judge(way, schema, [value], framing="plain") == [expected]
+    assert of_members(way, schema, [value], framing="plain") == [expected]
 
 
 def test_each_writer_has_a_schema_of_its_own() -> None:
@@ -276,11 +255,9 @@ def test_each_writer_has_a_schema_of_its_own() -> None:
         b"no header": "no_type",
     }
     way = {"oneof": {"name": "payload"}}
-    for judge in (of_members, of_judge):
-        assert judge(way, None, [*cases], writers=KnownWriters(schemas)) == [*cases.values()]
+    assert of_members(way, None, [*cases], writers=KnownWriters(schemas)) == [*cases.values()]
     itself = behind(9, b"\0", wrapped(1, b"t/a"))
-    for judge in (of_members, of_judge):
-        assert judge({"any": {}}, None, [itself], writers=KnownWriters({})) == [("type=a", b"")], "nobody is asked"
+    assert of_members({"any": {}}, None, [itself], writers=KnownWriters({})) == [("type=a", b"")], "nobody is asked"
 
 
 def test_while_the_registry_is_away_nothing_is_judged() -> None:
@@ -288,10 +265,8 @@ def test_while_the_registry_is_away_nothing_is_judged() -> None:
         def schemas(self, ids: object) -> Any:
             raise RegistryError("unreachable", "away")
 
-    judges: Sequence[Callable[..., Judged]] = (of_members, of_judge)
-    for judge in judges:
-        with pytest.raises(RegistryError):
-            judge({"oneof": {"name": "payload"}}, None, [b"\0\0\0\0\1\0"], writers=Away())
+    with pytest.raises(RegistryError):
+        of_members({"oneof": {"name": "payload"}}, None, [b"\0\0\0\0\1\0"], writers=Away())
 
 
 def spec_of(types: dict[str, Any], **more: Any) -> Spec:
@@ -309,29 +284,13 @@ def spec_of(types: dict[str, Any], **more: Any) -> Spec:
 
 
 def rows_of(spec: Spec, values: Sequence[bytes]) -> list[tuple[str, Any]]:
-    """Return folder and row of each value, or why it is refused; members and the judge must say the same."""
+    """Return folder and row of each value, or why it is refused."""
     records: list[Any] = [
         {"offset": offset, "timestamp": 0, "value": value, "headers": []} for offset, value in enumerate(values)
     ]
     batch = pa.RecordBatch.from_pylist(records, schema=RECORDS_WITH_HEADERS)
-    found: dict[int, tuple[str, Any]] = {}
-    for side in sides(batch, layout_for(spec, lambda _: None)):
-        told: list[Any] = side.rows.column("row" if side.refused is None else "reason").to_pylist()
-        offsets: list[Any] = side.rows.column("offset").to_pylist()
-        found |= {
-            offset: (side.paths[index], one) for offset, index, one in zip(offsets, side.indices, told, strict=True)
-        }
-    paths: dict[int, str] = {}
-    writing = Writing.of(spec, "", lambda _: None)
-    for side in sides(batch, writing.layout):
-        offsets = side.rows.column("offset").to_pylist()
-        paths |= {offset: side.paths[index] for offset, index in zip(offsets, side.indices, strict=True)}
-    assert paths == {offset: path for offset, (path, _) in found.items()}
-    for offset, (path, row) in found.items():
-        oracle = writing.at(path).oracle
-        if path.startswith("type=") and oracle is not None:
-            assert oracle.row(values[offset]) == row
-    return [found[offset] for offset in range(len(values))]
+    told = sorted(placed(batch, layout_for(spec, lambda _: None)).items())
+    return [(path, row if reason is None else reason) for _, (path, reason, _, row) in told]
 
 
 def test_parsers_get_the_value_of_an_any() -> None:

@@ -31,32 +31,6 @@ def judged(
     return judged_by(ProtobufRows(schema, framing, writers), values)
 
 
-OTHERS = {
-    "int32": ["int8", "int64", "float64", "decimal(4,1)", "timestamp[s]"],
-    "int64": ["int8", "int32", "decimal(20,2)", "timestamp[ns]"],
-    "string": ["binary[base64]", "date", "time[us]", "timestamp[ms]", "decimal(4,2)", "int32"],
-    "binary[base64]": ["string"],
-    "decimal(20,0)": ["int64", "timestamp[us]"],
-    "float32": ["float64"],
-    "timestamp[us]": ["timestamp[ns]", "timestamp[s]", "struct<seconds: int64, nanos: int32 not null>"],
-}
-
-
-@st.composite
-def columns_for(draw: st.DrawFn, declared: SchemaSpec) -> SchemaSpec:
-    """Return columns that fit those of a message more or less."""
-    fields = []
-    for one in declared.columns:
-        if draw(st.integers(0, 9)) == 0:
-            continue
-        type_ = draw(st.sampled_from([str(one.type), *OTHERS.get(str(one.type), [])]))
-        format_ = draw(st.sampled_from([None, "epoch[ms]"])) if type_.startswith("timestamp") else None
-        fields.append(FieldSpec(name=one.name, type=type_, required=draw(st.booleans()), format=format_))
-    if not fields or draw(st.integers(0, 9)) == 0:
-        fields.append(FieldSpec(name="extra", type="string", required=draw(st.integers(0, 5)) == 0))
-    return SchemaSpec(fields=tuple(fields), protobuf=declared.protobuf)
-
-
 def row_of(message: Any) -> dict[str, Any]:
     """Return the row of a message as the official library has read it."""
     return {field.name: _column(message, field) for field in message.DESCRIPTOR.fields}

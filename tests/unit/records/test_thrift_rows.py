@@ -201,7 +201,6 @@ def test_columns_that_are_named_by_hand(protocol: Any) -> None:
 I64, TEXT, BOOLS = Kind("i64"), Kind("string"), Kind("list", inner=(Kind("bool"),))
 ITEM = Kind("struct", "Item")
 ITEMS = Kind("list", inner=(ITEM,))
-SHARES = Kind("map", inner=(Kind("i16"), Kind("double")))
 ID = (1, I64, 7)
 
 

@@ -231,28 +231,3 @@ def sound_values(draw: st.DrawFn, spec: SchemaSpec, protocol: str) -> bytes:
     schema = read_schema(spec.thrift.idl)
     name = schema.struct(spec.thrift.struct)
     return written(Kind("struct", name), draw(_members(schema, schema.structs[name], distinct=True)), protocol)
-
-
-@st.composite
-def values(draw: st.DrawFn, spec: SchemaSpec, protocol: str) -> bytes:
-    """Return a value for a schema, now and then one of another schema or a damaged one."""
-    assert spec.thrift is not None
-    schema = read_schema(spec.thrift.idl)
-    name = schema.struct(spec.thrift.struct)
-    members = draw(_members(schema, schema.structs[name]))
-    match draw(st.integers(0, 25)):
-        case 0 | 1 if members:
-            members[draw(st.integers(0, len(members) - 1))] = (members[0][0], *draw(_unknown))
-        case 2:
-            members += members[:1]
-    value = bytearray(written(Kind("struct", name), members, protocol))
-    match draw(st.integers(0, 25)):
-        case 10:
-            del value[draw(st.integers(0, len(value))) :]
-        case 11:
-            value += draw(st.binary(min_size=1, max_size=3))
-        case 12 | 13 | 14:
-            value[draw(st.integers(0, len(value) - 1))] = draw(st.integers(0, 255))
-        case 15:
-            return draw(st.binary(max_size=20))
-    return bytes(value)
