@@ -93,9 +93,10 @@ def assert_avro_like_spark(spark: SparkSession) -> None:
     """Compare values of the specification's bullets, and those of the table."""
     cases = [(one.written, one.declared, _datum_of(one)) for one in CASES]
     tables = [(one.written, one.declared, one.datum) for one in OTHERWISE]
-    read = [partial(_from_avro, _record(written), _record(declared)) for written, declared, _ in (*cases, *tables)]
-    found = columns_by_spark(spark, [[datum] for *_, datum in (*cases, *tables)], read)
-    rows = [value["row"] for (value,) in found]
+    rows: list[Any] = []
+    for some in (cases, tables):
+        read = [partial(_from_avro, _record(written), _record(declared)) for written, declared, _ in some]
+        rows += [value["row"] for (value,) in columns_by_spark(spark, [[datum] for *_, datum in some], read)]
     _assert_bullets(rows[: len(cases)])
     for one, theirs in zip(OTHERWISE, rows[len(cases) :], strict=True):
         parser = AvroRows(

@@ -1,7 +1,6 @@
-"""Format jsonl: what its lines say, read by Python's own parser and by a reader of another project."""
+"""Format jsonl: what its lines say, by Python's own parser; Spark and DuckDB read it in tests/integration."""
 
 import base64
-import io
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -148,15 +147,3 @@ def _bytes(fields: dict[str, Any], name: str) -> bytes | None:
     if f"{name}_base64" in fields:
         return base64.b64decode(fields[f"{name}_base64"])
     return None if fields[name] is None else str(fields[name]).encode()
-
-
-def test_another_project_reads_it() -> None:
-    """pyarrow; Spark reads what members write (tests/integration/test_member_rows.py)."""
-    value = b'{"n": %d, "at": 1795237200, "tags": [{"a": {"x": 1}, "b": "text"}], "raw": "AAE="}'
-    records = batch([Record(number, 5, b"k%d" % number, value % number) for number in range(1000)])
-    content = files(output_of(kafkaColumns=["offset", "timestamp", "key"]), records, JSON, SCHEMA)[""]
-    at = pa.schema([pa.field("at", pa.timestamp("ms"))])
-    table = pyarrow.json.read_json(io.BytesIO(content), parse_options=pyarrow.json.ParseOptions(at))
-    assert table.column("n").to_pylist() == table.column("kafka_offset").to_pylist() == list(range(1000))
-    assert table.column("kafka_key").to_pylist()[-1] == "k999"
-    assert set(table.column("at").cast(pa.int64()).to_pylist()) == {1_795_237_200_000}

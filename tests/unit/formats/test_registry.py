@@ -10,9 +10,10 @@ import pytest
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.compression import Compression
 from logpersister.formats.registry import make_format
+from logpersister.formats.sequencefile import SequenceFileFormat
 from logpersister.formats.sequencefile_keys import KeyLayout
-from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression
-from logpersister.formats.text import DelimiterInValue
+from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.manifest.format_settings import SequenceFileSpec, TextSpec
 from logpersister.manifest.output import COMPRESSIONS, OutputSpec
@@ -49,6 +50,13 @@ def test_the_manifest_allows_everything_that_exists() -> None:
         assert set(get_args(spec.model_fields[field].annotation)) == set(choices), field
 
 
+def test_text_settings() -> None:
+    settings = {"delimiter": "¶", "tombstones": "empty", "delimiterInValue": "escape"}
+    assert make_format(_output(format="text", compression="zstd", text=settings)) == TextFormat(
+        TextOptions(Compression.ZSTD, "¶".encode(), Tombstones.EMPTY, DelimiterInValue.ESCAPE)
+    )
+
+
 def test_quarantine_with_late_records_has_all_of_them_whatever_the_others_have() -> None:
     """Also null values, which text leaves out."""
     made = make_format(_output(format="text"), quarantines_late=True)
@@ -60,3 +68,14 @@ def test_quarantine_with_late_records_has_all_of_them_whatever_the_others_have()
     assert (row["kafka_offset"], row["kafka_key"], row["value"], row["reason"]) == (7, b"k", None, CAME_LATE)
     assert row["kafka_headers"] == [{"key": b"h", "value": b"v"}]
     assert encode(made, [records]) == encode(plain, [records])
+
+
+def test_sequencefile_settings() -> None:
+    settings = {"key": "messagepack", "compressionType": "record", "tombstones": "skip"}
+    assert make_format(
+        _output(format="sequencefile", compression="deflate", sequencefile=settings)
+    ) == SequenceFileFormat(
+        SequenceFileOptions(
+            SequenceFileCompression.DEFLATE, CompressionType.RECORD, KeyLayout.MESSAGEPACK, Tombstones.SKIP
+        )
+    )

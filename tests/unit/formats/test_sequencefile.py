@@ -77,13 +77,6 @@ def test_large_content(file_format: SequenceFileFormat) -> None:
             assert len(file.sync_positions) >= 2_500_000 // SYNC_INTERVAL
 
 
-@pytest.mark.parametrize("file_format", SEQUENCEFILE_FORMATS, ids=label)
-def test_no_records(file_format: SequenceFileFormat) -> None:
-    for batches in ([], [batch([])]):
-        file = sequencefile.read(encode(file_format, batches))
-        assert _found(file) == ([], [])
-
-
 def test_byte_by_byte() -> None:
     """Each byte accounted for, once."""
     rows = [Record(300, 1_763_725_000_000, b"k", b"value"), Record(301, -1, None, None)]

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from logpersister.formats.compression import Compression
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
-from logpersister.formats.tombstones import Tombstones
 from tests.examples import examples
 from tests.unit.formats.samples import Record, batch, cut, encode, many_records, records
 
@@ -53,19 +52,6 @@ def test_large_content(compression: Compression) -> None:
 @pytest.mark.parametrize("delimiter", [b"\n", b"\r\n", b"\x00", b"\x1e", b"--", "¶".encode()])
 def test_delimiter(delimiter: bytes) -> None:
     assert _text(TextOptions(delimiter=delimiter), b"a", b"", b"c") == b"a" + delimiter + delimiter + b"c" + delimiter
-
-
-def test_a_null_value_is_skipped_by_default_and_an_empty_one_never() -> None:
-    assert _text(TextOptions(), b"a", None, b"", b"b", None) == b"a\n\nb\n"
-
-
-def test_a_null_value_as_an_empty_one() -> None:
-    assert _text(TextOptions(tombstones=Tombstones.EMPTY), b"a", None, b"", b"b") == b"a\n\n\nb\n"
-
-
-@pytest.mark.parametrize("tombstones", Tombstones)
-def test_only_null_values(tombstones: Tombstones) -> None:
-    assert _text(TextOptions(tombstones=tombstones), None, None) == (b"" if tombstones is Tombstones.SKIP else b"\n\n")
 
 
 def test_a_delimiter_in_a_value_is_kept_by_default() -> None:

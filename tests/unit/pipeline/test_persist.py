@@ -164,20 +164,6 @@ def test_passes_are_about_as_many_as_the_room_asks_for() -> None:
     assert 5 <= write(writer, *(list(range(begin, begin + 20)) for begin in range(0, 900, 20))) <= 7
 
 
-@given(st.lists(st.integers(1, 30), min_size=1, max_size=8), st.integers(1, 20))
-def test_objects_do_not_depend_on_how_records_arrive(lengths: list[int], folders: int) -> None:
-    offsets = list(range(sum(lengths)))
-    whole, cut = FakeBucket(), FakeBucket()
-    write(writer_of(whole, folders), offsets)
-    batches, begin = [], 0
-    for length in lengths:
-        batches.append(offsets[begin : begin + length])
-        begin += length
-    write(writer_of(cut, folders), *batches)
-    assert cut.objects == whole.objects
-    assert cut.facts == whole.facts
-
-
 @pytest.mark.parametrize("lengths", [[6], [2, 4], [1] * 6], ids=str)
 def test_what_the_parser_refuses_is_an_object_of_its_own_and_told(lengths: list[int]) -> None:
     values = [b"1", None, b"[", b"{}", b"", b"2"]
@@ -246,15 +232,6 @@ def test_a_refused_record_that_compaction_takes_between_two_passes_fails_nothing
     assert passes > 1
     assert len(writer.objects()) == len(days)
     assert writer.quarantined() is None
-
-
-def test_nothing_is_told_of_a_range_that_is_all_good() -> None:
-    bucket = FakeBucket()
-    writer = RangeWriter(work(), layout_of(OutputSpec(), ParserSpec(type="json")), Lines(), bucket.open_upload, ROOM)
-    writer.write(batch_of([0, 0], values=[b"1", None]))
-    writer.end_pass()
-    assert writer.quarantined() is None
-    assert list(bucket.objects) == ["/0"]
 
 
 def test_giving_up_aborts_what_is_open_and_leaves_what_is_finished() -> None:

@@ -427,21 +427,6 @@ def test_conditions_on_fields_of_bodies_and_of_headers() -> None:
     assert (sorted(bucket.objects), writer.counts.dropped) == (["_quarantine/0", "type=container/dt=1970-01-03/0"], 3)
 
 
-def test_a_range_of_types_with_headers_is_the_same_however_it_is_cut() -> None:
-    """Rows that wait are made again, with their column of the header."""
-    frame_of = {**FRAME, "header": {"lengthAt": 12, "schema": HEADER_SCHEMA}}
-    spec = spec_of({"frame": frame_of}, [ENTRIES[1], {"names": ["7"], **CLICK}])
-    values = [
-        frame((1001, 7)[number % 2], number % 3 * DAY, (HOST_A, HOST_B)[number % 5 == 0], b'{"id": %d}' % number)
-        for number in range(200)
-    ]
-    batch = batch_of([(0, None, value) for value in values], {"frame": FRAME})
-    whole, _ = written(spec, [batch], Room(10**9, 10**9))
-    bounded, _ = written(spec, cut(batch, [7, 50, 1]), Room(4_000, 1_000))
-    assert bounded.objects == whole.objects
-    assert len(whole.objects) == 6
-
-
 @pytest.mark.parametrize(
     ("name", "folder"), [("注文" * 16, "type=" + "注文" * 16), ("注文" * 17, None), ("ü/\x85", "type=ü%2F%C2%85")]
 )

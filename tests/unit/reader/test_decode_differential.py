@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 
-from logpersister.pipeline.reader.decode import Aborted, CorruptBatchError, decode
+from logpersister.pipeline.reader.decode import Aborted, decode
 from tests.examples import examples
 from tests.unit.reader import record_batches as made
 
@@ -148,22 +148,3 @@ def test_read_committed_is_what_was_committed(log: tuple[bytes, list[Aborted], l
     assert decoded.batch["offset"].to_pylist() == committed
     uncommitted = decode(data, 0, 1 << 62, aborted=aborted, read_committed=False, headers=False)
     assert uncommitted.batch["offset"].to_pylist() == [row["offset"] for row in rows(data)]
-
-
-@pytest.mark.slow
-@examples(60)
-@given(batches(), st.sampled_from(made.CODECS), st.data())
-def test_changed_bytes_give_rows_or_an_error(run: bytes, codec: int, data: st.DataObject) -> None:
-    """The crate's own tests do this tens of thousands of times; here the way through Python is tested too."""
-    response = bytearray(recompressed(run, [codec]))
-    for _ in range(data.draw(st.integers(1, 3))):
-        response[data.draw(st.integers(0, len(response) - 1))] = data.draw(st.integers(0, 255))
-    (length,) = struct.unpack_from(">i", response, 8)
-    changed = bytes(response)
-    if 49 <= length <= len(response) - 12:
-        changed = made.with_right_checksum(changed[: 12 + length]) + changed[12 + length :]
-    try:
-        decoded = decode(changed, 0, 1 << 62, read_committed=True, headers=True)
-    except CorruptBatchError:
-        return
-    decoded.batch.validate(full=True)

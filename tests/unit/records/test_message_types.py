@@ -185,40 +185,36 @@ def _folder(name: str) -> str:
     return f"type={escape(name)}"
 
 
-def wrapped(number: int, inner: bytes) -> bytes:
-    return _sized(number, inner)
-
-
 ORDER, LATER = b"\x08\x07", b"\x12\x01x"
 
 
 @pytest.mark.parametrize(
     ("way", "value", "expected"),
     [
-        ({"oneof": {"name": "payload"}}, wrapped(10, ORDER) + wrapped(10, LATER), ("type=order", ORDER + LATER)),
-        ({"oneof": {"name": "payload"}}, wrapped(10, ORDER) + wrapped(11, LATER), ("type=refund", LATER)),
+        ({"oneof": {"name": "payload"}}, _sized(10, ORDER) + _sized(10, LATER), ("type=order", ORDER + LATER)),
+        ({"oneof": {"name": "payload"}}, _sized(10, ORDER) + _sized(11, LATER), ("type=refund", LATER)),
         (
             {"oneof": {"name": "payload"}},
-            wrapped(10, ORDER) + wrapped(11, b"") + wrapped(10, LATER),
+            _sized(10, ORDER) + _sized(11, b"") + _sized(10, LATER),
             ("type=order", LATER),
         ),
-        ({"oneof": {"name": "payload"}}, wrapped(12, b"a") + wrapped(12, b"b"), ("type=text", b"b")),
+        ({"oneof": {"name": "payload"}}, _sized(12, b"a") + _sized(12, b"b"), ("type=text", b"b")),
         ({"oneof": {"name": "payload"}}, b"\x70\x05", ("type=number", b"")),
         ({"oneof": {"name": "payload", "parse": "field"}}, b"\x70\x05", "no_type"),
-        ({"oneof": {"name": "payload", "parse": "field"}}, wrapped(10, ORDER) + b"\x70\x05", "no_type"),
-        ({"oneof": {"name": "payload", "parse": "field"}}, b"\x70\x05" + wrapped(13, ORDER), ("type=raw", ORDER)),
-        ({"oneof": {"name": "payload"}}, wrapped(10, b"\x08") + wrapped(10, b"\x07"), "no_type"),
-        ({"oneof": {"name": "payload"}}, wrapped(1, b"id"), "no_type"),
-        ({"oneof": {"name": "payload"}}, wrapped(10, ORDER)[:-1], "no_type"),
-        ({"any": {"field": "boxed"}}, wrapped(16, wrapped(1, b"t/a")) + wrapped(12, b""), "no_type"),
+        ({"oneof": {"name": "payload", "parse": "field"}}, _sized(10, ORDER) + b"\x70\x05", "no_type"),
+        ({"oneof": {"name": "payload", "parse": "field"}}, b"\x70\x05" + _sized(13, ORDER), ("type=raw", ORDER)),
+        ({"oneof": {"name": "payload"}}, _sized(10, b"\x08") + _sized(10, b"\x07"), "no_type"),
+        ({"oneof": {"name": "payload"}}, _sized(1, b"id"), "no_type"),
+        ({"oneof": {"name": "payload"}}, _sized(10, ORDER)[:-1], "no_type"),
+        ({"any": {"field": "boxed"}}, _sized(16, _sized(1, b"t/a")) + _sized(12, b""), "no_type"),
         (
             {"any": {"field": "any"}},
-            wrapped(20, wrapped(1, b"t/a") + wrapped(2, b"1")) + wrapped(20, wrapped(1, b"t/b")),
+            _sized(20, _sized(1, b"t/a") + _sized(2, b"1")) + _sized(20, _sized(1, b"t/b")),
             ("type=b", b"1"),
         ),
-        ({"any": {}}, wrapped(2, b"1") + wrapped(1, b"shop.Order"), ("type=shop.Order", b"1")),
-        ({"any": {}}, wrapped(1, b"t/"), "no_type"),
-        ({"any": {}}, wrapped(1, b"t/\xff"), "no_type"),
+        ({"any": {}}, _sized(2, b"1") + _sized(1, b"shop.Order"), ("type=shop.Order", b"1")),
+        ({"any": {}}, _sized(1, b"t/"), "no_type"),
+        ({"any": {}}, _sized(1, b"t/\xff"), "no_type"),
         ({"any": {}}, b"", "no_type"),
         ({"any": {}}, None, "no_type"),
     ],
@@ -242,11 +238,11 @@ def test_each_writer_has_a_schema_of_its_own() -> None:
         return b"\0" + schema_id.to_bytes(4, "big") + places + message
 
     cases: dict[bytes, object] = {
-        behind(1, b"\x02\x04", wrapped(10, ORDER)): ("type=order", ORDER),
-        behind(1, b"\0", wrapped(10, ORDER)): "no_type",  # an Order, which has no such oneof
+        behind(1, b"\x02\x04", _sized(10, ORDER)): ("type=order", ORDER),
+        behind(1, b"\0", _sized(10, ORDER)): "no_type",  # an Order, which has no such oneof
         behind(2, b"\0", b"\x08\x01"): ("type=a", b""),
         behind(2, b"\x02\x02", b"\x08\x01"): "no_type",
-        behind(5, b"\0", wrapped(2, b"x")): ("type=b", b"x"),
+        behind(5, b"\0", _sized(2, b"x")): ("type=b", b"x"),
         behind(3, b"\0", b"\x08\x01"): "no_type",
         behind(4, b"\0", b"\x08\x01"): "no_type",
         behind(9, b"\0", b"\x08\x01"): "unknown_schema",
@@ -256,7 +252,7 @@ def test_each_writer_has_a_schema_of_its_own() -> None:
     }
     way = {"oneof": {"name": "payload"}}
     assert of_members(way, None, [*cases], writers=KnownWriters(schemas)) == [*cases.values()]
-    itself = behind(9, b"\0", wrapped(1, b"t/a"))
+    itself = behind(9, b"\0", _sized(1, b"t/a"))
     assert of_members({"any": {}}, None, [itself], writers=KnownWriters({})) == [("type=a", b"")], "nobody is asked"
 
 
@@ -304,7 +300,7 @@ def test_parsers_get_the_value_of_an_any() -> None:
     spec = spec_of({"any": {"field": "any"}, "entries": entries})
 
     def boxed(name: bytes, value: bytes) -> bytes:
-        return wrapped(20, wrapped(1, b"t/" + name) + wrapped(2, value))
+        return _sized(20, _sized(1, b"t/" + name) + _sized(2, value))
 
     values = [
         boxed(b"shop.Order", ORDER),
@@ -323,7 +319,7 @@ def test_parsers_get_the_value_of_an_any() -> None:
 
 
 def test_parsers_get_the_whole_value_of_a_oneof_or_its_field() -> None:
-    value = wrapped(1, b"x") + wrapped(10, ORDER)
+    value = _sized(1, b"x") + _sized(10, ORDER)
     entries: list[Any] = [{"names": ["order"], "schema": {"fields": [{"name": "id", "type": "string"}]}}]
     assert rows_of(spec_of({"oneof": {"name": "payload"}, "entries": entries}), [value]) == [
         ("type=order", {"id": "x"})
@@ -341,7 +337,7 @@ def test_fields_of_the_whole_message_are_a_column_of_every_type(way: dict[str, d
         {"names": names, "schema": {"message": "shop.Order", "fields": [{"name": "id", "type": "int64"}]}},
     ]
     spec = spec_of({kind: {**place, "column": "envelope"}, "entries": entries})
-    part = wrapped(20, wrapped(1, b"t/Order") + wrapped(2, ORDER)) if kind == "any" else wrapped(10, ORDER)
-    [good, bad] = rows_of(spec, [wrapped(1, b"x") + part, part + wrapped(1, b"\xff")])
+    part = _sized(20, _sized(1, b"t/Order") + _sized(2, ORDER)) if kind == "any" else _sized(10, ORDER)
+    [good, bad] = rows_of(spec, [_sized(1, b"x") + part, part + _sized(1, b"\xff")])
     assert good == (f"type={'Order' if kind == 'any' else 'order'}", {"id": 7, "envelope": {"id": "x"}})
     assert bad == ("_quarantine", "not_utf8")

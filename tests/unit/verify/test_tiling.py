@@ -27,7 +27,7 @@ def replace_facts(one: StoredObject, **changed: Any) -> StoredObject:
     return replace(one, facts=replace(one.facts, **changed))
 
 
-AGAIN = {"generation": 2}
+AGAIN: dict[str, Any] = {"generation": 2}
 """Of a group that has begun anew."""
 HIGHER = committed(300, generation=2)
 FROM_EARLIEST = evidence(TILED[1:], committed(300), from_earliest=True)
