@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -45,19 +46,21 @@ def by_pyiceberg(table: Table) -> Iterator[LiveRow]:
 def by_duckdb(table: Table, settings: str) -> Iterator[LiveRow]:
     """Read the table by its newest metadata."""
     found = json.loads(settings)
-    secret = {
-        "key_id": found["access"],
-        "secret": found["secret"],
-        "region": found["region"],
-        "endpoint": found["endpoint"].removeprefix("http://"),
-    }
-    told = ", ".join(f"{name} '{value}'" for name, value in secret.items())
+    with duckdb_at(found["endpoint"], found["access"], found["secret"], found["region"]) as connection:
+        connection.execute("set timezone = 'UTC'")
+        yield from _rows(connection.sql(f"from iceberg_scan('{table.metadata_location}')").to_arrow_reader(_BATCH_ROWS))
+
+
+@contextmanager
+def duckdb_at(endpoint: str, access: str, secret: str, region: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield DuckDB with what it needs to read tables in a bucket."""
+    given = {"key_id": access, "secret": secret, "region": region, "endpoint": endpoint.removeprefix("http://")}
+    told = ", ".join(f"{name} '{value}'" for name, value in given.items())
     with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
         for package in (duckdb_extension_avro, duckdb_extension_httpfs, duckdb_extension_iceberg):
             connection.load_extension(str(next(Path(package.__file__).parent.rglob("*.duckdb_extension"))))
-        connection.execute("set timezone = 'UTC'")
         connection.execute(f"create secret (type s3, {told}, url_style 'path', use_ssl false)")
-        yield from _rows(connection.sql(f"from iceberg_scan('{table.metadata_location}')").to_arrow_reader(_BATCH_ROWS))
+        yield connection
 
 
 def by_lines(lines: Iterable[str]) -> Iterator[LiveRow]:

@@ -16,6 +16,7 @@ from logpersister.manifest.load import parse
 from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.resource import API_VERSION, KIND, LogPersister
 from logpersister.manifest.sparse import sparse
+from logpersister.manifest.table import TOPIC
 
 HASH_DIGITS = 12
 
@@ -216,13 +217,28 @@ def resource_of(document: Mapping[str, Any]) -> LogPersister:
         raise RevisionError("the revision has no codeVersion: it was not written by logpersister, or is damaged")
     try:
         manifest = {key: value for key, value in document.items() if key not in _NOT_OF_THE_MANIFEST}
-        return parse({"apiVersion": API_VERSION, **manifest})
+        return _parsed({"apiVersion": API_VERSION, **manifest})
     except ManifestError as error:
         reason = str(error)
     raise RevisionError(
         f"the revision was written by logpersister {version} and this version cannot execute it; "
         f"run a member of version {version} until its intents are done. What is wrong:\n{reason}"
     )
+
+
+def _parsed(document: Mapping[str, Any]) -> LogPersister:
+    """Parse a manifest, perhaps that of one topic of several, with a table of its own by ``spec.overrides``."""
+    spec = document.get("spec")
+    table = spec.get("table") if isinstance(spec, dict) else None
+    name = table.get("name") if isinstance(table, dict) else None
+    if not isinstance(name, str) or TOPIC in name:
+        return parse(document)
+    found = parse(
+        {**document, "spec": {**document["spec"], "table": {**document["spec"]["table"], "name": name + TOPIC}}}
+    )
+    assert found.spec.table is not None
+    own = found.spec.table.model_copy(update={"name": name})
+    return found.model_copy(update={"spec": found.spec.model_copy(update={"table": own})})
 
 
 def _only(document: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

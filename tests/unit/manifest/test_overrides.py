@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from logpersister.manifest.revision import revision_of
+from logpersister.manifest.revision import resource_of, revision_of
 from tests.unit.manifest.documents import accepted, problems
 
 CLICKS: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}]}
@@ -157,7 +157,11 @@ def test_the_name_of_another_table_fits_to_the_topics_of_the_entry() -> None:
     )
     assert found.startswith('spec.overrides[0].table.name: "a.{type}" has the placeholder of types without spec.types')
     renamed = {"spec.overrides": [{"topics": ["clicks"], "table": {"name": "lake.web"}}]}
-    spec = accepted({**GROUP, "spec.table": table, **renamed}).spec
+    resource = accepted({**GROUP, "spec.table": table, **renamed})
+    spec = resource.spec
+    of_clicks = resource.for_topic("clicks")
+    again = resource_of(revision_of(of_clicks, "1").document)
+    assert revision_of(again, "1") == revision_of(of_clicks, "1"), "tasks read it from its snapshot"
     assert [one.name for one in map(spec.table_of, ["clicks", "orders"]) if one is not None] == [
         "lake.web",
         "lake.{topic}",
