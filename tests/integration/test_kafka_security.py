@@ -406,8 +406,7 @@ def test_a_password_is_rotated_and_a_topic_hidden_under_a_running_member(
         assert member.pid == pid
         for secret in ("first-password", "second-password"):
             assert secret not in member.log.read_text()
-        member.terminate()
-        assert member.wait_end() == 0
+        member.stop()
 
 
 def give_password(broker: KafkaBroker, user: str, password: str) -> None:

@@ -6,19 +6,16 @@ The manifest is that of examples/filters.yaml; what must be stored is said here 
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
 from decimal import Decimal
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from logpersister.cli import main
-from logpersister.cli.exits import Exit
 from tests.integration.harness.examples import example
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.verification import Verify, kinds
+from tests.integration.harness.verification import Verify, kinds, said
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, delete_records, produce
 
@@ -108,12 +105,6 @@ def stored_tables(scene: Scene, topic: str) -> Iterator[tuple[str, Any]]:
     for key in scene.bucket.names(topic):
         body = scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read()
         yield key, pq.read_table(io.BytesIO(body))
-
-
-def said(*command: str, code: Exit = Exit.OK) -> str:
-    with redirect_stdout(io.StringIO()) as out:
-        assert main([*command]) == code
-    return out.getvalue()
 
 
 def counted(status: Mapping[str, Any]) -> int:

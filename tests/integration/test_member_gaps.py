@@ -100,8 +100,7 @@ def test_transactions(scene: Scene, topic: CreateTopic, unique: str, verify: Ver
     scene.group.wait_current(held_back, explain=members[0].tail)
     members[1].wait("it has stored the rest", lambda: stored_by_hasty() == records + 50)
     for member in members:
-        member.terminate()
-        assert member.wait_end() == 0
+        member.stop()
 
     objects = scene.assert_stored(held_back, other)
     assert sum(len(one.values) for one in objects) == records + 50 - 2 * 2 * 50, "without what was aborted"

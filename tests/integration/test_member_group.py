@@ -47,17 +47,14 @@ def test_members_come_and_go_under_load(scene: Scene, topic: CreateTopic) -> Non
         wait_shared(first, second, third)
         assert revoked(first) + revoked(second) == 3 + 2, "a member gives up only what another one gets"
 
-        first.terminate()
-        assert first.wait_end() == 0
+        first.stop()
         wait_shared(second, third)
         assert revoked(second) + revoked(third) <= 1, "nothing moves but what the one that left had"
-        second.terminate()
-        assert second.wait_end() == 0
+        second.stop()
         wait_shared(third)
     seconds = time.monotonic() - started
     scene.group.wait_current(name, explain=third.tail)
-    third.terminate()
-    assert third.wait_end() == 0
+    third.stop()
 
     objects = scene.assert_stored(name)
     assert len(objects) <= len(PARTITIONS) * (seconds / MAX_AGE_SECONDS + 2), "rebalances cut objects short"
@@ -93,8 +90,7 @@ def test_a_member_that_stood_still_does_no_harm(scene: Scene, topic: CreateTopic
     first = {(one.partition, one.start, one.end) for one in objects if one.start < 1_000}
     assert first == {(0, 0, 1_000), (1, 0, 1_000)}
     for member in (zombie, other):
-        member.terminate()
-        assert member.wait_end() == 0
+        member.stop()
 
 
 def test_a_restart_under_the_same_name_moves_nothing(scene: Scene, topic: CreateTopic) -> None:
@@ -114,8 +110,7 @@ def test_a_restart_under_the_same_name_moves_nothing(scene: Scene, topic: Create
     scene.workload.write(name, 100, partitions=[0, 1])
     again = scene.member(manifest, "one")
     scene.group.wait_current(name, explain=again.tail)
-    again.terminate()
-    assert again.wait_end() == 0
+    again.stop()
     scene.workload.write(name, 100, partitions=[0, 1])
     again = scene.member(manifest, "one")
     scene.group.wait_current(name, explain=again.tail)
@@ -151,6 +146,5 @@ def test_a_name_that_is_taken_ends_the_older_member(scene: Scene, topic: CreateT
     assert spare.events("spark.warm")
     newer.wait("one of them has the partition", lambda: owned(newer) + owned(spare) == 1)
     with_partition, without = sorted((newer, spare), key=owned, reverse=True)
-    with_partition.terminate()
-    assert with_partition.wait_end() == 0
+    with_partition.stop()
     without.wait("it has the partition", lambda: owned(without) == 1)

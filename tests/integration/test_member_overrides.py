@@ -3,7 +3,6 @@
 import io
 import json
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -11,11 +10,9 @@ from typing import Any
 import pytest
 from pyarrow import orc, parquet
 
-from logpersister.cli import main
-from logpersister.cli.exits import Exit
 from tests.integration.harness.examples import example
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.verification import Verify, kinds
+from tests.integration.harness.verification import Verify, said_json
 from tests.stack.topics import Record, create_topic, produce
 
 CreateTopic = Callable[..., str]
@@ -31,13 +28,6 @@ def write(scene: Scene, topics: list[str], begin: int, end: int) -> None:
         produce(scene.kafka.bootstrap, topic, (Record(value.encode(), b"key", partition=0) for value in values))
 
 
-def said(command: list[str]) -> Any:
-    """Return the document of a command that succeeds."""
-    with redirect_stdout(io.StringIO()) as out:
-        assert main(command) == Exit.OK
-    return json.loads(out.getvalue())
-
-
 def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
     orders, events, raw = topics = [topic(1), topic(1), topic(2)]
     of_orders = {
@@ -51,7 +41,7 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
     write(scene, topics, 0, RECORDS)
     produce(scene.kafka.bootstrap, raw, [Record(None, b"key", partition=1)] * 3)
     manifest = scene.manifest(**group, overrides=[of_orders, of_events])
-    findings = said(["check", "-f", str(manifest), "--json"])["findings"]
+    findings = said_json("check", "-f", str(manifest))["findings"]
     told = [one["message"] for one in findings if one["subject"] == "overrides"]
     assert told == [f"spec.overrides[0]: {orders}", f"spec.overrides[1]: {events}"]
     scene.run_until_current(manifest)
@@ -69,9 +59,7 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
     assert len({*before[orders], *before[events], *before[raw]}) == 3
     assert (after[orders], after[raw]) == (before[orders], before[raw]), "these have no other revision than before"
     assert len(after[events]) == 2
-    document = verify(manifest, "--deep")
-    assert (document["ok"], kinds(document)) == (True, {})
-    assert [one["compared"] for one in document["topics"]] == [2 * RECORDS, 2 * RECORDS, 2 * RECORDS + 3]
+    verify(manifest, "--deep", finds={}, compared=[2 * RECORDS, 2 * RECORDS, 2 * RECORDS + 3])
 
     rows = [row for key in scene.bucket.names(orders) for row in orc.read_table(content(scene, key)).to_pylist()]
     assert sorted(row["id"] for row in rows) == list(range(2 * RECORDS))
@@ -107,9 +95,7 @@ def test_the_example(scene: Scene, unique: str, verify: Verify) -> None:
     rows = [row for key in scene.bucket.names(clicks) for row in parquet_rows(scene, key)]
     assert rows == [{"url": None, "at": None}, {"url": "/", "at": datetime(2026, 11, 24, 12, tzinfo=UTC)}] * RECORDS
     assert all(".jsonl" in key for key in scene.bucket.names(others))
-    document = verify(manifest, "--deep")
-    assert (document["ok"], kinds(document)) == (True, {})
-    assert [one["compared"] for one in document["topics"]] == [2 * RECORDS] * 3
+    verify(manifest, "--deep", finds={}, compared=[2 * RECORDS] * 3)
 
 
 def revisions(scene: Scene, topic: str) -> set[str]:

@@ -19,7 +19,7 @@ from tests.integration.harness.bucket import StoredObject
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.verification import Verify, kinds
+from tests.integration.harness.verification import Verify, kinds, said_json
 from tests.integration.harness.waiting import eventually
 from tests.readers.messagepack import decode_map
 from tests.stack.fault_proxy import FaultProxy
@@ -100,8 +100,7 @@ def items(one: StoredObject) -> list[Any]:
 
 
 def assert_verified(verify: Verify, manifest: Any, records: int) -> None:
-    document = verify(manifest, "--deep")
-    assert (document["ok"], kinds(document)) == (True, {})
+    document = verify(manifest, "--deep", finds={})
     assert [(one["records"], one["compared"]) for one in document["topics"]] == [(records, records)]
 
 
@@ -256,9 +255,7 @@ def test_quarantine_of_every_format_is_replayed_without_kafka_and_the_replay_kil
     scene.run_until_current(manifest("int64"))
     corrected = manifest("json")
     assert (
-        json.loads(said("quarantine", "show", "-f", str(corrected), "--reason", "accepted", "--json"))["records"][0][
-            "value"
-        ]
+        said_json("quarantine", "show", "-f", str(corrected), "--reason", "accepted")["records"][0]["value"]
         == '{"id": "0"}'
     )
 
@@ -273,22 +270,14 @@ def test_quarantine_of_every_format_is_replayed_without_kafka_and_the_replay_kil
     assert {kind for kind, _ in kinds(document)} <= {"replay"}
     assert sum(one["compared"] for one in document["topics"]) == len(topics) * len(every)
 
-    told = json.loads(said("quarantine", "replay", "-f", str(corrected), "--json"))
+    told = said_json("quarantine", "replay", "-f", str(corrected))
     assert {one["state"] for one in told["objects"]} <= {"replayed", "refused"}
-    listed = json.loads(said("quarantine", "ls", "-f", str(corrected), "--json"))
+    listed = said_json("quarantine", "ls", "-f", str(corrected))
     assert listed["unreadable"] == []
     assert {(one["topic"], one["reason"]): one["records"] for one in listed["reasons"]} == {
         (name, reason): len(HOURS) for name in topics for reason in ("not_json", "not_utf8")
     }
-    document = verify(corrected, "--deep")
-    assert (document["ok"], kinds(document)) == (True, {})
-    assert [one["compared"] for one in document["topics"]] == [len(every)] * len(topics)
-
-
-def said(*arguments: str) -> str:
-    with redirect_stdout(io.StringIO()) as out:
-        assert main([*arguments]) == 0
-    return out.getvalue()
+    verify(corrected, "--deep", finds={}, compared=[len(every)] * len(topics))
 
 
 def test_quarantine_is_held_stored_and_replayed_and_the_replay_killed_beside_a_member(
@@ -355,6 +344,5 @@ def test_quarantine_is_held_stored_and_replayed_and_the_replay_killed_beside_a_m
 
     produce(scene.kafka.bootstrap, name, every[:61])  # the member goes on, under the old schema
     scene.group.wait_current(name, explain=member.tail)
-    document = verify(old, "--deep")
-    assert (document["ok"], kinds(document)) == (True, {})
+    document = verify(old, "--deep", finds={})
     assert document["topics"][0]["compared"] == len(every) + 61

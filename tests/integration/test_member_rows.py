@@ -6,13 +6,11 @@ import json
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,13 +20,10 @@ from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.verification import Verify, kinds
-from tests.readers.others import by_fastavro, duckdb_rows, plain
+from tests.integration.harness.verification import Verify, kinds, said_json
+from tests.readers.others import duckdb_rows, plain
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, produce
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
@@ -154,6 +149,7 @@ def manifest_of(scene: Scene, topic: str, settings: dict[str, Any] | None = None
 def test_rows_of_members_of_which_one_is_killed(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify, tmp_path: Path
 ) -> None:
+    """In the end somebody damages files: a bit is flipped, or a value is another one in a file that is whole."""
     name, first, last = topic(2), 800, 1_000
     write(scene, name, 0, first)
     settings = {"sortBy": SORTED_BY, "fieldIds": [{"field": path, "id": number} for path, number in IDS.items()]}
@@ -174,11 +170,9 @@ def test_rows_of_members_of_which_one_is_killed(
 
     now = {key: client.head_object(Bucket=bucket, Key=key)["ETag"] for key in scene.bucket.names(name)}
     assert before.items() <= now.items()
-    document = verify(manifest, "--deep")
-    assert (document["ok"], kinds(document)) == (True, {})
-    assert [one["compared"] for one in document["topics"]] == [2 * last]
+    verify(manifest, "--deep", finds={}, compared=[2 * last])
     bad = Counter(BAD[number // EVERY % len(BAD)][1:] for number in range(last) if number % EVERY == 7)
-    told = said(["quarantine", "ls", "-f", str(manifest), "--json"])
+    told = said_json("quarantine", "ls", "-f", str(manifest))
     assert {(one["reason"], one["field"]): one["records"] for one in told["reasons"]} == {
         reason: 2 * count for reason, count in bad.items()
     }
@@ -189,12 +183,16 @@ def test_rows_of_members_of_which_one_is_killed(
     assert_quarantine(files / QUARANTINE, last)
     assert_sorted(files)
 
-
-def said(command: list[str]) -> Any:
-    """Return the document of a command that succeeds."""
-    with redirect_stdout(io.StringIO()) as out:
-        assert main(command) == Exit.OK
-    return json.loads(out.getvalue())
+    for partition, spoil in enumerate((_with_a_flipped_bit, _with_another_value)):
+        (key,) = (one for one in before if f"/1_{partition}_" in one)
+        stored = client.get_object(Bucket=bucket, Key=key)
+        client.put_object(Bucket=bucket, Key=key, Body=spoil(stored["Body"].read()), Metadata=stored["Metadata"])
+    assert verify(manifest)["ok"]
+    broken = verify(manifest, "--deep", code=Exit.BROKEN)
+    assert kinds(broken) == {("wrong-content", 0): 1, ("wrong-content", 1): 1}
+    messages = {one["partition"]: one["message"] for one in broken["findings"]}
+    assert "it is no whole Parquet file" in messages[0]
+    assert "of its sorted row group 0 it holds" in messages[1]
 
 
 def assert_rows(found: list[dict[str, Any]], last: int) -> None:
@@ -268,9 +266,7 @@ def test_a_topic_goes_over_from_rows_to_envelopes_in_json_lines(
     manifest = scene.manifest(kafka={"topics": [name]}, output=envelopes)
     scene.run_until_current(manifest)
 
-    document = verify(manifest, "--deep")
-    assert (document["ok"], kinds(document)) == (True, {})
-    assert [one["compared"] for one in document["topics"]] == [2 * last]
+    verify(manifest, "--deep", finds={}, compared=[2 * last])
     declared = {"id": "bigint", "at": "timestamptz", "geo": "struct(country varchar, lat double)", "tags": "varchar[]"}
     declared |= {"attrs": "map(varchar, int)", "day": "date", "small": "tinyint", "kafka_offset": "bigint"}
     found = duckdb_rows(f"from read_json('{typed}/*.jsonl.gz', format = 'newline_delimited', columns = {declared})")
@@ -290,33 +286,6 @@ def test_a_topic_goes_over_from_rows_to_envelopes_in_json_lines(
         value = b64decode(one["value_base64"]) if "value_base64" in one else one["value"]
         assert value in (sent.value, sent.value and sent.value.decode(errors="replace"))
         assert (one["kafka_key"], one["kafka_headers"], one["kafka_topic"]) == (f"key-{number}", [], name)
-
-
-@pytest.mark.soak
-def test_a_topic_goes_over_from_one_compression_of_avro_to_others(
-    scene: Scene, topic: CreateTopic, verify: Verify, tmp_path: Path
-) -> None:
-    name, step = topic(2), 200
-    settings = {"kafkaColumns": ["partition", "offset", "timestamp"]}
-    output = {"format": "avro", "avro": settings, "partitionBy": BY_DAY}
-    write(scene, name, 0, step)
-    scene.run_until_current(manifest_of(scene, name, output=output | {"compression": "none"}))
-    write(scene, name, step, 2 * step)
-    manifest = manifest_of(scene, name, output=output)
-    scene.run_until_current(manifest)
-
-    document = verify(manifest, "--deep")
-    assert (document["ok"], kinds(document)) == (True, {})
-    assert [one["compared"] for one in document["topics"]] == [4 * step]
-    files = downloaded(scene, name, tmp_path / "files")
-    contents = [io.BytesIO(file.read_bytes()) for file in files.glob("**/*.avro")]
-    assert {fastavro.reader(one).metadata["avro.codec"] for one in contents} == {"null", "deflate"}
-    assert_rows(
-        [row | {"dt": plain(DAY)} for file in files.glob("dt=*/*") for row in by_fastavro("avro", file)], 2 * step
-    )
-    refused = [row for file in (files / QUARANTINE).iterdir() for row in by_fastavro("avro", file)]
-    bad = {(partition, number) for number in range(2 * step) if number % EVERY == 7 for partition in (0, 1)}
-    assert {(one["kafka_partition"], one["kafka_offset"]) for one in refused} == bad
 
 
 def test_nothing_that_is_hidden_is_in_the_bucket(
@@ -356,11 +325,9 @@ def test_nothing_that_is_hidden_is_in_the_bucket(
     ((refused,),) = [pq.read_table(file).to_pylist() for file in files.glob(f"{QUARANTINE}/*.parquet")]
     told = {one: refused[one] for one in ("value", "reason", "field", "kafka_offset", "kafka_key")}
     assert told == {"value": b"", "reason": "wrong_type", "field": "id", "kafka_offset": 3, "kafka_key": None}
-    ((reason,),) = [said(["quarantine", "ls", "-f", str(manifest), "--json"])["reasons"]]
+    ((reason,),) = [said_json("quarantine", "ls", "-f", str(manifest))["reasons"]]
     assert (reason["reason"], reason["records"], reason["offset"]) == ("values_left_out", 1, 3)
-    document = verify(manifest, "--deep")
-    assert (document["ok"], kinds(document)) == (True, {})
-    assert [one["compared"] for one in document["topics"]] == [last]
+    verify(manifest, "--deep", finds={}, compared=[last])
     assert main(["quarantine", "replay", "-f", str(manifest)]) == Exit.FAILED, "there is nothing to replay"
     monkeypatch.setenv(variable, key + "!")
     assert not verify(manifest, "--deep", code=Exit.BROKEN)["ok"], "another key gives other hashes"
@@ -426,7 +393,7 @@ def test_what_was_refused_is_adjusted_by_options_and_replayed_under_other_names(
     bad = [number for number in range(last) if number % 7 == 0]
     kept = {number for number in bad if MISFITS[number // 7 % len(MISFITS)][2] is None}
     reasons = Counter(MISFITS[number // 7 % len(MISFITS)][1] for number in bad if number < first or number in kept)
-    told = said(["quarantine", "ls", "-f", str(strict), "--json"])
+    told = said_json("quarantine", "ls", "-f", str(strict))
     assert {(one["reason"], one["field"]): one["records"] for one in told["reasons"]} == reasons
     adjusted = Counter(
         MISFITS[number // 7 % len(MISFITS)][1][0] for number in bad if number >= first and number not in kept
@@ -439,12 +406,11 @@ def test_what_was_refused_is_adjusted_by_options_and_replayed_under_other_names(
         assert after.metrics()[f"logpersister_adjusted_values_total{label}"] == count
 
     assert main(["quarantine", "replay", "-f", str(manifest)]) == Exit.OK
-    told = said(["quarantine", "ls", "-f", str(manifest), "--json"])
+    told = said_json("quarantine", "ls", "-f", str(manifest))
     assert [(one["reason"], one["field"], one["records"]) for one in told["reasons"]] == [
         ("wrong_type", "n", len(kept))
     ]
-    document = verify(manifest, "--deep")
-    assert (document["ok"], kinds(document)) == (True, {})
+    verify(manifest, "--deep", finds={})
     files = downloaded(scene, name, tmp_path / "files")
     tables = [pq.read_table(file, partitioning=None) for file in files.glob("id_bucket=*/*.parquet")]
     rows = sorted((row for table in tables for row in table.to_pylist()), key=lambda row: row["id"])
@@ -464,37 +430,22 @@ def test_what_was_refused_is_adjusted_by_options_and_replayed_under_other_names(
     assert [row["id"] for row in rows] == [number for number in range(last) if number not in kept]
 
 
-def test_damage_is_found(scene: Scene, topic: CreateTopic, verify: Verify, s3: "S3Client", bucket: str) -> None:
-    """In one partition a bit is flipped, in the other one a value is another one, in a file that is whole."""
-    name = topic(2)
-    write(scene, name, 0, 200)
-    manifest = manifest_of(scene, name)
-    scene.run_until_current(manifest)
-    good = [key for key in scene.bucket.names(name) if QUARANTINE not in key]
-    assert len(good) == 2
-    for key, spoil in zip(good, (_with_a_flipped_bit, _with_another_value), strict=True):
-        found = s3.get_object(Bucket=bucket, Key=key)
-        s3.put_object(Bucket=bucket, Key=key, Body=spoil(found["Body"].read()), Metadata=found["Metadata"])
-
-    assert verify(manifest)["ok"]
-    broken = verify(manifest, "--deep", code=Exit.BROKEN)
-
-    assert kinds(broken) == {("wrong-content", 0): 1, ("wrong-content", 1): 1}
-    messages = sorted(one["message"] for one in broken["findings"])
-    assert any("it is no whole Parquet file" in message for message in messages)
-    assert any(message.startswith("at offset 100 it holds") for message in messages)
-
-
 def _with_a_flipped_bit(content: bytes) -> bytes:
     return content[:200] + bytes([content[200] ^ 1]) + content[201:]
 
 
 def _with_another_value(content: bytes) -> bytes:
-    table = pq.read_table(io.BytesIO(content))
-    place = table.column("kafka_offset").to_pylist().index(100)
-    small: list[Any] = table.column("small").to_pylist()
-    small[place] += 1
-    changed = table.set_column(table.schema.get_field_index("small"), "small", pa.array(small, pa.int8()))
-    sink = io.BytesIO()
-    pq.write_table(changed, sink)
+    """Return a file with another number at offset 100, and row groups as they were."""
+    file, sink = pq.ParquetFile(io.BytesIO(content)), io.BytesIO()
+    order = file.metadata.row_group(0).sorting_columns
+    with pq.ParquetWriter(sink, file.schema_arrow, sorting_columns=order) as writer:
+        for number in range(file.num_row_groups):
+            table = file.read_row_group(number)
+            offsets = table.column("kafka_offset").to_pylist()
+            if 100 in offsets:
+                small: list[Any] = table.column("small").to_pylist()
+                small[offsets.index(100)] += 1
+                place = table.schema.get_field_index("small")
+                table = table.set_column(place, table.schema.field(place), pa.array(small, pa.int8()))
+            writer.write_table(table)
     return sink.getvalue()

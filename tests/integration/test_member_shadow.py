@@ -80,5 +80,4 @@ def test_a_shadow_is_compared_with_what_it_shadows(scene: Scene, topic: CreateTo
     assert found[3] == "(isolationLevel is read_committed there, read_uncommitted here)"
     assert shadow.events("shadow.differs", partition=0)
     for member in (shadow, stable):
-        member.terminate()
-        assert member.wait_end() == 0
+        member.stop()

@@ -196,6 +196,5 @@ def test_servers_are_away_for_a_while(
         assert not [event for event in member.events("library.message") if event["library"].startswith("kafka")]
         scene.assert_stored(name)
         assert member.metrics()[f'logpersister_records_total{{topic="{name}"}}'] == 600
-        member.terminate()
-        assert member.wait_end() == 0
+        member.stop()
     client.close()

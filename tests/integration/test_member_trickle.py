@@ -65,8 +65,7 @@ def test_a_trickle_in_many_partitions(
             append(scene, many_partitions.bootstrap, topics)
             scene.group.wait_current(*topics, explain=member.tail)
             sizes.append(memory(member))
-        member.terminate()
-        assert member.wait_end() == 0
+        member.stop()
 
         assert_exactly_once(scene.bucket.objects(), scene.workload.produced(*topics))
         assert_flat(sizes)

@@ -1,19 +1,14 @@
 """One partition, one broker or one address is broken: all others go on, and it is said which one it is."""
 
-import io
-import json
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from logpersister.cli import main
 from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.group import Group
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.verification import Verify
+from tests.integration.harness.verification import Verify, said_json
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaCluster
 from tests.stack.kafka import brokers_in_service
@@ -21,14 +16,6 @@ from tests.stack.topics import admin
 
 pytestmark = pytest.mark.timeout(900)
 ALL = range(3)
-
-
-def said(*arguments: str, code: int) -> Any:
-    """Run a command with ``--json``; return its document."""
-    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-        ended = main([*arguments, "--json"])
-    assert ended == code, out.getvalue() + err.getvalue()
-    return json.loads(out.getvalue())
 
 
 def wait_stored(scene: Scene, topic: str, ends: dict[int, int], explain: Callable[[], str]) -> None:
@@ -64,11 +51,11 @@ def test_a_partition_without_a_leader_stops_no_other(
     assert status["unreadablePartitions"]["first"] == [{"topic": single, "partition": 1, "message": why}]
     assert (status["lag"]["known"], status["lag"]["complete"], status["lag"]["partitions"]) == (True, False, 5)
     assert member.metrics()["logpersister_unreadable_partitions"] == 1
-    findings = said("check", "-f", str(manifest), code=0)["findings"]
+    findings = said_json("check", "-f", str(manifest), code=0)["findings"]
     assert [
         one["message"].split(";")[0] for one in findings if (one["subject"], one["verdict"]) == ("topics", "warning")
     ] == [f"{single} 1: no leader, so nobody can read or write"]
-    lag = said("lag", "-f", str(manifest), "--all", code=3)
+    lag = said_json("lag", "-f", str(manifest), "--all", code=3)
     assert lag["errors"] == [{"topic": single, "partition": 1, "message": why}]
     assert len(lag["partitions"]) == 5
 
@@ -125,5 +112,5 @@ def test_members_start_while_a_broker_is_killed_or_frozen(
     own = starts("frozen")
     eventually("its session is over", lambda: broken.node not in brokers_in_service(kafka.reachable))
     starts("fenced")
-    findings = said("check", "-f", str(own), code=0)["findings"]
+    findings = said_json("check", "-f", str(own), code=0)["findings"]
     assert any(broken.bootstrap in one["message"] for one in findings if one["verdict"] == "warning")

@@ -49,13 +49,11 @@ def test_brokers_are_restarted_one_after_the_other(
         scene.group.wait_current(name, explain=one.tail)
         kafka.roll(last=kafka.coordinator(scene.group.name))
         scene.group.wait_current(name, seconds=SESSION_SECONDS, explain=one.tail)
-        one.terminate()
-        assert one.wait_end() == 0
+        one.stop()
         wait_shared(two)
         scene.group.wait_current(name, seconds=SESSION_SECONDS, explain=two.tail)
     scene.group.wait_current(name, explain=two.tail)
-    two.terminate()
-    assert two.wait_end() == 0
+    two.stop()
 
     scene.assert_stored(name)
     assert verify(manifest, "--deep")["ok"]
@@ -91,8 +89,7 @@ def test_the_coordinator_dies_in_the_middle_of_an_intent(
     assert kept <= {(item.partition, item.start, item.end) for item in objects}, "what was promised is what is stored"
     kafka.recover()
     assert verify(manifest, "--deep")["ok"]
-    two.terminate()
-    assert two.wait_end() == 0
+    two.stop()
 
 
 @pytest.mark.soak

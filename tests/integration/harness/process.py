@@ -186,6 +186,11 @@ class MemberProcess:
     def terminate(self) -> None:
         self._process.terminate()
 
+    def stop(self) -> None:
+        """Ask it to end, and wait until it has ended well."""
+        self.terminate()
+        assert self.wait_end() == 0
+
     def kill(self) -> None:
         """Kill -9 the driver; JVM and workers must end by themselves."""
         self._process.kill()
