@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from logpersister.formats.registry import make_format
-from logpersister.manifest import LogPersister, parse
+from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.table import TableSpec
 from logpersister.member.hive_tables import topic_opener
 from logpersister.records.field_paths import NULL, name_of
-from logpersister.tables.errors import TableError
 from logpersister.tables.hive.columns import columns_of
 from logpersister.tables.hive.duty import RegisteredTopic
 from logpersister.tables.hive.folders import partition_of
@@ -23,6 +22,7 @@ from tests.readers.typed_rows import LEAVES, ROWS, Column, columns, documents, m
 from tests.stack import HiveMetastore, MinioServer
 from tests.unit.formats.events import files
 from tests.unit.formats.samples import Record, batch, encode
+from tests.unit.manifest.documents import accepted
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -91,19 +91,14 @@ class World:
 
     def resource(self, fields: Sequence[Mapping[str, Any]] = (), **output: Any) -> LogPersister:
         catalog = {"type": "hive", "uri": self._metastore.uri}
-        rows = {"parser": {"type": "json"}, "schema": {"fields": list(fields)}} if fields else {}
-        return parse(
+        rows = {"spec.parser": {"type": "json"}, "spec.schema": {"fields": list(fields)}} if fields else {}
+        return accepted(
             {
-                "apiVersion": "logpersister.dev/v1alpha1",
-                "kind": "LogPersister",
-                "metadata": {"name": "tables"},
-                "spec": {
-                    "kafka": {"bootstrapServers": "none:9092", "topics": [self.topic]},
-                    "storage": {"bucket": self._bucket, "prefix": "raw"},
-                    "output": {"partitionBy": [DAY], **output},
-                    "table": {"format": "hive", "catalog": catalog, "name": "lake.{topic}"},
-                    **rows,
-                },
+                "spec.kafka.topics": [self.topic],
+                "spec.storage": {"bucket": self._bucket, "prefix": "raw"},
+                "spec.output": {"partitionBy": [DAY], **output},
+                "spec.table": {"format": "hive", "catalog": catalog, "name": "lake.{topic}"},
+                **rows,
             }
         )
 
@@ -139,20 +134,9 @@ def world(s3: "S3Client", bucket: str, metastore: HiveMetastore, unique: str) ->
 
 def file_of(output: Mapping[str, Any], chosen: Sequence[Column]) -> tuple[bytes, str]:
     """Return typed rows as a member writes them, and what names of such files end in."""
-    resource = parse(
-        {
-            "apiVersion": "logpersister.dev/v1alpha1",
-            "kind": "LogPersister",
-            "metadata": {"name": "a"},
-            "spec": {
-                "kafka": {"bootstrapServers": "a:9092", "topics": ["a"]},
-                "storage": {"bucket": "logs"},
-                "parser": {"type": "json"},
-                "schema": {"fields": [{"name": one.name, "type": one.type} for one in chosen]},
-                "output": dict(output),
-            },
-        }
-    )
+    fields = [{"name": one.name, "type": one.type} for one in chosen]
+    spec = {"spec.parser": {"type": "json"}, "spec.schema": {"fields": fields}, "spec.output": dict(output)}
+    resource = accepted(spec)
     records = batch([Record(number, 5, None, value) for number, value in enumerate(documents(chosen))])
     (content,) = files(resource.spec.output, [records], resource.spec.row_schema).values()
     return content, make_format(resource.spec.output).extension
@@ -235,26 +219,3 @@ def test_a_table_without_folders_has_all_but_quarantine(world: World, spark: Spa
     world.put("", b"a\nb\n")
     world.put("_quarantine", b"bad\n")
     assert [row["value"] for row in spark.rows(f"select value from {world.register(resource)}")] == ["a", "b"]
-
-
-def test_columns_are_added_for_partitions_that_are_there_too(world: World, spark: SparkSql) -> None:
-    fields = [{"name": "id", "type": "int32"}, {"name": "user", "type": "string"}]
-    before, after = world.resource(fields[:1], format="parquet"), world.resource(fields, format="parquet")
-    table = ""
-    for number, resource in enumerate((before, after)):
-        row = json.dumps({"id": number, "user": "u"}).encode()
-        (content,) = files(resource.spec.output, [batch([Record(0, 5, None, row)])], resource.spec.row_schema).values()
-        world.put(FOLDER, content, f"1_0_{number}.parquet")
-        table = world.register(resource, FOLDER)
-    assert [(row["id"], row["user"]) for row in spark.rows(f"select id, user from {table} order by id")] == [
-        (0, None),
-        (1, "u"),
-    ]
-    with pytest.raises(TableError, match="has column id as int, and files have string"):
-        world.register(world.resource([{"name": "id", "type": "string"}], format="parquet"), FOLDER)
-    spark.rows(f"alter table {table} drop partition (dt = '2026-11-21')")
-    assert list(world.of(after).table.partitions()) == []
-    spark.rows(f"drop table {table}")
-    assert len(list(world.keys())) == 2, "objects stay"
-    with pytest.raises(TableError, match="is not in the metastore"):
-        world.of(after).table.load(None)
