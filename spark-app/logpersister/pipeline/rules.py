@@ -32,13 +32,10 @@ from logpersister.records import (
     keeping,
     keyed_rows,
     late,
-    line_rows,
-    messagepack_rows,
     parsers,
     paths,
     protobuf_rows,
     rows,
-    thrift_rows,
     type_names,
 )
 from logpersister.records.zones import WITHOUT_RULES, zone_rules
@@ -52,12 +49,12 @@ _ROWS: Final = {
     "json": rows.RULES,
     "avro": avro_rows.AVRO_RULES,
     "protobuf": protobuf_rows.PROTOBUF_RULES,
-    "thrift": thrift_rows.THRIFT_RULES,
-    "messagepack": messagepack_rows.MESSAGEPACK_RULES,
-    "csv": line_rows.CSV_RULES,
-    "regex": line_rows.REGEX_RULES,
+    "thrift": rows.THRIFT_RULES,
+    "messagepack": rows.MESSAGEPACK_RULES,
+    "csv": rows.CSV_RULES,
+    "regex": rows.REGEX_RULES,
 }
-_KEYS: Final = {"text": line_rows.REGEX_RULES, **_ROWS}
+_KEYS: Final = {"text": rows.REGEX_RULES, **_ROWS}
 _ZONE: Final = "zone:"
 
 _FIRST: Final = 1

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from logpersister.manifest.key_schema import TEXT
 from logpersister.manifest.line_parsers import RegexSpec
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records.line_rows import RegexRows
 from logpersister.records.parsers import Parsed, Parser, Refused
 from logpersister.records.record_headers import OF_KEYS
 from logpersister.records.row_parsers import rows_of
+from logpersister.records.rows import RegexRows
 from logpersister.records.writers import Writers
 
 RULES: Final = 1

@@ -4,13 +4,10 @@ from logpersister.manifest.line_parsers import CsvSpec
 from logpersister.manifest.parser import ParserSpec, ThriftSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.avro_rows import AvroRows
-from logpersister.records.line_rows import CsvRows, RegexRows
-from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.parsers import Parser
 from logpersister.records.protobuf_rows import ProtobufRows
 from logpersister.records.record_headers import OF_VALUES, IdsInHeaders
-from logpersister.records.rows import make_rows
-from logpersister.records.thrift_rows import ThriftRows
+from logpersister.records.rows import CsvRows, MessagePackRows, RegexRows, ThriftRows, make_rows
 from logpersister.records.writers import Writers, for_framing
 
 

@@ -17,7 +17,7 @@ from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
 from logpersister.manifest.pattern import groups_of
 from logpersister.manifest.problems import RefusedError
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records.line_rows import CsvRows, RegexRows
+from logpersister.records.rows import CsvRows, RegexRows
 from tests.examples import examples
 from tests.judges.csv_record import CsvOracle
 from tests.judges.pattern import RegexOracle

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.records.messagepack_rows import MessagePackRows
+from logpersister.records.rows import MessagePackRows
 from tests.examples import examples
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by

@@ -15,8 +15,7 @@ from logpersister.manifest.faults import FaultsSpec
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import most_rows
-from logpersister.records.messagepack_rows import MessagePackRows
-from logpersister.records.rows import JsonRows
+from logpersister.records.rows import JsonRows, MessagePackRows
 from tests.examples import examples
 from tests.judges.rows import RowOracle
 from tests.unit.records import fault_samples

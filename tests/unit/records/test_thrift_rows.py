@@ -19,7 +19,7 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.thrift.schema import Kind, Schema, read_schema
 from logpersister.manifest.thrift_schema import ThriftSchema
 from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, Type
-from logpersister.records.thrift_rows import ThriftRows
+from logpersister.records.rows import ThriftRows
 from tests.examples import examples
 from tests.unit.records.judging import Judged, judged_by
 from tests.unit.records.third_party import Pairs, assert_rows, members_of
