@@ -11,12 +11,10 @@ from typing import Any, Final
 import fastavro
 import msgpack
 from google.protobuf import json_format, timestamp_pb2
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from logpersister.manifest.protobuf.descriptors import write_set
 from logpersister.manifest.protobuf.text import read_text
 
 WORDS: Final = ("checkout", "basket", "view", "click", "purchase", "refund")
@@ -125,7 +123,7 @@ def avro_event(text: str) -> bytes:
 def _message_class() -> type[Message]:
     pool = DescriptorPool()
     pool.AddSerializedFile(timestamp_pb2.DESCRIPTOR.serialized_pb)
-    pool.Add(FileDescriptorSet.FromString(write_set([read_text(PROTOBUF, "event.proto")])).file[0])
+    pool.Add(read_text(PROTOBUF, "event.proto"))
     return GetMessageClass(pool.FindMessageTypeByName("Event"))
 
 

@@ -2,7 +2,8 @@
 
 import base64
 
-from logpersister.manifest.protobuf.descriptors import write_set
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.text import read_text
 from logpersister.registry.answers import Schema
@@ -21,4 +22,4 @@ def self_contained(schema: Schema) -> str:
     for one in schema.references:
         imported.setdefault(one.name or one.text, one.text)
     files = [read_text(text, name) for name, text in imported.items()]
-    return base64.b64encode(write_set([*files, read_text(schema.text)])).decode()
+    return base64.b64encode(FileDescriptorSet(file=[*files, read_text(schema.text)]).SerializeToString()).decode()

@@ -5,19 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    FileDescriptorSet,
+    MessageOptions,
+)
 from google.type import money_pb2
 from grpc_tools import protoc
 
 from logpersister.manifest.protobuf.columns import columns_of
-from logpersister.manifest.protobuf.descriptors import TYPES as DESCRIPTOR_TYPES
-from logpersister.manifest.protobuf.descriptors import (
-    FieldOf,
-    FileOf,
-    MessageOf,
-    MessageOptions,
-    read_set,
-    write_set,
-)
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.protobuf.schema import Schema, read_schema, resolve
 from logpersister.manifest.protobuf.text import read_text
@@ -94,7 +92,7 @@ def by_protoc(tmp_path: Path, text: str) -> Schema:
     ours, types = Path(protoc.__file__).parent / "_proto", Path(money_pb2.__file__).parents[2]
     options = [f"-I{tmp_path}", f"-I{ours}", f"-I{types}", "--include_imports", f"--descriptor_set_out={out}"]
     assert protoc.main(["protoc", *options, str(tmp_path / "t.proto")]) == 0
-    return resolve(read_set(out.read_bytes()))
+    return resolve(FileDescriptorSet.FromString(out.read_bytes()).file)
 
 
 UNKNOWN_TO_PROTOC = (
@@ -115,7 +113,8 @@ def test_texts_are_read_as_by_protoc(tmp_path: Path, text: str) -> None:
         text = text.replace(unknown, "")
     theirs, ours = by_protoc(tmp_path, text), read_schema(text)
     assert ours == theirs
-    assert resolve(read_set(write_set([read_text(text)]))) == ours
+    packed = FileDescriptorSet(file=[read_text(text)]).SerializeToString()
+    assert read_schema(base64.b64encode(packed).decode()) == ours
 
 
 def test_what_protoc_would_have_to_be_given_more_files_for_is_skipped() -> None:
@@ -162,7 +161,7 @@ def test_files_that_registries_have_built_in_need_not_be_registered() -> None:
         ("message M { int32 a = 0; }", "its field M.a has the number 0"),
         ("message M { int32 a = 1.5; }", "its line 1 has '1.5' where a whole number is expected"),
         pytest.param(f"message M {{ int32 a = 0x{'f' * 6000}; }}", "where a whole number is expected", id="number"),
-        ("enum E { A = 2147483648; }", "its enum value A has the number 2147483648"),
+        ("enum E { A = 2147483648; }", "it has the number 2147483648 for a field or an enum value"),
         ("message M { map<float, string> a = 1; }", "its message M.AEntry is no entry of a map whose keys are numbers"),
         ("message M { map<M, string> a = 1; }", "where a map with keys that are numbers"),
         ('syntax = "proto4";', "its syntax 'proto4' is neither proto2 nor proto3"),
@@ -181,26 +180,33 @@ def test_what_is_no_schema_is_told(text: str, told: str) -> None:
     assert told in str(error.value)
 
 
-def nested(depth: int) -> MessageOf:
-    return MessageOf("M", nested_type=[nested(depth - 1)] if depth > 1 else [])
+def nested(depth: int) -> DescriptorProto:
+    return DescriptorProto(name="M", nested_type=[nested(depth - 1)] if depth > 1 else [])
 
 
-KEY, VALUE = FieldOf("key", 1, type=DESCRIPTOR_TYPES.index("string")), FieldOf("value", 2, type_name="M")
+def entry(*fields: FieldDescriptorProto) -> DescriptorProto:
+    return DescriptorProto(name="M", field=fields, options=MessageOptions(map_entry=True))
+
+
+KEY = FieldDescriptorProto(name="key", number=1, type=FieldDescriptorProto.TYPE_STRING)
+VALUE = FieldDescriptorProto(name="value", number=2, type_name="M")
+NAMELESS = FieldDescriptorProto(name="a", number=1, type=FieldDescriptorProto.TYPE_MESSAGE)
 
 
 @pytest.mark.parametrize(
     ("message", "told"),
     [
         (nested(40), "it has more than 32 messages in each other"),
-        (MessageOf("M", [KEY], options=MessageOptions(map_entry=True)), "its message M is no entry of a map"),
-        (MessageOf("M", [VALUE, KEY], options=MessageOptions(map_entry=True)), "its message M is no entry of a map"),
-        (MessageOf("M", [FieldOf("a", 1, type=DESCRIPTOR_TYPES.index("message"))]), "its field M.a has no type"),
+        (entry(KEY), "its message M is no entry of a map"),
+        (entry(VALUE, KEY), "its message M is no entry of a map"),
+        (DescriptorProto(name="M", field=[NAMELESS]), "its field M.a has no type"),
     ],
     ids=["deep", "no value", "turned round", "no name"],
 )
-def test_descriptor_sets_that_protoc_never_writes_are_told(message: MessageOf, told: str) -> None:
+def test_descriptor_sets_that_protoc_never_writes_are_told(message: DescriptorProto, told: str) -> None:
     """A registry may have any bytes; the native parser counts on what was read."""
-    text = base64.b64encode(write_set([FileOf(message_type=[message])])).decode()
+    files = FileDescriptorSet(file=[FileDescriptorProto(message_type=[message])])
+    text = base64.b64encode(files.SerializeToString()).decode()
     with pytest.raises(ProtobufError, match=told):
         read_schema(text)
 

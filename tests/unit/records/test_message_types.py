@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.field import FieldSpec
 from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.protobuf.descriptors import write_set
 from logpersister.manifest.protobuf.text import read_text
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
@@ -66,8 +65,7 @@ def class_of(text: str) -> type[Message]:
     """Return the class of the envelope."""
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(any_pb2.DESCRIPTOR.serialized_pb)
-    [file] = descriptor_pb2.FileDescriptorSet.FromString(write_set([read_text(text, "t.proto")])).file
-    pool.Add(file)
+    pool.Add(read_text(text, "t.proto"))
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Envelope"))
 
 
@@ -226,12 +224,13 @@ def test_what_comes_last_counts(way: dict[str, Any], value: bytes | None, expect
 
 def test_each_writer_has_a_schema_of_its_own() -> None:
     other = 'syntax = "proto3"; message Envelope { oneof payload { int64 a = 1; string b = 2; } } message Bare { }'
+    packed = descriptor_pb2.FileDescriptorSet(file=[read_text(other)]).SerializeToString()
     schemas = {
         1: WriterSchema(PROTO3),
         2: WriterSchema(other),
         3: WriterSchema("no schema"),
         4: WriterSchema(None, "it is registered as AVRO"),
-        5: WriterSchema(base64.b64encode(write_set([read_text(other)])).decode()),
+        5: WriterSchema(base64.b64encode(packed).decode()),
     }
 
     def behind(schema_id: int, places: bytes, message: bytes) -> bytes:

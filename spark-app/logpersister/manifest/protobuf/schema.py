@@ -9,28 +9,22 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-from logpersister.manifest.protobuf.descriptors import (
-    EDITIONS,
-    PROTO3,
-    REPEATED,
-    REQUIRED,
-    TYPES,
-    EnumOf,
-    Features,
-    FieldOf,
-    FileOf,
-    MessageOf,
-    read_set,
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FeatureSet,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    FileDescriptorSet,
 )
+from google.protobuf.message import DecodeError
+
 from logpersister.manifest.protobuf.errors import NoImportError, ProtobufError
-from logpersister.manifest.protobuf.text import MOST_NESTED, read_text
+from logpersister.manifest.protobuf.text import EDITIONS, MOST_NESTED, PROTO3, TYPES, read_text
 from logpersister.manifest.protobuf.well_known import WELL_KNOWN
 
 MOST_FIELDS: Final = 50_000
 """Most fields of all messages together; real schemas have some hundreds."""
-_EXPLICIT, _IMPLICIT, _REQUIRED = 1, 2, 3
-_CLOSED: Final = 2
-_DELIMITED: Final = 2
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+=*", re.ASCII)
 _NAMED: Final = frozenset({"group", "message", "enum"})
 _NO_KEYS: Final = _NAMED | {"float", "double", "bytes"}
@@ -155,13 +149,15 @@ def read_schema(text: str) -> Schema:
     packed = "".join(text.split())
     if _BASE64.fullmatch(packed):
         try:
-            return resolve(read_set(base64.b64decode(packed, validate=True)))
+            return resolve(FileDescriptorSet.FromString(base64.b64decode(packed, validate=True)).file)
         except binascii.Error:
             raise ProtobufError("it is neither a .proto text nor base64") from None
+        except DecodeError:
+            raise ProtobufError("it is no descriptor set") from None
     return resolve([read_text(text)])
 
 
-def resolve(files: Sequence[FileOf]) -> Schema:
+def resolve(files: Sequence[FileDescriptorProto]) -> Schema:
     """Return the messages of files, of which the last one is that of the values. Raises ProtobufError."""
     if not files:
         raise ProtobufError("it has no file")
@@ -173,9 +169,9 @@ def _last(name: str) -> str:
 
 
 class _Resolver:
-    def __init__(self, files: Sequence[FileOf]) -> None:
+    def __init__(self, files: Sequence[FileDescriptorProto]) -> None:
         given = {one.name for one in files}
-        needed: dict[str, FileOf] = {}
+        needed: dict[str, FileDescriptorProto] = {}
         asking = list(files)
         while asking:
             for name in asking.pop().dependency:
@@ -203,14 +199,16 @@ class _Resolver:
         self._schema.sorted = tuple(sorted(_names(last.package, last.message_type)))
         return self._schema
 
-    def _note(self, scope: str, messages: Sequence[MessageOf], enums: Sequence[EnumOf], depth: int = 0) -> None:
+    def _note(
+        self, scope: str, messages: Sequence[DescriptorProto], enums: Sequence[EnumDescriptorProto], depth: int = 0
+    ) -> None:
         if depth > MOST_NESTED + 1:  # the deepest may have maps, whose entries are messages
             raise ProtobufError(f"it has more than {MOST_NESTED} messages in each other")
         for one in enums:
             self._add(_inside(scope, one.name), "enum")
         for message in messages:
             full = _inside(scope, message.name)
-            self._add(full, "entry" if message.options is not None and message.options.map_entry else "message")
+            self._add(full, "entry" if message.options.map_entry else "message")
             self._note(full, message.nested_type, message.enum_type, depth + 1)
 
     def _add(self, full: str, kind: str) -> None:
@@ -218,25 +216,22 @@ class _Resolver:
             raise ProtobufError(f"it has {full} twice")
         self._names[full] = kind
 
-    def _roots(self, scope: str, messages: Sequence[MessageOf]) -> Iterator[Root]:
+    def _roots(self, scope: str, messages: Sequence[DescriptorProto]) -> Iterator[Root]:
         for one in messages:
             full = _inside(scope, one.name)
             if self._names[full] == "message":
                 yield Root(full, tuple(self._roots(full, one.nested_type)))
 
-    def _enums(self, scope: str, enums: Sequence[EnumOf], around: Features) -> None:
+    def _enums(self, scope: str, enums: Sequence[EnumDescriptorProto], around: FeatureSet) -> None:
         for one in enums:
-            features = _with(around, one.options.features if one.options is not None else None)
+            features = _with(around, one.options.features)
             values = tuple((value.number, value.name) for value in one.value)
-            for number, name in values:
-                if not -(2**31) <= number < 2**31:
-                    raise ProtobufError(f"its enum value {_inside(scope, name)} has the number {number}")
-            self._schema.enums[_inside(scope, one.name)] = Enum(values, features.enum_type == _CLOSED)
+            self._schema.enums[_inside(scope, one.name)] = Enum(values, features.enum_type == FeatureSet.CLOSED)
 
-    def _messages(self, scope: str, messages: Sequence[MessageOf], around: Features) -> None:
+    def _messages(self, scope: str, messages: Sequence[DescriptorProto], around: FeatureSet) -> None:
         for one in messages:
             full = _inside(scope, one.name)
-            features = _with(around, one.options.features if one.options is not None else None)
+            features = _with(around, one.options.features)
             self._count += len(one.field)
             if self._count > MOST_FIELDS:
                 raise ProtobufError(f"it has more than {MOST_FIELDS:,} fields")
@@ -255,38 +250,39 @@ class _Resolver:
             case _:
                 raise ProtobufError(f"its message {full} is no entry of a map whose keys are numbers, bool or string")
 
-    def _fields(self, full: str, message: MessageOf, around: Features) -> tuple[Field, ...]:
+    def _fields(self, full: str, message: DescriptorProto, around: FeatureSet) -> tuple[Field, ...]:
         found = [self._field(full, one, around) for one in message.field]
         for numbers in ([one.number for one in found], [one.name for one in found]):
             if len(set(numbers)) < len(numbers):
                 raise ProtobufError(f"its message {full} has a field twice")
         return tuple(found)
 
-    def _field(self, scope: str, one: FieldOf, around: Features) -> Field:
-        features = _with(around, one.options.features if one.options is not None else None)
+    def _field(self, scope: str, one: FieldDescriptorProto, around: FeatureSet) -> Field:
+        features = _with(around, one.options.features)
         kind, of = self._type(scope, one)
         is_of_map = "entry" in (self._names[scope], self._names.get(of))  # maps have no groups, whatever is around them
-        if kind == "message" and features.message_encoding == _DELIMITED and not is_of_map:
+        if kind == "message" and features.message_encoding == FeatureSet.DELIMITED and not is_of_map:
             kind = "group"
         if not 1 <= one.number < 2**29:
             raise ProtobufError(f"its field {scope}.{one.name} has the number {one.number}")
-        oneof = None if one.proto3_optional else one.oneof_index
+        in_oneof, repeated = one.HasField("oneof_index"), one.label == one.LABEL_REPEATED
         presence: Presence = "implicit"
-        if one.label == REQUIRED or (one.label != REPEATED and features.field_presence == _REQUIRED):
+        if one.label == one.LABEL_REQUIRED or (not repeated and features.field_presence == FeatureSet.LEGACY_REQUIRED):
             presence = "required"
-        elif one.label != REPEATED and (
+        elif not repeated and (
             kind in ("message", "group")
-            or one.oneof_index is not None
+            or in_oneof
             or one.proto3_optional
-            or features.field_presence == _EXPLICIT
+            or features.field_presence == FeatureSet.EXPLICIT
         ):
             presence = "explicit"
-        return Field(one.number, one.name, kind, of, one.label == REPEATED, presence, oneof)
+        oneof = one.oneof_index if in_oneof and not one.proto3_optional else None
+        return Field(one.number, one.name, kind, of, repeated, presence, oneof)
 
-    def _type(self, scope: str, one: FieldOf) -> tuple[str, str]:
+    def _type(self, scope: str, one: FieldDescriptorProto) -> tuple[str, str]:
         """Return the kind of a field, and the name of its message or enum."""
-        if one.type is not None and not one.type_name:
-            if not 0 < one.type < len(TYPES) or TYPES[one.type] in _NAMED:
+        if not one.type_name:
+            if not one.HasField("type") or TYPES[one.type] in _NAMED:
                 raise ProtobufError(f"its field {scope}.{one.name} has no type")
             return TYPES[one.type], ""
         full = self._found(scope, one.type_name)
@@ -297,7 +293,7 @@ class _Resolver:
             raise ProtobufError(told)
         if self._names[full] == "enum":
             return "enum", full
-        return ("group" if one.type == TYPES.index("group") else "message"), full
+        return ("group" if one.HasField("type") and one.type == one.TYPE_GROUP else "message"), full
 
     def _found(self, scope: str, name: str) -> str | None:
         """Return the full name of a type, which is looked for from the inside outwards."""
@@ -316,7 +312,7 @@ def _inside(scope: str, name: str) -> str:
     return f"{scope}.{name}" if scope else name
 
 
-def _names(scope: str, messages: Sequence[MessageOf]) -> Iterator[str]:
+def _names(scope: str, messages: Sequence[DescriptorProto]) -> Iterator[str]:
     """Yield the full names of messages and of all in them."""
     for one in messages:
         full = _inside(scope, one.name)
@@ -324,20 +320,22 @@ def _names(scope: str, messages: Sequence[MessageOf]) -> Iterator[str]:
         yield from _names(full, one.nested_type)
 
 
-def _of_file(file: FileOf) -> Features:
+def _of_file(file: FileDescriptorProto) -> FeatureSet:
     """Return the features of a file: those of its syntax, or of editions (protobuf.dev/editions/features)."""
-    if file.syntax == PROTO3:
-        return Features(_IMPLICIT, 1, 1)
-    if file.syntax == EDITIONS:
-        return _with(Features(_EXPLICIT, 1, 1), file.options.features if file.options is not None else None)
-    return Features(_EXPLICIT, _CLOSED, 1)
-
-
-def _with(around: Features, own: Features | None) -> Features:
-    if own is None:
-        return around
-    return Features(
-        own.field_presence or around.field_presence,
-        own.enum_type or around.enum_type,
-        own.message_encoding or around.message_encoding,
+    is_open = file.syntax in (PROTO3, EDITIONS)
+    found = FeatureSet(
+        field_presence=FeatureSet.IMPLICIT if file.syntax == PROTO3 else FeatureSet.EXPLICIT,
+        enum_type=FeatureSet.OPEN if is_open else FeatureSet.CLOSED,
+        message_encoding=FeatureSet.LENGTH_PREFIXED,
     )
+    return _with(found, file.options.features) if file.syntax == EDITIONS else found
+
+
+def _with(around: FeatureSet, own: FeatureSet) -> FeatureSet:
+    """Return the features of something: its own, and for the others those around it."""
+    if not own.ByteSize():
+        return around
+    found = FeatureSet()
+    found.CopyFrom(around)
+    found.MergeFrom(own)
+    return found

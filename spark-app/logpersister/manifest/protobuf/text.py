@@ -3,46 +3,47 @@
 Services, fields of extensions and options that do not change how values are read are skipped.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableSequence
 from typing import Final
 
-from logpersister.manifest.protobuf.descriptors import (
-    EDITIONS,
-    OPTIONAL,
-    PROTO3,
-    REPEATED,
-    REQUIRED,
-    TYPES,
-    EnumOf,
-    EnumOptions,
-    Features,
-    FieldOf,
-    FieldOptions,
-    FileOf,
-    FileOptions,
-    MessageOf,
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FeatureSet,
+    FieldDescriptorProto,
+    FileDescriptorProto,
     MessageOptions,
-    Oneof,
-    Value,
 )
+
 from logpersister.manifest.protobuf.errors import ProtobufError
 from logpersister.manifest.tokens import Tokens
 
 MOST_NESTED: Final = 32
 """Messages in each other, as protoc has it."""
-_LABELS: Final[Mapping[str, int]] = {"optional": OPTIONAL, "required": REQUIRED, "repeated": REPEATED}
-_FEATURES: Final[Mapping[str, tuple[str, ...]]] = {
-    "field_presence": ("EXPLICIT", "IMPLICIT", "LEGACY_REQUIRED"),
-    "enum_type": ("OPEN", "CLOSED"),
-    "message_encoding": ("LENGTH_PREFIXED", "DELIMITED"),
+PROTO3: Final = "proto3"
+EDITIONS: Final = "editions"
+_OF_FIELDS: Final = FieldDescriptorProto
+_LABELS: Final[Mapping[str, FieldDescriptorProto.Label.ValueType]] = {
+    "optional": _OF_FIELDS.LABEL_OPTIONAL,
+    "required": _OF_FIELDS.LABEL_REQUIRED,
+    "repeated": _OF_FIELDS.LABEL_REPEATED,
 }
-"""Features that count, with the names of their values, from 1."""
-_SCALARS: Final[Mapping[str, int]] = {
-    name: number for number, name in enumerate(TYPES) if name not in ("", "group", "message", "enum")
+_FEATURES: Final[Mapping[str, Mapping[str, int]]] = {
+    "field_presence": dict(FeatureSet.FieldPresence.items()),
+    "enum_type": dict(FeatureSet.EnumType.items()),
+    "message_encoding": dict(FeatureSet.MessageEncoding.items()),
+}
+"""Features that count, with the numbers of their values; 0 is no choice."""
+TYPES: Final[Mapping[FieldDescriptorProto.Type.ValueType, str]] = {
+    number: name.removeprefix("TYPE_").lower() for name, number in _OF_FIELDS.Type.items()
+}
+"""Names of types, as texts write them, by ``FieldDescriptorProto.Type``."""
+_SCALARS: Final[Mapping[str, FieldDescriptorProto.Type.ValueType]] = {
+    name: number for number, name in TYPES.items() if name not in ("group", "message", "enum")
 }
 
 
-def read_text(text: str, name: str = "") -> FileOf:
+def read_text(text: str, name: str = "") -> FileDescriptorProto:
     """Return the descriptor of a file. Types keep the names by which the text refers to them. Raises ProtobufError."""
     return _Reader(text, name).file()
 
@@ -50,11 +51,11 @@ def read_text(text: str, name: str = "") -> FileOf:
 class _Reader:
     def __init__(self, text: str, name: str) -> None:
         self._tokens = Tokens(text, ProtobufError)
-        self._file = FileOf(name)
+        self._file = FileDescriptorProto(name=name)
         self._depth = 0
 
-    def file(self) -> FileOf:
-        tokens = self._tokens
+    def file(self) -> FileDescriptorProto:
+        tokens, file = self._tokens, self._file
         while not tokens.at_end:
             tokens.skip_visibility()
             match word := tokens.take():
@@ -65,26 +66,26 @@ class _Reader:
                     self._syntax(word, tokens.text())
                     tokens.expect(";")
                 case "package":
-                    self._file.package = tokens.path()
+                    file.package = tokens.path()
                     tokens.expect(";")
                 case "import":
                     if tokens.ahead in ("public", "weak", "option"):
                         tokens.take()
-                    self._file.dependency.append(tokens.text())
+                    file.dependency.append(tokens.text())
                     tokens.expect(";")
                 case "option":
-                    self._file.options = FileOptions(self._option(self._file.options))
+                    self._option(file)
                 case "message":
-                    self._file.message_type.append(self._message(tokens.name()))
+                    self._message(file.message_type.add(name=tokens.name()))
                 case "enum":
-                    self._file.enum_type.append(self._enum())
+                    self._enum(file.enum_type.add(name=tokens.name()))
                 case "extend":
-                    self._extension(self._file.message_type)
+                    self._extension(file.message_type)
                 case "service":
                     tokens.skip_block()
                 case _:
                     raise ProtobufError(f"it has {word[:32]!r} where a message, an enum or an import is expected")
-        return self._file
+        return file
 
     def _syntax(self, word: str, named: str) -> None:
         if word == "edition":
@@ -94,33 +95,31 @@ class _Reader:
         elif named != "proto2":
             raise ProtobufError(f"its syntax {named[:32]!r} is neither proto2 nor proto3")
 
-    def _message(self, name: str) -> MessageOf:
+    def _message(self, message: DescriptorProto) -> None:
         self._depth += 1
         if self._depth > MOST_NESTED:
             raise ProtobufError(f"it has more than {MOST_NESTED} messages in each other")
-        message = MessageOf(name)
         self._tokens.block(lambda: self._member(message))
         self._depth -= 1
-        # Those of proto3's own optional fields come behind the others, as protoc writes them.
+        # The oneofs of proto3's own optional fields come behind the others, as protoc writes them.
         for field in message.field:
             if field.proto3_optional:
                 field.oneof_index = len(message.oneof_decl)
-                message.oneof_decl.append(Oneof(f"_{field.name}"))
-        return message
+                message.oneof_decl.add(name=f"_{field.name}")
 
-    def _member(self, message: MessageOf) -> None:
+    def _member(self, message: DescriptorProto) -> None:
         tokens = self._tokens
         tokens.skip_visibility()
         match tokens.ahead:
             case "message":
                 tokens.take()
-                message.nested_type.append(self._message(tokens.name()))
+                self._message(message.nested_type.add(name=tokens.name()))
             case "enum":
                 tokens.take()
-                message.enum_type.append(self._enum())
+                self._enum(message.enum_type.add(name=tokens.name()))
             case "option":
                 tokens.take()
-                message.options = MessageOptions(features=self._option(message.options))
+                self._option(message)
             case "extend":
                 tokens.take()
                 self._extension(message.nested_type)
@@ -128,28 +127,28 @@ class _Reader:
                 tokens.skip_statement()
             case "oneof":
                 tokens.take()
-                message.oneof_decl.append(Oneof(tokens.name()))
-                index = len(message.oneof_decl) - 1
+                index = len(message.oneof_decl)
+                message.oneof_decl.add(name=tokens.name())
                 tokens.block(lambda: self._oneof_member(message, index))
             case _:
                 self._field(message)
 
-    def _extension(self, around: list[MessageOf]) -> None:
+    def _extension(self, around: MutableSequence[DescriptorProto]) -> None:
         """Read what is behind the word extend. Fields are unknown ones to us, but groups are messages around it."""
         self._tokens.path()
-        extension = MessageOf()
+        extension = DescriptorProto()
         self._tokens.block(lambda: self._field(extension))
-        around += extension.nested_type
+        around.extend(extension.nested_type)
 
-    def _oneof_member(self, message: MessageOf, index: int) -> None:
+    def _oneof_member(self, message: DescriptorProto, index: int) -> None:
         if self._tokens.follows("option"):
-            self._option(None)
+            self._assignments(";")
         else:
             self._field(message, index)
 
-    def _field(self, message: MessageOf, oneof: int | None = None) -> None:
+    def _field(self, message: DescriptorProto, oneof: int | None = None) -> None:
         tokens = self._tokens
-        field = FieldOf(oneof_index=oneof)
+        field = FieldDescriptorProto(oneof_index=oneof)
         label = tokens.ahead
         if label in _LABELS:
             tokens.take()
@@ -159,87 +158,103 @@ class _Reader:
         if word == "map" and tokens.follows("<"):
             self._map(message, field)
         elif word == "group":
-            field.type, field.type_name = TYPES.index("group"), tokens.name()
+            field.type, field.type_name = FieldDescriptorProto.TYPE_GROUP, tokens.name()
             field.name = field.type_name.lower()
         else:
-            field.type = _SCALARS.get(word)
-            field.type_name = "" if field.type is not None else word
+            _set_type(field, word)
             field.name = tokens.name()
         tokens.expect("=")
-        field.number = tokens.whole()
+        field.number = self._number()
         if tokens.follows("["):
-            features = self._options()
-            field.options = FieldOptions(features) if features else None
+            _set_features(field, self._assignments("]"))
         if word == "group":
-            message.nested_type.append(self._message(field.type_name))
+            self._message(message.nested_type.add(name=field.type_name))
         else:
             tokens.expect(";")
         message.field.append(field)
 
-    def _map(self, message: MessageOf, field: FieldOf) -> None:
+    def _number(self) -> int:
+        """Return a number of 32 bits, as descriptors have them."""
+        number = self._tokens.whole()
+        if not -(2**31) <= number < 2**31:
+            raise ProtobufError(f"it has the number {number} for a field or an enum value")
+        return number
+
+    def _map(self, message: DescriptorProto, field: FieldDescriptorProto) -> None:
         """Read a map behind its first bracket: a repeated message of key and value."""
         tokens = self._tokens
-        key = FieldOf("key", 1, type=_SCALARS.get(tokens.name()))
+        entry = DescriptorProto(options=MessageOptions(map_entry=True))
+        key = tokens.name()
         tokens.expect(",")
-        word = tokens.path()
-        tokens.expect(">")
-        value = FieldOf("value", 2, type=_SCALARS.get(word), type_name="" if word in _SCALARS else word)
-        if key.type is None:
+        if key not in _SCALARS:
             raise tokens.error("a map with keys that are numbers, bool or string")
+        _set_type(entry.field.add(name="key", number=1), key)
+        _set_type(entry.field.add(name="value", number=2), tokens.path())
+        tokens.expect(">")
         field.name = tokens.name()
-        entry = "".join(part[:1].upper() + part[1:] for part in field.name.split("_")) + "Entry"
-        field.label, field.type, field.type_name = REPEATED, TYPES.index("message"), entry
-        message.nested_type.append(MessageOf(entry, [key, value], options=MessageOptions(map_entry=True)))
+        entry.name = "".join(part[:1].upper() + part[1:] for part in field.name.split("_")) + "Entry"
+        field.label, field.type, field.type_name = _OF_FIELDS.LABEL_REPEATED, _OF_FIELDS.TYPE_MESSAGE, entry.name
+        message.nested_type.append(entry)
 
-    def _enum(self) -> EnumOf:
-        found = EnumOf(self._tokens.name())
-        self._tokens.block(lambda: self._enum_member(found))
-        return found
+    def _enum(self, enum: EnumDescriptorProto) -> None:
+        self._tokens.block(lambda: self._enum_member(enum))
 
-    def _enum_member(self, found: EnumOf) -> None:
+    def _enum_member(self, enum: EnumDescriptorProto) -> None:
         tokens = self._tokens
         if tokens.follows("option"):
-            found.options = EnumOptions(self._option(found.options))
+            self._option(enum)
         elif tokens.ahead == "reserved":
             tokens.skip_statement()
         else:
-            name = tokens.name()
+            value = enum.value.add(name=tokens.name())
             tokens.expect("=")
-            found.value.append(Value(name, tokens.whole()))
+            value.number = self._number()
             if tokens.follows("["):
-                self._options()
+                self._assignments("]")
             tokens.expect(";")
 
     # options
 
-    def _option(self, before: FileOptions | MessageOptions | EnumOptions | None) -> Features | None:
-        """Read ``name = value;`` behind the word option; return the features so far."""
-        features = self._assignment(before.features if before is not None else None)
-        self._tokens.expect(";")
-        return features
+    def _option(self, of: FileDescriptorProto | DescriptorProto | EnumDescriptorProto) -> None:
+        """Read ``name = value;`` behind the word option, and note what it says of features."""
+        _set_features(of, self._assignments(";"))
 
-    def _options(self) -> Features | None:
-        """Read ``name = value, …]`` behind the bracket."""
-        features = self._assignment(None)
+    def _assignments(self, end: str) -> FeatureSet:
+        """Read ``name = value, …`` up to a sign behind them; return the features among them."""
+        features = FeatureSet()
+        self._assignment(features)
         while self._tokens.follows(","):
-            features = self._assignment(features)
-        self._tokens.expect("]")
+            self._assignment(features)
+        self._tokens.expect(end)
         return features
 
-    def _assignment(self, features: Features | None) -> Features | None:
+    def _assignment(self, features: FeatureSet) -> None:
         tokens = self._tokens
         name = ""
         while not tokens.follows("="):
             name += tokens.take()
         words = tokens.value()
+        pairs: list[tuple[str, str]] = []
         if name.startswith("features."):
             pairs = [(name.removeprefix("features."), words[0])]
         elif name == "features":
             pairs = [(words[at - 1], words[at + 1]) for at, word in enumerate(words) if word == ":"]
-        else:
-            return features
-        features = features or Features()
         for feature, value in pairs:
-            if value in _FEATURES.get(feature, ()):
-                setattr(features, feature, _FEATURES[feature].index(value) + 1)
-        return features
+            if _FEATURES.get(feature, {}).get(value):
+                setattr(features, feature, _FEATURES[feature][value])
+
+
+def _set_features(
+    of: FileDescriptorProto | DescriptorProto | EnumDescriptorProto | FieldDescriptorProto, features: FeatureSet
+) -> None:
+    """Note features; without any nothing is set, as in files that are no editions."""
+    if features.ByteSize():
+        of.options.features.MergeFrom(features)
+
+
+def _set_type(field: FieldDescriptorProto, word: str) -> None:
+    """Set the type of a field: a scalar, or the name of a message or an enum, to be found later."""
+    if word in _SCALARS:
+        field.type = _SCALARS[word]
+    else:
+        field.type_name = word
