@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from logpersister.manifest.types import PER_SECOND
+
 _MOST_SECONDS: Final = 2**53
 """Beyond them the writer rounds seconds, as floating-point numbers, to even ones. Only records of Kafka have them."""
-_PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def with_whole_seconds(rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -29,7 +30,7 @@ def _cut(array: Any) -> Any:
     """Return an array with whole seconds, the same one if nothing in it changes."""
     type_ = array.type
     if pa.types.is_timestamp(type_):
-        return array if type_.unit == "s" else _instants(array, _PER_SECOND[type_.unit])
+        return array if type_.unit == "s" else _instants(array, PER_SECOND[type_.unit])
     if pa.types.is_struct(type_):
         inside = [array.field(place) for place in range(type_.num_fields)]
         cut = [_cut(one) for one in inside]

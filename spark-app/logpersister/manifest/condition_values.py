@@ -16,7 +16,7 @@ from logpersister.manifest.keep import Condition, Operator
 from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.problems import Finding, PathStep, RefusedError, refuse, show
 from logpersister.manifest.row_schema import SchemaSpec, no_field
-from logpersister.manifest.types import Decimal, Plain, Time, Timestamp, Type
+from logpersister.manifest.types import BITS, PER_SECOND, Decimal, Plain, Time, Timestamp, Type
 
 NOT_COMPARED: Final = "cannot be compared"
 
@@ -26,8 +26,6 @@ _NULL: Final = "remove it; orAbsent: true beside other values, or absent: true a
 _LISTS: Final[frozenset[Operator]] = frozenset({"in", "notIn"})
 _BOUNDS: Final[frozenset[Operator]] = frozenset({"atLeast", "atMost", "below"})
 _LARGEST_FLOAT: Final = {"float32": (2 - 2**-23) * 2.0**127, "float64": sys.float_info.max}
-_BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
-_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME: Final = r"((?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])(?:\.([0-9]{1,9}))?"
 _INSTANT: Final = re.compile(rf"({_DATE})[Tt ]{_TIME}([Zz]|[+-][0-9]{{2}}:[0-9]{{2}})?", re.ASCII)
@@ -99,7 +97,7 @@ def typed(value: object, type_: Type, notation: str) -> bool | int | float | Num
         case Plain("float32" | "float64" as name):
             return _float(value, _LARGEST_FLOAT[name])
         case Plain(name):
-            return _whole(value, _BITS[name])
+            return _whole(value, BITS[name])
     raise AssertionError(f"no operator takes values of {type_}")
 
 
@@ -193,8 +191,8 @@ def _time(value: object, unit: str) -> int:
 def _instant(value: object, unit: str, notation: str) -> int:
     source = epoch_unit(notation)
     if source is not None and isinstance(value, int) and not isinstance(value, bool):
-        per_second = _PER_SECOND[source]
-        return _in_range(_exactly(value * _PER_SECOND[unit], per_second, unit), unit)
+        per_second = PER_SECOND[source]
+        return _in_range(_exactly(value * PER_SECOND[unit], per_second, unit), unit)
     found = _INSTANT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         also = "" if source is None else f", or a whole number as {notation} has it"
@@ -215,7 +213,7 @@ def _moment(text: str) -> int:
 
 def _ticks(seconds: int, fraction: str | None, unit: str) -> int:
     nanoseconds = int((fraction or "").ljust(9, "0") or 0)
-    per_second = _PER_SECOND[unit]
+    per_second = PER_SECOND[unit]
     return seconds * per_second + _exactly(nanoseconds * per_second, 10**9, unit)
 
 
@@ -229,6 +227,6 @@ def _exactly(number: int, divisor: int, unit: str) -> int:
 def _in_range(ticks: int, unit: str) -> int:
     last = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
     first = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
-    if not first * _PER_SECOND[unit] <= ticks < (last + 1) * _PER_SECOND[unit] or not -(2**63) <= ticks < 2**63:
+    if not first * PER_SECOND[unit] <= ticks < (last + 1) * PER_SECOND[unit] or not -(2**63) <= ticks < 2**63:
         raise refuse(", which has no such time", "write one of the years 1 to 9999; with ns of 1678 to 2262")
     return ticks

@@ -19,16 +19,14 @@ from pydantic_core import CoreSchema
 from logpersister.manifest.constraint import written_as_text
 from logpersister.manifest.notation import MONTHS, epoch_unit, pattern_parts
 from logpersister.manifest.problems import refuse
-from logpersister.manifest.types import Binary, Decimal, Plain, Time, Timestamp, Type
+from logpersister.manifest.types import PER_SECOND, Binary, Decimal, Plain, Time, Timestamp, Type
 
 DefaultValue = bool | int | float | str
 LONGEST_DEFAULT: Final = 1000
 """Characters of a text: it may stand in each row."""
 NO_DEFAULT: Final = "cannot be the default"
 
-_BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _LARGEST_SINGLE: Final = 3.4028234663852886e38
-_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,37})(?:\.[0-9]{1,38})?", re.ASCII)
 _TIME: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?"
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -148,7 +146,7 @@ def _is_written_so(value: DefaultValue, written: str, unit: str) -> bool:
         return _is_instant(_in_rfc3339(value, written), unit)
     if not isinstance(value, int) or not _is_whole(value, 64):
         return False
-    return _is_in_range(value // _PER_SECOND[source], unit)
+    return _is_in_range(value // PER_SECOND[source], unit)
 
 
 def _in_rfc3339(value: DefaultValue, written: str) -> DefaultValue | None:
@@ -184,4 +182,4 @@ def _is_instant(value: DefaultValue | None, unit: str) -> bool:
 
 
 def _is_in_range(second: int, unit: str) -> bool:
-    return _FIRST <= second < _END and abs(second + 1) * _PER_SECOND[unit] < 2**63 - 1
+    return _FIRST <= second < _END and abs(second + 1) * PER_SECOND[unit] < 2**63 - 1

@@ -18,6 +18,8 @@ from logpersister.manifest.problems import RefusedError, refuse
 
 PlainName = Literal["bool", "int8", "int16", "int32", "int64", "float32", "float64", "string", "date", "json"]
 TimestampUnit = Literal["s", "ms", "us", "ns"]
+PER_SECOND: Final[Mapping[str, int]] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+BITS: Final[Mapping[str, int]] = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 TimeUnit = Literal["ms", "us"]
 
 Unit = TypeVar("Unit")
@@ -33,7 +35,7 @@ FIELD_PATH: Final = rf"^{_ROUGH_NAME}(\.{_ROUGH_NAME})*$"
 fields of these names."""
 NO_TYPE: Final = "is not a type:"
 KAFKA_PREFIX: Final = "kafka_"
-"""Prefix of columns that hold Kafka's own fields (``output.parquet.kafkaColumns``)."""
+"""Prefix of columns that hold Kafka's own fields (``output.kafkaColumns``)."""
 MOST_NESTED: Final = 16
 MOST_COLUMNS: Final = 1000
 """Most columns of one schema, at every depth."""

@@ -1,6 +1,5 @@
 """``spec.upload``: when records become an object."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated
 
@@ -8,16 +7,6 @@ from logpersister.manifest.constraint import Duration, Model, Size
 
 MaxBytes = Annotated[int, Size("64Ki", "5Ti")]
 MaxAge = Annotated[timedelta, Duration("1s", "30d")]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of one topic."""
-
-    max_bytes: int
-    """Size of a stored object at which a range is due."""
-    max_age: timedelta
-    """Age of the oldest record at which a range is due."""
 
 
 class UploadSpec(Model):

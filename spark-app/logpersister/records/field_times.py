@@ -13,6 +13,7 @@ import pyarrow as pa
 import logpersister_native as native
 from logpersister.manifest.notation import epoch_unit
 from logpersister.manifest.partition_rule import TimeField
+from logpersister.manifest.types import PER_SECOND
 from logpersister.records.adjusted import Adjusted
 from logpersister.records.field_paths import column_at
 
@@ -26,7 +27,6 @@ FIRST_UNUSABLE_MS: Final = 253_370_764_800_000
 """The start of the year 9999 in UTC: from here on a time zone may leave the years that a calendar date can have."""
 
 _DAY_MS: Final = 86_400_000
-_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 Int64s = npt.NDArray[np.int64]
 
@@ -76,4 +76,4 @@ def _read(column: Any, notation: str) -> Int64s:
 
 
 def _milliseconds(ticks: Int64s, unit: str) -> Int64s:
-    return ticks * 1000 if unit == "s" else ticks // np.int64(_PER_SECOND[unit] // 1000)
+    return ticks * 1000 if unit == "s" else ticks // np.int64(PER_SECOND[unit] // 1000)
