@@ -43,7 +43,7 @@ _KINDS = (("click", 50), ("audit.login", 10), ("audit.änder/ung", 5), ("noise",
 
 def types(*, corrected: bool, keeps: bool = False) -> dict[str, Any]:
     """Return `spec.types`, as it was or as it was corrected."""
-    rows = {"format": "parquet", "parquet": _KAFKA_COLUMNS}
+    rows = {"format": "parquet", **_KAFKA_COLUMNS}
     by_shop = rows | {"partitionBy": [{"field": "shop", "prefix": PREFIX}]}
     lines = {"format": "jsonl", "compression": "gzip"}
     return _types(by_shop, rows, lines, corrected=corrected, keeps=keeps)
@@ -53,7 +53,7 @@ def types_by_minute(*, keeps: bool) -> dict[str, Any]:
     """Return the corrected `spec.types` with folders by minute and columns of tables."""
     by_minute = [{"date": {"granularity": level}} for level in ("day", "hour", "minute")]
     columns = {"kafkaColumns": ["partition", "offset", "timestamp", "key"], "tombstones": "null"}
-    rows = {"format": "parquet", "parquet": columns, "partitionBy": by_minute}
+    rows = {"format": "parquet", **columns, "partitionBy": by_minute}
     lines = {"format": "jsonl", "compression": "gzip", "partitionBy": by_minute}
     return _types(rows, rows, lines, corrected=True, keeps=keeps)
 

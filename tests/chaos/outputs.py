@@ -136,9 +136,8 @@ def _keep(choices: Choices, *conditions: Mapping[str, Any]) -> dict[str, Any]:
 
 def _rows(addresses: Addresses, edits: Edits, choices: Choices) -> dict[str, Any]:
     """Events of many types, sales in a folder for each shop, whose ranges may take several passes, and readings."""
-    columns = {"kafkaColumns": ["offset", "timestamp", "key"]}
     by_shop = [{"field": "shop", "prefix": sales.PREFIX}]
-    output = {"format": "parquet", "parquet": columns, "partitionBy": by_shop}
+    output = {"format": "parquet", "kafkaColumns": ["offset", "timestamp", "key"], "partitionBy": by_shop}
     of_sales = {"topics": [sales.TOPIC], "output": output, "upload": {"maxBytes": "64Mi", "maxAge": "8s"}}
     of_sales |= _sales(addresses, edits) | _keep(choices, *OF_SALES)
     # It has headers then, which a replay needs where conditions are about them.
@@ -156,10 +155,10 @@ def _rows(addresses: Addresses, edits: Edits, choices: Choices) -> dict[str, Any
 
 def _table(addresses: Addresses, edits: Edits, choices: Choices) -> dict[str, Any]:
     """Sales or events once more: in tables, and in folders by minute that are finished."""
-    parquet = {"kafkaColumns": ["partition", "offset", "timestamp", "key"], "tombstones": "null"}
+    columns = {"kafkaColumns": ["partition", "offset", "timestamp", "key"], "tombstones": "null"}
     of_sales = {
         **_sales(addresses, edits),
-        "output": {"format": "parquet", "parquet": parquet, "partitionBy": _MINUTES},
+        "output": {"format": "parquet", **columns, "partitionBy": _MINUTES},
         **_keep(choices, *OF_SALES),
     }
     of_events = {

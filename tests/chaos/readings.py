@@ -100,7 +100,7 @@ def _written(row: Mapping[str, Any]) -> dict[str, Any]:
 def spec(choices: Choices) -> dict[str, Any]:
     """Return what a manifest says of this topic."""
     encoder = ENCODERS[choices.parser]()
-    columns = {choices.format: {"kafkaColumns": ["offset", "timestamp", "key"]}}
+    columns = {"kafkaColumns": ["offset", "timestamp", "key"]}
     by_shop = [{"field": "shop", "prefix": PREFIX}]
     # Conditions about headers need them in quarantine, and only its Parquet has them.
     quarantine = {"quarantine": {"format": "parquet"}} if choices.keeps else {}

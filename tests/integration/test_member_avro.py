@@ -132,7 +132,7 @@ def test_writers_change_while_the_registry_is_away(
     columns = {"kafkaColumns": ["partition", "offset"]}
     avro = {"parser": {"type": "avro"}, "schema": {"fields": FIELDS, "registry": {"url": registry.url}}}
     manifest = scene.manifest(
-        kafka={"topics": [name]}, output={"format": "parquet", "parquet": columns}, upload={"maxAge": "2s"}, **avro
+        kafka={"topics": [name]}, output={"format": "parquet", **columns}, upload={"maxAge": "2s"}, **avro
     )
     assert main(["check", "-f", str(manifest)]) == Exit.OK
     assert f"{registry.url}: knows schemas" in capsys.readouterr().out
@@ -243,7 +243,7 @@ def test_columns_follow_the_registry(
                 yield encoded(old, {"id": number, "at": NOON}, first)
 
     first, second = registry.register(subject, old), 0
-    output = {"partitionBy": [], "parquet": {"kafkaColumns": ["partition", "offset"]}}
+    output = {"partitionBy": [], "kafkaColumns": ["partition", "offset"]}
 
     def manifest(generation: int = 1, **pinned: Any) -> Path:
         schema = {"registry": {"url": registry.url, "secretName": None, **pinned}}

@@ -63,7 +63,7 @@ def test_columns_follow_the_registry(
                 yield header(first) + click(number)
 
     second = 0
-    output = {"format": "parquet", "parquet": {"kafkaColumns": ["partition", "offset"]}}
+    output = {"format": "parquet", "kafkaColumns": ["partition", "offset"]}
 
     def manifest(**schema: Any) -> Path:
         schema = {"registry": {"url": registry.url}, **schema}

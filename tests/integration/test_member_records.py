@@ -101,13 +101,13 @@ def content(one: StoredObject) -> list[Any]:
 
 
 OUTPUTS: list[tuple[dict[str, Any], Callable[[Sequence[Record]], list[Any]]]] = [
-    ({"format": "text", "compression": "gzip", "text": {"delimiter": RECORD_SEPARATOR, "tombstones": "skip"}}, text),
+    ({"format": "text", "compression": "gzip", "tombstones": "skip", "text": {"delimiter": RECORD_SEPARATOR}}, text),
     (
-        {"format": "text", "compression": "zstd", "text": {"delimiterInValue": "escape", "tombstones": "empty"}},
+        {"format": "text", "compression": "zstd", "tombstones": "empty", "text": {"delimiterInValue": "escape"}},
         escaped_text,
     ),
     (
-        {"format": "sequencefile", "sequencefile": {"key": "longwritable", "tombstones": "skip"}},
+        {"format": "sequencefile", "tombstones": "skip", "sequencefile": {"key": "longwritable"}},
         offsets_and_values,
     ),
     (

@@ -137,11 +137,12 @@ def downloaded(scene: Scene, topic: str, folder: Path) -> Path:
 
 def manifest_of(scene: Scene, topic: str, settings: dict[str, Any] | None = None, **spec: Any) -> Path:
     """Return a manifest of rows in Parquet, with more settings of the format."""
-    parquet: dict[str, Any] = {"kafkaColumns": ["partition", "offset", "timestamp"], "rowGroupBytes": "64Ki"}
+    parquet: dict[str, Any] = {"rowGroupBytes": "64Ki"}
     parquet |= settings or {}
     parquet |= {"pageBytes": "16Ki", "pageIndex": True, "withoutDictionary": ["raw", "attrs"]}
     parquet |= {"bloomFilters": [{"field": "id"}, {"field": "geo.country"}]}
-    output = {"format": "parquet", "parquet": parquet, "partitionBy": BY_DAY}
+    kafka = ["partition", "offset", "timestamp"]
+    output = {"format": "parquet", "kafkaColumns": kafka, "parquet": parquet, "partitionBy": BY_DAY}
     rows = {"output": output, "parser": {"type": "json"}, "schema": {"fields": FIELDS}}
     return scene.manifest(kafka={"topics": [topic]}, **(rows | spec))
 
@@ -257,12 +258,12 @@ def test_a_topic_goes_over_from_rows_to_envelopes_in_json_lines(
     """The change is at a boundary of ranges; types of a schema are read from lines as they are from Parquet."""
     name, first, last = topic(2), 400, 500
     write(scene, name, 0, first)
-    rows = {"format": "jsonl", "jsonl": {"kafkaColumns": ["partition", "offset"]}}
+    rows = {"format": "jsonl", "kafkaColumns": ["partition", "offset"]}
     scene.run_until_current(manifest_of(scene, name, output=rows))
     typed = downloaded(scene, name, tmp_path / "rows")
     before = set(scene.bucket.names(name))
     write(scene, name, first, last)
-    envelopes = {"format": "jsonl", "compression": "zstd", "jsonl": {"tombstones": "null"}}
+    envelopes = {"format": "jsonl", "compression": "zstd", "tombstones": "null"}
     manifest = scene.manifest(kafka={"topics": [name]}, output=envelopes)
     scene.run_until_current(manifest)
 

@@ -41,10 +41,8 @@ FIELDS = [
 ]
 OUTPUT = {
     "format": "parquet",
-    "parquet": {
-        "kafkaColumns": ["partition", "offset", "timestamp"],
-        "sortBy": [{"field": "kafka_timestamp", "order": "descending"}],
-    },
+    "kafkaColumns": ["partition", "offset", "timestamp"],
+    "parquet": {"sortBy": [{"field": "kafka_timestamp", "order": "descending"}]},
     "partitionBy": [{"date": {"granularity": "day"}}, {"field": "geo.country"}],
 }
 

@@ -27,7 +27,8 @@ ROWS: dict[str, Any] = {
     "schema": {"fields": [{"name": "id", "type": "int64"}]},
     "output": {
         "format": "parquet",
-        "parquet": {"kafkaColumns": ["offset"], "sortBy": [{"field": "kafka_offset", "order": "descending"}]},
+        "kafkaColumns": ["offset"],
+        "parquet": {"sortBy": [{"field": "kafka_offset", "order": "descending"}]},
     },
 }
 

@@ -28,6 +28,7 @@ from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
+from tests.outputs import output_in
 from tests.readers.arrow import rows_of
 from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, data_frame, duckdb_rows
 from tests.readers.spark_avro import assert_avro_like_spark
@@ -149,7 +150,7 @@ def readers(spark: SparkSession) -> Mapping[str, Read]:
 
 
 def output_of(file_format: str, compression: str, settings: Mapping[str, Any]) -> OutputSpec:
-    return OutputSpec.model_validate({"format": file_format, "compression": compression, file_format: settings})
+    return OutputSpec.model_validate(output_in(file_format, settings, compression=compression))
 
 
 def written(folder: Path, output: OutputSpec, chosen: Sequence[Column]) -> Path:

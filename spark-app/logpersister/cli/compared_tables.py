@@ -113,22 +113,22 @@ class ComparedTables(Objects):
     def _compare(self, seen: _Seen, result: TopicResult) -> None:
         """Compare files, then rows. Raises `TableError`."""
         table, has_places = seen.content.table, seen.rows.has_places
-        parquet = self._resource.spec.for_topic(result.topic).output.parquet
+        spec = self._resource.spec.for_topic(result.topic)
         if seen.type != NO_TYPE:
-            parquet = self._resource.spec.for_topic(result.topic).tables_of_types()[seen.type].output.parquet
+            spec = spec.tables_of_types()[seen.type]
         result.findings += table_findings(
             result.topic,
             seen.objects,
             seen.content,
             self._store.storage.bucket,
             lambda revision: self._written(revision, seen.type, seen.uuid) is not None,
-            keeps_tombstones=parquet is not None and parquet.tombstones == "null",
+            keeps_tombstones=spec.output.tombstones == "null",
             counts_rows=not has_places,
         )
         if not has_places:
             told = (
                 f"table {table} has no columns kafka_partition and kafka_offset, so its files and the number of its "
-                "rows were compared, and not rows with records; see output.parquet.kafkaColumns"
+                "rows were compared, and not rows with records; see output.kafkaColumns"
             )
             result.findings.append(_note(result.topic, told))
             return
@@ -196,11 +196,10 @@ class ComparedTables(Objects):
         resource = resource_of(document)
         if type_ != NO_TYPE:
             resource = resource.model_copy(update={"spec": resource.spec.tables_of_types()[type_]})
-        columns, parquet = table_columns(resource), resource.spec.output.parquet
-        kafka = () if parquet is None else parquet.kafka_columns
-        skips = parquet is None or parquet.tombstones == "skip"
+        columns, output = table_columns(resource), resource.spec.output
+        kafka = output.columns_of_kafka(has_schema=resource.spec.row_schema is not None)
         of_file = FileColumns(columns.files, binding.field_ids, columns.folders)
-        return of_file, skips, set(kafka) >= PLACES
+        return of_file, output.tombstones == "skip", set(kafka) >= PLACES
 
 
 def _binding(document: Mapping[str, Any], type_: str) -> TableBinding | None:

@@ -17,7 +17,7 @@ from logpersister.formats.orc_read import OrcRows
 from logpersister.formats.parquet_read import ParquetRows
 from logpersister.formats.sequencefile_read import SequenceRows
 from logpersister.formats.text import unescaped
-from logpersister.manifest.format_settings import JsonLinesSpec, TextSpec
+from logpersister.manifest.format_settings import TextSpec
 from logpersister.manifest.revision import RevisionError, resource_of
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import QUARANTINE
@@ -76,8 +76,7 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     if spec is not None and spec.output.format == "jsonl":
         lines = _lines(bound, spec.output.compression, TextSpec())
         records = (ShownRecord(one.value, _offset(one.value)) for one in lines)
-        settings = spec.output.jsonl or JsonLinesSpec()
-        kafka = settings.columns_of_kafka(has_schema=spec.row_schema is not None)
+        kafka = spec.output.columns_of_kafka(has_schema=spec.row_schema is not None)
         keeps_offsets = "offset" in kafka or f"/{QUARANTINE}/" in key
         return Preview("jsonl", spec.output.compression, records, note, keeps_offsets=keeps_offsets)
     text, compression = (TextSpec(), looks) if output is None else (output.text or TextSpec(), str(output.compression))

@@ -45,9 +45,6 @@ class Format(Protocol):
     def content_type(self) -> str: ...
 
     @property
-    def content_encoding(self) -> str | None: ...
-
-    @property
     def wants_headers(self) -> bool:
         """Whether batches must have the ``headers`` column (it costs time to decode)."""
 

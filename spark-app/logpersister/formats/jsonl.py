@@ -12,8 +12,9 @@ import pyarrow as pa
 import logpersister_native as native
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.columnar import ColumnarFormat, ColumnarOptions
 from logpersister.formats.compression import Compression, Compressor, compressor
-from logpersister.formats.file_columns import VALUE, Columns, columns_of
+from logpersister.formats.file_columns import VALUE, Columns
 from logpersister.records.columns import NOTATION
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
@@ -34,52 +35,29 @@ _TEXT_HEADERS: Final = pa.list_(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class JsonLinesOptions:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonLinesOptions(ColumnarOptions):
     """The settings of the format."""
 
-    compression: Compression = Compression.NONE
-    kafka_columns: tuple[str, ...] = ()
-    keeps_tombstones: bool = False
-    """Whether a record with a null value is a line, or left out."""
-    schema: pa.Schema | None = None
-    """Columns of rows (`records.columns`); None: values as they are."""
     values_are_json: bool = False
     """Whether a value that is no row is a JSON document (the parser has seen to it), or any bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class JsonLinesFormat:
+class JsonLinesFormat(ColumnarFormat[JsonLinesOptions]):
     """`formats.base.Format` for JSON lines."""
 
-    options: JsonLinesOptions
+    held_back = 1 << 20  # the state of a compressor, and a chunk
 
     @property
     def extension(self) -> str:
-        return ".jsonl" + self.options.compression.extension
+        return ".jsonl" + Compression(self.options.compression).extension
 
     @property
     def content_type(self) -> str:
-        return _CONTENT_TYPES[self.options.compression]
-
-    @property
-    def content_encoding(self) -> str | None:
-        """None, as of text."""
-        return None
-
-    @property
-    def wants_headers(self) -> bool:
-        return "headers" in self.options.kafka_columns
-
-    @property
-    def held_back(self) -> int:
-        return 1 << 20  # the state of a compressor, and a chunk
+        return _CONTENT_TYPES[Compression(self.options.compression)]
 
     def encoder(self, identity: ObjectIdentity) -> "JsonLinesEncoder":
-        options = self.options
-        columns = columns_of(
-            identity.path, options.schema, options.kafka_columns, keeps_tombstones=options.keeps_tombstones
-        )
+        options, columns = self.options, self.columns_at(identity.path)
         of_values = _JSON if options.values_are_json and identity.path != QUARANTINE else _TEXT
         return JsonLinesEncoder(options, identity, columns, _with_notation(columns.schema, of_values))
 
@@ -93,7 +71,7 @@ class JsonLinesEncoder:
         self._identity = identity
         self._columns = columns
         self._notations = notations
-        self._stream: Compressor = compressor(options.compression)
+        self._stream: Compressor = compressor(Compression(options.compression))
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         for part in binary.slices(batch):

@@ -5,21 +5,20 @@ Memory: a stripe of each open object waits in the writer as it will be stored, a
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import IO, Final, Literal, cast
 
 import pyarrow as pa
 from pyarrow import orc
 
 from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.columnar import ColumnarFormat, ColumnarOptions
 from logpersister.formats.cuts import payload_sizes
-from logpersister.formats.file_columns import Columns, columns_of
+from logpersister.formats.file_columns import Columns
 from logpersister.formats.orc_footer import with_calendar
 from logpersister.formats.orc_instants import with_whole_seconds
 from logpersister.formats.orc_structs import with_whole_structs
 from logpersister.formats.row_groups import RowGroups
 from logpersister.formats.sink import Sink
-from logpersister.records.columns import without_notation
 
 RULES: Final = 2
 """Raise it when an object gets another extension, or records become other columns, values, rows or stripes."""
@@ -38,50 +37,20 @@ _BLOCK_BYTES: Final = 64 << 10
 """Compression block of a stream. Larger ones made files no smaller, and take memory in each stream."""
 
 
-class StripeCompression(StrEnum):
-    """Compression of each block of a stream."""
-
-    ZSTD = "zstd"
-    SNAPPY = "snappy"
-    ZLIB = "zlib"
-    NONE = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class OrcOptions:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrcOptions(ColumnarOptions):
     """The settings of the format."""
 
-    compression: StripeCompression = StripeCompression.ZSTD
-    kafka_columns: tuple[str, ...] = ()
+    compression: str = "zstd"
     stripe_bytes: int = 32 << 20
     """Size of a stripe in the file."""
-    keeps_tombstones: bool = False
-    """Whether a record with a null value is a row of nulls, or left out."""
-    schema: pa.Schema | None = None
-    """Columns of rows (`records.columns`); None: values as they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class OrcFormat:
+class OrcFormat(ColumnarFormat[OrcOptions]):
     """`formats.base.Format` for ORC."""
 
-    options: OrcOptions
-
-    @property
-    def extension(self) -> str:
-        return ".orc"
-
-    @property
-    def content_type(self) -> str:
-        return "application/vnd.apache.orc"
-
-    @property
-    def content_encoding(self) -> str | None:
-        return None
-
-    @property
-    def wants_headers(self) -> bool:
-        return "headers" in self.options.kafka_columns
+    extension = ".orc"
+    content_type = "application/vnd.apache.orc"
 
     @property
     def held_back(self) -> int:
@@ -89,12 +58,6 @@ class OrcFormat:
 
     def encoder(self, identity: ObjectIdentity) -> "OrcEncoder":
         return OrcEncoder(self.options, identity, self.columns_at(identity.path))
-
-    def columns_at(self, path: str) -> Columns:
-        """Return the columns of the files of a partition path."""
-        options = self.options
-        schema = None if options.schema is None else without_notation(options.schema)
-        return columns_of(path, schema, options.kafka_columns, keeps_tombstones=options.keeps_tombstones)
 
 
 class OrcEncoder:

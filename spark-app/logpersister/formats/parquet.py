@@ -7,7 +7,6 @@ compressed, or its rows where they are sorted; docs/formats.md has the figures.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from itertools import starmap
 from typing import Any, Final
@@ -17,12 +16,12 @@ import pyarrow.parquet as pq
 
 import logpersister_native as native
 from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.columnar import ColumnarFormat, ColumnarOptions
 from logpersister.formats.cuts import payload_sizes
 from logpersister.formats.field_ids import with_field_ids, with_some_field_ids
-from logpersister.formats.file_columns import Columns, columns_of, quarantine_columns
+from logpersister.formats.file_columns import Columns, quarantine_columns
 from logpersister.formats.parquet_statistics import column_statistics, split_offsets
 from logpersister.formats.sorted_groups import SortColumn, SortedGroups
-from logpersister.records.columns import without_notation
 from logpersister.records.escaping import QUARANTINE
 
 RULES: Final = 2
@@ -37,21 +36,11 @@ _SORTED_TIMES: Final = 3
 """Memory of a sorted object, in row groups: the rows that wait, and a share of the copy that is sorted."""
 
 
-class PageCompression(StrEnum):
-    """Compression of each page of a column."""
-
-    ZSTD = "zstd"
-    SNAPPY = "snappy"
-    GZIP = "gzip"
-    NONE = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class ParquetOptions:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetOptions(ColumnarOptions):
     """The settings of the format."""
 
-    compression: PageCompression = PageCompression.ZSTD
-    kafka_columns: tuple[str, ...] = ()
+    compression: str = "zstd"
     row_group_bytes: int = 32 << 20
     """Keys and values that make a row group."""
     page_bytes: int = 1 << 20
@@ -60,10 +49,6 @@ class ParquetOptions:
     """Paths of fields below which no column has a dictionary."""
     bloom_filters: tuple[tuple[str, int], ...] = ()
     """Paths of columns, and for how many different values of a row group their filters are made."""
-    keeps_tombstones: bool = False
-    """Whether a record with a null value is a row of nulls, or left out."""
-    schema: pa.Schema | None = None
-    """Columns of rows (`records.columns`); None: values as they are."""
     sort_by: tuple[SortColumn, ...] = ()
     """Sort order within each row group, most significant first; files in quarantine are never sorted."""
     field_ids: Mapping[str, int] | None = None
@@ -74,27 +59,11 @@ class ParquetOptions:
     """Whether records with a null value can be in quarantine, which then keeps them."""
 
 
-@dataclass(frozen=True)  # without slots, so that what is the same for all objects is made once
-class ParquetFormat:
+class ParquetFormat(ColumnarFormat[ParquetOptions]):
     """`formats.base.Format` for Parquet."""
 
-    options: ParquetOptions
-
-    @property
-    def extension(self) -> str:
-        return ".parquet"
-
-    @property
-    def content_type(self) -> str:
-        return "application/vnd.apache.parquet"
-
-    @property
-    def content_encoding(self) -> str | None:
-        return None
-
-    @property
-    def wants_headers(self) -> bool:
-        return "headers" in self.options.kafka_columns
+    extension = ".parquet"
+    content_type = "application/vnd.apache.parquet"
 
     @property
     def held_back(self) -> int:
@@ -119,9 +88,7 @@ class ParquetFormat:
 
     @cached_property
     def _columns(self) -> Columns:
-        options = self.options
-        schema = None if options.schema is None else without_notation(options.schema)
-        return columns_of("", schema, options.kafka_columns, keeps_tombstones=options.keeps_tombstones)
+        return super().columns_at("")
 
     @cached_property
     def _schema(self) -> pa.Schema:
@@ -172,7 +139,7 @@ class ParquetEncoder:
         self._end = b""
         self._writer = native.ParquetWriter(
             self._schema,
-            compression=options.compression.value,
+            compression=options.compression,
             zstd_level=ZSTD_LEVEL,
             row_group_bytes=options.row_group_bytes,
             page_bytes=options.page_bytes,

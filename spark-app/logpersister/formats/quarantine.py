@@ -23,10 +23,6 @@ class WithQuarantine:
         return self.output.content_type
 
     @property
-    def content_encoding(self) -> str | None:
-        return self.output.content_encoding
-
-    @property
     def wants_headers(self) -> bool:
         return self.output.wants_headers or self.quarantine.wants_headers
 

@@ -5,17 +5,19 @@ A new format is a module of its own, its options from the manifest, and an entry
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypedDict
+
+import pyarrow as pa
 
 from logpersister.formats import avro, jsonl, orc, parquet, sequencefile, text
-from logpersister.formats.avro import AvroFormat, AvroOptions
-from logpersister.formats.avro_container import BlockCompression
+from logpersister.formats.avro import AvroFormat
 from logpersister.formats.base import Format
+from logpersister.formats.columnar import ColumnarOptions
 from logpersister.formats.compression import Compression
 from logpersister.formats.file_columns import KAFKA_FIELDS
 from logpersister.formats.jsonl import JsonLinesFormat, JsonLinesOptions
-from logpersister.formats.orc import OrcFormat, OrcOptions, StripeCompression
-from logpersister.formats.parquet import PageCompression, ParquetFormat, ParquetOptions
+from logpersister.formats.orc import OrcFormat, OrcOptions
+from logpersister.formats.parquet import ParquetFormat, ParquetOptions
 from logpersister.formats.quarantine import WithQuarantine
 from logpersister.formats.sequencefile import SequenceFileFormat
 from logpersister.formats.sequencefile_keys import KeyLayout
@@ -24,19 +26,12 @@ from logpersister.formats.sorted_groups import SortColumn
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.formats.typed import TypedFormat
-from logpersister.manifest.format_settings import (
-    AvroSpec,
-    JsonLinesSpec,
-    OrcSpec,
-    ParquetSpec,
-    SequenceFileSpec,
-    TextSpec,
-)
+from logpersister.manifest.format_settings import OrcSpec, ParquetSpec, SequenceFileSpec, TextSpec
 from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
-from logpersister.records.columns import row_columns
+from logpersister.records.columns import row_columns, without_notation
 from logpersister.records.type_names import TypeNames
 
 NO_TABLES: Final[Mapping[str, Mapping[str, int]]] = {}
@@ -106,7 +101,7 @@ def _text(output: OutputSpec, *_: object) -> Format:
         TextOptions(
             compression=Compression(output.compression),
             delimiter=settings.delimiter.encode(),
-            tombstones=Tombstones(settings.tombstones),
+            tombstones=Tombstones(output.tombstones),
             delimiter_in_value=DelimiterInValue(settings.delimiter_in_value),
         )
     )
@@ -119,17 +114,42 @@ def _sequencefile(output: OutputSpec, *_: object) -> Format:
             compression=SequenceFileCompression(output.compression),
             compression_type=CompressionType(settings.compression_type),
             key=KeyLayout(settings.key),
-            tombstones=Tombstones(settings.tombstones),
+            tombstones=Tombstones(output.tombstones),
         )
     )
+
+
+class _Columnar(TypedDict):
+    """What all formats with columns get."""
+
+    compression: str
+    kafka_columns: tuple[str, ...]
+    keeps_tombstones: bool
+
+
+def _columnar(output: OutputSpec, schema: SchemaSpec | None) -> _Columnar:
+    return {
+        "compression": output.compression,
+        "kafka_columns": output.columns_of_kafka(has_schema=schema is not None),
+        "keeps_tombstones": output.tombstones == "null",
+    }
+
+
+def _rows(schema: SchemaSpec | None) -> pa.Schema | None:
+    return None if schema is None else row_columns(schema)
+
+
+def _bare_rows(schema: SchemaSpec | None) -> pa.Schema | None:
+    """Return the columns of rows without how other formats write them as text."""
+    return None if schema is None else without_notation(row_columns(schema))
 
 
 def _parquet(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Format:
     settings = output.parquet or ParquetSpec()
     return ParquetFormat(
         ParquetOptions(
-            compression=PageCompression(output.compression),
-            kafka_columns=settings.kafka_columns,
+            **_columnar(output, schema),
+            schema=_bare_rows(schema),
             row_group_bytes=settings.row_group_bytes,
             page_bytes=settings.page_bytes,
             page_index=settings.page_index,
@@ -140,48 +160,22 @@ def _parquet(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Fo
                 for one in settings.sort_by
             ),
             own_ids={one.field: one.id for one in settings.field_ids},
-            keeps_tombstones=settings.tombstones == "null",
-            schema=None if schema is None else row_columns(schema),
         )
     )
 
 
 def _avro(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Format:
-    settings = output.avro or AvroSpec()
-    return AvroFormat(
-        AvroOptions(
-            compression=BlockCompression(output.compression),
-            kafka_columns=settings.kafka_columns,
-            keeps_tombstones=settings.tombstones == "null",
-            schema=None if schema is None else row_columns(schema),
-        )
-    )
+    return AvroFormat(ColumnarOptions(**_columnar(output, schema), schema=_rows(schema)))
 
 
 def _orc(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Format:
-    settings = output.orc or OrcSpec()
-    return OrcFormat(
-        OrcOptions(
-            compression=StripeCompression(output.compression),
-            kafka_columns=settings.kafka_columns,
-            stripe_bytes=settings.stripe_bytes,
-            keeps_tombstones=settings.tombstones == "null",
-            schema=None if schema is None else row_columns(schema),
-        )
-    )
+    stripe_bytes = (output.orc or OrcSpec()).stripe_bytes
+    return OrcFormat(OrcOptions(**_columnar(output, schema), schema=_bare_rows(schema), stripe_bytes=stripe_bytes))
 
 
 def _jsonl(output: OutputSpec, parser: ParserSpec, schema: SchemaSpec | None) -> Format:
-    settings = output.jsonl or JsonLinesSpec()
-    return JsonLinesFormat(
-        JsonLinesOptions(
-            compression=Compression(output.compression),
-            kafka_columns=settings.columns_of_kafka(has_schema=schema is not None),
-            keeps_tombstones=settings.tombstones == "null",
-            schema=None if schema is None else row_columns(schema),
-            values_are_json=parser.type == "json",
-        )
-    )
+    columnar, is_json = _columnar(output, schema), parser.type == "json"
+    return JsonLinesFormat(JsonLinesOptions(**columnar, schema=_rows(schema), values_are_json=is_json))
 
 
 RULES: Final[Mapping[str, int]] = {

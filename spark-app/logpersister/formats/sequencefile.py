@@ -26,26 +26,10 @@ class SequenceFileFormat:
 
     options: SequenceFileOptions
 
-    @property
-    def extension(self) -> str:
-        """Extension for all compressions: readers find the codec in the file's header."""
-        return ".seq"
-
-    @property
-    def content_type(self) -> str:
-        return "application/octet-stream"
-
-    @property
-    def content_encoding(self) -> str | None:
-        return None
-
-    @property
-    def wants_headers(self) -> bool:
-        return False
-
-    @property
-    def held_back(self) -> int:
-        return 2 * BLOCK_BYTES
+    extension = ".seq"  # for all compressions: readers find the codec in the file's header
+    content_type = "application/octet-stream"
+    wants_headers = False
+    held_back = 2 * BLOCK_BYTES
 
     def encoder(self, identity: ObjectIdentity) -> Encoder:
         return SequenceFileEncoder(self.options, identity)

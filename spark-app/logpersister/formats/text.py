@@ -70,6 +70,9 @@ class TextFormat:
 
     options: TextOptions
 
+    wants_headers = False
+    held_back = 1 << 20  # the state of a compressor, and a chunk
+
     @property
     def extension(self) -> str:
         return ".txt" + self.options.compression.extension
@@ -77,19 +80,6 @@ class TextFormat:
     @property
     def content_type(self) -> str:
         return _CONTENT_TYPES[self.options.compression]
-
-    @property
-    def content_encoding(self) -> str | None:
-        """None: with ``gzip`` here some clients would unpack on the way, and what they save as ``.gz`` is not gzip."""
-        return None
-
-    @property
-    def wants_headers(self) -> bool:
-        return False
-
-    @property
-    def held_back(self) -> int:
-        return 1 << 20  # the state of a compressor, and a chunk
 
     def encoder(self, identity: ObjectIdentity) -> "TextEncoder":  # noqa: ARG002  (text says nothing of its object)
         return TextEncoder(self.options, compressor(self.options.compression))

@@ -30,10 +30,6 @@ class TypedFormat:
         return self.quarantine.content_type
 
     @property
-    def content_encoding(self) -> str | None:
-        return self.quarantine.content_encoding
-
-    @property
     def wants_headers(self) -> bool:
         return True  # quarantine has them, and types may be in them
 

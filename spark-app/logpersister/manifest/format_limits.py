@@ -1,10 +1,11 @@
 """Finds columns of ``spec.schema`` that a file format cannot have. Pure."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from logpersister.manifest.format_settings import ParquetSpec
+from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.problems import Finding, PathStep
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.types import Binary, ListOf, MapOf, Member, Plain, Struct, Time, Type
@@ -23,10 +24,11 @@ _Located = tuple[str, Type]
 """The path of a field, as reasons of refusal have it, and its type."""
 
 
-def parquet_findings(settings: ParquetSpec, schema: SchemaSpec | None) -> Iterator[Finding]:
+def parquet_findings(output: OutputSpec, schema: SchemaSpec | None) -> Iterator[Finding]:
     """Yield which options are about columns that files do not have, or that cannot have them."""
     at: tuple[PathStep, ...] = ("output", "parquet")
-    columns = _of_kafka(settings)
+    settings, of_kafka = output.parquet or ParquetSpec(), _of_kafka(output, schema)
+    columns = dict(of_kafka)
     columns |= {VALUE: _BYTES} if schema is None else dict(_fields(schema.columns, ""))
     for index, path in enumerate(settings.without_dictionary):
         if path not in columns:
@@ -45,15 +47,15 @@ def parquet_findings(settings: ParquetSpec, schema: SchemaSpec | None) -> Iterat
         elif isinstance(columns[by.field], Struct | ListOf | MapOf):
             told = f"{NO_COLUMN}: values of type {columns[by.field]} have no order"
             yield Finding(told, "name a field of text, bytes, numbers or times", where, f'"{by.field}"')
-    yield from _id_findings(settings, schema)
+    yield from _id_findings(settings, schema, of_kafka)
 
 
-def _id_findings(settings: ParquetSpec, schema: SchemaSpec | None) -> Iterator[Finding]:
+def _id_findings(settings: ParquetSpec, schema: SchemaSpec | None, of_kafka: Mapping[str, Type]) -> Iterator[Finding]:
     """Yield which ids are of no column, and which columns have none; only of columns that the manifest declares."""
     if not settings.field_ids or not (schema is None or schema.fields or schema.registry is None):
         return
     values = {VALUE: _BYTES} if schema is None else {one.name: one.type for one in schema.columns}
-    columns: dict[str, Type] = values | _of_kafka(settings)
+    columns: dict[str, Type] = {**values, **of_kafka}
     wanted = [path for name, type_ in columns.items() for path in _id_paths(name, type_)]
     at: tuple[PathStep, ...] = ("output", "parquet", "fieldIds")
     for index, one in enumerate(settings.field_ids):
@@ -81,9 +83,10 @@ def _id_paths(path: str, type_: Type) -> Iterator[str]:
         yield from _id_paths(f"{path}.{name}", inner)
 
 
-def _of_kafka(settings: ParquetSpec) -> dict[str, Type]:
+def _of_kafka(output: OutputSpec, schema: SchemaSpec | None) -> dict[str, Type]:
     """Return Kafka's own columns; of a type that is none of bytes, list or struct nothing depends."""
-    return {f"kafka_{name}": _HEADERS if name == "headers" else _BYTES for name in settings.kafka_columns}
+    names = output.columns_of_kafka(has_schema=schema is not None)
+    return {f"kafka_{name}": _HEADERS if name == "headers" else _BYTES for name in names}
 
 
 def _no_column(path: str, at: tuple[PathStep, ...]) -> Finding:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -16,7 +16,6 @@ MOST_SORTED: Final = "256Mi"
 """Largest row group whose rows are sorted."""
 
 Place = tuple[PathStep, ...]
-KafkaColumn = Literal["topic", "partition", "offset", "timestamp", "key", "headers"]
 Delimiter = Annotated[
     str,
     Text(
@@ -46,10 +45,6 @@ class TextSpec(Model):
     """Treatment of a delimiter inside a value. `keep` stores the value unchanged, so a reader sees two lines; `escape`
     makes one record one line (docs/formats.md)."""
 
-    tombstones: Literal["skip", "empty"] = "skip"
-    """Treatment of a record whose value is null. `skip` leaves it out; `empty` writes an empty line, like an empty
-    value."""
-
     @rule(
         r"$delimiterInValue != 'escape' || !$delimiter.matches('[A-Za-z0-9\\\\]')",
         "has a letter, digit or backslash, which escapes themselves contain",
@@ -69,9 +64,6 @@ class SequenceFileSpec(Model):
 
     compression_type: Literal["record", "block"] = "block"
     """Unit of compression: one value (`record`) or many records (`block`, much smaller). Only with a compression."""
-
-    tombstones: Literal["skip", "empty"] = "empty"
-    """Treatment of a record whose value is null. `skip` leaves it out; `empty` writes an empty value."""
 
 
 class BloomFilterSpec(Model):
@@ -121,10 +113,6 @@ def _repeated(values: Iterable[tuple[Place, str | int]]) -> Iterator[tuple[Place
 class ParquetSpec(Model):
     """Settings of format ``parquet``: columns of `spec.schema`, or each value as it is in the column `value`."""
 
-    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] = ()
-    """Kafka's own fields that become columns, named `kafka_topic`, `kafka_offset` and so on, after the other columns.
-    Files in quarantine always have topic, partition, offset, timestamp and key."""
-
     row_group_bytes: Annotated[int, Size("64Ki", "1Gi")] = 32 * 2**20
     """Size of a row group in bytes of keys and values. Larger: smaller files, faster scans. Smaller: less memory, and
     more large folders in one pass (docs/formats.md)."""
@@ -150,10 +138,6 @@ class ParquetSpec(Model):
     field_ids: Annotated[tuple[FieldIdSpec, ...], Field(max_length=512)] = ()
     """Field ids of the columns, for readers that go by them instead of names. Not with an Iceberg table, which numbers
     its columns itself."""
-
-    tombstones: Literal["skip", "null"] = "skip"
-    """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all columns of the
-    value are null, so none of these columns is required in the files."""
 
     @rule(
         "!has(self.sortBy) || self.sortBy.all(one, self.sortBy.exists_one(other, other.field == one.field))",
@@ -203,48 +187,8 @@ class ParquetSpec(Model):
         return [Finding(told, remedy, at, show(value)) for at, value in _repeated(values)]
 
 
-class AvroSpec(Model):
-    """Settings of format ``avro``: rows of `spec.schema`, or each value as it is in the field `value`."""
-
-    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] = ()
-    """Kafka's own fields that each row has, named `kafka_topic`, `kafka_offset` and so on, after the other fields.
-    Files in quarantine always have topic, partition, offset, timestamp and key."""
-
-    tombstones: Literal["skip", "null"] = "skip"
-    """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all fields of the
-    value are null, so each of these fields is a union with null."""
-
-
 class OrcSpec(Model):
     """Settings of format ``orc``: columns of `spec.schema`, or each value as it is in the column `value`."""
 
-    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] = ()
-    """Kafka's own fields that become columns, named `kafka_topic`, `kafka_offset` and so on, after the other columns.
-    Files in quarantine always have topic, partition, offset, timestamp and key."""
-
     stripe_bytes: Annotated[int, Size("64Ki", "1Gi")] = 32 * 2**20
     """Size of a stripe as it is stored. Larger: faster scans. Smaller: less memory (docs/formats.md)."""
-
-    tombstones: Literal["skip", "null"] = "skip"
-    """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a row in which all columns of the
-    value are null."""
-
-
-class JsonLinesSpec(Model):
-    """Settings of format ``jsonl``: a JSON object per record, of the fields of `spec.schema` or of the value itself."""
-
-    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] | None = None
-    """Kafka's own fields that each line has, named `kafka_topic`, `kafka_offset` and so on, after the value. Default:
-    all without `spec.schema`, none with one. Lines in quarantine always have topic, partition, offset, timestamp and
-    key."""
-
-    tombstones: Literal["skip", "null"] = "skip"
-    """Treatment of a record whose value is null. `skip` leaves it out; `null` writes a line in which the value, or each
-    column of it, is null. With parser `json` and no `spec.schema` that line has no field `value`: `null` is a
-    document."""
-
-    def columns_of_kafka(self, *, has_schema: bool) -> tuple[KafkaColumn, ...]:
-        """Return Kafka's own fields that each line has."""
-        if self.kafka_columns is not None:
-            return self.kafka_columns
-        return () if has_schema else get_args(KafkaColumn)

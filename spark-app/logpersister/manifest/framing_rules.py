@@ -121,17 +121,6 @@ class FramingRules(Model):
         return schema is not None and (schema.registry is not None or bool(schema.written_by("singleObject")))
 
     @rule(
-        f"!has(self.schema) || !has(self.schema.writers) || self.schema.writers.size() == 0 || $parser.type == 'avro'"
-        f" && {framed('plain', 'singleObject')}",
-        "has no meaning without parser avro and framing plain or singleObject",
-        "remove it; a registry knows the schemas of values that name theirs",
-        *("schema", "writers"),
-    )
-    def _writers_are_of_values_without_ids(self: Rows) -> bool:
-        is_theirs = self.parser.type == "avro" and self.parser.framing not in BY_ID
-        return self.row_schema is None or not self.row_schema.writers or is_theirs
-
-    @rule(
         f"!has(self.schema) || !has(self.schema.fields) || !has(self.schema.avro) || $parser.type == 'avro'"
         f" && {framed('plain', 'singleObject')}",
         "declares columns, and so does fields",
@@ -151,20 +140,6 @@ class FramingRules(Model):
     )
     def _documents_with_a_header_become_rows(self: Rows) -> bool:
         return self.parser.type != "json" or self.parser.framing == "plain" or self.row_schema is not None
-
-    @rule(
-        f"!({_HAS_REGISTRY}) || $parser.type in ['avro', 'protobuf'] && !{framed('plain')} || {_KEYS_NAME_SCHEMAS}"
-        f" || $parser.type == 'json' && {_IS_ASKED}",
-        "has no meaning: neither values nor keys name schemas, and it declares no columns",
-        "remove it, or name the header of the values in spec.parser.framing (docs/schemas.md)",
-        *("schema", "registry"),
-    )
-    def _a_registry_is_asked(self: Rows) -> bool:
-        schema, registry = self.row_schema, _registry(self)
-        if schema is None or registry is None or self.parser.names_schemas:
-            return True
-        declares = schema.asks_registry or (schema.json_schema is not None and registry.version is not None)
-        return (schema.key is not None and schema.key.names_schemas) or (self.parser.type == "json" and declares)
 
     @rule(
         f"!{_KEYS_NAME_SCHEMAS} || has(self.schema.key.avro) || {_HAS_REGISTRY}",
@@ -211,15 +186,3 @@ class FramingRules(Model):
     def _a_registry_declares_columns_of_its_own(self: Rows) -> bool:
         schema = self.row_schema
         return schema is None or not schema.asks_registry or self.parser.type in FRAMED
-
-    @rule(
-        f"!({_HAS_REGISTRY}) || !has(self.schema.fields) || !has(self.schema.registry.subject)"
-        f" || {framed('singleObject')}",
-        "has no meaning beside fields, which declare the columns",
-        "remove it, or spec.schema.fields",
-        *("schema", "registry", "subject"),
-    )
-    def _a_subject_declares_columns(self: Rows) -> bool:
-        schema, registry = self.row_schema, _registry(self)
-        is_asked = self.parser.type == "avro" and self.parser.framing == "singleObject"
-        return schema is None or schema.fields is None or registry is None or registry.subject is None or is_asked

@@ -82,16 +82,9 @@ def hive_columns(output: OutputSpec, schema: SchemaSpec | None) -> tuple[tuple[s
     if output.format not in _WORDS:
         return ((VALUE, _TEXT),)
     declared = [(VALUE, Binary())] if schema is None else [(one.name, one.type) for one in schema.columns]
-    own = [(KAFKA_PREFIX + name, _KAFKA[name]) for name in kafka_columns(output, has_schema=schema is not None)]
+    kafka = output.columns_of_kafka(has_schema=schema is not None)
+    own = [(KAFKA_PREFIX + name, _KAFKA[name]) for name in kafka]
     return tuple((name.lower(), hive_type(type_, output.format)) for name, type_ in [*declared, *own])
-
-
-def kafka_columns(output: OutputSpec, *, has_schema: bool) -> tuple[str, ...]:
-    """Return which of Kafka's own fields are columns of files."""
-    if output.jsonl is not None:
-        return output.jsonl.columns_of_kafka(has_schema=has_schema)
-    settings = output.parquet or output.avro or output.orc
-    return () if settings is None else settings.kafka_columns
 
 
 def hive_type(type_: Type, file_format: Format) -> str:  # noqa: PLR0911  (one for each type)

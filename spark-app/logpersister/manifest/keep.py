@@ -124,7 +124,7 @@ class Condition(Model):
 
     @rule(
         NotInCel("values may be of several types, so the definition knows nothing of them"),
-        "has no meaning beside other operators, which hold for values only",
+        "contradicts other operators, which hold for values only",
         "remove it, or them; orAbsent makes them hold for absent fields, too",
         "absent",
     )

@@ -170,32 +170,36 @@ class KeySpec(Model):
         return self.framing != "singleObject" or self.parser == "avro"
 
     @rule(
-        f"!has(self.avro) || $parser == 'avro' && {_WITHOUT_IDS}",
-        "has no meaning without parser avro and framing plain or singleObject",
+        f"(!has(self.avro) || $parser == 'avro' && {_WITHOUT_IDS})"
+        f" && (!has(self.protobuf) && !has(self.message) || $parser == 'protobuf' && {_PLAIN})"
+        " && (!has(self.thrift) || $parser == 'thrift')",
+        "has a schema of other keys",
         "remove it; a registry knows the schemas of keys that name theirs",
-        "avro",
     )
-    def _an_avro_schema_is_of_avro_keys(self) -> bool:
-        return self.avro is None or (self.parser == "avro" and self.framing in ("plain", "singleObject"))
+    def _a_schema_is_of_the_keys(self) -> Sequence[Finding]:
+        of_avro = self.parser == "avro" and self.framing in ("plain", "singleObject")
+        of_protobuf = self.parser == "protobuf" and self.framing == "plain"
+        found = (
+            ("avro", self.avro, of_avro, "avro and framing plain or singleObject"),
+            ("protobuf", self.protobuf, of_protobuf, "protobuf and framing plain"),
+            ("message", self.message, of_protobuf, "protobuf and framing plain"),
+            ("thrift", self.thrift, self.parser == "thrift", "thrift"),
+        )
+        remedy = "remove it; a registry knows the schemas of keys that name theirs"
+        return [
+            Finding(f"is for parser {parser}", remedy, (name,))
+            for name, value, fits, parser in found
+            if value is not None and not fits
+        ]
 
     @rule(
-        f"!has(self.protobuf) && !has(self.message) || $parser == 'protobuf' && {_PLAIN}",
-        "has no meaning without parser protobuf and framing plain",
-        "remove it; a registry knows the schemas of keys that name theirs",
-        "protobuf",
-    )
-    def _a_protobuf_schema_is_of_protobuf_keys(self) -> bool:
-        is_plain = self.parser == "protobuf" and self.framing == "plain"
-        return (self.protobuf is None and self.message is None) or is_plain
-
-    @rule(
-        "has(self.thrift) == ($parser == 'thrift')",
-        "is needed with parser thrift, and has no meaning without it",
-        "write the .thrift file into spec.schema.key.thrift.idl, or set spec.schema.key.parser to thrift",
+        "$parser != 'thrift' || has(self.thrift)",
+        "is missing, and keys of Thrift do not say by which schema they were written",
+        "write the .thrift file into spec.schema.key.thrift.idl",
         "thrift",
     )
-    def _a_thrift_schema_is_of_thrift_keys(self) -> bool:
-        return (self.thrift is not None) == (self.parser == "thrift")
+    def _thrift_has_a_schema(self) -> bool:
+        return self.parser != "thrift" or self.thrift is not None
 
     @rule(
         f"$parser != 'avro' || !{_PLAIN} || has(self.avro)",
@@ -214,15 +218,6 @@ class KeySpec(Model):
     )
     def _plain_protobuf_has_a_schema(self) -> bool:
         return self.parser != "protobuf" or self.framing != "plain" or self.protobuf is not None
-
-    @rule(
-        "!has(self.subject) || has(self.framing) && self.framing == 'singleObject'",
-        "has no meaning without framing singleObject: other keys have ids",
-        "remove it",
-        "subject",
-    )
-    def _a_subject_has_fingerprints(self) -> bool:
-        return self.subject is None or self.framing == "singleObject"
 
     @rule(NotInCel("it would have to understand Avro, protobuf and Thrift"), NO_AVRO, _OTHER_FIELDS, "type")
     def _the_schema_is_one(self) -> Sequence[Finding]:

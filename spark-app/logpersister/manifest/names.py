@@ -16,7 +16,7 @@ _NAME: Final = Text(
         never(
             rf"^(?i:{KAFKA_PREFIX})",
             f"begins with {KAFKA_PREFIX}, which is for Kafka's own fields",
-            "leave the field out; offset, key and the like become columns by spec.output.parquet.kafkaColumns",
+            "leave the field out; offset, key and the like become columns by spec.output.kafkaColumns",
         ),
     ),
 )

@@ -4,26 +4,22 @@ A new format is: its name in `Format`, a row in `COMPRESSIONS`, its own settings
 them in `OutputSpec`.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Model
-from logpersister.manifest.format_settings import (
-    AvroSpec,
-    JsonLinesSpec,
-    OrcSpec,
-    ParquetSpec,
-    SequenceFileSpec,
-    TextSpec,
-)
+from logpersister.manifest.constraint import Model, Unique
+from logpersister.manifest.format_settings import OrcSpec, ParquetSpec, SequenceFileSpec, TextSpec
 from logpersister.manifest.partition_rule import SAME_FOLDER, SAME_LEVEL, PartitionRule, levels_of_same_folders
 from logpersister.manifest.problems import Finding
 from logpersister.manifest.rule import NotInCel, cel_literal, rule
 
 Format = Literal["text", "sequencefile", "parquet", "jsonl", "avro", "orc"]
 Compression = Literal["none", "gzip", "deflate", "zstd", "snappy", "zlib"]
+Tombstones = Literal["skip", "empty", "null"]
+KafkaColumn = Literal["topic", "partition", "offset", "timestamp", "key", "headers"]
+Settings = TypeVar("Settings", bound=Model)
 
 COMPRESSIONS: Mapping[str, tuple[Compression, ...]] = {
     "text": ("gzip", "zstd", "none"),
@@ -36,40 +32,40 @@ COMPRESSIONS: Mapping[str, tuple[Compression, ...]] = {
 """What each format allows; its default first."""
 
 
-def _possible_compressions() -> str:
-    return "write one of: " + "; ".join(f"{', '.join(words)} ({name})" for name, words in COMPRESSIONS.items())
+TOMBSTONES: Mapping[str, tuple[Tombstones, ...]] = {
+    "text": ("skip", "empty"),
+    "sequencefile": ("empty", "skip"),
+    "parquet": ("skip", "null"),
+    "jsonl": ("skip", "null"),
+    "avro": ("skip", "null"),
+    "orc": ("skip", "null"),
+}
+"""What each format can do with null values; its default first."""
+
+
+def _possible(of: Mapping[str, Sequence[str]]) -> str:
+    return "write one of: " + "; ".join(f"{', '.join(words)} ({name})" for name, words in of.items())
 
 
 def _default_compression(so_far: dict[str, Any]) -> Compression:
     return COMPRESSIONS[so_far["format"]][0] if "format" in so_far else "none"
 
 
-def _default_text(so_far: dict[str, Any]) -> TextSpec | None:
-    return TextSpec() if so_far.get("format") == "text" else None
+def _default_tombstones(so_far: dict[str, Any]) -> Tombstones:
+    return TOMBSTONES[so_far["format"]][0] if "format" in so_far else "skip"
 
 
-def _default_parquet(so_far: dict[str, Any]) -> ParquetSpec | None:
-    return ParquetSpec() if so_far.get("format") == "parquet" else None
-
-
-def _default_jsonl(so_far: dict[str, Any]) -> JsonLinesSpec | None:
-    return JsonLinesSpec() if so_far.get("format") == "jsonl" else None
-
-
-def _default_avro(so_far: dict[str, Any]) -> AvroSpec | None:
-    return AvroSpec() if so_far.get("format") == "avro" else None
-
-
-def _default_orc(so_far: dict[str, Any]) -> OrcSpec | None:
-    return OrcSpec() if so_far.get("format") == "orc" else None
-
-
-def _default_sequencefile(so_far: dict[str, Any]) -> SequenceFileSpec | None:
-    return SequenceFileSpec() if so_far.get("format") == "sequencefile" else None
+def _settings_of(name: Format, settings: type[Settings]) -> Callable[[dict[str, Any]], Settings | None]:
+    """Return what gives the defaults of a format's own settings, where the format is this one."""
+    return lambda so_far: settings() if so_far.get("format") == name else None
 
 
 COLUMNAR: Final = ("parquet", "jsonl", "avro", "orc")
 """Formats whose files have a column for each field of ``spec.schema``."""
+
+
+WITH_SETTINGS: Final = ("text", "sequencefile", "parquet", "orc")
+"""Formats with settings of their own."""
 
 
 class OutputSpec(Model):
@@ -85,37 +81,39 @@ class OutputSpec(Model):
     `parquet`: `zstd`, `snappy`, `gzip`, `none`. `avro`: `deflate`, `zstd`, `snappy`, `none`. `orc`: `zstd`, `snappy`,
     `zlib`, `none`."""
 
-    text: TextSpec | None = Field(default_factory=_default_text)
+    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] | None = None
+    """Kafka's own fields that become columns, named `kafka_topic`, `kafka_offset` and so on, after the other columns;
+    not in `text` and `sequencefile`. Default: none, but all in `jsonl` without `spec.schema`. Files in quarantine
+    always have topic, partition, offset, timestamp and key."""
+
+    tombstones: Tombstones = Field(default_factory=_default_tombstones)
+    """Treatment of a record whose value is null. `skip` leaves it out, the default but with `sequencefile`. `empty`
+    writes an empty value (`text`, `sequencefile`). `null` writes a row whose columns of the value are all null, so that
+    none of them is required in the files (`parquet`, `orc`, `avro`, `jsonl`)."""
+
+    text: TextSpec | None = Field(default_factory=_settings_of("text", TextSpec))
     """Settings of format `text`; only with it."""
 
-    sequencefile: SequenceFileSpec | None = Field(default_factory=_default_sequencefile)
+    sequencefile: SequenceFileSpec | None = Field(default_factory=_settings_of("sequencefile", SequenceFileSpec))
     """Settings of format `sequencefile`; only with it."""
 
-    parquet: ParquetSpec | None = Field(default_factory=_default_parquet)
+    parquet: ParquetSpec | None = Field(default_factory=_settings_of("parquet", ParquetSpec))
     """Settings of format `parquet`; only with it."""
 
-    jsonl: JsonLinesSpec | None = Field(default_factory=_default_jsonl)
-    """Settings of format `jsonl`; only with it."""
-
-    avro: AvroSpec | None = Field(default_factory=_default_avro)
-    """Settings of format `avro`; only with it."""
-
-    orc: OrcSpec | None = Field(default_factory=_default_orc)
+    orc: OrcSpec | None = Field(default_factory=_settings_of("orc", OrcSpec))
     """Settings of format `orc`; only with it."""
 
     partition_by: Annotated[tuple[PartitionRule, ...], Field(max_length=4)] = ()
     """Levels of folders below the topic, outermost first; `[]` for none. A range of offsets becomes one object per
     folder."""
 
-    @property
-    def settings(self) -> Any:
-        """What the format has of its own; None: nothing is set."""
-        return getattr(self, self.format)
-
-    @property
-    def tombstones(self) -> str:
-        """What becomes of records whose value is null: `skip`, `empty` or `null`."""
-        return "skip" if self.settings is None else str(self.settings.tombstones)
+    def columns_of_kafka(self, *, has_schema: bool) -> tuple[KafkaColumn, ...]:
+        """Return Kafka's own fields that become columns."""
+        if self.format not in COLUMNAR:
+            return ()
+        if self.kafka_columns is not None:
+            return self.kafka_columns
+        return get_args(KafkaColumn) if self.format == "jsonl" and not has_schema else ()
 
     @property
     def keeps_records(self) -> bool:
@@ -138,79 +136,36 @@ class OutputSpec(Model):
     @rule(
         f"!has(self.compression) || self.compression in {cel_literal(COMPRESSIONS)}[$format]",
         "is not possible in format {format}",
-        _possible_compressions(),
+        _possible(COMPRESSIONS),
         "compression",
     )
     def _the_format_has_the_compression(self) -> Sequence[Finding]:
-        possible = COMPRESSIONS[self.format]
-        if self.compression in possible:
+        return self._impossible("compression", self.compression, COMPRESSIONS[self.format])
+
+    @rule(
+        f"!has(self.tombstones) || self.tombstones in {cel_literal(TOMBSTONES)}[$format]",
+        "is not possible in format {format}",
+        _possible(TOMBSTONES),
+        "tombstones",
+    )
+    def _the_format_has_the_tombstones(self) -> Sequence[Finding]:
+        return self._impossible("tombstones", self.tombstones, TOMBSTONES[self.format])
+
+    def _impossible(self, field: str, found: str, possible: Sequence[str]) -> Sequence[Finding]:
+        if found in possible:
             return ()
-        expectation = f"is not possible in format {self.format}"
-        return [Finding(expectation, f"write one of: {', '.join(possible)}", ("compression",), f'"{self.compression}"')]
+        told = f"is not possible in format {self.format}"
+        return [Finding(told, f"write one of: {', '.join(possible)}", (field,), f'"{found}"')]
 
     @rule(
-        "!has(self.text) || $format == 'text'",
-        "contradicts format {format}",
-        "remove it, or set format to text",
-        "text",
+        " && ".join(f"(!has(self.{name}) || $format == '{name}')" for name in WITH_SETTINGS),
+        "has settings of another format",
+        "remove them, or set format to theirs",
     )
-    def _settings_of_text_are_for_text(self) -> bool:
-        return self.text is None or self.format == "text"
-
-    @rule(
-        "!has(self.sequencefile) || $format == 'sequencefile'",
-        "contradicts format {format}",
-        "remove it, or set format to sequencefile",
-        "sequencefile",
-    )
-    def _settings_of_sequencefile_are_for_sequencefile(self) -> bool:
-        return self.sequencefile is None or self.format == "sequencefile"
-
-    @rule(
-        "!has(self.parquet) || $format == 'parquet'",
-        "contradicts format {format}",
-        "remove it, or set format to parquet",
-        "parquet",
-    )
-    def _settings_of_parquet_are_for_parquet(self) -> bool:
-        return self.parquet is None or self.format == "parquet"
-
-    @rule(
-        "!has(self.jsonl) || $format == 'jsonl'",
-        "contradicts format {format}",
-        "remove it, or set format to jsonl",
-        "jsonl",
-    )
-    def _settings_of_jsonl_are_for_jsonl(self) -> bool:
-        return self.jsonl is None or self.format == "jsonl"
-
-    @rule(
-        "!has(self.avro) || $format == 'avro'",
-        "contradicts format {format}",
-        "remove it, or set format to avro",
-        "avro",
-    )
-    def _settings_of_avro_are_for_avro(self) -> bool:
-        return self.avro is None or self.format == "avro"
-
-    @rule(
-        "!has(self.orc) || $format == 'orc'",
-        "contradicts format {format}",
-        "remove it, or set format to orc",
-        "orc",
-    )
-    def _settings_of_orc_are_for_orc(self) -> bool:
-        return self.orc is None or self.format == "orc"
-
-    @rule(
-        "!has(self.compression) || self.compression != 'none' || $sequencefile.compressionType == 'block'",
-        "contradicts compression none",
-        "remove it, or choose a compression",
-        "sequencefile",
-        "compressionType",
-    )
-    def _what_is_not_compressed_has_no_type_of_it(self) -> bool:
-        return self.sequencefile is None or self.compression != "none" or self.sequencefile.compression_type == "block"
+    def _settings_are_of_the_format(self) -> Sequence[Finding]:
+        others = (name for name in WITH_SETTINGS if name != self.format and getattr(self, name) is not None)
+        told = f"contradicts format {self.format}"
+        return [Finding(told, f"remove it, or set format to {name}", (name,)) for name in others]
 
     @rule(
         "!has(self.partitionBy) || self.partitionBy.all(one, !has(one.date) && !has(one.offset)"

@@ -27,6 +27,8 @@ WRITTEN: Final[tuple[Parser, ...]] = ("avro", "protobuf", "thrift")
 BY_ID: Final[frozenset[Framing]] = frozenset({"confluent", "apicurio", "glue"})
 """Headers with the id of a schema, which a registry has given it."""
 
+KEEPING: Final[tuple[Parser, ...]] = ("json", "messagepack", "csv")
+"""Parsers that can keep what a schema does not name."""
 REST: Final = "_rest"
 """Name of the column of what is unknown, unless the manifest gives it another one."""
 
@@ -128,7 +130,7 @@ class ParserSpec(Model):
     @property
     def rest(self) -> str | None:
         """Name of the column of what the schema does not name; None: there is none."""
-        return (self.rest_column or REST) if self.unknown_fields == "keep" else None
+        return (self.rest_column or REST) if self.unknown_fields == "keep" and self.type in KEEPING else None
 
     @property
     def has_quarantine(self) -> bool:
@@ -150,15 +152,6 @@ class ParserSpec(Model):
         return not hides if kept is None else kept
 
     @rule(
-        "!has(self.quarantine) || $type != 'bytes'",
-        "has no meaning without a parser that refuses values",
-        "remove it, or set spec.parser.type, for example to json",
-        "quarantine",
-    )
-    def _a_quarantine_is_of_a_parser(self) -> bool:
-        return self.has_quarantine or "quarantine" not in self.model_fields_set
-
-    @rule(
         "!has(self.framing) || self.framing == 'plain' || $type in ['avro', 'protobuf', 'json']",
         "is no framing of values of this parser, which have no header",
         "remove it, or set spec.parser.type to avro, protobuf or json",
@@ -177,33 +170,6 @@ class ParserSpec(Model):
         return self.framing != "singleObject" or self.type == "avro"
 
     @rule(
-        "!has(self.thrift) || $type == 'thrift'",
-        "has no meaning without parser thrift",
-        "remove it, or set spec.parser.type to thrift",
-        "thrift",
-    )
-    def _thrift_is_of_thrift(self) -> bool:
-        return self.thrift is None or self.type == "thrift"
-
-    @rule(
-        "!has(self.csv) || $type == 'csv'",
-        "has no meaning without parser csv",
-        "remove it, or set spec.parser.type to csv",
-        "csv",
-    )
-    def _csv_is_of_csv(self) -> bool:
-        return self.csv is None or self.type == "csv"
-
-    @rule(
-        "!has(self.regex) || $type == 'regex'",
-        "has no meaning without parser regex",
-        "remove it, or set spec.parser.type to regex",
-        "regex",
-    )
-    def _a_pattern_is_of_regex(self) -> bool:
-        return self.regex is None or self.type == "regex"
-
-    @rule(
         "has(self.regex) || $type != 'regex'",
         "is missing, and parser regex needs a pattern",
         "set spec.parser.regex.pattern (docs/schemas.md#regular-expressions)",
@@ -211,16 +177,6 @@ class ParserSpec(Model):
     )
     def _regex_has_a_pattern(self) -> bool:
         return self.regex is not None or self.type != "regex"
-
-    @rule(
-        "$unknownFields == 'drop' || $unknownFields == 'keep' && $type == 'csv' || !($type in ['csv', 'regex'])",
-        "has no meaning for lines of text, whose fields are known",
-        "remove it; with parser csv, keep stores the columns that spec.schema does not name",
-        "unknownFields",
-    )
-    def _lines_have_no_unknown_fields(self) -> bool:
-        may_keep = self.type == "csv" and self.unknown_fields == "keep"
-        return self.unknown_fields == "drop" or may_keep or self.type not in ("csv", "regex")
 
     @rule(
         "$unknownFields == 'drop' || !($type in ['avro', 'protobuf', 'thrift'])",
@@ -232,15 +188,6 @@ class ParserSpec(Model):
         return self.unknown_fields == "drop" or self.type not in WRITTEN
 
     @rule(
-        "!has(self.restColumn) || $unknownFields == 'keep'",
-        "has no meaning without unknownFields keep",
-        "remove it, or set spec.parser.unknownFields to keep",
-        "restColumn",
-    )
-    def _a_rest_is_kept(self) -> bool:
-        return self.rest_column is None or self.unknown_fields == "keep"
-
-    @rule(
         NotInCel("comparing so many names costs more than the API server allows"),
         "has a column that is named by a number, as further columns of values are in the column of what is kept",
         "give it another name",
@@ -249,15 +196,6 @@ class ParserSpec(Model):
     def _further_columns_have_names_of_their_own(self) -> bool:
         names = () if self.csv is None or self.unknown_fields != "keep" else self.csv.columns or ()
         return not any(one.isdecimal() for one in names)
-
-    @rule(
-        "!has(self.faults) || $type != 'bytes'",
-        "has no meaning with this parser",
-        "remove it, or set spec.parser.type, for example to json",
-        "faults",
-    )
-    def _faults_are_of_values_that_are_parsed(self) -> bool:
-        return "faults" not in self.model_fields_set or self.type != "bytes"
 
     @rule(
         f"!has(self.faults) || !($type in {cel_literal(WRITTEN)}) || (!has(self.faults.wrongType)"
@@ -274,18 +212,9 @@ class ParserSpec(Model):
 
     @rule(
         "$faults.wrongType != 'convert' || !($type in ['csv', 'regex'])",
-        "has no meaning for lines of text, where all values are text",
+        "is done anyway with lines of text, where all values are text",
         "write refuse or setNull",
         *("faults", "wrongType"),
     )
     def _lines_are_converted_anyway(self) -> bool:
         return self.faults.wrong_type != "convert" or self.type not in ("csv", "regex")
-
-    @rule(
-        "$faults.duplicates == 'refuse' || !($type in ['csv', 'regex'])",
-        "has no meaning for lines of text, which have each field once",
-        "remove it",
-        *("faults", "duplicates"),
-    )
-    def _lines_have_fields_once(self) -> bool:
-        return self.faults.duplicates == "refuse" or self.type not in ("csv", "regex")

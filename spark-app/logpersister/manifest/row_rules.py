@@ -31,7 +31,7 @@ HIDES_NOTHING: Final = (
 
 # Messages that several places need.
 NO_REST: Final = "is the name of a column of values, and so of what unknownFields keeps; case does not count"
-NO_ABSENT: Final = "has no meaning, because values of this parser lack no fields"
+NO_ABSENT: Final = "is for fields that may be absent, and values of this parser lack none"
 ALSO_FOLDER: Final = "is also the name of a folder of output.partitionBy, and readers take both for one column"
 _NO_JSON: Final = "has json in it, which Avro and MessagePack values do not have"
 _NO_JSON_REMEDY: Final = "write the type that the field has in the values, for example string or struct<a: int32>"
@@ -81,41 +81,31 @@ class RowRules(FramingRules):
         return self.parser.type != "thrift" or (self.row_schema is not None and self.row_schema.thrift is not None)
 
     @rule(
-        "!has(self.schema) || !has(self.schema.thrift) || $parser.type == 'thrift'",
-        "has no meaning without parser thrift",
-        "name the columns in spec.schema.fields, or set spec.parser.type to thrift",
-        *("schema", "thrift"),
+        "!has(self.schema) || (!has(self.schema.thrift) || $parser.type == 'thrift')"
+        " && (!has(self.schema.jsonSchema) || $parser.type == 'json')"
+        " && (!has(self.schema.protobuf) && !has(self.schema.message) || $parser.type == 'protobuf')"
+        " && (!has(self.schema.avro) || $parser.type == 'avro')",
+        "has a schema of another parser",
+        "name the columns in spec.schema.fields, or set spec.parser.type",
+        "schema",
     )
-    def _a_thrift_schema_is_for_thrift(self: Rows) -> bool:
-        return self.row_schema is None or self.row_schema.thrift is None or self.parser.type == "thrift"
-
-    @rule(
-        "!has(self.schema) || !has(self.schema.jsonSchema) || $parser.type == 'json'",
-        "has no meaning without parser json",
-        "name the columns in spec.schema.fields, or set spec.parser.type to json",
-        *("schema", "jsonSchema"),
-    )
-    def _a_json_schema_is_for_json(self: Rows) -> bool:
-        return self.row_schema is None or self.row_schema.json_schema is None or self.parser.type == "json"
-
-    @rule(
-        "!has(self.schema) || !has(self.schema.protobuf) && !has(self.schema.message) || $parser.type == 'protobuf'",
-        "has no meaning without parser protobuf",
-        "name the columns in spec.schema.fields, or set spec.parser.type to protobuf",
-        *("schema", "protobuf"),
-    )
-    def _a_protobuf_schema_is_for_protobuf(self: Rows) -> bool:
+    def _schemas_are_of_the_parser(self: Rows) -> Sequence[Finding]:
         schema = self.row_schema
-        return schema is None or (schema.protobuf is None and schema.message is None) or self.parser.type == "protobuf"
-
-    @rule(
-        "!has(self.schema) || !has(self.schema.avro) || $parser.type == 'avro'",
-        "has no meaning without parser avro",
-        "name the columns in spec.schema.fields, or set spec.parser.type to avro",
-        *("schema", "avro"),
-    )
-    def _an_avro_schema_is_for_avro(self: Rows) -> bool:
-        return self.row_schema is None or self.row_schema.avro is None or self.parser.type == "avro"
+        if schema is None:
+            return []
+        found = {
+            "avro": ("avro", schema.avro),
+            "protobuf": ("protobuf", schema.protobuf),
+            "message": ("protobuf", schema.message),
+            "thrift": ("thrift", schema.thrift),
+            "jsonSchema": ("json", schema.json_schema),
+        }
+        remedy = "name the columns in spec.schema.fields, or set spec.parser.type to {}"
+        return [
+            Finding(f"is for parser {parser}", remedy.format(parser), ("schema", name))
+            for name, (parser, value) in found.items()
+            if value is not None and self.parser.type != parser
+        ]
 
     # Fields that values of the parser can have.
 
@@ -172,7 +162,7 @@ class RowRules(FramingRules):
         *("parser", "regex", "pattern"),
     )
     def _groups_are_fields(self: Rows) -> Sequence[Finding]:
-        if self.row_schema is None or self.parser.regex is None:
+        if self.row_schema is None or self.parser.type != "regex" or self.parser.regex is None:
             return []
         fields = {one.name for one in self.row_schema.source_columns}
         return [
@@ -186,24 +176,6 @@ class RowRules(FramingRules):
         ]
 
     # Fields that the schema does not name, faults, defaults.
-
-    @rule(
-        "has(self.schema) || $parser.unknownFields == 'drop'",
-        "has no meaning without a schema",
-        "remove it, or name the known fields in spec.schema",
-        *("parser", "unknownFields"),
-    )
-    def _unknown_fields_are_those_of_a_schema(self: Rows) -> bool:
-        return self.row_schema is not None or self.parser.unknown_fields == "drop"
-
-    @rule(
-        "has(self.schema) || !has(self.parser) || !has(self.parser.faults)",
-        "has no meaning without a schema",
-        "remove it, or name the fields in spec.schema",
-        *("parser", "faults"),
-    )
-    def _faults_are_those_of_columns(self: Rows) -> bool:
-        return self.row_schema is not None or "faults" not in self.parser.model_fields_set
 
     @rule(
         f"$parser.unknownFields != 'keep' || $output.format in {cel_literal(COLUMNAR)}",
@@ -282,11 +254,11 @@ class RowRules(FramingRules):
         *("output", "parquet"),
     )
     def _options_are_of_columns(self: Rows) -> Sequence[Finding]:
-        if self.types is not None or self.output.parquet is None:
+        if self.types is not None or self.output.format != "parquet":
             return []
         if self.row_schema is not None and self.row_schema.asks_registry:
             return []
-        return list(parquet_findings(self.output.parquet, self.row_schema))
+        return list(parquet_findings(self.output, self.row_schema))
 
     @rule(
         NotInCel("it would have to understand the types of the schema"),
@@ -375,10 +347,9 @@ class RowRules(FramingRules):
         "output",
     )
     def _keys_show_nothing_hidden(self: Rows) -> Sequence[Finding]:
-        schema, settings = self.row_schema, self.output.settings
-        kept = getattr(settings, "kafka_columns", None) or ()
-        if schema is None or schema.key is None or "key" not in kept:
+        schema = self.row_schema
+        if schema is None or schema.key is None or "key" not in self.output.columns_of_kafka(has_schema=True):
             return []
         hidden = [path for path in schema.hidden_texts if path.partition(".")[0] == schema.key.column]
         remedy = f"remove key there, or {', '.join(hidden)} from hash and mask of spec.schema"
-        return [Finding(KEYS_SHOWN, remedy, ("output", self.output.format, "kafkaColumns"))] if hidden else []
+        return [Finding(KEYS_SHOWN, remedy, ("output", "kafkaColumns"))] if hidden else []

@@ -30,7 +30,7 @@ from logpersister.manifest.names import WholeColumn
 from logpersister.manifest.parser import Framing
 from logpersister.manifest.problems import Finding, RefusedError, some_of
 from logpersister.manifest.protobuf_text import MessageName, ProtobufText
-from logpersister.manifest.registry import LATEST, RegistrySpec
+from logpersister.manifest.registry import RegistrySpec
 from logpersister.manifest.renaming import (
     NOT_RENAMED,
     Renames,
@@ -322,15 +322,6 @@ class SchemaSpec(Model):
             return findings_at(error, "jsonSchema")
         return []
 
-    @rule(
-        "!has(self.fields) || !has(self.protobuf) || !has(self.registry)",
-        "has no meaning beside fields, which declare the columns, and registry, which knows how values were written",
-        "remove it, or spec.schema.fields",
-        "protobuf",
-    )
-    def _a_message_declares_columns(self) -> bool:
-        return self.fields is None or self.protobuf is None or self.registry is None
-
     @rule(_NOT_IN_CEL, NO_AVRO, OTHER_COLUMNS, "protobuf")
     def _a_message_has_columns(self) -> Sequence[Finding]:
         if self.protobuf is None:
@@ -355,53 +346,6 @@ class SchemaSpec(Model):
             return findings_at(error, "thrift", "idl")
         fields = [one.name for one in self.fields or ()]
         return list(unfit_findings(self.thrift.idl, self.thrift.struct, columns, fields))
-
-    @rule(
-        "!has(self.message) || !has(self.fields) || !has(self.registry)",
-        "has no meaning beside fields, which declare the columns, and registry: each value names its message",
-        "remove it, or spec.schema.fields",
-        "message",
-    )
-    def _a_message_is_named_once(self) -> bool:
-        return self.message is None or self.fields is None or self.registry is None
-
-    @rule(
-        "!has(self.fields) || !has(self.registry) || !has(self.registry.version)",
-        "has no meaning beside fields, which declare the columns",
-        "remove it, or spec.schema.fields",
-        *("registry", "version"),
-    )
-    def _a_version_declares_columns(self) -> bool:
-        return self.fields is None or self.registry is None or self.registry.version is None
-
-    @rule(
-        "!has(self.avro) || !has(self.registry) || !has(self.registry.version) || type(self.registry.version) == int",
-        "has no meaning beside avro, which declares the columns",
-        "remove it, or spec.schema.avro",
-        *("registry", "version"),
-    )
-    def _an_avro_schema_is_no_latest_one(self) -> bool:
-        return self.avro is None or self.registry is None or self.registry.version != LATEST
-
-    @rule(
-        "!has(self.jsonSchema) || !has(self.registry) || !has(self.registry.version)"
-        " || type(self.registry.version) == int",
-        "has no meaning beside jsonSchema, which declares the columns",
-        "remove it, or spec.schema.jsonSchema",
-        *("registry", "version"),
-    )
-    def _a_json_schema_is_no_latest_one(self) -> bool:
-        return self.json_schema is None or self.registry is None or self.registry.version != LATEST
-
-    @rule(
-        "!has(self.protobuf) || !has(self.registry) || !has(self.registry.version)"
-        " || type(self.registry.version) == int",
-        "has no meaning beside protobuf, which declares the columns",
-        "remove it, or spec.schema.protobuf",
-        *("registry", "version"),
-    )
-    def _a_protobuf_schema_is_no_latest_one(self) -> bool:
-        return self.protobuf is None or self.registry is None or self.registry.version != LATEST
 
     @rule(
         NotInCel("comparing so many names costs more than the API server allows"),

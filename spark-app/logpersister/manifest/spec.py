@@ -35,7 +35,7 @@ from logpersister.manifest.topic_specs import with_override
 from logpersister.manifest.type_rules import TypeRules
 from logpersister.manifest.type_specs import specs_of_types
 from logpersister.manifest.type_tables import TypeTableRules, tables_of_types
-from logpersister.manifest.upload import Limits, UploadSpec
+from logpersister.manifest.upload import UploadSpec
 
 Image = Annotated[
     str,
@@ -252,13 +252,11 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
         """Whether values that the parser refuses are stored, of a spec without overrides."""
         return self.parser.keeps_refused_values(hides=self.row_schema is not None and bool(self.row_schema.hidden))
 
-    def limits_of(self, topic: str) -> Limits:
+    def limits_of(self, topic: str) -> UploadSpec:
         """Return the limits that apply to a topic."""
         place, general = self.override_of(topic), self.upload
         own = None if place is None else self.overrides[place].upload
-        if own is None:
-            return Limits(general.max_bytes, general.max_age)
-        return Limits(own.max_bytes or general.max_bytes, own.max_age or general.max_age)
+        return general if own is None else general.model_copy(update=own.model_dump(exclude_none=True, by_alias=False))
 
     def ages(self) -> Iterator[timedelta]:
         """Yield each ``maxAge``."""

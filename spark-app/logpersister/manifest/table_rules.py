@@ -8,7 +8,7 @@ from logpersister.manifest.column import Column
 from logpersister.manifest.constraint import Model
 from logpersister.manifest.event_types import TypesSpec
 from logpersister.manifest.finish import FinishSpec, has_time_folders
-from logpersister.manifest.hive_types import hive_refusal, kafka_columns
+from logpersister.manifest.hive_types import hive_refusal
 from logpersister.manifest.kafka import KafkaSpec
 from logpersister.manifest.output import Format, OutputSpec
 from logpersister.manifest.problems import Finding
@@ -173,7 +173,7 @@ class TableRules(Model):
         told: list[Finding] = []
         has_schema = self.row_schema is not None
         taken = set() if has_schema else {"value"}
-        taken |= {f"kafka_{name}" for name in kafka_columns(self.output, has_schema=has_schema)}
+        taken |= {f"kafka_{name}" for name in self.output.columns_of_kafka(has_schema=has_schema)}
         for place, level in enumerate(self.output.partition_by):
             column = level.folder_prefix.removesuffix("=").lower()
             if column in taken:

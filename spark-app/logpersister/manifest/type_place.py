@@ -45,15 +45,6 @@ class OneofSpec(Model):
     column: FieldName | None = None
     """Column of the whole message, as in `any`. Only if parsers get the field."""
 
-    @rule(
-        "!has(self.column) || $parse == 'field'",
-        "has no meaning if parsers get the whole value",
-        "remove it, or set parse to field",
-        "column",
-    )
-    def _a_column_is_of_what_parsers_do_not_get(self) -> bool:
-        return self.column is None or self.parse == "field"
-
 
 class TypePlace(Model):
     """Where the type of a record is."""
@@ -96,7 +87,7 @@ class TypePlace(Model):
     @property
     def column_of_values(self) -> str | None:
         """The column that each type has of the whole message; None: it has none."""
-        of_oneof = None if self.oneof is None else self.oneof.column
+        of_oneof = self.oneof.column if self.oneof is not None and self.hands_parts else None
         return of_oneof if self.any is None else self.any.column
 
     def plan(self, schema: Schema, message: str) -> Plan:

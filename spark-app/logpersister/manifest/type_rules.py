@@ -138,14 +138,14 @@ class TypeRules(RowRules):
 
     @rule(
         _OF_EACH,
-        "has no meaning beside spec.types, where quarantine is always Parquet with all of a record",
+        "does not apply beside spec.types, where quarantine is always Parquet with all of a record",
         "remove it; the limit is spec.types.holdAbove",
         *("parser", "quarantine"),
     )
     def _types_have_one_quarantine(self: Typed) -> Sequence[Finding]:
         if self.types is None:
             return []
-        told = "has no meaning beside spec.types, where quarantine is always Parquet with all of a record"
+        told = "does not apply beside spec.types, where quarantine is always Parquet with all of a record"
         of_entries = [(("types", *where(place, self.types)), one.parser) for place, one in enumerate(self.types.rules)]
         return [
             Finding(told, "remove it; the limit is spec.types.holdAbove", (*at, "parser", "quarantine"))

@@ -155,7 +155,6 @@ class _Objects:
             self.key(work, path),
             metadata,
             content_type=file_format.content_type,
-            content_encoding=file_format.content_encoding,
             if_absent=work.partly_lost,
             sweep=work.again,
         )

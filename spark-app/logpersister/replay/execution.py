@@ -359,6 +359,5 @@ class _Objects:
             ),
             metadata,
             content_type=file_format.content_type,
-            content_encoding=file_format.content_encoding,
             sweep=True,
         )

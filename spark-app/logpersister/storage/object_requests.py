@@ -35,7 +35,6 @@ class ObjectRequest:
     key: str
     metadata: Mapping[str, str]
     content_type: str
-    content_encoding: str | None = None
     if_absent: bool = False
     """Leave an object that is there already as it is."""
     replaces: str | None = None
@@ -239,8 +238,6 @@ class Requests:
     def _arguments(self, request: ObjectRequest, metadata: Mapping[str, str]) -> dict[str, Any]:
         storage: StorageSpec = self._connection.storage
         arguments: dict[str, Any] = {"Metadata": encode_metadata(metadata), "ContentType": request.content_type}
-        if request.content_encoding is not None:
-            arguments["ContentEncoding"] = request.content_encoding
         if storage.storage_class is not None and not request.document:
             arguments["StorageClass"] = storage.storage_class
         if storage.acl is not None:

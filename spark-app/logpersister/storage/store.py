@@ -115,7 +115,6 @@ class ObjectStore:
         metadata: Mapping[str, str],
         *,
         content_type: str,
-        content_encoding: str | None = None,
         if_absent: bool = False,
         sweep: bool = False,
     ) -> ObjectWriter:
@@ -129,7 +128,7 @@ class ObjectStore:
         """
         if not metadata.get("group"):
             raise ValueError("the metadata of an object of records names its group")
-        request = ObjectRequest(key, metadata, content_type, content_encoding, if_absent)
+        request = ObjectRequest(key, metadata, content_type, if_absent)
         names.encode_metadata(metadata)  # both find now what S3 would not take
         names.facts_key(self.prefix, metadata["group"], key, request.attempt)
         return ObjectWriter(self._writer_resources(), request, sweep=sweep)

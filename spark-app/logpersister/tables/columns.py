@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from logpersister.formats.file_columns import columns_of
 from logpersister.manifest import LogPersister
-from logpersister.manifest.format_settings import ParquetSpec
 from logpersister.manifest.table_rules import refusal
 from logpersister.records.columns import map_of, row_columns, without_notation
 from logpersister.tables.errors import TableError
@@ -43,7 +42,7 @@ def table_columns(resource: LogPersister) -> TableColumns:
     check_columns(resource)
     spec = resource.spec
     schema = None if spec.row_schema is None else without_notation(row_columns(spec.row_schema))
-    kafka = (spec.output.parquet or ParquetSpec()).kafka_columns
+    kafka = spec.output.columns_of_kafka(has_schema=schema is not None)
     files = columns_of("", schema, kafka, keeps_tombstones=True).schema
     folders = tuple(level.folder_prefix.removesuffix("=") for level in spec.output.partition_by)
     return TableColumns(pa.schema([_optional(field) for field in files]), folders)

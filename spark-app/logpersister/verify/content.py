@@ -250,11 +250,11 @@ class JsonLinesContent:
         return not self.file_format.options.keeps_tombstones
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
-        found = whole_lines(str(self.file_format.options.compression), pieces, LINE_FEED)
+        found = whole_lines(self.file_format.options.compression, pieces, LINE_FEED)
         return map(_lines, map(self._compared, found))
 
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-        plain = JsonLinesFormat(replace(self.file_format.options, compression=Compression.NONE))
+        plain = JsonLinesFormat(replace(self.file_format.options, compression="none"))
         lines_of = _written_lines(plain.encoder(self.identity), LINE_FEED)
         return lambda batch: _lines(self._compared(lines_of(batch)))
 

@@ -55,7 +55,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "is no name for a column": "it would have to know the names that rename gives",
     "cannot be renamed": "it would have to understand the types",
     "cannot be the default": "of a value of any type CEL sees nothing",
-    "has no meaning, because values of this parser lack no fields": "of a value of any type CEL sees nothing",
+    "is for fields that may be absent, and values of this parser lack none": "of a value of any type CEL sees nothing",
     "is not a field of the values": "comparing so many names costs more than the API server allows",
     "has a group whose name is not a field of spec.schema": "it would have to understand the pattern",
     "is not a pattern: it": "patterns nest, and patterns do not",
@@ -67,7 +67,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "cannot be what keys become": "it would have to understand the type",
     "cannot be compared": "it would have to understand the types of the schema",
     "asks for nothing": "values may be of several types, so the definition knows nothing of them",
-    "has no meaning beside other operators, which hold for values only": (
+    "contradicts other operators, which hold for values only": (
         "values may be of several types, so the definition knows nothing of them"
     ),
     "has more than 1,000 characters and classes, repeated ones counted so often": (
@@ -86,7 +86,7 @@ ONLY_THE_MODEL_SAYS: Mapping[str, str] = {
     "does not go together with the rest of the spec": (
         "each rule of the spec would have to be written once more for each entry"
     ),
-    "has no meaning beside spec.types, where quarantine is always Parquet with all of a record": (
+    "does not apply beside spec.types, where quarantine is always Parquet with all of a record": (
         "each rule of the spec would have to be written once more for each entry"
     ),
     "has patterns of more than 10,000 characters and classes together, which take too much memory": (

@@ -202,7 +202,7 @@ def parquet(schema: bool, values: list[bytes | None], **options: Any) -> bytes:
 
 @pytest.mark.parametrize("kafka", [["offset"], []], ids=["offsets", "none"])
 def test_json_lines_are_shown_as_they_are(kafka: list[str]) -> None:
-    output = {"format": "jsonl", "jsonl": {"kafkaColumns": kafka}}
+    output = {"format": "jsonl", "kafkaColumns": kafka}
     rows = batch([Record(7, 5, b"k", b'{"a": 1}'), Record(9, 5, b"k", b"\xff")])
     content = encode(make_format(OutputSpec.model_validate(output)), [rows])
     found = begin(content, bucket=written_as(output), metadata=METADATA)
@@ -244,7 +244,7 @@ def test_rows_are_shown_with_dates_and_instants_as_text(
         "a3": "EARLY",
         "a4": [{"x": {"n": 1.5}}, null], "raw": "AAE="}""".replace(b"EARLY", early.encode())
     settings = {"kafkaColumns": ["offset", "timestamp", "key"]}
-    output = OutputSpec.model_validate({"format": file_format, file_format: settings})
+    output = OutputSpec.model_validate({"format": file_format, **settings})
     records = batch([Record(7, 5, b"k", value), Record(9, -1, None, b"{}")])
     ((_, rows),) = by_path(records, layout_of(output, ParserSpec(type="json"), schema))
     content = encode(make_format(output, schema=schema), [rows])
@@ -261,7 +261,7 @@ def test_rows_are_shown_with_dates_and_instants_as_text(
 
 
 def test_values_in_parquet_are_shown_as_they_are() -> None:
-    found = begin(parquet(False, [b'"a"', b"1"], parquet={"kafkaColumns": ["offset", "timestamp", "key"]}))
+    found = begin(parquet(False, [b'"a"', b"1"], kafkaColumns=["offset", "timestamp", "key"]))
     assert found.keeps_offsets
     assert list(found.records) == [ShownRecord(b'"a"', 7, 5, b"k"), ShownRecord(b"1", 8, 5, b"k")]
     refused = begin(parquet(True, [b"{", b"[1]"]))

@@ -4,19 +4,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from logpersister.formats.avro import AvroFormat, AvroOptions
-from logpersister.formats.avro_container import BlockCompression
+from logpersister.formats.avro import AvroFormat
 from logpersister.formats.base import Format, ObjectIdentity
+from logpersister.formats.columnar import ColumnarOptions
 from logpersister.formats.compression import Compression
 from logpersister.formats.jsonl import JsonLinesFormat, JsonLinesOptions
-from logpersister.formats.orc import OrcFormat, OrcOptions, StripeCompression
-from logpersister.formats.parquet import PageCompression, ParquetFormat, ParquetOptions
+from logpersister.formats.orc import OrcFormat, OrcOptions
+from logpersister.formats.parquet import ParquetFormat, ParquetOptions
 from logpersister.formats.sequencefile import SequenceFileFormat
 from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
@@ -27,6 +27,12 @@ from logpersister.ranges import Range, TopicPartition
 from logpersister.records.schema import HEADERS, RECORDS, RECORDS_WITH_HEADERS
 
 IDENTITY = ObjectIdentity(Range(TopicPartition("clicks", 3), 100, 5_000_000_000), "dt=2026-11-21")
+
+
+def columnar(compression: str, kafka_columns: tuple[str, ...], keeps_tombstones: bool) -> dict[str, Any]:
+    """Return the settings of all formats with columns."""
+    return {"compression": compression, "kafka_columns": kafka_columns, "keeps_tombstones": keeps_tombstones}
+
 
 TEXT_FORMATS = [
     TextFormat(TextOptions(compression, delimiter, tombstones, in_value))
@@ -59,38 +65,38 @@ PARQUET_FORMATS = [
         )
     ),
     *(
-        ParquetFormat(ParquetOptions(compression, kafka_columns, row_group_bytes, keeps_tombstones))
-        for compression, kafka_columns, row_group_bytes, keeps_tombstones in (
-            (PageCompression.ZSTD, ("topic", "partition", "offset", "timestamp", "key"), 1 << 20, True),
-            (PageCompression.SNAPPY, (), 500, False),
-            (PageCompression.GZIP, ("offset",), 64 << 20, False),
-            (PageCompression.NONE, ("key",), 70_000, True),
+        ParquetFormat(ParquetOptions(**columnar(*of_all), row_group_bytes=row_group_bytes))
+        for row_group_bytes, of_all in (
+            (1 << 20, ("zstd", ("topic", "partition", "offset", "timestamp", "key"), True)),
+            (500, ("snappy", (), False)),
+            (64 << 20, ("gzip", ("offset",), False)),
+            (70_000, ("none", ("key",), True)),
         )
     ),
 ]
 JSONL_FORMATS = [
-    JsonLinesFormat(JsonLinesOptions(compression, kafka_columns, keeps_tombstones))
-    for compression, kafka_columns, keeps_tombstones in (
-        (Compression.GZIP, ("topic", "partition", "offset", "timestamp", "key"), True),
-        (Compression.NONE, (), False),
+    JsonLinesFormat(JsonLinesOptions(**columnar(*of_all)))
+    for of_all in (
+        ("gzip", ("topic", "partition", "offset", "timestamp", "key"), True),
+        ("none", (), False),
     )
 ]
 AVRO_FORMATS = [
-    AvroFormat(AvroOptions(compression, kafka_columns, keeps_tombstones))
-    for compression, kafka_columns, keeps_tombstones in (
-        (BlockCompression.DEFLATE, ("topic", "partition", "offset", "timestamp", "key"), True),
-        (BlockCompression.ZSTD, (), False),
-        (BlockCompression.SNAPPY, ("offset",), False),
-        (BlockCompression.NONE, ("key",), True),
+    AvroFormat(ColumnarOptions(**columnar(*of_all)))
+    for of_all in (
+        ("deflate", ("topic", "partition", "offset", "timestamp", "key"), True),
+        ("zstd", (), False),
+        ("snappy", ("offset",), False),
+        ("none", ("key",), True),
     )
 ]
 ORC_FORMATS = [
-    OrcFormat(OrcOptions(compression, kafka_columns, stripe_bytes, keeps_tombstones))
-    for compression, kafka_columns, stripe_bytes, keeps_tombstones in (
-        (StripeCompression.ZSTD, ("topic", "partition", "offset", "timestamp", "key"), 1 << 20, True),
-        (StripeCompression.SNAPPY, (), 1000, False),
-        (StripeCompression.ZLIB, ("offset",), 64 << 20, False),
-        (StripeCompression.NONE, ("key", "timestamp"), 200_000, True),
+    OrcFormat(OrcOptions(**columnar(*of_all), stripe_bytes=stripe_bytes))
+    for stripe_bytes, of_all in (
+        (1 << 20, ("zstd", ("topic", "partition", "offset", "timestamp", "key"), True)),
+        (1000, ("snappy", (), False)),
+        (64 << 20, ("zlib", ("offset",), False)),
+        (200_000, ("none", ("key", "timestamp"), True)),
     )
 ]
 FORMATS: list[Format] = [
@@ -156,12 +162,12 @@ def label(file_format: Format) -> str:
     options = file_format.options
     if isinstance(options, OrcOptions):
         return f"orc-{options.compression}-{options.stripe_bytes}"
-    if isinstance(options, AvroOptions):
-        return f"avro-{options.compression}"
     if isinstance(options, JsonLinesOptions):
         return f"jsonl-{options.compression}-{len(options.kafka_columns)}"
     if isinstance(options, ParquetOptions):
         return f"parquet-{options.compression}-{options.row_group_bytes}{'-sorted' * bool(options.sort_by)}"
+    if isinstance(options, ColumnarOptions):
+        return f"avro-{options.compression}"
     if isinstance(options, TextOptions):
         return f"text-{options.compression}-{options.tombstones}-{options.delimiter_in_value}"
     return f"sequencefile-{options.compression}-{options.compression_type}-{options.key}-{options.tombstones}"

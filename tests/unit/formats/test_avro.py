@@ -37,7 +37,7 @@ JSON = ParserSpec(type="json")
 
 
 def output_of(compression: str = "deflate", **avro: Any) -> OutputSpec:
-    return OutputSpec.model_validate({"format": "avro", "compression": compression, "avro": avro})
+    return OutputSpec.model_validate({"format": "avro", "compression": compression, **avro})
 
 
 def with_names_of_avro(schema: SchemaSpec) -> SchemaSpec:

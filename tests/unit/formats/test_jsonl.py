@@ -34,7 +34,7 @@ SCHEMA = SchemaSpec(
 
 
 def output_of(**jsonl: Any) -> OutputSpec:
-    return OutputSpec.model_validate({"format": "jsonl", "compression": "none", "jsonl": jsonl})
+    return OutputSpec.model_validate({"format": "jsonl", "compression": "none", **jsonl})
 
 
 def files(

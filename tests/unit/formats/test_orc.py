@@ -31,6 +31,7 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
 from logpersister.verify.content import content_of
 from tests.examples import examples
+from tests.outputs import output_in
 from tests.readers.arrow import rows_of
 from tests.readers.others import plain
 from tests.readers.typed_rows import columns, documents
@@ -46,7 +47,7 @@ SHAPES = {"plain": "timestamp[{}]", "list": "list<timestamp[{}]>"}
 
 def output_of(compression: str = "zstd", **settings: Any) -> OutputSpec:
     settings = {"kafkaColumns": EVERYTHING, "stripeBytes": "64Ki"} | settings
-    return OutputSpec.model_validate({"format": "orc", "compression": compression, "orc": settings})
+    return OutputSpec.model_validate(output_in("orc", settings, compression=compression))
 
 
 def written(compression: str = "zstd") -> dict[str, bytes]:

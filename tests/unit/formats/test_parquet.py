@@ -19,13 +19,14 @@ from logpersister.manifest.output import OutputSpec
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.escaping import QUARANTINE
 from tests.examples import examples
+from tests.outputs import output_in
 from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
 from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode
 
 
 def output_of(**parquet: Any) -> OutputSpec:
     settings = {"kafkaColumns": EVERYTHING, "rowGroupBytes": "64Ki"} | parquet
-    return OutputSpec.model_validate({"format": "parquet", "parquet": settings})
+    return OutputSpec.model_validate(output_in("parquet", settings))
 
 
 WHOLE = files(output_of(), [batch(RECORDS)])

@@ -12,6 +12,7 @@ import pytest
 
 from logpersister.formats.registry import RULES
 from logpersister.manifest.output import OutputSpec
+from tests.outputs import output_in
 from tests.unit.formats.events import EVERYTHING, RECORDS, files
 from tests.unit.formats.samples import batch
 
@@ -31,7 +32,7 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
 
 def noted(options: dict[str, Any]) -> dict[str, Any]:
     """Return what is known of the files of some records: without compression, whose libraries are others'."""
-    output = {"format": "parquet", "compression": "none", "parquet": options}
+    output = output_in("parquet", options, compression="none")
     written = files(OutputSpec.model_validate(output), [batch(RECORDS)])
     assert written.keys() == {"", "_quarantine"}
     metadata = pq.ParquetFile(io.BytesIO(written[""])).metadata

@@ -16,7 +16,7 @@ from logpersister.formats.sequencefile_layout import CompressionType, SequenceFi
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.manifest.format_settings import SequenceFileSpec, TextSpec
-from logpersister.manifest.output import COMPRESSIONS, OutputSpec
+from logpersister.manifest.output import COMPRESSIONS, TOMBSTONES, OutputSpec
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.late import CAME_LATE
@@ -41,18 +41,18 @@ def test_the_manifest_allows_everything_that_exists() -> None:
     assert set(COMPRESSIONS["sequencefile"]) == set(SequenceFileCompression)
     assert set(COMPRESSIONS["jsonl"]) == set(Compression)
     for spec, field, choices in (
-        (TextSpec, "tombstones", Tombstones),
         (TextSpec, "delimiter_in_value", DelimiterInValue),
         (SequenceFileSpec, "key", KeyLayout),
         (SequenceFileSpec, "compression_type", CompressionType),
-        (SequenceFileSpec, "tombstones", Tombstones),
     ):
         assert set(get_args(spec.model_fields[field].annotation)) == set(choices), field
+    for name in ("text", "sequencefile"):
+        assert set(TOMBSTONES[name]) == set(Tombstones)
 
 
 def test_text_settings() -> None:
-    settings = {"delimiter": "¶", "tombstones": "empty", "delimiterInValue": "escape"}
-    assert make_format(_output(format="text", compression="zstd", text=settings)) == TextFormat(
+    settings = {"delimiter": "¶", "delimiterInValue": "escape"}
+    assert make_format(_output(format="text", compression="zstd", tombstones="empty", text=settings)) == TextFormat(
         TextOptions(Compression.ZSTD, "¶".encode(), Tombstones.EMPTY, DelimiterInValue.ESCAPE)
     )
 
@@ -71,9 +71,9 @@ def test_quarantine_with_late_records_has_all_of_them_whatever_the_others_have()
 
 
 def test_sequencefile_settings() -> None:
-    settings = {"key": "messagepack", "compressionType": "record", "tombstones": "skip"}
+    settings = {"key": "messagepack", "compressionType": "record"}
     assert make_format(
-        _output(format="sequencefile", compression="deflate", sequencefile=settings)
+        _output(format="sequencefile", compression="deflate", tombstones="skip", sequencefile=settings)
     ) == SequenceFileFormat(
         SequenceFileOptions(
             SequenceFileCompression.DEFLATE, CompressionType.RECORD, KeyLayout.MESSAGEPACK, Tombstones.SKIP

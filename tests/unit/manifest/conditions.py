@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tests.outputs import output_in
+
 F, KEEP, OF = "spec.output.", "spec.keep", "spec.overrides"
 COMPARED = (
     {"name": "country", "type": "string"},
@@ -48,7 +50,7 @@ def requiring(field: str = "id", type_: str = "string", *, required: bool = True
     """Return changes with a condition that asks for records without a field."""
     fields = [{"name": "id", "type": type_, "required": required}]
     changes = keeping(on(field, absent=True)) | {"spec.schema": {"fields": fields}}
-    return changes | {F + "parquet": parquet}
+    return changes | {F + name: value for name, value in output_in("parquet", parquet).items()}
 
 
 ACCEPTED_CONDITIONS: list[dict[str, Any]] = [
@@ -81,8 +83,8 @@ REFUSED_CONDITIONS: list[tuple[dict[str, Any], str]] = [
     ({KEEP: [{"header": "a", "field": "b", "in": ["c"]}]}, "spec.keep[0]: a mapping is not exactly one of field and"),
     ({KEEP: [{"header": "a"}]}, "spec.keep[0]: a mapping asks for nothing; write one of in, notIn, atLeast"),
     ({KEEP: [{"header": "a", "orAbsent": True}]}, "spec.keep[0]: a mapping asks for nothing; write one of in"),
-    ({KEEP: [{"header": "a", "in": ["b"], "absent": False}]}, "spec.keep[0].absent: false has no meaning beside other"),
-    ({KEEP: [{"header": "a", "absent": True, "orAbsent": True}]}, "spec.keep[0].absent: true has no meaning beside"),
+    ({KEEP: [{"header": "a", "in": ["b"], "absent": False}]}, "spec.keep[0].absent: false contradicts other operators"),
+    ({KEEP: [{"header": "a", "absent": True, "orAbsent": True}]}, "spec.keep[0].absent: true contradicts other"),
     (
         {KEEP: [{"header": "a", "matches": "b"}]},
         "matches: cannot be compared: header a is text; write one of in, notIn",

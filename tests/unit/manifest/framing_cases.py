@@ -83,6 +83,16 @@ ACCEPTED: list[dict[str, Any]] = [
 
 _TOPIC = {"spec.schema": {"fields": FIELDS}}
 
+UNUSED: list[tuple[dict[str, Any], str]] = [
+    (values("avro", "plain", avro=AVRO, **registered()), "spec.schema.registry"),
+    (values("avro", fields=FIELDS, writers=[AVRO], **registered()), "spec.schema.writers"),
+    (values("avro", fields=FIELDS, **registered(subject="a")), "spec.schema.registry.subject"),
+    (values("json", jsonSchema=JSON_SCHEMA, **registered(version="latest")), "spec.schema.registry"),
+    (values("json", jsonSchema=JSON_SCHEMA, **registered()), "spec.schema.registry"),
+    (values("messagepack", fields=FIELDS, **registered()), "spec.schema.registry"),
+    (keys("avro", registry=URL, subject="a", **STRUCT), "spec.schema.key.subject"),
+]
+"""Fields without effect beside the others, which `check` names."""
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (values("csv", "confluent") | _TOPIC, '"confluent" is no framing of values of this parser, which have no header'),
     (values("protobuf", "singleObject", **registered()), '"singleObject" is a framing of Avro values; write confluent'),
@@ -90,16 +100,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (values("avro", "plain", fields=FIELDS), "spec.schema.avro: is missing, and values without a header do not say"),
     (values("avro", "singleObject", fields=FIELDS), "spec.schema.avro: is missing, and so are writers and registry"),
     (
-        values("avro", "plain", avro=AVRO, **registered()),
-        "spec.schema.registry: has no meaning: neither values nor keys",
-    ),
-    (
         values("avro", "plain", fields=FIELDS, writers=[AVRO, OTHER]),
         "spec.schema.writers: has several schemas, and values without a header do not say by which of them",
-    ),
-    (
-        values("avro", fields=FIELDS, writers=[AVRO], **registered()),
-        "spec.schema.writers: has no meaning without parser avro and framing plain or singleObject",
     ),
     (values("avro", "plain", writers=[AVRO]), "spec.schema.fields: is missing, and so are avro, protobuf, thrift"),
     (
@@ -109,10 +111,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         values("avro", "plain", fields=FIELDS, avro='{"type": "enum"}'),
         "spec.schema.avro: cannot be the columns: its values are no records",
-    ),
-    (
-        values("avro", fields=FIELDS, **registered(subject="a")),
-        'spec.schema.registry.subject: "a" has no meaning beside fields, which declare the columns',
     ),
     (
         values("avro", fields=FIELDS, **registered(GLUE)),
@@ -136,13 +134,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (values("json", fields=FIELDS, jsonSchema=JSON_SCHEMA), "declares columns, and so does fields; remove one of them"),
     (
         values("avro", "plain", avro=AVRO, jsonSchema=JSON_SCHEMA),
-        "has no meaning without parser json; name the columns",
+        "spec.schema.jsonSchema: is for parser json; name the columns in spec.schema.fields, or set spec",
     ),
-    (
-        values("json", jsonSchema=JSON_SCHEMA, **registered(version="latest")),
-        '"latest" has no meaning beside jsonSchema, which declares the columns; remove it',
-    ),
-    (values("json", jsonSchema=JSON_SCHEMA, **registered()), "spec.schema.registry: has no meaning: neither values"),
     (values("json", jsonSchema='"text"'), "is not a JSON Schema of objects; write the schema as producers have it"),
     (
         values("json", jsonSchema="{"),
@@ -152,27 +145,37 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (values("json", jsonSchema='{"type": "array"}'), "cannot be the columns: its values are no objects"),
     (values("json", jsonSchema='{"properties": {"a": {"$ref": "b"}}}'), "it refers to 'b', which is not in it"),
     (values("json", jsonSchema='{"properties": {"a b": true}}'), "its field 'a b': a column cannot have this name"),
-    (
-        values("messagepack", fields=FIELDS, **registered()),
-        "spec.schema.registry: has no meaning: neither values nor keys name schemas",
-    ),
     (keys("text", "confluent"), 'spec.schema.key.framing: "confluent" is no framing of keys of this parser'),
     (
         keys("protobuf", "singleObject", URL, **STRUCT),
         'spec.schema.key.framing: "singleObject" is a framing of Avro keys',
     ),
-    (keys("avro", "confluent", URL, avro=AVRO), "has no meaning without parser avro and framing plain or singleObject"),
-    (keys("json", avro=AVRO, **STRUCT), "has no meaning without parser avro and framing plain or singleObject"),
+    (
+        keys("avro", "confluent", URL, avro=AVRO),
+        "spec.schema.key.avro: is for parser avro and framing plain or singleObject; remove it; a regist",
+    ),
+    (
+        keys("json", avro=AVRO, **STRUCT),
+        "spec.schema.key.avro: is for parser avro and framing plain or singleObject; remove it; a regist",
+    ),
     (
         keys("protobuf", "confluent", URL, message="K", **STRUCT),
-        "has no meaning without parser protobuf and framing plain",
+        "spec.schema.key.message: is for parser protobuf and framing plain; remove it; a registry knows ",
     ),
-    (keys("json", protobuf=PROTO, **STRUCT), "has no meaning without parser protobuf and framing plain; remove it"),
-    (keys("thrift", **STRUCT), "spec.schema.key.thrift: is needed with parser thrift, and has no meaning without it"),
-    (keys("json", thrift=IDL, **STRUCT), "spec.schema.key.thrift: is needed with parser thrift, and has no meaning"),
+    (
+        keys("json", protobuf=PROTO, **STRUCT),
+        "spec.schema.key.protobuf: is for parser protobuf and framing plain; remove it; a registry knows",
+    ),
+    (
+        keys("thrift", **STRUCT),
+        "spec.schema.key.thrift: is missing, and keys of Thrift do not say by which schema they were wri",
+    ),
+    (
+        keys("json", thrift=IDL, **STRUCT),
+        "spec.schema.key.thrift: is for parser thrift; remove it; a registry knows the schemas of keys t",
+    ),
     (keys("avro", "plain", **STRUCT), "spec.schema.key.avro: is missing, and keys without a header do not say"),
     (keys("protobuf", "plain", **STRUCT), "spec.schema.key.protobuf: is missing, and keys without a header do not"),
-    (keys("avro", registry=URL, subject="a", **STRUCT), 'key.subject: "a" has no meaning without framing singleObject'),
     (keys("protobuf", **STRUCT), "spec.schema.registry: is missing, and keys name schemas that it knows; set"),
     (keys("avro", "singleObject", **STRUCT), "spec.schema.registry: is missing, and keys name schemas that it knows"),
     (

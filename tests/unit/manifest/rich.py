@@ -52,7 +52,8 @@ BY_NAME: dict[str, Any] = {
         "output": {
             "format": "text",
             "compression": "zstd",
-            "text": {"delimiter": "\u001e", "delimiterInValue": "escape", "tombstones": "empty"},
+            "tombstones": "empty",
+            "text": {"delimiter": "\u001e", "delimiterInValue": "escape"},
             "partitionBy": [
                 {"date": {"granularity": "day", "timezone": "Europe/Berlin", "prefix": "day="}},
                 {"offset": {"every": 1000}},
@@ -135,7 +136,8 @@ BY_PATTERN: dict[str, Any] = {
         "output": {
             "format": "sequencefile",
             "compression": "deflate",
-            "sequencefile": {"key": "messagepack", "compressionType": "record", "tombstones": "skip"},
+            "tombstones": "skip",
+            "sequencefile": {"key": "messagepack", "compressionType": "record"},
             "partitionBy": [{"date": {"granularity": "hour"}}, {"date": {"granularity": "minute"}}],
         },
         "overrides": [{"topicPattern": "^web[.]raw", "output": {"compression": "none"}}],
@@ -179,10 +181,10 @@ BY_SCHEMA: dict[str, Any] = {
         "output": {
             "format": "parquet",
             "compression": "snappy",
+            "kafkaColumns": ["offset", "key"],
+            "tombstones": "null",
             "parquet": {
-                "kafkaColumns": ["offset", "key"],
                 "rowGroupBytes": "8Mi",
-                "tombstones": "null",
                 "pageBytes": "64Ki",
                 "pageIndex": True,
                 "withoutDictionary": ["kafka_key"],
@@ -213,7 +215,7 @@ BY_OVERRIDE: dict[str, Any] = {
                 "topics": ["events"],
                 "parser": {"type": "avro", "framing": "apicurio"},
                 "schema": {"registry": {"url": "http://registry:8081"}},
-                "output": {"format": "jsonl", "jsonl": {"kafkaColumns": ["key"]}, "partitionBy": []},
+                "output": {"format": "jsonl", "kafkaColumns": ["key"], "partitionBy": []},
                 "upload": {"maxBytes": "1Mi", "maxAge": "1m"},
             },
             {"topicPattern": "^raw", "parser": {"type": "bytes"}, "output": {"compression": "none"}},
@@ -243,7 +245,8 @@ BY_VALUE: dict[str, Any] = {
         "output": {
             "format": "jsonl",
             "compression": "zstd",
-            "jsonl": {"kafkaColumns": ["key", "offset"], "tombstones": "null"},
+            "kafkaColumns": ["key", "offset"],
+            "tombstones": "null",
             "partitionBy": [
                 {"lower": "country", "prefix": "land="},
                 {"date": {"granularity": "day", "field": "country", "format": "pattern[yyyyMMdd]"}},
@@ -297,7 +300,8 @@ BY_MESSAGE: dict[str, Any] = {
         },
         "output": {
             "format": "avro",
-            "avro": {"kafkaColumns": ["offset"], "tombstones": "null"},
+            "kafkaColumns": ["offset"],
+            "tombstones": "null",
             "partitionBy": [{"field": "id", "prefix": "of="}],
         },
     },
@@ -314,7 +318,9 @@ BY_STRUCT: dict[str, Any] = {
         "schema": {"thrift": {"idl": "struct Item { } struct Click { 1: required i64 id }", "struct": "Click"}},
         "output": {
             "format": "orc",
-            "orc": {"kafkaColumns": ["offset"], "stripeBytes": "16Mi", "tombstones": "null"},
+            "kafkaColumns": ["offset"],
+            "tombstones": "null",
+            "orc": {"stripeBytes": "16Mi"},
             "partitionBy": [{"field": "id", "prefix": "of="}],
         },
     },
@@ -348,7 +354,8 @@ BY_REGEX: dict[str, Any] = {
         "schema": {"fields": [{"name": "id", "type": "int64"}]},
         "output": {
             "format": "avro",
-            "avro": {"kafkaColumns": ["offset"], "tombstones": "null"},
+            "kafkaColumns": ["offset"],
+            "tombstones": "null",
             "partitionBy": [{"field": "id", "prefix": "of="}],
         },
     },

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from logpersister.cli.check.spec import unused_findings
 from logpersister.manifest.problems import ManifestError
 from logpersister.manifest.revision import reached_like, resource_of, revision_of
 from logpersister.manifest.secrets import Secrets
@@ -217,7 +218,7 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
         (
             types({**NAMED, "parser": {**JSON, "quarantine": {"holdAbove": "5%"}}}),
             "spec.types.entries[0].parser.quarantine",
-            "has no meaning beside spec.types",
+            "does not apply beside spec.types",
         ),
         (types({"names": ["a"]}, header=None, schemaName="record"), "spec.types.schemaName", "has no such header"),
         (
@@ -287,11 +288,6 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
             "of the name of the column Id, which spec.types adds",
         ),
         (
-            in_messages({"oneof": {"name": "payload", "column": "whole"}}),
-            "spec.types.oneof.column",
-            "has no meaning if parsers get the whole value",
-        ),
-        (
             in_messages({"any": {"column": "whole"}})
             | {"spec.parser": {"type": "protobuf"}, "spec.schema": {"registry": {"url": "http://r:8081"}}},
             "spec.types",
@@ -350,3 +346,10 @@ def test_folders_may_be_by_a_field_that_every_type_declares() -> None:
     for entry in (lacks, {"names": ["view"]}):
         with pytest.raises(ManifestError, match=r"entries\[1\].*cannot name folders"):
             accepted(changes | types(click, entry))
+
+
+def test_a_column_of_what_parsers_get_whole_is_pointless() -> None:
+    spec = accepted(in_messages({"oneof": {"name": "payload", "column": "whole"}})).spec
+    assert [one.message for one in unused_findings(spec)] == ["without effect here: spec.types.oneof.column"]
+    assert spec.types is not None
+    assert spec.types.column_of_values is None

@@ -188,12 +188,12 @@ def test_words_of_yaml_1_1_are_text(word: str) -> None:
 @pytest.mark.parametrize(
     ("section", "path"),
     [
-        ("output: {format: parquet, parquet: {tombstones: null}}", "output.parquet.tombstones"),
+        ("output: {format: parquet, tombstones: null}", "output.tombstones"),
         ("parser: {type: csv, csv: {nullText: NULL}}", "parser.csv.nullText"),
         ("parser: {type: csv, csv: {quote: ~}}", "parser.csv.quote"),
         (
-            "overrides: [{topicPattern: c.*, output: {format: avro, avro: {tombstones:}}}]",
-            "overrides[0].output.avro.tombstones",
+            "overrides: [{topicPattern: c.*, output: {format: avro, tombstones:}}]",
+            "overrides[0].output.tombstones",
         ),
     ],
 )

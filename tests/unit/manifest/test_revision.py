@@ -91,7 +91,7 @@ def test_what_means_the_same_is_the_same_revision(changes: dict[str, Any]) -> No
         {"spec.storage.prefix": "raw"},
         {"spec.storage.partSize": "8Mi"},
         {"spec.output.compression": "zstd"},
-        {"spec.output.text": {"tombstones": "empty"}},
+        {"spec.output.tombstones": "empty"},
         {"spec.output.partitionBy": [{"date": {"granularity": "day"}}]},
         {"spec.upload.maxBytes": "1Mi"},
         {"spec.spark.conf": {"spark.executor.memory": "2g"}},

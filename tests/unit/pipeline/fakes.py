@@ -35,7 +35,7 @@ def records(offsets: Sequence[int]) -> pa.RecordBatch:
 class Lines:
     """A format: one line a record."""
 
-    extension, content_type, content_encoding, wants_headers, held_back = ".txt", "text/plain", None, False, 0
+    extension, content_type, wants_headers, held_back = ".txt", "text/plain", False, 0
 
     def encoder(self, identity: ObjectIdentity) -> "LinesEncoder":
         return LinesEncoder(identity)

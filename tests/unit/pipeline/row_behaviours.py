@@ -24,11 +24,9 @@ from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.frames import NumberRows
 from logpersister.records.keyed_rows import HEAD, KeyedRows
-from logpersister.records.line_rows import CsvRows
-from logpersister.records.messagepack_rows import MessagePackRows
 from logpersister.records.parsers import Parsed, Parser
 from logpersister.records.quarantine import layout_of, make_parser
-from logpersister.records.rows import JsonRows
+from logpersister.records.rows import CsvRows, JsonRows, MessagePackRows
 from logpersister.records.type_names import TypeNames
 from tests.unit.formats.samples import Record, batch
 from tests.unit.records import test_field_paths as by_fields
@@ -182,7 +180,7 @@ def orc_file(schemas: Iterable[SchemaSpec | None]) -> Iterable[bytes]:
     """Columns, rows and stripes, and not the bytes, which are those of a library."""
     kafka = ["topic", "partition", "offset", "timestamp", "key"]
     for lost, schema in product(("skip", "null"), schemas):
-        settings = {"format": "orc", "orc": {"kafkaColumns": kafka, "stripeBytes": "64Ki", "tombstones": lost}}
+        settings = {"format": "orc", "kafkaColumns": kafka, "tombstones": lost, "orc": {"stripeBytes": "64Ki"}}
         file_format = make_format(OutputSpec.model_validate(settings), schema=schema)
         encoder: Encoder = file_format.encoder(IDENTITY)
         values = [

@@ -40,7 +40,7 @@ def spec_of(keep: Sequence[dict[str, Any]] = KEEP) -> Spec:
             "schema": {"fields": FIELDS},
             "output": {
                 "format": "parquet",
-                "parquet": {"kafkaColumns": ["offset"]},
+                "kafkaColumns": ["offset"],
                 "partitionBy": [{"field": "country", "prefix": "of="}],
             },
             "keep": list(keep),

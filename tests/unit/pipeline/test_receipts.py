@@ -75,7 +75,7 @@ class Writer:
 
 def written(path: str, records: int) -> tuple[bytes, Mapping[str, Any] | None]:
     """Return a file of the format, and what a table is told of it."""
-    output = OutputSpec.model_validate({"format": "parquet", "parquet": {"kafkaColumns": ["offset"]}})
+    output = OutputSpec.model_validate({"format": "parquet", "kafkaColumns": ["offset"]})
     encoder: Any = make_format(output, field_ids=IDS).encoder(ObjectIdentity(RANGE, path))
     values = batch([Record(n, n, b"k", b"value-%02d" % n) for n in range(records)])
     content = b"".join(map(bytes, [*encoder.encode(values), *encoder.finish()]))

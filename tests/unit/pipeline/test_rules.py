@@ -49,6 +49,7 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import HEADERS
 from logpersister.storage import names
+from tests.outputs import output_in
 from tests.unit.formats.samples import with_headers
 from tests.unit.manifest.documents import accepted
 from tests.unit.pipeline import row_behaviours
@@ -333,7 +334,7 @@ def parquet() -> Iterable[bytes]:
     """Columns, rows and row groups; the bytes are those of `tests.unit.formats.test_parquet_bytes`."""
     parquet = {"kafkaColumns": ["topic", "partition", "offset", "timestamp", "key"], "rowGroupBytes": "64Ki"}
     for lost, path, schema in product(("skip", "null"), ("dt=1", QUARANTINE), (None, SCHEMA)):
-        spec = {"format": "parquet", "parquet": {**parquet, "tombstones": lost}}
+        spec = output_in("parquet", parquet, tombstones=lost)
         file_format = make_format(OutputSpec.model_validate(spec), schema=schema)
         encoder: Encoder = file_format.encoder(ObjectIdentity(Range(TopicPartition("clicks", 3), 0, 100), path))
         values = [b'{"id": %d}' % number if number % 9 else None for number in range(9000)]
@@ -356,7 +357,7 @@ def parquet() -> Iterable[bytes]:
 def columns_of(format_: str, *kafka: str) -> Iterable[bytes]:
     """Rows of every kind of column; documents, text and other bytes."""
     settings = {"tombstones": "null"} | ({"kafkaColumns": [*kafka]} if kafka else {})
-    envelope = {"format": format_, "compression": "none", format_: settings}
+    envelope = output_in(format_, settings, compression="none")
     with_headers = batch_of([7, -1, 2**60], values=[b"{\n}", None, b"\xff"], keys=[b"k", b"\xff", None])
     headers = pa.array([[{"key": b"a", "value": None}, {"key": b"\xff", "value": b"b"}], [], []], HEADERS)
     with_headers = with_headers.append_column("headers", headers)
@@ -498,7 +499,7 @@ def test_every_rule_has_a_behaviour() -> None:
         (named, names.RULES, (1, "9499985f501b")),
         (format_of({"compression": "none"}), used()["format:text"], (1, "70f637ac3c62")),
         (
-            format_of({"compression": "none", "text": {"delimiterInValue": "escape", "tombstones": "empty"}}),
+            format_of({"compression": "none", "tombstones": "empty", "text": {"delimiterInValue": "escape"}}),
             used()["format:text"],
             (1, "b36a19001804"),
         ),

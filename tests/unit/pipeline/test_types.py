@@ -40,7 +40,7 @@ CLICK = {
     "schema": SCHEMA,
     "output": {
         "format": "parquet",
-        "parquet": {"kafkaColumns": ["offset"]},
+        "kafkaColumns": ["offset"],
         "partitionBy": [{"date": {"granularity": "day"}}],
     },
 }

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
+from tests.outputs import output_in
 from tests.readers import sequencefile
 from tests.unit.formats.events import files
 from tests.unit.formats.samples import Record, batch
@@ -122,7 +123,7 @@ def test_null_absent_empty_and_tombstone_stay_apart(name: str, file_format: str)
 
     def stored(tombstones: str, some: Values) -> dict[str, list[Any]]:
         settings = {**SETTINGS.get(file_format, {}), "tombstones": tombstones}
-        output = {"format": file_format, "compression": "none", file_format: settings}
+        output = output_in(file_format, settings, compression="none")
         spec = accepted({"spec.parser": parser, "spec.output": output, "spec.schema": schema}).spec
         records = batch([Record(offset, 5, None, value) for offset, (value, _) in enumerate(some)])
         written = files(spec.output, [records], spec.row_schema, spec.parser)

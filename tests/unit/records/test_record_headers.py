@@ -32,7 +32,7 @@ def spec_of(parser: Mapping[str, Any], **more: Any) -> Spec:
             "storage": {"bucket": "logs"},
             "parser": parser,
             "schema": {"registry": {"url": "http://r:8081"}, "fields": [{"name": "id", "type": "int64"}]},
-            "output": {"format": "parquet", "parquet": {"kafkaColumns": ["offset"]}},
+            "output": {"format": "parquet", "kafkaColumns": ["offset"]},
             **more,
         }
     )

@@ -43,9 +43,7 @@ NOTHING = resource("string", required=False, keep=[{"field": "id", "in": ["none"
 """Leaves out all that it accepts."""
 TEXTS_OR_NONE = resource("string", required=False)
 """Accepts 105, too."""
-NO_PARSER = accepted(
-    {"spec.output": {"format": "jsonl", "jsonl": {"kafkaColumns": ["offset"]}, "partitionBy": _BY_DAY}}
-)
+NO_PARSER = accepted({"spec.output": {"format": "jsonl", "kafkaColumns": ["offset"], "partitionBy": _BY_DAY}})
 
 
 OUTPUTS: dict[str, dict[str, Any]] = {

@@ -177,7 +177,7 @@ def test_conditions_on_headers_beside_types_leave_records_in_quarantine() -> Non
 def test_conditions_on_headers_need_headers() -> None:
     bucket = bucket_with(NUMBERS, RECORDS)
     keep = [{"header": "trace", "in": ["1"]}]
-    output = {"format": "jsonl", "jsonl": {"kafkaColumns": ["offset"]}}
+    output = {"format": "jsonl", "kafkaColumns": ["offset"]}
     by_header = accepted({"spec.output": output, "spec.keep": keep})
     with pytest.raises(SourceError, match=r"it has no headers, and spec\.keep has conditions on them"):
         replay(bucket, by_header)

@@ -179,7 +179,7 @@ def test_a_source_is_not_deleted_where_its_objects_have_gone(bucket: Bucket) -> 
     [
         (resource("int64", format="text"), TEXTS, r"objects \.txt\.gz do not keep all of a record"),
         (resource("int64", format="sequencefile", compression="none"), TEXTS, "its keys are offsets only"),
-        (NUMBERS, resource("string", parquet={"kafkaColumns": ["headers"]}), "it has no headers, and spec.output"),
+        (NUMBERS, resource("string", kafkaColumns=["headers"]), "it has no headers, and spec.output"),
     ],
 )
 def test_what_cannot_be_replayed(member: LogPersister, replaying: LogPersister, message: str) -> None:
@@ -262,7 +262,7 @@ def test_copies_of_objects_are_not_replayed_as_if_they_were_others(bucket: Bucke
 def test_other_records_in_quarantine_are_not_replayed(output: dict[str, Any]) -> None:
     """Somebody has copied an object of good records there: it has all of them, but no reasons."""
     kafka = {"kafkaColumns": ["offset", "timestamp", "key"]}
-    manifest = accepted({"spec.output": output | {output["format"]: kafka}})
+    manifest = accepted({"spec.output": output | kafka})
     bucket = bucket_with(manifest, RECORDS)
     ((key, content),) = ((key, one) for key, one in bucket.objects.items() if "/revisions/" not in key)
     bucket.objects[key.replace("/1_0_", "/_quarantine/1_0_")] = content
@@ -299,8 +299,8 @@ def test_offsets_that_kafka_has_not_explained_are_still_told(bucket: Bucket) -> 
 def test_headers_are_kept() -> None:
     bucket = Bucket()
     kafka = ["offset", "headers"]
-    store_range(bucket, resource("int64", parquet={"kafkaColumns": kafka}), [Record(101, 1, b"k", b'{"id": "2"}')])
-    replay(bucket, resource("string", parquet={"kafkaColumns": kafka}))
+    store_range(bucket, resource("int64", kafkaColumns=kafka), [Record(101, 1, b"k", b'{"id": "2"}')])
+    replay(bucket, resource("string", kafkaColumns=kafka))
     ((_, listed),) = bucket.inventory("clicks")
     rows = pq.read_table(io.BytesIO(bucket.objects[listed.key][0])).to_pylist()
     assert rows == [{"id": "2", "kafka_offset": 101, "kafka_headers": [{"key": b"trace", "value": b"1"}]}]
@@ -325,7 +325,7 @@ def test_keys_that_fit_now_are_taken_out_of_quarantine_with_their_null_values() 
     def manifest(type_: str) -> LogPersister:
         schema = {"fields": [{"name": "id", "type": "int64"}], "key": {"type": type_}}
         parser = {"type": "json", "quarantine": {"format": "parquet"}}
-        output = {"format": "parquet", "parquet": {"tombstones": "null"}}
+        output = {"format": "parquet", "tombstones": "null"}
         return accepted({"spec.output": output, "spec.parser": parser, "spec.schema": schema})
 
     bucket = Bucket()

@@ -67,9 +67,7 @@ def stored(
 def test_all_of_a_record_comes_back(name: str, compression: str, *, headers: bool) -> None:
     """Bytes that are no text and records without key, time or headers, too, whatever the file is cut into."""
     kafka = {"kafkaColumns": [*KAFKA, *(["headers"] if headers else [])]}
-    source, content, expected = stored(
-        {"format": name, "compression": compression, name: kafka}, RECORDS, headers=headers
-    )
+    source, content, expected = stored({"format": name, "compression": compression, **kafka}, RECORDS, headers=headers)
     with SourceRecords.read(source, (piece for piece in [content]), 3) as records:
         assert records.has_headers == headers
         for _ in range(2):
@@ -108,8 +106,8 @@ def test_sequencefiles_of_offsets_are_no_source() -> None:
 @pytest.mark.parametrize("name", ["parquet", "avro", "orc", "jsonl", "sequencefile"])
 def test_a_file_that_is_cut_off_or_changed_is_damaged(name: str) -> None:
     """Wherever it is cut, and whatever byte is another one: no other record comes out of it unnoticed."""
-    kafka = {"key": "messagepack"} if name == "sequencefile" else {"kafkaColumns": KAFKA}
-    source, content, expected = stored({"format": name, "compression": "none", name: kafka}, RECORDS[:4])
+    kafka = {name: {"key": "messagepack"}} if name == "sequencefile" else {"kafkaColumns": KAFKA}
+    source, content, expected = stored({"format": name, "compression": "none", **kafka}, RECORDS[:4])
     unnoticed = 0
     for place in range(0, len(content), 7):
         for damaged in (content[:place], content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :]):

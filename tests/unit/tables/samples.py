@@ -35,7 +35,7 @@ def manifest(
     rows: dict[str, Any] = {
         "parser": {"type": "json"},
         "schema": {"fields": list(fields)},
-        "output": {"format": "parquet", "parquet": {"kafkaColumns": ["offset"]}, "partitionBy": BY_DAY},
+        "output": {"format": "parquet", "kafkaColumns": ["offset"], "partitionBy": BY_DAY},
         "table": named | (table or {}),
     }
     return accepted({"metadata.name": GROUP} | {f"spec.{block}": said for block, said in (rows | spec).items()})

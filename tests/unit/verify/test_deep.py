@@ -35,12 +35,13 @@ from logpersister.verify.findings import Kind
 from logpersister.verify.tiling import examine
 from logpersister.verify.writing import Writing
 from tests.examples import examples
+from tests.outputs import output_in
 from tests.unit.formats.random_rows import written as written_rows
 from tests.unit.formats.samples import Record, batch, encode, many_records, records, with_headers
 from tests.unit.verify.samples import CLICKS, ID, committed, evidence, pending, stored_object, writing
 
 TEXT: list[dict[str, Any]] = [
-    {"format": "text", "compression": compression, "text": text}
+    output_in("text", text, compression=compression)
     for compression in ("none", "gzip", "zstd")
     for text in (
         {},
@@ -50,7 +51,7 @@ TEXT: list[dict[str, Any]] = [
     )
 ]
 SEQUENCEFILES: list[dict[str, Any]] = [
-    {"format": "sequencefile", "compression": compression, "sequencefile": {"key": key, "tombstones": lost, **kind}}
+    {"format": "sequencefile", "compression": compression, "tombstones": lost, "sequencefile": {"key": key, **kind}}
     for compression, kind in (
         ("none", {}),
         ("deflate", {"compressionType": "block"}),
@@ -59,21 +60,21 @@ SEQUENCEFILES: list[dict[str, Any]] = [
     for key, lost in (("longwritable", "empty"), ("messagepack", "skip"))
 ]
 PARQUET: list[dict[str, Any]] = [
-    {"format": "parquet", "compression": compression, "parquet": {"kafkaColumns": kafka, "tombstones": lost, **size}}
+    {"format": "parquet", "compression": compression, "kafkaColumns": kafka, "tombstones": lost, "parquet": size}
     for compression, kafka, lost, size in (
         ("zstd", ["topic", "partition", "offset", "timestamp", "key"], "skip", {"rowGroupBytes": "64Ki"}),
         ("none", [], "null", {}),
     )
 ]
 JSONL: list[dict[str, Any]] = [
-    {"format": "jsonl", "compression": compression, "jsonl": {"kafkaColumns": kafka, "tombstones": lost}}
+    {"format": "jsonl", "compression": compression, "kafkaColumns": kafka, "tombstones": lost}
     for compression, kafka, lost in (
         ("gzip", ["offset", "topic", "partition", "timestamp", "key"], "skip"),
         ("none", [], "null"),
     )
 ]
 AVRO: list[dict[str, Any]] = [
-    {"format": "avro", "compression": compression, "avro": {"kafkaColumns": kafka, "tombstones": lost}}
+    {"format": "avro", "compression": compression, "kafkaColumns": kafka, "tombstones": lost}
     for compression, kafka, lost in (
         ("deflate", ["topic", "partition", "offset", "timestamp", "key"], "skip"),
         ("zstd", [], "null"),
@@ -81,7 +82,7 @@ AVRO: list[dict[str, Any]] = [
     )
 ]
 ORC: list[dict[str, Any]] = [
-    {"format": "orc", "compression": compression, "orc": {"kafkaColumns": kafka, "tombstones": lost, **size}}
+    {"format": "orc", "compression": compression, "kafkaColumns": kafka, "tombstones": lost, "orc": size}
     for compression, kafka, lost, size in (
         ("zstd", ["topic", "partition", "offset", "timestamp", "key"], "skip", {"stripeBytes": "64Ki"}),
         ("snappy", ["timestamp"], "null", {}),
@@ -94,10 +95,10 @@ ROWS, ROWS_ALONE, LINES, _, CONTAINER = COLUMNAR[:5]
 SORTED = OutputSpec.model_validate(
     {
         "format": "parquet",
+        "kafkaColumns": ["key", "timestamp", "offset"],
+        "tombstones": "null",
         "parquet": {
-            "kafkaColumns": ["key", "timestamp", "offset"],
             "rowGroupBytes": "64Ki",
-            "tombstones": "null",
             "sortBy": [{"field": "value", "order": "descending"}, {"field": "kafka_timestamp", "nulls": "first"}],
         },
     }
@@ -226,8 +227,9 @@ class Read:
 
 
 def name(output: OutputSpec) -> str:
-    settings = output.text or output.sequencefile or output.parquet or output.jsonl or output.avro or output.orc
-    return f"{output.format}-{output.compression}-" + "-".join(map(repr, settings.model_dump().values()))  # type: ignore[union-attr]
+    own = output.text or output.sequencefile or output.parquet or output.orc
+    settings = [output.kafka_columns, output.tombstones, *(() if own is None else own.model_dump().values())]
+    return f"{output.format}-{output.compression}-" + "-".join(map(repr, settings))
 
 
 def simple(count: int, value: Callable[[int], bytes | None] = lambda number: b"%d" % number) -> list[Record]:
@@ -236,9 +238,9 @@ def simple(count: int, value: Callable[[int], bytes | None] = lambda number: b"%
 
 def is_far(output: OutputSpec, written: Sequence[Record]) -> bool:
     """Whether there are instants in ORC that no reader of nanoseconds has."""
-    if output.orc is None or "timestamp" not in output.orc.kafka_columns:
+    if output.orc is None or "timestamp" not in (output.kafka_columns or ()):
         return False
-    kept = [one for one in written if one.value is not None or output.orc.tombstones == "null"]
+    kept = [one for one in written if one.value is not None or output.tombstones == "null"]
     return any(not one.timestamp // 1000 * 1000 >= -FAR or one.timestamp > FAR + 854 for one in kept)
 
 

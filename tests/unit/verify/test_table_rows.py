@@ -34,7 +34,7 @@ FIELDS: list[dict[str, Any]] = [
 ]
 OUTPUT = {
     "format": "parquet",
-    "parquet": {"kafkaColumns": ["partition", "offset", "timestamp"]},
+    "kafkaColumns": ["partition", "offset", "timestamp"],
     "partitionBy": [{"field": "geo.country"}],
 }
 CLICKS = TopicPartition("clicks", 0)

@@ -15,7 +15,13 @@ from logpersister.cli.check.bucket import bucket_findings
 from logpersister.cli.check.finding import Finding
 from logpersister.cli.check.kafka import kafka_findings
 from logpersister.cli.check.registry import registry_findings
-from logpersister.cli.check.spec import columns_findings, left_out_findings, messages_findings, quarantine_findings
+from logpersister.cli.check.spec import (
+    columns_findings,
+    left_out_findings,
+    messages_findings,
+    quarantine_findings,
+    unused_findings,
+)
 from logpersister.cli.check.tables import metastore_findings, table_findings
 from logpersister.cli.check.told import told_topic_findings, webhook_findings
 from logpersister.cli.exits import CommandError, Exit
@@ -108,6 +114,7 @@ def findings_of(
     revision = revision_of(resource, __version__, rules_of(resource)).hash
     generation = resource.spec.generation
     yield Finding("manifest", "ok", f"group {resource.group_id}, generation {generation}, revision {revision}")
+    yield from unused_findings(resource.spec)
     yield from messages_findings(resource.spec)
     yield from columns_findings(resource.spec)
     yield from table_findings(resource.spec)

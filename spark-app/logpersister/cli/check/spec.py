@@ -9,8 +9,10 @@ from logpersister.cli.name_lengths import may_be_too_long
 from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.keep import header_conditions
-from logpersister.manifest.parser import REGISTERED, Framing, Parser
+from logpersister.manifest.output import COLUMNAR
+from logpersister.manifest.parser import BY_ID, REGISTERED, Framing, Parser, ParserSpec
 from logpersister.manifest.problems import some_of
+from logpersister.manifest.registry import LATEST
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.avro_rows import misfit as misfit_of_avro
@@ -22,6 +24,60 @@ _TOMBSTONES: Final = {
     "empty": "are stored as empty values",
     "null": "are rows like those of values whose fields are all null, because no field is required",
 }
+
+
+def unused_findings(spec: Spec) -> Iterator[Finding]:
+    """Name the fields of the manifest that have no effect beside the others."""
+    unused = dict.fromkeys(name for one in spec.shapes() for name in _unused(one))
+    places = [one.types.oneof for one in spec.variants() if one.types is not None]
+    if any(one is not None and one.column is not None and one.parse == "value" for one in places):
+        unused["spec.types.oneof.column"] = None
+    if unused:
+        yield Finding("manifest", "warning", f"without effect here: {', '.join(unused)}")
+
+
+def _unused(spec: Spec) -> Iterator[str]:
+    """Yield the fields that are set in a spec without types and overrides, and that nothing depends on."""
+    parser, output, schema = spec.parser, spec.output, spec.declared_schema
+    kind, sets = parser.type, parser.model_fields_set
+    own = (name for name in ("thrift", "csv", "regex") if name in sets and name != kind)
+    yield from (f"spec.parser.{name}" for name in own)
+    if "quarantine" in sets and not parser.has_quarantine and spec.late != "quarantine":
+        yield "spec.parser.quarantine"
+    if "faults" in sets and (kind == "bytes" or schema is None):
+        yield "spec.parser.faults"
+    if parser.faults.duplicates != "refuse" and kind in ("csv", "regex"):
+        yield "spec.parser.faults.duplicates"
+    if parser.unknown_fields != "drop" and (schema is None or kind == "regex" or (kind, parser.rest) == ("csv", None)):
+        yield "spec.parser.unknownFields"
+    if parser.rest_column is not None and parser.rest is None:
+        yield "spec.parser.restColumn"
+    if output.kafka_columns and output.format not in COLUMNAR:
+        yield "spec.output.kafkaColumns"
+    own_settings = output.sequencefile
+    if own_settings is not None and own_settings.compression_type == "record" and output.compression == "none":
+        yield "spec.output.sequencefile.compressionType"
+    if schema is not None:
+        yield from _unused_of_schema(parser, schema)
+
+
+def _unused_of_schema(parser: ParserSpec, schema: SchemaSpec) -> Iterator[str]:
+    key, registry = schema.key, schema.registry
+    if schema.writers and not (parser.type == "avro" and parser.framing not in BY_ID):
+        yield "spec.schema.writers"
+    if key is not None and key.subject is not None and key.framing != "singleObject":
+        yield "spec.schema.key.subject"
+    if registry is None:
+        return
+    has_ids = parser.names_schemas or (key is not None and key.names_schemas)
+    if not has_ids and not schema.asks_registry:
+        yield "spec.schema.registry"
+    elif registry.version is not None and (schema.fields or (registry.version == LATEST and not schema.asks_registry)):
+        yield "spec.schema.registry.version"
+    if schema.fields is not None and parser.names_schemas:
+        yield from (f"spec.schema.{name}" for name in ("protobuf", "message") if getattr(schema, name) is not None)
+    if registry.subject is not None and schema.fields is not None and parser.framing != "singleObject":
+        yield "spec.schema.registry.subject"
 
 
 def messages_findings(spec: Spec) -> Iterator[Finding]:
@@ -66,22 +122,23 @@ def _written_by_manifest(spec: Spec) -> Iterator[tuple[Parser, Framing, SchemaSp
         if key is not None and of_key is not None and key.parser in REGISTERED:
             found.append((key.as_values, of_key))
         for parser, schema in found:
-            if (parser.type == "protobuf" and schema.protobuf is not None) or schema.written_by(parser.framing):
+            is_avro = parser.type == "avro" and schema.written_by(parser.framing)
+            if (parser.type == "protobuf" and schema.protobuf is not None) or is_avro:
                 yield parser.type, parser.framing, schema
 
 
 def left_out_findings(spec: Spec) -> Iterator[Finding]:
     """Say what readers of files may miss by the choices of formats: records without a value, whole lines."""
-    by_choice: dict[str, set[str]] = {}
-    for one in spec.shapes():
-        if one.output.tombstones != "null" or _may_be_all_null(one.row_schema):
-            by_choice.setdefault(one.output.tombstones, set()).add(one.output.format)
-    for choice, formats in by_choice.items():
-        fields = ", ".join(f"spec.output.{name}.tombstones" for name in sorted(formats))
-        yield Finding(
-            "output", "ok", f"records without a value (tombstones) {_TOMBSTONES[choice]} ({fields}: {choice})"
-        )
-    if any(one.output.text is not None and one.output.text.delimiter_in_value == "keep" for one in spec.variants()):
+    choices = (
+        one.output.tombstones
+        for one in spec.shapes()
+        if one.output.tombstones != "null" or _may_be_all_null(one.row_schema)
+    )
+    for choice in dict.fromkeys(choices):
+        told = f"records without a value (tombstones) {_TOMBSTONES[choice]} (spec.output.tombstones: {choice})"
+        yield Finding("output", "ok", told)
+    texts = [one.output.text for one in spec.variants() if one.output.format == "text"]
+    if any(one is not None and one.delimiter_in_value == "keep" for one in texts):
         told = "a value with the delimiter in it is several lines (spec.output.text.delimiterInValue: keep)"
         yield Finding("output", "ok", f"{told}; logpersister try counts them")
 

@@ -59,11 +59,11 @@ def test_every_format_is_read_by_some_classes() -> None:
         ({"format": "sequencefile"}, [("value", "string")]),
         ({"format": "parquet"}, [("value", "binary")]),
         (
-            {"format": "orc", "orc": {"kafkaColumns": ["timestamp"]}},
+            {"format": "orc", "kafkaColumns": ["timestamp"]},
             [("value", "binary"), ("kafka_timestamp", "timestamp")],
         ),
         (
-            {"format": "avro", "avro": {"kafkaColumns": ["offset", "timestamp", "headers"]}},
+            {"format": "avro", "kafkaColumns": ["offset", "timestamp", "headers"]},
             [
                 ("value", "binary"),
                 ("kafka_offset", "bigint"),
