@@ -38,8 +38,6 @@ _KEYS_NAME_SCHEMAS = (
     f" ['avro', 'protobuf'] && !{framed('plain', of=_KEYS)})"
 )
 """CEL: keys name the schemas by which they were written."""
-_IS_ASKED = "!has(self.schema.fields) && (!has(self.schema.jsonSchema) || has(self.schema.registry.version))"
-"""CEL: a registry declares columns of JSON."""
 
 
 def _registry(rows: Rows) -> RegistrySpec | None:

@@ -256,7 +256,10 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
         """Return the limits that apply to a topic."""
         place, general = self.override_of(topic), self.upload
         own = None if place is None else self.overrides[place].upload
-        return general if own is None else general.model_copy(update=own.model_dump(exclude_none=True, by_alias=False))
+        if own is None:
+            return general
+        limits = {"max_bytes": own.max_bytes or general.max_bytes, "max_age": own.max_age or general.max_age}
+        return general.model_copy(update=limits)
 
     def ages(self) -> Iterator[timedelta]:
         """Yield each ``maxAge``."""

@@ -41,9 +41,6 @@ class WriterSchema:
     """Kind of values that it describes, where that is known."""
 
 
-NOBODYS: Final = WriterSchema(is_unknown=True)
-"""Answer for an id that cannot exist."""
-
 NO_ID: Final = 2**32 - 1
 """In place of the id of a schema whose GUID nobody knows."""
 
