@@ -294,7 +294,7 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
             "but spec.schema declares no columns",
         ),
         ({"spec.parser": {"type": "protobuf"}, "spec.schema": {"message": "M"}}, "spec.schema.registry", "is missing"),
-        ({"spec.parser": JSON, "spec.schema": {"message": "M"}}, "spec.schema.protobuf", "without parser protobuf"),
+        ({"spec.parser": JSON, "spec.schema": {"message": "M"}}, "spec.schema.message", "is for parser protobuf"),
         (
             {"spec.types": {"frame": FRAME, "entries": [{"names": ["click"]}]}},
             "spec.types.entries[0].names[0]",

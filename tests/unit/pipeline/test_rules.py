@@ -35,13 +35,10 @@ from logpersister.records import (
     keeping,
     keyed_rows,
     late,
-    line_rows,
-    messagepack_rows,
     parsers,
     paths,
     protobuf_rows,
     rows,
-    thrift_rows,
     type_names,
     zones,
 )
@@ -296,7 +293,7 @@ def rows_of_messagepack() -> Iterable[bytes]:
     good = packed({"id": 5, "left out": {3: ["a"]}, "at": at, "price": "1.5", "tags": {"a": [1.0, 2]}})
     unknown: Any
     for unknown in ("drop", "refuse"):
-        yield from said(messagepack_rows.MessagePackRows(schema, unknown), changed(good))
+        yield from said(rows.MessagePackRows(schema, unknown), changed(good))
 
 
 PLAIN = SchemaSpec(fields=tuple(one for one in SCHEMA.fields or () if one.name != "tags"))
@@ -308,13 +305,13 @@ LINES = [
 
 def rows_of_csv() -> Iterable[bytes]:
     for syntax in (CsvSpec(), CsvSpec(quote="", escape='"', null_text="-")):
-        yield from said(line_rows.CsvRows(PLAIN, syntax), LINES)
+        yield from said(rows.CsvRows(PLAIN, syntax), LINES)
 
 
 def rows_of_a_pattern() -> Iterable[bytes]:
     pattern = r"(?P<id>\S+?),(?P<any>.*?)(?:,(?P<at>\d[^,]*))?,\s*(?P<price>[^,]*)"
     for null in (None, "-"):
-        yield from said(line_rows.RegexRows(PLAIN, RegexSpec(pattern=pattern, null_text=null)), LINES)
+        yield from said(rows.RegexRows(PLAIN, RegexSpec(pattern=pattern, null_text=null)), LINES)
 
 
 def changed(good: bytes) -> list[bytes | None]:
@@ -412,7 +409,7 @@ def rows_of_thrift() -> Iterable[bytes]:
     compact = bytes.fromhex("150a 180178 191c 17000000000000f83f 12 00 1b0154 020e 1a18 01ff 1500 00")
     protocol: Any
     for protocol, good in (("binary", binary), ("compact", compact)):
-        yield from said(thrift_rows.ThriftRows(schema, protocol), changed(good))
+        yield from said(rows.ThriftRows(schema, protocol), changed(good))
 
 
 def times_of_fields() -> Iterable[bytes]:
@@ -484,10 +481,10 @@ def test_every_rule_has_a_behaviour() -> None:
         (rows_of_a_schema, rows.RULES, (2, "fa04c81524e5")),
         (rows_of_avro, avro_rows.AVRO_RULES, (2, "76456a15622b")),
         (rows_of_protobuf, protobuf_rows.PROTOBUF_RULES, (2, "218930abf9aa")),
-        (rows_of_thrift, thrift_rows.THRIFT_RULES, (1, "d09ce7a0b64a")),
-        (rows_of_messagepack, messagepack_rows.MESSAGEPACK_RULES, (2, "7dad080057c2")),
-        (rows_of_csv, line_rows.CSV_RULES, (2, "bd26327f827f")),
-        (rows_of_a_pattern, line_rows.REGEX_RULES, (2, "b936814716fe")),
+        (rows_of_thrift, rows.THRIFT_RULES, (1, "d09ce7a0b64a")),
+        (rows_of_messagepack, rows.MESSAGEPACK_RULES, (2, "7dad080057c2")),
+        (rows_of_csv, rows.CSV_RULES, (2, "bd26327f827f")),
+        (rows_of_a_pattern, rows.REGEX_RULES, (2, "b936814716fe")),
         (records_that_are_kept, keeping.RULES, (1, "5ea65955b6da")),
         (parquet, used(output={"format": "parquet"})["format:parquet"], (2, "04fdd4c55089")),
         (partial(columns_of, "jsonl"), used(output={"format": "jsonl"})["format:jsonl"], (2, "c45d9e5418d1")),
