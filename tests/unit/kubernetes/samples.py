@@ -4,11 +4,12 @@ import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.cluster.kinds import Document, Reference
+from logpersister_operator.crd.status import Status
 from logpersister_operator.decide import decision
 from logpersister_operator.decide.health import departed_members
 from logpersister_operator.decide.reported import Reported
@@ -78,8 +79,10 @@ def pod_view(document: Document) -> Pod:
 
 
 def decide(known: ObservedState) -> Plan:
-    """Return the decision from what is known of a resource."""
-    return decision.decide(known, check(known))
+    """Return the decision from what is known of a resource; its status is one that the definition allows."""
+    plan = decision.decide(known, check(known))
+    Status.model_validate(plan.status)
+    return plan
 
 
 def reported(known: ObservedState, *, paused: bool = False) -> Reported:
@@ -101,6 +104,14 @@ class Life:
         self.resource = document or resource()
         self.children: dict[Reference, Document] = {}
         self._numbers = iter(range(1, 1 << 30))
+
+    @classmethod
+    def running(cls, document: Document | None = None) -> Self:
+        """Return one whose members have got ready since the first step."""
+        life = cls(document)
+        life.step()
+        life.get_ready()
+        return life
 
     def observed(self, **known: Any) -> ObservedState:
         return observed(self.resource, children=dict(self.children), **known)

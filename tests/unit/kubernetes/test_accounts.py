@@ -52,9 +52,7 @@ def test_an_account_that_is_named_is_bound_and_not_touched() -> None:
 
 
 def test_drivers_of_both_revisions_make_executors_while_one_takes_over() -> None:
-    life = Life(resource(**EXECUTORS, rollout={"canary": {"analysis": {"duration": "1s", "minRanges": 0}}}))
-    life.step()
-    life.get_ready()
+    life = Life.running(resource(**EXECUTORS, rollout={"canary": {"analysis": {"duration": "1s", "minRanges": 0}}}))
     life.step()
     (old,) = life.revisions()
     life.change(serviceAccount={"name": "logs-writer"})
@@ -81,9 +79,7 @@ def test_an_operator_without_rights_on_roles_refuses_executors_and_names_the_val
 
 
 def test_what_ran_goes_on_when_executors_are_switched_off_and_no_role_is_touched() -> None:
-    life = Life(resource(**EXECUTORS))
-    life.step()
-    life.get_ready()
+    life = Life.running(resource(**EXECUTORS))
     life.step()
     (revision,) = life.revisions()
     roles = {one: life.children.pop(one) for one in list(life.children) if one.kind in ("Role", "RoleBinding")}

@@ -162,9 +162,7 @@ def test_it_keeps_the_group_while_it_is_paused() -> None:
 
 
 def test_nothing_that_runs_is_stopped() -> None:
-    life = Life(made("logs", at=LATER))
-    life.step()
-    life.get_ready()
+    life = Life.running(made("logs", at=LATER))
     plan = life.step(rivals=[claim("web", at=EARLIER, status=running("ffffffffffff"))])
     assert set(life.revisions().values()) == {1}
     assert verdict(plan, "Ready")[0] == "True"

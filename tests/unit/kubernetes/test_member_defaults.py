@@ -120,9 +120,7 @@ def test_none_are_no_part_of_a_revision() -> None:
 
 
 def test_a_change_is_tried_by_a_canary_and_taken_back_when_it_fails() -> None:
-    life = Life(resource(members=3))
-    life.step()
-    life.get_ready()
+    life = Life.running(resource(members=3))
     life.step()
     (old,) = life.revisions()
     before = next(one for one in life.children.values() if one["kind"] == "StatefulSet")["spec"]["template"]

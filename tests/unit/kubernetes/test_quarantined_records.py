@@ -84,9 +84,7 @@ def test_what_members_refused_is_told_with_the_newest_ranges() -> None:
 
 
 def test_readiness_is_not_about_records() -> None:
-    life = Life(resource(members=1))
-    life.step()
-    life.get_ready()
+    life = Life.running(resource(members=1))
     plan = life.step(reports={"a-0": report(quarantine=quarantine(refused()))})
     assert verdict(plan, "Ready") == ("True", "MembersReady")
     assert verdict(plan, "Stalled")[0] == "False"

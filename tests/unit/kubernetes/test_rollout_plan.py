@@ -65,9 +65,7 @@ def test_a_canary_is_watched_in_words() -> None:
 
 
 def test_members_of_the_old_and_the_new_revision_are_told_apart_and_a_rollout_is_no_warning() -> None:
-    life = Life()
-    life.step()
-    life.get_ready()
+    life = Life.running()
     life.step()
     (old,) = life.revisions()
     life.change(**CHANGED)
@@ -220,9 +218,7 @@ def test_the_record_is_read_back_as_it_was_written() -> None:
 
 
 def test_the_old_members_keep_their_rights_and_pods() -> None:
-    life = Life(resource(spark={"executors": 2}))
-    life.step()
-    life.get_ready()
+    life = Life.running(resource(spark={"executors": 2}))
     (old,) = life.revisions()
     life.step()
     before = life.children[Reference("StatefulSet", f"clicks-backup-{old}")]["spec"]["template"]
