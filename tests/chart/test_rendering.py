@@ -13,7 +13,7 @@ from logpersister_operator.member_defaults import CA_DIRECTORY, MemberDefaults
 from logpersister_operator.release import main as release
 from logpersister_operator.settings import PREFIX, Settings
 from tests.chart.combinations import CHOSEN_IDS, COMBINATIONS, EVERYTHING, MONITORED, NAMESPACES, NO_IDS, NOTHING
-from tests.chart.helm import CHART, Document, HelmError, Rendered, is_hook, render
+from tests.chart.helm import Document, HelmError, Rendered, is_hook, render
 
 WITHOUT_IDS = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
 
@@ -342,11 +342,3 @@ def test_members_are_scraped_where_they_are() -> None:
 
     assert selector({})["namespaceSelector"] == {"any": True}
     assert selector(NAMESPACES)["namespaceSelector"] == {"matchNames": ["logs", "audit"]}
-
-
-def test_the_version_is_that_of_the_project() -> None:
-    project = (CHART.parents[1] / "pyproject.toml").read_text()
-    version = next(line.split('"')[1] for line in project.splitlines() if line.startswith("version = "))
-    chart = (CHART / "Chart.yaml").read_text().splitlines()
-    assert f"version: {version}" in chart
-    assert f"appVersion: {version}" in chart
