@@ -22,6 +22,11 @@ from tests.stack.kubernetes.client import Document
 from tests.stack.ports import LOOPBACK, free_port
 
 IMAGE = "registry.example/logpersister:0.1.0"
+SPEC: dict[str, Any] = {
+    "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
+    "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
+}
+"""That of a group whose broker refuses."""
 _QUICK = {"LAG_SECONDS": "1", "REPORT_SECONDS": "1", "SECRET_SECONDS": "2"}
 _OF_THE_IMAGE = {"MALLOC_ARENA_MAX": "2"}
 _LEASE = "LOGPERSISTER_OPERATOR_LEASE"

@@ -11,42 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-from logpersister.report.shadow import Both
+from logpersister_operator.crd.document import definition
 from logpersister_operator.crd.status import Condition, Status, Summary
-from logpersister_operator.crd.status_autoscale import Autoscale, Scaled, Watch
-from logpersister_operator.crd.status_members import MOST_RESTARTS, Member, Members, Rebalance, Restart
-from logpersister_operator.crd.status_records import (
-    MOST_LOSSES,
-    MOST_QUARANTINED,
-    MOST_TYPES,
-    DataLoss,
-    Lag,
-    Loss,
-    PartitionLag,
-    Quarantine,
-    QuarantinedRange,
-    Types,
-    TypeState,
-    UploadFailure,
-    Uploads,
-)
-from logpersister_operator.crd.status_rollout import (
-    MOST_BEGINNINGS,
-    MOST_GENERATIONS,
-    Beginning,
-    GenerationState,
-    Rollout,
-    ShadowState,
-)
-from logpersister_operator.decide.conditions import Aspect
-from logpersister_operator.field_types import LONGEST_CAUSE
-from logpersister_operator.rollout.evidence import MOST_COUNTED, ReportedCounters, Tally
-from logpersister_operator.rollout.record import MOST_FAILURES, Failure, Suspicion, Trial
-from logpersister_operator.rollout.shadow_evidence import MOST_EXAMPLES
-from logpersister_operator.rollout.transitions import Phase
+from logpersister_operator.crd.status_records import Uploads
 from tests.integration.kubernetes.judge import COLLECTION
 from tests.stack import artifacts
 from tests.stack.kubernetes import ApiServer, Client, Refused
+from tests.stack.kubernetes.client import Document
 from tests.unit.manifest.documents import DOCUMENT, changed
 from tests.unit.manifest.rich import RICH
 
@@ -157,161 +128,29 @@ def test_a_status_as_full_as_it_can_be_is_taken(api: Client, namespace: str) -> 
     path = COLLECTION.format(namespace)
     stored = api.create(path, DOCUMENT)
     status = full_status()
+    assert Status.model_validate(status).model_dump(mode="json", by_alias=True) == status, "it has every field"
     answer = api.replace(f"{path}/clicks-backup/status", stored | {"status": status})
     assert answer["status"] == status
 
 
 def full_status() -> dict[str, Any]:
-    now = datetime(2026, 11, 21, 12, tzinfo=UTC)
-    worst = [PartitionLag(topic="t" * 249, partition=n, records=2**62, seconds=2**31, stuck=True) for n in range(10)]
-    failure = UploadFailure(reason="S3", message="m" * 4096, topic="t", partition=1, start=2, end=3, time=now)
-    kinds = [aspect.value for aspect in Aspect]
-    full = Status(
-        observed_generation=1,
-        generation=1,
-        revision="a" * 12,
-        group_id="g",
-        conditions=tuple(
-            Condition(
-                type=kind,
-                status="Unknown",
-                reason="Because",
-                message="m" * 1000,
-                last_transition_time=now,
-                observed_generation=1,
-            )
-            for kind in kinds
-        ),
-        lag=Lag(records=1, seconds=2, partitions=3, behind=4, worst=tuple(worst)),
-        uploads=Uploads(
-            objects=1,
-            bytes=2**60,
-            records=3,
-            dropped=1,
-            late=1,
-            last=now,
-            failures=1,
-            failures_last_hour=1,
-            last_failure=failure,
-        ),
-        quarantine=Quarantine(
-            records=2**62,
-            last=now,
-            latest=tuple(
-                QuarantinedRange(
-                    topic="t" * 249, partition=n, offset=2**62, records=1, reason="r" * 4096, key="k" * 1024, time=now
-                )
-                for n in range(MOST_QUARANTINED)
-            ),
-        ),
-        types=Types(
-            count=300,
-            records=2**62,
-            bytes=2**62,
-            quarantined=2,
-            dropped=1,
-            stalest=tuple(
-                TypeState(topic="t" * 249, type=f"{n}" * 100, newest=now, quarantined=0) for n in range(MOST_TYPES)
-            ),
-            most_quarantined=tuple(
-                TypeState(topic="t", type=f"{n}", newest=now, quarantined=9 - n) for n in range(MOST_TYPES)
-            ),
-        ),
-        members=Members(
-            desired=1000,
-            ready=999,
-            list=tuple(
-                Member(name=f"clicks-{n}", ready=True, partitions=1, executors=2, revision="a") for n in range(50)
-            ),
-        ),
-        rebalance=Rebalance(
-            state="Stable",
-            fewest_partitions=1,
-            most_partitions=2,
-            group_generation=5,
-            count=6,
-            last=now,
-            counted_since=now,
-            counted_from=4,
-        ),
-        restarts=tuple(
-            Restart(member=f"clicks-{n}", pod="u" * 64, time=now, count=n + 1, cause="c" * 1024, forced=True)
-            for n in range(MOST_RESTARTS)
-        ),
-        data_loss=DataLoss(
-            records=1,
-            ranges=MOST_LOSSES,
-            latest=tuple(
-                Loss(topic="t", partition=1, start=n, end=n + 1, held=True, time=now) for n in range(MOST_LOSSES)
-            ),
-        ),
-        autoscale=Autoscale(
-            members=1000,
-            watch=Watch(
-                lag="WellBelowTarget", since=now, pressure=10**8, partitions=2**31, stored=2**62, written=2**62
-            ),
-            revision="a" * 12,
-            rate=2**62,
-            last=Scaled(time=now, before=1, after=2, cause="c" * LONGEST_CAUSE),
-        ),
-        rollout=full_rollout(now),
-        generations=tuple(
-            GenerationState(
-                generation=n,
-                members=1,
-                ready=1,
-                partitions=10,
-                began=tuple(Beginning(topic="t" * 249, partition=one, offset=2**62) for one in range(MOST_BEGINNINGS)),
-            )
-            for n in range(MOST_GENERATIONS)
-        ),
-        summary=Summary(members="1/1", lag="1", lag_age="1s", uploaded="1B", state="x", stalest_type="t 1s"),
-    )
-    document: dict[str, Any] = full.model_dump(mode="json", by_alias=True)
+    version = definition()["spec"]["versions"][0]
+    document: dict[str, Any] = _fullest(version["schema"]["openAPIV3Schema"]["properties"]["status"])
     return document
 
 
-def full_rollout(now: datetime) -> Rollout:
-    cause = "c" * LONGEST_CAUSE
-    members = (
-        ReportedCounters(member=f"clicks-{n}", started=now, records=2**62, quarantined=1) for n in range(MOST_COUNTED)
-    )
-    tally = Tally(records=2**62, quarantined=1, told=tuple(members))
-    failures = (Failure(revision=f"{n}" * 12, attempt=n, cause=cause, time=now) for n in range(MOST_FAILURES))
-    return Rollout(
-        phase=Phase.CANARY,
-        since=now,
-        began=now,
-        stable="a" * 12,
-        candidate="b" * 12,
-        step=1,
-        reached=2,
-        waiting=now,
-        rested=now,
-        trial=Trial(
-            since=now,
-            ranges=1,
-            upload_failures=2,
-            lag=3,
-        ),
-        candidate_stored=tally,
-        stable_stored=tally,
-        flaps=1,
-        suspicion=Suspicion(since=now, cause=cause),
-        failures=tuple(failures),
-        frozen=True,
-        shadow=ShadowState(
-            group_id="g" * 249,
-            prefix="p",
-            members=1,
-            ready=1,
-            records=Both(stable=1, shadow=2),
-            objects=Both(stable=1, shadow=2),
-            bytes=Both(stable=1, shadow=2),
-            examples=(cause,) * MOST_EXAMPLES,
-            error=cause,
-        ),
-    )
+def _fullest(schema: Document, name: str = "", number: int = 0) -> Any:
+    """Return a value with all fields, and with texts and lists as long as they may be; entries differ by a number."""
+    if "enum" in schema:
+        return schema["enum"][-1]
+    if schema["type"] == "object":
+        return {below: _fullest(of, below, number) for below, of in schema["properties"].items()}
+    if schema["type"] == "array":
+        return [_fullest(schema["items"], name, one) for one in range(schema["maxItems"])]
+    if schema["type"] == "string":
+        longest = f"{name}{number}".ljust(schema.get("maxLength", 100), "x")
+        return longest if schema.get("format") != "date-time" else "2026-11-21T12:00:00Z"
+    return True if schema["type"] == "boolean" else 2**62 - number
 
 
 def test_every_field_is_explained(kubectl: Kubectl) -> None:

@@ -3,21 +3,16 @@
 import contextlib
 import copy
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from tests.integration.harness.waiting import eventually
-from tests.integration.kubernetes.operator_process import Resource
+from tests.integration.kubernetes.operator_process import SPEC, Resource
 from tests.stack.kubernetes import Client, Refused
 from tests.stack.kubernetes.client import Document
 
 NEXT = "v1beta1"
 _DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/logpersisters.logpersister.dev"
-SPEC: dict[str, Any] = {
-    "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
-    "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
-}
 
 
 @pytest.fixture

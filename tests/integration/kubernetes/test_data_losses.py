@@ -1,20 +1,14 @@
 """Lost records, before the operator as a process: the status goes on to tell of them when who found them is gone."""
 
-from typing import Any
-
 import pytest
 
 from tests.integration.kubernetes.kubelet import Kubelet
-from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
+from tests.integration.kubernetes.operator_process import SPEC, OperatorProcess, Resource
 from tests.integration.kubernetes.saying import saying
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
 
 MEMBER = "127.0.80.1"
-SPEC: dict[str, Any] = {
-    "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
-    "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
-}
 GAP = {"topic": "clicks", "partition": 3, "start": 100, "end": 150, "skipped": True}
 UPLOADS = {"ranges": 1, "objects": 1, "bytes": 9, "last": None, "failures": 0, "failuresLastHour": 0}
 

@@ -73,22 +73,3 @@ def test_the_younger_of_one_name_gets_no_member_before_the_older_is_gone(
     older.delete()
     younger.wait("Stalled", "False", "Progressing")
     younger.eventually("members", lambda: members(younger) == [1])
-
-
-def test_who_has_members_keeps_them_when_the_operator_gets_to_see_an_older_one(
-    api_server: ApiServer, older: Resource, younger: Resource, operator: OperatorProcess, tmp_path: Path
-) -> None:
-    older.apply(SPEC)
-    time.sleep(A_SECOND)
-    younger.apply(SPEC)
-    with OperatorProcess(api_server, tmp_path, younger.namespace) as narrow:
-        younger.eventually("members", lambda: members(younger) == [1])
-        assert narrow.stop() == 0
-    operator.start()
-    older.wait("Stalled", "True", "GroupShared")
-    younger.wait("GroupShared", "False", "OwnGroup")
-    younger.eventually(
-        "it hears of the other one", lambda: "also names it" in younger.condition("GroupShared")["message"]
-    )
-    older.eventually("what members need but no member", lambda: members(older) == [0])
-    assert members(younger) == [1]

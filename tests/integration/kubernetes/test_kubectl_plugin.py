@@ -1,6 +1,7 @@
 """``kubectl logpersister``: kubectl finds the plugin, which reads what the operator wrote and sets annotations."""
 
 import json
+import re
 import tarfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -60,24 +61,24 @@ def refused(said: Said, *, code: int = 1) -> str:
 
 
 def test_a_full_status_is_told(plugin: Plugin, api: Client, path: str) -> None:
-    tell(api, path, full_status())
-    told = succeeded(plugin("status", NAME))
+    tell(api, path, full_status() | {"observedGeneration": 1})
+    told = re.sub(r"x{9,}", "x", succeeded(plugin("status", NAME)))
     assert "<no value>" not in told
     assert "%!" not in told
     for line in (
         f"Name:       {NAME} in namespace ",
-        "State:      x\n",
-        "Members:    1/1 ready\n",
-        f"Rollout:    Canary since {TIME}, from revision {'a' * 12}, to revision {'b' * 12}, step 1\n",
-        f"looks wrong since {TIME}: ccc",
-        f"revision {'0' * 12} failed at {TIME}: ccc",
-        "Lag:        1 records, the oldest for 1s\n",
-        f"Failed:     S3 at {TIME}: mmm",
-        "Lost:       1 records in 50 ranges\n",
-        f"Types:      300 with records, 2 records in quarantine, 1 left out; newest of {'0' * 100} is of {TIME}\n",
-        "  Ready              Unknown  Because              since",
+        "State:      state0x\n",
+        "Members:    members0x ready\n",
+        rf"Rollout:    Halted since {TIME}, from revision stable0x, to revision candidate0x, step \d+\n",
+        f"looks wrong since {TIME}: cause0x\n",
+        f"revision revision0x failed at {TIME}: cause0x\n",
+        "Lag:        lag0x records, the oldest for lagAge0x\n",
+        f"Failed:     reason0x at {TIME}: message0x\n",
+        r"Lost:       \d+ records in \d+ ranges\n",
+        rf"Types:      \d+ with records, \d+ records in quarantine, \d+ left out; newest of type0x is of {TIME}\n",
+        "  type0x +Unknown +reason0x +since",
     ):
-        assert line in told
+        assert re.search(line, told), f"{line}: {told}"
     assert "Paused:" not in told
     assert "Not seen:" not in told
 

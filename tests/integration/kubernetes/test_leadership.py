@@ -10,17 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.integration.harness.waiting import eventually
-from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
+from tests.integration.kubernetes.operator_process import SPEC, OperatorProcess, Resource
 from tests.stack.fault_proxy import FaultProxy, Stall
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(180)]
-
-SPEC = {
-    "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
-    "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
-}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.integration.harness.waiting import eventually
-from tests.integration.kubernetes.operator_process import IMAGE, OperatorProcess, Resource
+from tests.integration.kubernetes.operator_process import IMAGE, SPEC, OperatorProcess, Resource
 from tests.stack import KafkaBroker
 from tests.stack.kubernetes import Client, Refused
 from tests.stack.kubernetes.client import Document
@@ -19,11 +19,6 @@ from tests.stack.topics import produce
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
 CreateTopic = Callable[..., str]
-
-SPEC: dict[str, Any] = {
-    "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
-    "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
-}
 
 
 QUESTIONS = "logpersister_operator_lag_questions_total"
@@ -105,38 +100,31 @@ def test_pods_that_are_refused_say_why(resource: Resource, api: Client, namespac
     assert resource.condition("Stalled")["status"] == "False"
 
 
-def test_children_are_owned_by_the_resource(resource: Resource) -> None:
-    resource.apply(spec(networkPolicy="Restricted", spark={"executors": 1}))
-    resource.wait_stateful_sets(1)
-    uid = (resource.get() or {})["metadata"]["uid"]
-    kinds = [
-        ("api/v1", "configmaps"),
-        ("api/v1", "services"),
-        ("api/v1", "serviceaccounts"),
-        ("apis/apps/v1", "statefulsets"),
-        ("apis/networking.k8s.io/v1", "networkpolicies"),
-        ("apis/policy/v1", "poddisruptionbudgets"),
-        ("apis/rbac.authorization.k8s.io/v1", "roles"),
-        ("apis/rbac.authorization.k8s.io/v1", "rolebindings"),
-    ]
-    children = [child for group, plural in kinds for child in resource.children(group, plural).values()]
-    assert len(children) == 9
-    assert {child["metadata"]["ownerReferences"][0]["uid"] for child in children} == {uid}
-    assert {child["metadata"]["managedFields"][0]["manager"] for child in children} == {"logpersister-operator"}
+KINDS = [
+    *(("api/v1", plural) for plural in ("configmaps", "services", "serviceaccounts")),
+    *(("apis/apps/v1", "statefulsets"), ("apis/policy/v1", "poddisruptionbudgets")),
+    ("apis/networking.k8s.io/v1", "networkpolicies"),
+    *(("apis/rbac.authorization.k8s.io/v1", plural) for plural in ("roles", "rolebindings")),
+]
 
 
-def test_the_operator_writes_nothing_on_the_resource_but_its_finalizer(resource: Resource) -> None:
-    resource.apply(spec())
-    resource.wait("Reconciling", "True", "StartingMembers")
+def test_children_are_owned_and_repaired_and_of_the_resource_only_the_finalizer_is_written(
+    resource: Resource, api: Client, namespace: str
+) -> None:
+    wanted = spec(networkPolicy="Restricted", spark={"executors": 1})
+    resource.apply(wanted)
+    (name,) = resource.wait_stateful_sets(1)
     found = resource.get() or {}
-    assert found["spec"] == spec()
+    assert found["spec"] == wanted
     assert found["metadata"]["finalizers"] == ["logpersister.dev/drain"]
     assert "annotations" not in found["metadata"]
+    children = [child for group, plural in KINDS for child in resource.children(group, plural).values()]
+    assert len(children) == 9
+    assert {child["metadata"]["ownerReferences"][0]["uid"] for child in children} == {found["metadata"]["uid"]}
+    assert {child["metadata"]["managedFields"][0]["manager"] for child in children} == {"logpersister-operator"}
+    (container,) = resource.stateful_sets()[name]["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == IMAGE
 
-
-def test_drift_is_repaired(resource: Resource, api: Client, namespace: str) -> None:
-    resource.apply(spec())
-    (name,) = resource.wait_stateful_sets(1)
     path = f"/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}"
     changed = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name, "namespace": namespace}}
     api.apply(path, {**changed, "spec": {"replicas": 9}}, manager="somebody")
@@ -145,8 +133,11 @@ def test_drift_is_repaired(resource: Resource, api: Client, namespace: str) -> N
     resource.eventually("the Service is back", lambda: resource.children("api/v1", "services"))
 
 
-def test_an_invalid_spec_after_a_valid_one(resource: Resource) -> None:
+def test_what_is_wrong_is_told_and_what_ran_goes_on(resource: Resource) -> None:
+    resource.apply(spec(podTemplate={"spec": {"containers": [{"name": "member", "imagePullPolicy": "Perhaps"}]}}))
+    assert "Perhaps" in resource.wait("Stalled", "True", "Refused")["message"]
     resource.apply(spec())
+    resource.wait("Stalled", "False", "Progressing")
     before = resource.wait_stateful_sets(1)
     resource.apply(spec(output={"partitionBy": [{"date": {"granularity": "day", "timezone": "Mars/Olympus"}}]}))
     found = resource.wait("SpecValid", "False", "SpecInvalid")
@@ -177,32 +168,6 @@ def test_a_secret_that_comes_late_and_changes(resource: Resource, api: Client, n
     secret(api, namespace, "second")
     resource.eventually("pods with the new Secret", lambda: digest() != before)
     assert resource.stateful_sets().keys() == {name}, "no new revision"
-
-
-def test_what_the_api_server_refuses_is_told(resource: Resource) -> None:
-    resource.apply(spec(podTemplate={"spec": {"containers": [{"name": "member", "imagePullPolicy": "Perhaps"}]}}))
-    found = resource.wait("Stalled", "True", "Refused")
-    assert "Perhaps" in found["message"]
-    resource.apply(spec())
-    resource.wait("Stalled", "False", "Progressing")
-    resource.wait_stateful_sets(1)
-
-
-def test_killed_and_started_again_it_goes_on_and_at_rest_it_writes_nothing(
-    resource: Resource, operator: OperatorProcess
-) -> None:
-    resource.apply(spec(members=2))
-    operator.kill()
-    operator.start()
-    resource.wait_stateful_sets(1)
-    resource.wait_for_rest()
-    eventually("the liveness probe answers", lambda: operator.healthz() == 200)
-    version = (resource.get() or {})["metadata"]["resourceVersion"]
-    done = operator.metrics()[RECONCILIATIONS]
-    resource.touch_children()  # wakes the operator
-    eventually("some more reconciliations", lambda: operator.metrics()[RECONCILIATIONS] > done)
-    assert (resource.get() or {})["metadata"]["resourceVersion"] == version
-    assert operator.metrics()['logpersister_operator_resources{condition="Ready",status="True"}'] == 1
 
 
 def test_what_was_deleted_while_no_operator_ran_is_drained_when_one_starts(
@@ -285,7 +250,12 @@ def test_at_rest_nothing_is_written_though_kafka_is_asked_again_and_again(
     resource.wait("LagWithinTarget", "True", "WithinTarget")
     version, asked = (resource.get() or {})["metadata"]["resourceVersion"], operator.metrics()[QUESTIONS]
     eventually("some more answers", lambda: operator.metrics()[QUESTIONS] > asked + 3)
+    done = operator.metrics()[RECONCILIATIONS]
+    resource.touch_children()  # wakes the operator
+    eventually("some more reconciliations", lambda: operator.metrics()[RECONCILIATIONS] > done)
     assert (resource.get() or {})["metadata"]["resourceVersion"] == version
+    assert operator.metrics()['logpersister_operator_resources{condition="Ready",status="True"}'] == 1
+    eventually("the liveness probe answers", lambda: operator.healthz() == 200)
     operator.kill()
     operator.start()
     resource.eventually(
@@ -322,12 +292,6 @@ def test_a_resource_whose_kafka_hangs_does_not_delay_others(
         resource.apply(spec())
         resource.wait_stateful_sets(1)
         broker.resume()
-
-
-def test_the_image_is_the_operators(resource: Resource) -> None:
-    resource.apply(spec())
-    (found,) = resource.wait_stateful_sets(1).values()
-    assert found["spec"]["template"]["spec"]["containers"][0]["image"] == IMAGE
 
 
 def test_members_that_are_not_ready_do_not_keep_their_node_from_being_drained(

@@ -1,22 +1,20 @@
 """What belongs to others stays as it is, and what is refused keeps only what needs it: on a real API server."""
 
 import time
-from typing import Any
 
 import pytest
 
 from logpersister_operator.act.status_writer import StatusOutdatedError, StatusWriter
 from logpersister_operator.cluster.client import ApiServer as Cluster
 from logpersister_operator.metrics import Metrics
+from tests.integration.kubernetes.operator_process import SPEC as LEAST
 from tests.integration.kubernetes.operator_process import Resource, connect
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
 
-SPEC: dict[str, Any] = {
-    "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
-    "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
+SPEC = LEAST | {
     "networkPolicy": "Restricted",
     "spark": {"executors": 1},
 }

@@ -1,23 +1,19 @@
 """Rollouts by the operator as a process, on a real API server; pods get ready, crash and go when the test says so."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
 from logpersister_operator.render.workload import RESTART_ANNOTATION
 from tests.integration.kubernetes.conftest import Plugin
 from tests.integration.kubernetes.kubelet import Kubelet
+from tests.integration.kubernetes.operator_process import SPEC as LEAST
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
-from tests.stack.kubernetes import Client
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
 
 MEMBERS = 3
-SPEC: dict[str, Any] = {
-    "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
-    "storage": {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"},
+SPEC = LEAST | {
     "members": MEMBERS,
     "rollout": {"canary": {"analysis": {"duration": "1s", "minRanges": 0}}, "progressDeadline": "60s"},
 }
@@ -126,54 +122,3 @@ class _AllBut(set[str]):
 
     def __contains__(self, name: object) -> bool:
         return name != self._name
-
-
-@pytest.mark.parametrize(
-    ("restarted", "unready", "broken"),
-    [
-        pytest.param(timedelta(weeks=3), timedelta(hours=1), False, id="restarts-of-long-ago"),
-        pytest.param(timedelta(minutes=1), timedelta(0), False, id="unready-for-one-probe"),
-        pytest.param(timedelta(minutes=1), timedelta(hours=1), True, id="broken"),
-    ],
-)
-def test_only_an_old_revision_that_is_broken_ends_the_analysis_of_a_canary(
-    resource: Resource,
-    api: Client,
-    operator: OperatorProcess,
-    kubelet: Kubelet,
-    restarted: timedelta,
-    unready: timedelta,
-    *,
-    broken: bool,
-) -> None:
-    spec = SPEC | {"members": 1, "rollout": {"canary": {"analysis": {"duration": "9m", "minRanges": 0}}}}
-    resource.apply(spec)
-    resource.wait("Ready", "True", "MembersReady")
-    (old,) = members(resource)
-    resource.apply(spec | CHANGED)
-    resource.wait("Reconciling", "True", "TryingCanary")
-    resource.eventually("the canary is ready", lambda: resource.status()["members"]["ready"] == 2)
-
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{old}-0", "namespace": resource.namespace}}
-    path = f"/api/v1/namespaces/{resource.namespace}/pods/{old}-0/status"
-    api.apply(path, pod | {"status": _restarted_twice(restarted, unready)}, manager="kubelet")
-    if broken:
-        resource.eventually("the canary takes over", lambda: old not in members(resource))
-        return
-    resource.eventually("it is seen", lambda: resource.status()["members"]["ready"] == 1)
-    done = operator.metrics()[RECONCILIATIONS]
-    resource.apply(spec | CHANGED, look="again")
-    resource.eventually("another look", lambda: operator.metrics()[RECONCILIATIONS] > done + 1)
-    assert members(resource)[old] == 1
-    assert resource.condition("Reconciling")["reason"] == "TryingCanary"
-    assert kubelet.broken == []
-
-
-def _restarted_twice(restarted: timedelta, unready: timedelta) -> dict[str, Any]:
-    now = datetime.now(UTC)
-    began, ended, since = (f"{now - one:%Y-%m-%dT%H:%M:%SZ}" for one in (2 * restarted, restarted, unready))
-    container = {"name": "member", "image": "x", "imageID": "", "ready": False, "restartCount": 2}
-    terminated = {"exitCode": 1, "reason": "Error", "startedAt": began, "finishedAt": ended}
-    states = {"state": {"running": {"startedAt": ended}}, "lastState": {"terminated": terminated}}
-    not_ready = {"type": "Ready", "status": "False", "lastTransitionTime": since}
-    return {"phase": "Running", "conditions": [not_ready], "containerStatuses": [container | states]}
