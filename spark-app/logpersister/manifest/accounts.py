@@ -25,8 +25,9 @@ class ServiceAccountSpec(Model):
     """The service account of members and executors."""
 
     name: AccountName | None = None
-    """Existing account in the resource's namespace, for members and executors. With executors the operator binds it to
-    the right to run pods. Default: accounts of the resource's own."""
+    """Existing account of members and executors. With executors the operator binds it to the right to run pods.
+    Default: accounts of the resource's own.
+    """
 
     annotations: Annotated[dict[String, AnnotationValue], Field(max_length=100)] = Field(default_factory=dict)
     """Annotations of the accounts that the operator creates, for example `eks.amazonaws.com/role-arn`."""

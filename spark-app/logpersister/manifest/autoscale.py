@@ -14,11 +14,12 @@ class AutoscaleSpec(Model):
     """Smallest number of members. With two or more, storing continues without a pause when one dies."""
 
     max_members: Annotated[int, Whole(1, 1000)]
-    """Largest number of members. There are also never more members than partitions, except for `minMembers`."""
+    """Largest number of members. There are never more than partitions, except for `minMembers`."""
 
     target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
-    """Age of the oldest unstored record above which members are added. Longer than `upload.maxAge`. Default:
-    `spec.targetLag`, otherwise twice the `maxAge` of the topic plus a minute."""
+    """Age of the oldest unstored record above which members are added; longer than `upload.maxAge`. Default:
+    `spec.targetLag`.
+    """
 
     scale_up_stabilization: Annotated[timedelta, Duration("1s", "1h")] = timedelta(minutes=1)
     """How long the lag must exceed its target, without falling, before members are added."""

@@ -83,13 +83,13 @@ class TypeRule(Model):
     `_quarantine`. `drop`: they are counted and not stored."""
 
     folder: TypeName | None = None
-    """Value of the folder, instead of the type's name. All types of the entry share the folder."""
+    """Value of the folder, which all types of the entry share. Default: the type's name."""
 
     parser: ParserSpec | None = None
-    """Replaces `spec.parser` and `spec.schema`: an entry with a parser and without a schema has no schema."""
+    """Replaces `spec.parser`, and `spec.schema` by none unless the entry has a schema."""
 
     row_schema: SchemaSpec | None = Field(default=None, alias="schema")
-    """Replaces `spec.schema`, whose registry, or text of the `message`, applies where it has none."""
+    """Replaces `spec.schema`, except for its registry, or text of the `message`, where it has none."""
 
     output: OutputSpec | None = None
     """Replaces `spec.output`; its folders stand below that of the type."""
@@ -129,8 +129,7 @@ class TypeEntry(TypeRule):
     """Types by name. Exactly one of `names` and `pattern` is needed."""
 
     pattern: TypePattern | None = None
-    """Types by regular expression (docs/schemas.md#regular-expressions), found anywhere in the name unless anchored
-    with ^ and $."""
+    """Types by regular expression, found anywhere in the name unless anchored with ^ and $."""
 
     @property
     def labels(self) -> Sequence[str]:
@@ -163,7 +162,7 @@ class TypesSpec(TypePlace):
     """The types. The first entry that names a type applies, and no other. What it does not set, the topic sets."""
 
     others: OtherTypes = OtherTypes()
-    """Types that no entry names."""
+    """Types that no entry names. Fields as in `entries`, and `holdAbove`."""
 
     hold_above: Annotated[int, Percent("100%")] | None = None
     """As `spec.parser.quarantine.holdAbove`, whose place it takes."""

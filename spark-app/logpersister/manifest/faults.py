@@ -14,9 +14,9 @@ class FaultsSpec(Model):
     """What becomes of values that do not fit. By default the record is stored in quarantine."""
 
     wrong_type: WrongType = "refuse"
-    """Values of another kind than the type. Only with `json`, `messagepack`, `csv` and `regex`. `setNull`: the field is
-    null. `convert` (only with `json` and `messagepack`): text is read as in a CSV column, and a number or bool becomes
-    text; all else is refused."""
+    """Values of another kind than the type. `setNull`: the field is null. `convert` (`json`, `messagepack`): text is
+    read as in a CSV column, a number or bool becomes text; all else is refused.
+    """
 
     overflow: SetNull = "refuse"
     """Numbers and times out of the range or the precision of the type, such as an infinite timestamp."""
@@ -28,8 +28,7 @@ class FaultsSpec(Model):
     """Value that counts when a struct or map has a name several times. Only with `json` and `messagepack`."""
 
     invalid_utf8: InvalidUtf8 = "refuse"
-    """Text that is not UTF-8. Only with `json`, `messagepack`, `csv` and `regex`. `replace`: U+FFFD takes its
-    place, and that of half a surrogate pair in JSON."""
+    """Text that is not UTF-8; `replace`: U+FFFD takes its place. Only with `json`, `messagepack`, `csv` and `regex`."""
 
     @property
     def words(self) -> dict[str, str]:

@@ -76,26 +76,26 @@ class FieldSpec(Model):
     """One field of the values, and one column of the rows."""
 
     name: ValueName
-    """Name of the field in the values, and of the column, unless `rename` gives that another one. It must where the
-    name has more than letters, digits, `_`, `@`, `$` and `-`, or begins with a digit or `-`. Names of two columns must
-    differ in more than case."""
+    """Name of the field, and of the column unless `rename` gives another; it must where a name has more than letters,
+    digits, `_`, `@`, `$`, `-`, or begins with a digit or `-`. Two columns must differ in more than case.
+    """
 
     type: TypeText
     """`bool`, `int8` to `int64`, `float32`, `float64`, `string`, `binary[base64]`, `date`, `time[ms]`, `timestamp[ms]`,
     `decimal(10,2)`, `json`, `struct<a: int32 not null, b: string>`, `list<T>`, `map<string, T>` (docs/schemas.md)."""
 
     required: Flag = False
-    """Whether each value must have the field with a value other than null. A record without it is stored in
-    quarantine."""
+    """Whether each value must have the field, and not null; else its record is stored in quarantine."""
 
     format: Notation | None = None
-    """Notation of the timestamps in this field: `rfc3339` (default; text such as `2026-11-21T05:00:00Z`), `iso8601`,
-    `epoch[s]` to `epoch[ns]` (a whole number), or for example `pattern[dd/MMM/yyyy:HH:mm:ss Z]`
-    (docs/schemas.md#times). Only with timestamps."""
+    """Notation of timestamps: `rfc3339` (default), `iso8601`, `epoch[s]` to `epoch[ns]`, or for example
+    `pattern[dd/MMM/yyyy:HH:mm:ss Z]` (docs/schemas.md#times).
+    """
 
     default: Annotated[DefaultValue, OneValue()] | None = None
-    """Value of the field in records that do not have it; one that is null stays null. Written as in a JSON value. Only
-    with parsers `json` and `messagepack`. Default: null."""
+    """Value of the field where a record does not have it (a null stays null), as in JSON. Only with `json` and
+    `messagepack`. Default: null.
+    """
 
     @property
     def parsed(self) -> Type:

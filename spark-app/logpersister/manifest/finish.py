@@ -32,12 +32,12 @@ class FinishSpec(Model):
 
     policy: Annotated[tuple[Policy, ...], Field(min_length=1, max_length=5), Unique()] = ("successFile",)
     """What tells that a folder is finished. `successFile`: an empty file in it. `manifest`: a document in it with its
-    objects, records, bytes, and offsets per partition. `done`: an empty file for each partition, such as `.0.done`.
-    `webhook`, `kafka`: the document, at least once."""
+    objects, records, bytes and offsets. `done`: an empty file for each partition. `webhook`, `kafka`: the document, at
+    least once.
+    """
 
     outer_levels: Flag = False
-    """Whether `successFile` is also put into the folders of outer levels by date: with `day` and `hour` into a day,
-    when all its hours are finished."""
+    """Whether outer levels by date get a `successFile`, too: a day when all its hours are finished."""
 
     webhook: WebhookSpec | None = None
     """Server of `webhook`."""
@@ -52,21 +52,22 @@ class FinishSpec(Model):
     """Name of the document of `manifest`."""
 
     trigger: Trigger = "partition-time"
-    """Time that decides how far a partition is. `partition-time`: that of its folders, so the field where `partitionBy`
-    names one. `record-time`: Kafka's record time. `process-time`: the clock; a folder is finished when all is stored
-    that Kafka had `allowedLateness` after its end."""
+    """Time that decides how far a partition is. `partition-time`: that of its folders. `record-time`: Kafka's record
+    time. `process-time`: the clock; all must be stored that Kafka had `allowedLateness` after the folder's end.
+    """
 
     allowed_lateness: Annotated[timedelta, Duration("0s", "30d")] = timedelta(minutes=5)
     """How long after its end a folder still waits for records: by the times of records, and by the clock."""
 
     idle_after: Annotated[timedelta, Duration("1s", "30d")] = timedelta(hours=1)
-    """How long folders wait for a partition without new records. Shorter: folders of quiet topics are finished
-    earlier. Longer: fewer late records after a producer's pause."""
+    """How long folders wait for a partition without new records. Shorter: folders of quiet topics are finished earlier.
+    Longer: fewer late records.
+    """
 
     late: Late = "append"
-    """Where a record goes that comes when its folder is finished. `append`: into its folder, whose manifest gets a
-    higher number. `folder`: into the same folder below `_late`. `quarantine`: into `_quarantine`, as Parquet. Each is
-    counted (docs/finish.md)."""
+    """Place of a record that comes after its folder is finished. `append`: its folder, whose manifest gets a higher
+    number. `folder`: the same folder below `_late`. `quarantine`: `_quarantine`, as Parquet.
+    """
 
     store_at_end: bool = False
     """Whether the rest of a folder is stored as soon as its end and `allowedLateness` have passed, whatever

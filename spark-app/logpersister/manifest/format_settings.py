@@ -42,8 +42,9 @@ class TextSpec(Model):
     """Written after each value. If values contain line breaks, set it for example to `"\\u001e"`."""
 
     delimiter_in_value: Literal["keep", "escape"] = "keep"
-    """Treatment of a delimiter inside a value. `keep` stores the value unchanged, so a reader sees two lines; `escape`
-    makes one record one line (docs/formats.md)."""
+    """Treatment of a delimiter inside a value: `keep` stores the value unchanged, so that a reader sees two lines;
+    `escape` makes one record one line.
+    """
 
     @rule(
         r"$delimiterInValue != 'escape' || !$delimiter.matches('[A-Za-z0-9\\\\]')",
@@ -59,8 +60,7 @@ class SequenceFileSpec(Model):
     """Settings of format ``sequencefile``: Hadoop's container of keys and values."""
 
     key: Literal["longwritable", "messagepack"] = "longwritable"
-    """What the key of an entry contains. `longwritable`: the offset. `messagepack`: a map of offset, timestamp and the
-    record's key (docs/formats.md)."""
+    """Key of an entry. `longwritable`: the offset. `messagepack`: a map of offset, timestamp and the record's key."""
 
     compression_type: Literal["record", "block"] = "block"
     """Unit of compression: one value (`record`) or many records (`block`, much smaller). Only with a compression."""
@@ -73,8 +73,9 @@ class BloomFilterSpec(Model):
     """Field of `spec.schema`, for example `user.id`, or a column of Kafka's own fields, such as `kafka_key`."""
 
     distinct: Annotated[int, Whole(1, 100_000_000)] = 65_536
-    """Largest expected number of different values in a row group. One of a hundred other values passes the filter by
-    mistake; it takes 10 to 20 bits for each value."""
+    """Largest expected number of different values in a row group, which takes 10 to 20 bits for each. One of a hundred
+    other values passes by mistake.
+    """
 
 
 class SortColumnSpec(Model):
@@ -94,8 +95,9 @@ class FieldIdSpec(Model):
     """The number by which readers know a column, whatever its name."""
 
     field: FieldPath
-    """Field of `spec.schema`, or a column of Kafka's own fields. In a list it is `tags.element`, in a map `counts.key`
-    and `counts.value`."""
+    """Field of `spec.schema`, or a column of Kafka's own fields; in lists and maps `tags.element`, `counts.key`,
+    `counts.value`.
+    """
 
     id: Annotated[int, Whole(1, 2_147_483_446)]
     """A number that no other column has or had."""
@@ -114,30 +116,31 @@ class ParquetSpec(Model):
     """Settings of format ``parquet``: columns of `spec.schema`, or each value as it is in the column `value`."""
 
     row_group_bytes: Annotated[int, Size("64Ki", "1Gi")] = 32 * 2**20
-    """Size of a row group in bytes of keys and values. Larger: smaller files, faster scans. Smaller: less memory, and
-    more large folders in one pass (docs/formats.md)."""
+    """Size of a row group in bytes of keys and values. Larger: smaller files, faster scans. Smaller: less memory
+    (docs/formats.md).
+    """
 
     page_bytes: Annotated[int, Size("16Ki", "16Mi")] = 2**20
-    """Size of a page in bytes of values before compression. Smaller: with `pageIndex`, queries for few rows
-    read less."""
+    """Size of a page before compression. Smaller: with `pageIndex`, queries for few rows read less."""
 
     page_index: Flag = False
     """Whether files have the least and the greatest value of each page, so that readers can skip pages."""
 
     without_dictionary: Annotated[tuple[FieldPath, ...], Field(max_length=64), Unique()] = ()
     """Fields whose columns get no dictionary, because their values hardly repeat, such as ids. A struct stands for all
-    fields in it. Kafka's own fields are `kafka_key` and so on."""
+    fields in it.
+    """
 
     bloom_filters: Annotated[tuple[BloomFilterSpec, ...], Field(max_length=16)] = ()
     """Bloom filters, for fields that queries compare with exact values. Not for `bool`, lists and maps."""
 
     sort_by: Annotated[tuple[SortColumnSpec, ...], Field(max_length=8)] = ()
-    """Columns by which the rows of each row group are sorted, the first first; equal ones stay in the order of their
-    offsets. It takes more memory (docs/formats.md)."""
+    """Columns by which the rows of each row group are sorted, the first first; equal ones keep the order of offsets. It
+    takes memory (docs/formats.md).
+    """
 
     field_ids: Annotated[tuple[FieldIdSpec, ...], Field(max_length=512)] = ()
-    """Field ids of the columns, for readers that go by them instead of names. Not with an Iceberg table, which numbers
-    its columns itself."""
+    """Field ids of the columns, for readers that go by them. Not with an Iceberg table, which numbers its columns."""
 
     @rule(
         "!has(self.sortBy) || self.sortBy.all(one, self.sortBy.exists_one(other, other.field == one.field))",

@@ -75,8 +75,9 @@ class HeaderAt(PartAt):
     """The header of a frame."""
 
     row_schema: HeaderSchema | None = Field(default=None, alias="schema")
-    """Schema of headers. If set, each type with a schema has a column with the fields of the header. A header that is
-    no such message refuses its record."""
+    """Schema of headers. If set, types with a schema have a column with the header's fields. A header that is no such
+    message refuses its record.
+    """
 
     column: FieldName = "header"
     """Name of this column."""
@@ -89,8 +90,9 @@ class FrameSpec(Model):
     """The type of the record."""
 
     timestamp: NumberAt | None = None
-    """Milliseconds since 1970. If set, folders by date use it instead of the record's timestamp. Its column is a
-    `timestamp[ms]`."""
+    """Milliseconds since 1970, instead of the record's timestamp in folders by date; fields as in `type`. Its column is
+    a `timestamp[ms]`.
+    """
 
     header: HeaderAt | None = None
     """The header. Parsers do not get it."""

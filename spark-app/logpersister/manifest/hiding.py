@@ -23,12 +23,14 @@ class HashSpec(Model):
     """Fields of which a keyed hash is stored."""
 
     fields: FieldPaths
-    """Fields of type `string` or of whole numbers, such as `user.email` in a struct. They are stored as HMAC-SHA-256 in
-    64 hexadecimal digits. Equal values have equal hashes, which can be counted, joined, and name folders."""
+    """Fields of type `string` or of whole numbers, such as `user.email`. They are stored as HMAC-SHA-256 in 64
+    hexadecimal digits; equal values have equal hashes.
+    """
 
     secret_name: SecretName
     """Secret whose `key` is the key of the hash: text of at least 16 characters. To change the key, name another
-    Secret, and raise `generation` if readers join hashes."""
+    Secret.
+    """
 
 
 class MaskSpec(Model):
@@ -38,4 +40,4 @@ class MaskSpec(Model):
     """Fields of type `string`, such as `user.phone` in a struct."""
 
     keep_last: Annotated[int, Whole(0, 16)] = 0
-    """Characters at the end of a text that are kept behind `***`. Texts shorter than twice this number become `***`."""
+    """Characters at the end that are kept behind `***`. Texts shorter than twice this number become `***`."""

@@ -161,24 +161,24 @@ class SecuritySpec(Model):
     """How to connect and log in. Secrets themselves are where ``secretName`` and ``caSecretName`` say."""
 
     protocol: Protocol = "PLAINTEXT"
-    """Protocol of the broker's listener: without TLS and login (`PLAINTEXT`), with TLS (`SSL`), with a login
-    (`SASL_PLAINTEXT`), or with both (`SASL_SSL`)."""
+    """Protocol of the broker's listener."""
 
     mechanism: Mechanism | None = None
-    """Login mechanism; required with SASL, refused without. Choose `SCRAM-SHA-512` if you can, `OAUTHBEARER` if an
-    identity provider issues tokens."""
+    """Login mechanism; required with SASL, refused without."""
 
     secret_name: SecretName | None = None
     """Secret with `username` and `password` (PLAIN, SCRAM), `token` or `token-url` (OAUTHBEARER), `ca.crt`, `tls.crt`
-    and `tls.key`; or that of a Strimzi `KafkaUser`. Required with SASL."""
+    and `tls.key`; or that of a Strimzi `KafkaUser`. Required with SASL.
+    """
 
     ca_secret_name: SecretName | None = None
     """Secret with the key `ca.crt`, such as Strimzi's `<cluster>-cluster-ca-cert`. Default: that key of `secretName`;
     without it the public CAs."""
 
     verify_hostname: Flag = True
-    """Whether the broker's certificate must contain the host name. Without it, anybody with a certificate of the same
-    CA can impersonate a broker."""
+    """Whether the broker's certificate must contain the host name. If not, anybody with a certificate of the same CA
+    can impersonate a broker.
+    """
 
     @property
     def uses_tls(self) -> bool:
@@ -247,8 +247,9 @@ class KafkaSpec(Model):
     """Where records come from."""
 
     bootstrap_servers: BootstrapServers
-    """Brokers for the first connection, as `host:port,host:port`; they name the others. Give two or three, so that a
-    member can start while one is down."""
+    """Brokers for the first connection, as `host:port,host:port`. Give two or three, so that a member can start while
+    one is down.
+    """
 
     group_id: GroupId | None = None
     """Consumer group; its committed offsets are the progress. Default: `metadata.name`. Two resources must never share
@@ -258,32 +259,37 @@ class KafkaSpec(Model):
     """Topics by name. Exactly one of `topics` and `topicPattern` is needed."""
 
     topic_pattern: Regex | None = None
-    """Topics by regular expression (Python syntax), found anywhere in the name unless anchored. New matching topics
-    join by themselves. Topics that begin with `__` never match."""
+    """Topics by regular expression, found anywhere in the name unless anchored. New matching topics join. Topics that
+    begin with `__` never match.
+    """
 
     exclude_topic_pattern: Regex | None = None
-    """Topics to exclude from `topicPattern`; found anywhere in the name unless anchored."""
+    """Topics to exclude from `topicPattern`."""
 
     start_from: StartFrom = "earliest"
-    """Where the group begins: `earliest`, `latest`, or an RFC 3339 time. It is decided once per topic. Partitions and
-    topics that are created later begin at their first record."""
+    """Where the group begins: `earliest`, `latest`, or an RFC 3339 time. It is decided once per topic; what is created
+    later begins at its first record.
+    """
 
     isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
-    """`read_committed` leaves out records of aborted transactions. `read_uncommitted` stores them, too, and does not
-    wait for open transactions."""
+    """`read_committed` leaves out records of aborted transactions. `read_uncommitted` stores them, and does not wait
+    for open transactions.
+    """
 
     on_data_loss: Literal["fail", "skip"] = "fail"
-    """What to do when Kafka has deleted records before they were stored. `fail` holds the partition and reports the
-    missing range; `skip` records the loss and continues after it."""
+    """When Kafka has deleted records before they were stored: `fail` holds the partition and reports the missing range;
+    `skip` records the loss and continues.
+    """
 
     client_rack: Rack | None = None
-    """Rack (availability zone) of the members, to fetch from the closest replica, if brokers have a
-    `replica.selector.class`."""
+    """Rack (availability zone) of the members, to fetch from the closest replica; brokers need a
+    `replica.selector.class`.
+    """
 
     session_timeout: Annotated[timedelta, Duration("6s", "30m")] = timedelta(seconds=45)
-    """How long a member may send no heartbeat before other members get its partitions. Shorter: a dead member is
-    replaced sooner. Longer: a restart moves no partitions. The broker's `group.min.session.timeout.ms` and
-    `group.max.session.timeout.ms` limit it."""
+    """How long a member may send no heartbeat before others get its partitions. Shorter: a dead member is replaced
+    sooner. Longer: a restart moves no partitions. Brokers limit it.
+    """
 
     security: SecuritySpec = SecuritySpec()
     """How to connect and log in."""

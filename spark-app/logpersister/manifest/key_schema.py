@@ -67,12 +67,12 @@ class KeySpec(Model):
     """How keys become a column beside those of values. A null key is null; one that does not fit refuses its record."""
 
     parser: KeyParser = "text"
-    """`text`: each key is a text in UTF-8, as a column of CSV. The others: each key is what `spec.parser` says of
-    values."""
+    """`text`: each key is a text in UTF-8, as a column of CSV. The others: as `spec.parser` for values."""
 
     type: TypeText = _NO_TYPE
-    """Type of the column: with `text` one without parts, such as `string`; else a struct, for example `struct<id: int64
-    not null, region: string>`. May be absent beside `avro`, `protobuf` or `thrift`."""
+    """Type of the column: with `text` one without parts, else a struct, such as `struct<id: int64 not null, region:
+    string>`. May be absent beside `avro`, `protobuf` or `thrift`.
+    """
 
     format: Notation | None = None
     """Notation of the timestamps in keys, as in `fields`. Default: `rfc3339`. Only with timestamps."""
@@ -93,12 +93,12 @@ class KeySpec(Model):
     """Schema of Thrift by which keys are read. Needed with `thrift`, and only with it."""
 
     subject: Subject | None = None
-    """Subject of `spec.schema.registry` whose versions have the schemas of keys, with framing `singleObject`. Default:
-    `{topic}-key`, with AWS Glue `{topic}`."""
+    """Subject of `spec.schema.registry` with the schemas of keys, with framing `singleObject`. Default: `{topic}-key`,
+    with AWS Glue `{topic}`.
+    """
 
     column: FieldName = "key"
-    """Name of the column, which stands after those of values. Fields of a struct are named by paths, such as
-    `key.id`."""
+    """Name of the column, which stands after those of values; its fields are named by paths, such as `key.id`."""
 
     @property
     def names_schemas(self) -> bool:

@@ -54,8 +54,9 @@ class CsvSpec(Model):
     """Character between two columns, for example `";"`, `"\\t"` or `"\\u0001"`."""
 
     quote: Annotated[OptionalSign, NullMisleads()] = '"'
-    """Character before and after a text that may contain the delimiter or line breaks. Doubled inside such a text, it
-    stands for itself. Empty: none."""
+    """Character around a text that may contain the delimiter or line breaks; doubled inside, it stands for itself.
+    Empty: none.
+    """
 
     escape: OptionalSign = ""
     """Character before a character that stands for itself, in quotes or not. Empty: none."""
@@ -65,8 +66,9 @@ class CsvSpec(Model):
     characters."""
 
     columns: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=MOST_NAMES), Unique()] | None = None
-    """Names of the columns of a value, in their order. Columns that `spec.schema` does not name are left out. Default:
-    the fields of the schema in its order."""
+    """Names of the columns in their order; those that `spec.schema` does not name are left out. Default: the fields of
+    the schema.
+    """
 
     @rule(
         "($quote == '' || $quote != $delimiter) && ($escape == '' || $escape != $delimiter && $escape != $quote)",
@@ -103,7 +105,8 @@ class RegexSpec(Model):
 
     pattern: PatternText
     """Regular expression that each value must match as a whole. The group with the name of a field gives its value:
-    `(?P<level>[A-Z]+)` (docs/schemas.md)."""
+    `(?P<level>[A-Z]+)`.
+    """
 
     null_text: Annotated[NullText | None, NullMisleads()] = None
     """Text of a group that means null, for example `-`. A group that takes no part in the match is always null."""

@@ -72,9 +72,9 @@ class OutputSpec(Model):
     """What is written. A change of anything here that readers would notice is a new ``generation``."""
 
     format: Format = "text"
-    """File format. `text`: one value per line, for every tool. `sequencefile`: Hadoop's, with offsets and any bytes.
-    `parquet`, `orc`: columns; typed ones with `spec.schema`. `jsonl`: a JSON object per line, with everything that a
-    record has, or with the fields of `spec.schema`. `avro`: container files of rows."""
+    """File format (docs/formats.md). `text`: one value per line. `sequencefile`: Hadoop's, with offsets and any bytes.
+    `parquet`, `orc`: columns. `jsonl`: a JSON object per line. `avro`: container files of rows.
+    """
 
     compression: Compression = Field(default_factory=_default_compression)
     """Compression, the default first. `text`, `jsonl`: `gzip`, `zstd`, `none`. `sequencefile`: `deflate`, `none`.

@@ -47,11 +47,10 @@ class Override(Model):
     """Topics of this entry by name. Exactly one of `topics` and `topicPattern` is needed."""
 
     topic_pattern: Regex | None = None
-    """Topics of this entry by regular expression, found anywhere in the name unless anchored with ^ and $."""
+    """Topics of this entry by regular expression, as `spec.kafka.topicPattern`."""
 
     parser: ParserSpec | None = None
-    """Replaces `spec.parser` as a whole, and `spec.schema` with it: an entry with a parser and without a schema has no
-    schema."""
+    """Replaces `spec.parser`, and `spec.schema` by none unless the entry has a schema."""
 
     row_schema: SchemaSpec | None = Field(default=None, alias="schema")
     """Replaces `spec.schema` as a whole."""
@@ -66,7 +65,7 @@ class Override(Model):
     """Replaces `spec.keep` as a whole; `[]`: all records are stored."""
 
     table: OtherTable | None = None
-    """Another table for the rows, such as where the names of two topics differ only by characters that tables lack."""
+    """Another table, such as where the names of two topics differ only by characters that tables lack."""
 
     def names(self, topic: str) -> bool:
         """Whether the entry is about a topic. The first one that is applies."""

@@ -47,23 +47,26 @@ class ThriftSpec(Model):
     """How values of parser ``thrift`` are written."""
 
     protocol: Protocol = "binary"
-    """Protocol of Thrift that producers have: `binary` (`TBinaryProtocol`) or `compact` (`TCompactProtocol`)."""
+    """`binary` (`TBinaryProtocol`) or `compact` (`TCompactProtocol`)."""
 
 
 class QuarantineSpec(Model):
     """How records are stored that the parser refuses."""
 
     format: QuarantineFormat = "output"
-    """`output`: like all other records. `parquet`: with everything that a record has, so that `logpersister quarantine
-    replay` can store it again (docs/parsers.md)."""
+    """`output`: like all other records. `parquet`: with all that a record has, so that `logpersister quarantine replay`
+    can store it again.
+    """
 
     hold_above: Annotated[int, Percent("100%")] | None = None
-    """Largest share of a range's records that may go to quarantine. A range above it is not stored: its partition is
-    held until somebody raises or removes the limit (docs/operations.md)."""
+    """Largest share of a range's records that may go to quarantine. Above it the partition is held until somebody
+    raises or removes the limit (docs/operations.md).
+    """
 
     keep_value: Flag | None = None
-    """Whether value, key and headers of a refused record are stored. `false`: nobody can replay the record; only with
-    format `parquet`. Default: `true`; a schema that hides fields requires a decision."""
+    """Whether value, key and headers of a refused record are stored. `false`: nobody can replay it; only with format
+    `parquet`. Default: `true`; a schema that hides fields requires a decision.
+    """
 
     @rule(
         "!has(self.keepValue) || self.keepValue || $format == 'parquet'",
@@ -83,15 +86,16 @@ class ParserSpec(Model):
     """What values must be. A change of it is a new ``generation`` for readers that count on it."""
 
     type: Parser = "bytes"
-    """`bytes`: any value, unchecked. `json`: one JSON document, or with `spec.schema` one object with its fields.
-    `avro`, `protobuf`: one record or message; `framing` says how it names its schema. `thrift`: one struct.
-    `messagepack`: one map. `csv`: one record. `regex`: a text that a pattern matches. Records with other values are
-    stored in the topic's folder `_quarantine` (docs/parsers.md)."""
+    """What values are. `bytes`: anything, unchecked. `json`: one document, with `spec.schema` one object. `avro`,
+    `protobuf`: one record or message. `thrift`: one struct. `messagepack`: one map. `csv`: one record. `regex`: a text
+    that a pattern matches. Others are stored in quarantine (docs/parsers.md).
+    """
 
     unknown_fields: UnknownFields = "drop"
-    """Treatment of fields that `spec.schema` does not name, at every depth. `drop` leaves them out; `keep` stores them
-    as one JSON object in `restColumn` (`json`, `messagepack`, `csv`); `refuse` stores the record in quarantine (`json`,
-    `messagepack`)."""
+    """Fields that `spec.schema` does not name, at every depth. `drop` leaves them out; `keep` stores them as one JSON
+    object in `restColumn` (`json`, `messagepack`, `csv`); `refuse` stores the record in quarantine (`json`,
+    `messagepack`).
+    """
 
     rest_column: FieldName | None = None
     """Name of the column that `unknownFields: keep` adds. Default: `_rest`."""
@@ -101,9 +105,10 @@ class ParserSpec(Model):
     `protobuf` and `thrift` only `overflow` and `badText`."""
 
     framing: Framing = Field(default_factory=_framing_of)
-    """Header of Avro, protobuf and JSON values. `confluent`: a zero byte and an id of 4 bytes. `apicurio`: a zero byte
-    and an id of 8 bytes. `glue`: the 18 bytes of AWS Glue. `singleObject`: Avro's own. `plain`: none; Avro and protobuf
-    then need their schema in `spec.schema`. Default: `confluent` with `avro` and `protobuf`, else `plain`."""
+    """Header of Avro, protobuf and JSON values. `confluent`: a zero byte and an id of 4 bytes. `apicurio`: the same
+    with 8 bytes. `glue`: the 18 bytes of AWS Glue. `singleObject`: Avro's own. `plain`: none. Default: `confluent` with
+    `avro` and `protobuf`, else `plain`.
+    """
 
     thrift: ThriftSpec | None = None
     """How values of parser `thrift` are written. Only with `thrift`."""

@@ -91,19 +91,20 @@ class DateRule(Model):
     """A folder by the record's timestamp, or by a timestamp of its value."""
 
     granularity: Literal["year", "month", "day", "hour", "minute"]
-    """Time span of one folder. Each level adds what the levels above it leave open: `day` gives `dt=2026-11-21`, `day`
-    then `hour` gives `dt=2026-11-21/hr=05`, `hour` alone gives `hr=2026-11-21-05`."""
+    """Time span of one folder. Each level adds what the levels above it leave open: `day` then `hour` gives
+    `dt=2026-11-21/hr=05`, `hour` alone `hr=2026-11-21-05`.
+    """
 
     timezone: TimeZone = "UTC"
     """IANA time zone in which days and hours begin."""
 
     field: FieldPath | None = None
-    """Field of `spec.schema` to use instead of the record's timestamp, for example `at`: a timestamp, for days a date,
-    or with `format` text or a whole number."""
+    """Field of `spec.schema` instead of the record's timestamp: a timestamp, for days a date, or with `format` text or
+    a whole number.
+    """
 
     format: Notation | None = None
-    """How a field of text or whole numbers says its time, as `spec.schema.fields[].format`. The value is stored as it
-    is."""
+    """How a field of text or whole numbers says its time, as `spec.schema.fields[].format`."""
 
     prefix: FolderPrefix | None = None
     """Text before the value in the folder's name. Default: `year=`, `month=`, `dt=` for a day, `hr=` for an hour,
@@ -143,8 +144,9 @@ class TruncateRule(Model):
     """Text or whole number of `spec.schema`."""
 
     width: Annotated[int, Whole(1, 2**31 - 1)]
-    """Number of characters of a text that the folder keeps. Numbers are rounded down to a multiple of it. As Iceberg's
-    `truncate`."""
+    """Characters of a text that the folder keeps, or the number to a multiple of which numbers are rounded down. As
+    Iceberg's `truncate`.
+    """
 
 
 class BucketRule(Model):
@@ -179,8 +181,9 @@ class PartitionRule(Model):
     """A folder by the hash of a field."""
 
     prefix: ValuePrefix | None = None
-    """Text before the value in the folder's name. Default: the last name of the field, such as `country=`,
-    `country_trunc=` or `country_bucket=`. Only with a field."""
+    """Text before the value in the folder's name. Default: the field's last name, such as `country=`, `country_trunc=`,
+    `country_bucket=`. Only with a field.
+    """
 
     @property
     def source(self) -> str | None:

@@ -14,7 +14,7 @@ class PodMetadata(Model):
     """What pods carry beside what the operator gives them."""
 
     labels: Annotated[dict[String, String], Field(max_length=100)] = Field(default_factory=dict)
-    """Labels of the pods. Labels of the operator (`app.kubernetes.io/…`, `logpersister.dev/…`) cannot be changed."""
+    """Labels of the pods. The operator's labels cannot be changed."""
 
     annotations: Annotated[dict[String, String], Field(max_length=100)] = Field(default_factory=dict)
     """Annotations of the pods."""
@@ -27,8 +27,9 @@ class PodTemplate(Model):
     """Labels and annotations of the pods."""
 
     spec: Annotated[dict[String, Any], WithJsonSchema(_PRESERVED)] = Field(default_factory=dict)
-    """Any part of a pod's spec (docs.k8s.io: PodSpec). Lists such as containers, volumes and environment variables are
-    merged by name, as `kubectl patch` does; everything else replaces the operator's value."""
+    """Any part of a pod's spec. Lists such as containers, volumes and variables are merged by name, as `kubectl patch`
+    does; everything else replaces the operator's value.
+    """
 
     def sets_image(self, name: str) -> bool:
         """Whether it says something about the image of a container."""

@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,13 @@ _AS_BEFORE = frozenset(
     for block in ("parser", "schema", "output", "keep")
 )
 """Mappings whose fields are described where the group has them."""
+_LIKE = {
+    "spec.schema.key.thrift": "spec.schema.thrift",
+    "spec.spark.executorPodTemplate": "spec.podTemplate",
+    "spec.types.frame.timestamp": "spec.types.frame.type",
+    "spec.types.others": "spec.types.entries[]",
+}
+"""Mappings that have the fields of another one. Only fields that differ from it are described again."""
 _MARKED = re.compile(r"(<!-- fields of (\S+) -->\n)(?:\|.*\n)*")
 _WHOLE = "the-resource"
 
@@ -52,9 +59,18 @@ class FieldDescription:
 
 
 def fields() -> list[FieldDescription]:
-    """Return every field that a user can set, in the order of the model."""
+    """Return every field that a user can set, in the order of the model, once."""
     schema = json_schema(with_bounds=True)
-    return [field for field in _fields(schema, schema["$defs"], "") if field.path != "status"]
+    found = {field.path: field for field in _fields(schema, schema["$defs"], "") if field.path != "status"}
+    return [field for field in found.values() if not _repeats(field, found)]
+
+
+def _repeats(field: FieldDescription, described: Mapping[str, FieldDescription]) -> bool:
+    for block, other in _LIKE.items():
+        if field.path.startswith(f"{block}."):
+            twin = described.get(other + field.path.removeprefix(block))
+            return twin is not None and replace(field, path=twin.path) == twin
+    return False
 
 
 def _fields(schema: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str) -> Iterator[FieldDescription]:

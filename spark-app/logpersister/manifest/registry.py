@@ -97,12 +97,14 @@ class RegistrySpec(Model):
     `http://HOST:8080/apis/ccompat/v7`. For AWS Glue: `glue://REGION/REGISTRY`."""
 
     secret_name: SecretName | None = None
-    """Secret with `username` and `password`, or with `token`; and `ca.crt` for a private authority. Default: no login.
-    For AWS Glue: as `spec.storage.secretName`."""
+    """Secret with `username` and `password`, or `token`; and `ca.crt` for a private CA. Default: no login. For AWS
+    Glue: as `spec.storage.secretName`.
+    """
 
     version: Annotated[int | Literal["latest"], VersionOfSubject()] | None = None
-    """Version of the topic's subject that declares the columns, if the manifest declares none. `latest` (default)
-    follows the subject."""
+    """Version of the topic's subject that declares the columns, if the manifest does not. `latest` (default) follows
+    the subject.
+    """
 
     subject: Subject | None = None
     """Subject of that version. `{topic}` stands for the topic. Default: `{topic}-value`. With AWS Glue: name of the

@@ -34,8 +34,9 @@ class RenameSpec(Model):
     """A field that has another name in columns."""
 
     field: ValuePath
-    """Path of the field in values, for example `phone`, `user.phone` or `user agent`. Where a field has a dot in its
-    name, as `service.name`, that field is meant before one in a struct."""
+    """Path of the field in values: `phone`, `user.phone`, `user agent`. A field with the dot in its name goes before
+    one in a struct.
+    """
 
     to: FieldName
     """Column name, for example `phone_number`. A field of a struct stays in it."""

@@ -12,13 +12,13 @@ class RepairSpec(Model):
     """What is done about a member that has partitions and makes no progress with them."""
 
     restart_after: Annotated[timedelta, Duration("1s", "1d")] = timedelta(minutes=10)
-    """How long a member must hang before its pod is created again under its name. The condition `MembersProgressing`
-    names it earlier."""
+    """How long a member must hang before its pod is created again. The condition `MembersProgressing` names it earlier.
+    """
 
     node_lost_after: Annotated[timedelta, Duration("1m", "1d")] | None = None
-    """How long after its pod should have ended a member on a silent node is given up: the operator then deletes the pod
-    with `--force`, and Kubernetes starts it on another node. Kafka refuses the commits of a member that still runs
-    there. Default: never."""
+    """How long after its pod should have ended a member on a silent node is given up: its pod is deleted with `--force`
+    and starts on another node. Kafka refuses the commits of a member that still runs there. Default: never.
+    """
 
     max_restarts_per_hour: Annotated[int, Whole(0, MOST_RESTARTS)] = 3
     """Restarts of hanging members per hour, of all members together. `0`: hanging members are only named."""

@@ -52,8 +52,7 @@ class Metadata(Model):
     model_config = ConfigDict(extra="allow")
 
     name: Name
-    """Name of the resource, unique in its namespace. It is also the consumer group unless `spec.kafka.groupId` is
-    set."""
+    """Name of the resource, unique in its namespace; the consumer group unless `spec.kafka.groupId` is set."""
 
     namespace: Namespace | None = None
     """Namespace in Kubernetes; without effect elsewhere."""
@@ -62,8 +61,7 @@ class Metadata(Model):
     """Labels for your own use, without effect."""
 
     annotations: dict[String, String] = Field(default_factory=dict)
-    """Annotations for your own use. Only `logpersister.dev/…` has an effect, for example `logpersister.dev/promote`
-    ends a pause of a rollout."""
+    """Annotations for your own use. Only `logpersister.dev/…` has an effect."""
 
 
 def _group(version: str) -> str:

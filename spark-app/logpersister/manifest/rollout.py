@@ -46,12 +46,10 @@ class AnalysisSpec(Model):
     """Minimum time for which the canary is watched after it has become ready."""
 
     min_ranges: Annotated[int, Whole(0, 1_000_000)] = 3
-    """Ranges that the canary must commit. If fewer are due, fewer are enough, so quiet topics do not delay a
-    rollout."""
+    """Ranges that the canary must commit; fewer if fewer are due."""
 
     max_upload_failures: Annotated[int, Whole(0, 1_000_000)] = 0
-    """Ranges of the canary that may fail and be retried during the analysis. Raise it if the storage is known to refuse
-    requests sometimes."""
+    """Ranges of the canary that may fail and be retried during the analysis."""
 
     max_lag_growth: Annotated[int, Percent("1000%")] = 20
     """How much the group's lag may grow during the analysis, relative to the lag at its start."""
@@ -75,23 +73,21 @@ class ShadowSpec(Model):
     """Members of a new revision beside the old ones, in a group and under a prefix of their own."""
 
     group_id: ShadowGroupId
-    """Consumer group of shadows. Each try has the group `<groupId>.<revision>.<number>`; the number is its start in
-    seconds since 1970."""
+    """Consumer group of shadows. Each try has the group `<groupId>.<revision>.<number>`."""
 
     prefix: ShadowPrefix
     """Folder of the bucket for objects of shadows; each try has the folder `<prefix>/<revision>.<number>`. Nobody
-    deletes them: give the folder a lifecycle rule. Neither it nor `spec.storage.prefix` may contain the other; if the
-    latter is empty, use for example `kind=shadow`."""
+    deletes them: give it a lifecycle rule. Neither it nor `spec.storage.prefix` may contain the other.
+    """
 
     members: Annotated[int, Whole(1, 1000)] = 1
-    """Number of members of the shadow. They share all partitions, so one member may be slower than the old members."""
+    """Members of the shadow, which share all partitions."""
 
     duration: Annotated[timedelta, Duration("0s", "1d")] = timedelta(minutes=10)
     """Minimum time for which the shadow is compared after it has become ready."""
 
     min_ranges: Annotated[int, Whole(0, 1_000_000)] = 3
-    """Ranges of the shadow that must be compared. If fewer are due, fewer are enough, so quiet topics do not delay a
-    rollout."""
+    """Ranges of the shadow that must be compared; fewer if fewer are due."""
 
     def group_of(self, revision: str, number: int) -> str:
         """Return the consumer group of one try of a revision."""
@@ -113,8 +109,7 @@ class StepSpec(Model):
     """A share of the members that runs the new revision."""
 
     members: Annotated[Share, SomeOf(1000)]
-    """Number of members that run the new revision after this step: a number, or a percentage of `spec.members`, rounded
-    up."""
+    """Members that run the new revision after this step: a number, or a percentage of `spec.members`, rounded up."""
 
     pause: PauseSpec | None = None
     """Pause after this step. `{}` waits for the annotation `logpersister.dev/promote`, `{duration: 10m}` for a time.
@@ -130,19 +125,22 @@ class RolloutSpec(Model):
     """How members of a new revision take over from those of the old one."""
 
     strategy: Literal["Canary", "Recreate"] = "Canary"
-    """`Canary`: a few members run the new revision beside the old members, then the others follow step by step.
-    `Recreate`: the old members stop before new ones start, for clusters without room for both."""
+    """`Canary`: a few members run the new revision first, then the others follow step by step. `Recreate`: the old
+    members stop before new ones start, for clusters without room for both.
+    """
 
     canary: CanarySpec = CanarySpec()
     """The first members of a new revision. Not with strategy `Recreate`."""
 
     shadow: ShadowSpec | None = None
-    """If set, a new revision first runs beside the old one in a group and under a prefix of its own, and the objects of
-    both are compared. Not with strategy `Recreate`."""
+    """If set, a new revision first runs beside the old one, with a group and prefix of its own, and the objects of both
+    are compared. Not with strategy `Recreate`.
+    """
 
     steps: Annotated[tuple[StepSpec, ...], Field(max_length=20)] = ()
-    """Rising shares of the members after the canary, with optional pauses. Without steps all members follow when the
-    canary has passed. Not with strategy `Recreate`."""
+    """Rising shares of the members after the canary, with optional pauses. Default: all follow at once. Not with
+    strategy `Recreate`.
+    """
 
     progress_deadline: Annotated[timedelta, Duration("1s", "7d")] = timedelta(minutes=10)
     """How long a rollout may make no progress before it fails; pauses do not count. Must be longer than the canary's

@@ -62,19 +62,23 @@ class SchemaSpec(Model):
 
     avro: AvroText | None = None
     """An Avro schema, as JSON; only with parser `avro`. Without `fields` its fields are the columns. With framing
-    `plain` and `singleObject` values were written by it."""
+    `plain` and `singleObject` it wrote the values.
+    """
 
     writers: Annotated[tuple[AvroText, ...], Field(max_length=MOST_WRITERS)] = ()
-    """Avro schemas by which values were written that name none in a registry: with framing `singleObject` besides
-    `avro`, with `plain` one in its place."""
+    """Avro schemas of values that name none in a registry: with framing `singleObject` besides `avro`, with `plain` one
+    in its place.
+    """
 
     protobuf: ProtobufText | None = None
     """Schema of protobuf, as `.proto` text or as a descriptor set in base64; only with parser `protobuf`. Without
-    `fields` the fields of `message` are the columns. With framing `plain` values were written by it."""
+    `fields` the fields of `message` are the columns.
+    """
 
     message: MessageName | None = None
-    """Message of `protobuf` that declares the columns, and whose form values with framing `plain` have. Default: the
-    first one of the file."""
+    """Message of `protobuf` that declares the columns, and that values are with framing `plain`. Default: the first one
+    of the file.
+    """
 
     thrift: ThriftSchema | None = None
     """Schema of Thrift by which values are read. With parser `thrift`, and only with it. Without `fields` the fields of
@@ -84,15 +88,17 @@ class SchemaSpec(Model):
     """Instead of `fields`: a JSON Schema whose properties are the columns. With parser `json`, and only with it."""
 
     registry: RegistrySpec | None = None
-    """Schema registry that knows by which schemas values or keys were written. Without columns in the manifest a
-    version of the topic's subject declares them."""
+    """Schema registry that knows the schemas of values or keys. Without columns in the manifest a version of the
+    topic's subject declares them.
+    """
 
     key: KeySpec | None = None
     """Column that keys become, parsed by themselves (docs/schemas.md#keys). Default: none."""
 
     rename: Annotated[tuple[RenameSpec, ...], Field(max_length=MOST_FIELDS)] = ()
-    """Fields that have another name in columns. Everything else in the manifest names them as columns do
-    (docs/schemas.md#names-of-columns)."""
+    """Fields whose columns have another name. All else in the manifest uses the names of columns
+    (docs/schemas.md#names-of-columns).
+    """
 
     hash: HashSpec | None = None
     """Fields that are stored as a keyed hash (docs/schemas.md#what-is-not-stored-as-it-is)."""
@@ -102,7 +108,8 @@ class SchemaSpec(Model):
 
     drop: Annotated[tuple[WholeColumn, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
     """Columns that are not stored: of `avro`, `protobuf`, `thrift` or the registry; of `fields` only those that
-    `spec.keep` needs, others are removed there."""
+    `spec.keep` needs.
+    """
 
     _rest: str | None = PrivateAttr(default=None)
     """Name of the column of what values have besides, which `spec.parser` asks for."""

@@ -110,22 +110,27 @@ class SparkSpec(Model):
     """Where the work runs."""
 
     executors: Annotated[int, Whole(0, 1000)] = 0
-    """Executor pods per member; 0 runs the work inside the member's own pod. More `members` help as well and fail over
-    faster."""
+    """Executor pods per member; 0 runs the work in the member's own pod. More `members` help as well and fail over
+    faster.
+    """
 
     min_executors: Annotated[int, Whole(0, 1000)] | None = None
     """Executor pods per member that stay when there is nothing to do. Default: 1. Only with `maxExecutors`."""
 
     max_executors: Annotated[int, Whole(1, 1000)] | None = None
-    """Largest number of executor pods per member, instead of `executors`: Spark adds executors while tasks wait and
-    removes idle ones, down to `minExecutors`."""
+    """Largest number of executor pods per member, instead of `executors`: Spark adds them while tasks wait and removes
+    idle ones, down to `minExecutors`.
+    """
 
     conf: Annotated[dict[SettingName, SettingValue], Field(max_length=200)] = Field(default_factory=dict)
-    """Further Spark settings, for example `spark.executor.memory: 2g`; quote values that look like numbers. Refused are
-    secrets, and settings that logpersister sets itself."""
+    """Further Spark settings, for example `spark.executor.memory: 2g`. Refused are secrets, and settings that
+    logpersister sets itself.
+    """
 
     executor_pod_template: PodTemplate | None = None
-    """Merged into the executors' pods; their container is named `executor`. `logpersister run` ignores it."""
+    """Merged into the executors' pods, as `spec.podTemplate`; their container is named `executor`. `logpersister run`
+    ignores it.
+    """
 
     @property
     def has_executors(self) -> bool:

@@ -75,8 +75,9 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     """What the user wants."""
 
     generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
-    """Part of every object's name. Raise it when readers notice the change (format, layout): objects of the new
-    generation begin exactly where the old ones end. Never lower it."""
+    """Part of every object's name. Raise it when readers notice the change; objects of the new generation begin where
+    the old ones end. Never lower it.
+    """
 
     kafka: KafkaSpec
     """Where records come from."""
@@ -94,12 +95,12 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     """Columns that values become, with every parser except `bytes` (docs/schemas.md)."""
 
     keep: Conditions = ()
-    """Conditions that a record must fulfil to be stored, all of them. Other records are counted and left out
-    (docs/filters.md). Default: all records are stored."""
+    """Conditions that a record must fulfil to be stored, all of them; other records are counted and left out
+    (docs/filters.md).
+    """
 
     types: TypesSpec | None = None
-    """Types of records in mixed topics: how the type of a record is found, and what becomes of each type
-    (docs/types.md). Does not apply to topics of an `overrides` entry with a parser."""
+    """Types of records in mixed topics (docs/types.md). Not for topics of an `overrides` entry with a parser."""
 
     upload: UploadSpec = UploadSpec()
     """When records become an object."""
@@ -109,15 +110,18 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
 
     overrides: Annotated[tuple[Override, ...], Field(max_length=MOST_OVERRIDES)] = ()
     """Other parsers, schemas, outputs and limits for some topics. The first entry that names a topic applies, and no
-    other; what it does not set is the group's."""
+    other.
+    """
 
     finish: FinishSpec | None = None
-    """Files that tell readers when a folder by time is complete (docs/finish.md). Topics without a level by date in
-    `partitionBy` have none."""
+    """Files that tell readers when a folder by time is complete (docs/finish.md). Only topics with a level by date have
+    them.
+    """
 
     members: Annotated[int, Whole(1, 1000)] = 1
-    """Number of members, which share the partitions. With two or more, storing continues without a pause when one dies.
-    With `autoscale` it is the initial number. `logpersister run` is one member."""
+    """Number of members, which share the partitions. With two or more, storing continues when one dies. With
+    `autoscale` it is the initial number. `logpersister run` is one member.
+    """
 
     autoscale: AutoscaleSpec | None = None
     """The number of members follows the lag, instead of `members`. `logpersister run` ignores it."""
@@ -126,19 +130,20 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     """Where the work runs."""
 
     shutdown_grace: Annotated[timedelta, Duration("0s", "1h")] = timedelta(seconds=30)
-    """How long running uploads may continue after SIGTERM. The next member repeats those that do not finish in time."""
+    """How long running uploads may continue after SIGTERM. The next member repeats unfinished ones."""
 
     cycle_interval: Annotated[timedelta, Duration("100ms", "5m")] = timedelta(seconds=5)
-    """Time between two looks of a member for due ranges; adds up to this much to `upload.maxAge`."""
+    """Time between two looks of a member for due ranges; it adds to `upload.maxAge`."""
 
     target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
     """How long the oldest unstored record may wait. Above it, condition `LagWithinTarget` is False, and a rollout is
-    late. `autoscale` uses it unless it has its own; then it must be longer than `upload.maxAge`. Default: twice the
-    `maxAge` of the topic plus a minute. `logpersister run` ignores it."""
+    late. Default: twice the `maxAge` of the topic plus a minute. `logpersister run` ignores it.
+    """
 
     network_policy: Literal["None", "Restricted"] = "None"
-    """Whether a NetworkPolicy protects the pods. `Restricted`: only pods of the same resource may connect to them,
-    except to the port of metrics and probes. `logpersister run` ignores it."""
+    """`Restricted`: only pods of the same resource may connect to its pods, except to the port of metrics and probes.
+    `logpersister run` ignores it.
+    """
 
     rollout: RolloutSpec = RolloutSpec()
     """How members of a new revision replace those of the old one. `logpersister run` ignores it."""
@@ -147,16 +152,15 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     """Restarts of members that have partitions and make no progress. `logpersister run` ignores it."""
 
     image: Image | None = None
-    """Image of members and executors. Default: the operator's setting. Another image is a new revision. `logpersister
-    run` ignores it."""
+    """Image of members and executors. Default: the operator's setting. `logpersister run` ignores it."""
 
     service_account: ServiceAccountSpec = ServiceAccountSpec()
-    """Service account of members and executors, for a cloud's identities. A change is a new revision. `logpersister
-    run` ignores it."""
+    """Service account of members and executors, for a cloud's identities. `logpersister run` ignores it."""
 
     pod_template: PodTemplate | None = None
-    """Merged into the members' pods; their container is named `member`. A change replaces the pods without a new
-    revision, so set the image by `image`, not here. `logpersister run` ignores it."""
+    """Merged into the members' pods; their container is named `member`. Set the image by `image`, not here.
+    `logpersister run` ignores it.
+    """
 
     @property
     def row_schema(self) -> SchemaSpec | None:

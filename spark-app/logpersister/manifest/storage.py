@@ -131,8 +131,7 @@ class EncryptionSpec(Model):
     """Server-side encryption that objects ask for."""
 
     type: Literal["S3", "KMS"]
-    """`S3`: keys of the storage (SSE-S3). `KMS`: a key of the key service (SSE-KMS). Most users leave out `encryption`:
-    the bucket's default then applies."""
+    """`S3`: keys of the storage (SSE-S3). `KMS`: a key of the key service (SSE-KMS)."""
 
     key_id: KeyId | None = None
     """Id, alias or ARN of the KMS key. Default: the account's key for S3. Only with type `KMS`."""
@@ -154,8 +153,9 @@ class StorageSpec(Model):
     """Bucket for the objects. It must exist."""
 
     prefix: Prefix = ""
-    """Folder of the bucket for everything of this resource, without leading or trailing slash. Resources may share a
-    prefix if their topics differ."""
+    """Folder of the bucket for everything of this resource, without slash at its ends. Resources may share a prefix if
+    their topics differ.
+    """
 
     endpoint: Endpoint | None = None
     """URL of an S3-compatible storage such as MinIO or Ceph. Leave it out for AWS."""
@@ -174,35 +174,36 @@ class StorageSpec(Model):
 
     storage_class: StorageClass | None = None
     """Storage class of new files. Default: the bucket's. `STANDARD_IA` and colder classes bill a minimum size and time
-    per object. Documents below `_logpersister/` have the bucket's default."""
+    per object.
+    """
 
     encryption: EncryptionSpec | None = None
     """Server-side encryption of objects. Default: the bucket's."""
 
     part_size: Annotated[int, Size("5Mi", "5Gi")] = 16 * 2**20
-    """Size of the parts of a multipart upload. Larger: fewer requests, but more memory. An object has at most 10,000
-    parts."""
+    """Size of the parts of a multipart upload; an object has at most 10,000. Larger: fewer requests, but more memory.
+    """
 
     verify_tls: Flag = True
-    """Whether the certificate of an https endpoint is verified. Set it to false only to find out what is wrong with the
-    certificate."""
+    """Whether the certificate of an https endpoint is verified. `false` only to find out what is wrong with it."""
 
     ca_secret_name: SecretName | None = None
-    """Secret with the key `ca.crt`: PEM of a private CA of the endpoint's certificate. May be the same Secret as
-    `secretName`."""
+    """Secret with the key `ca.crt`: PEM of a private CA. May be the same Secret as `secretName`."""
 
     checksums: Literal["when_supported", "when_required"] = "when_supported"
-    """When requests have a checksum that the storage verifies. Use `when_required` for storages that refuse the SDK's
-    checksums (errors such as `XAmzContentSHA256Mismatch` or `NotImplemented`), and for buckets whose policy refuses
-    `UNSIGNED-PAYLOAD`: the body of each request is then signed instead."""
+    """When requests have a checksum that the storage verifies. `when_required`: for storages that refuse the SDK's
+    checksums (`XAmzContentSHA256Mismatch`, `NotImplemented`), and for buckets that refuse `UNSIGNED-PAYLOAD`.
+    """
 
     acl: Literal["bucket-owner-full-control"] | None = None
-    """Canned ACL that each object asks for, where the bucket's policy demands one of writers from other accounts. It
-    needs the right `s3:PutObjectAcl`."""
+    """Canned ACL of each object, where the bucket's policy demands one of other accounts. Needs the right
+    `s3:PutObjectAcl`.
+    """
 
     conditional_writes: Flag = True
-    """Whether puts may say `If-None-Match: *` and `If-Match`. `false`: members look before they write, which [promises
-    less](guarantees.md#stores-without-conditional-writes)."""
+    """Whether puts may say `If-None-Match: *` and `If-Match`. `false`: members look before they write, which promises
+    less (docs/guarantees.md#stores-without-conditional-writes).
+    """
 
     @property
     def place(self) -> str:

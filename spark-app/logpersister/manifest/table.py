@@ -66,8 +66,9 @@ class CatalogSpec(Model):
     pyiceberg's `SqlCatalog`. `glue`: AWS Glue. `hive`: a Hive metastore."""
 
     name: CatalogName = "logpersister"
-    """Name by which engines know the catalog. With `sql` an engine finds only tables of its own catalog's name: write
-    the name that Spark, Trino or pyiceberg have for it."""
+    """Name by which engines know the catalog. With `sql`: the name that Spark, Trino or pyiceberg have for it; an
+    engine finds only tables of that name.
+    """
 
     uri: CatalogUri | None = None
     """Address: an `http` or `https` URL for `rest`, `postgresql+psycopg2://HOST:PORT/DATABASE` for `sql`
@@ -82,12 +83,12 @@ class CatalogSpec(Model):
     `s3://lake/warehouse`; required unless the table exists."""
 
     secret_name: SecretName | None = None
-    """Secret with `token` or `credential` (`rest`), with `username` and `password` (`sql`), or with the keys of
-    `spec.storage.secretName` (`glue`; default: that Secret). Default: no login."""
+    """Secret with `token` or `credential` (`rest`), `username` and `password` (`sql`), or the keys of
+    `spec.storage.secretName` (`glue`; default: that Secret). Default: no login.
+    """
 
     properties: Annotated[dict[str, Property], Field(max_length=50)] = Field(default_factory=dict)
-    """Further properties of pyiceberg's client, for example `scope` or `oauth2-server-uri`. Never secrets: the manifest
-    shows them."""
+    """Further properties of pyiceberg's client, for example `scope` or `oauth2-server-uri`. Never secrets."""
 
     @property
     def address(self) -> str:
@@ -144,32 +145,32 @@ class TableSpec(Model):
     """A table that has each row of the stored objects (docs/tables.md)."""
 
     format: Literal["iceberg", "hive"]
-    """Format of the table. `iceberg`: each row exactly once, in snapshots. `hive`: an external table over the folders;
-    its partitions are registered in a Hive metastore or Glue."""
+    """`iceberg`: each row exactly once, in snapshots. `hive`: an external table over the folders, with partitions in a
+    Hive metastore or Glue.
+    """
 
     catalog: CatalogSpec
     """Catalog that knows the table."""
 
     name: TableName
-    """Namespace and name of the table. `{topic}` stands for the topic (characters other than letters, digits and _
+    """Namespace and name of the table. `{topic}` stands for the topic (other characters than letters, digits and _
     become _), `{generation}` for `spec.generation`, `{type}` for the type's folder. Several topics need `{topic}`,
-    `spec.types` needs `{type}`."""
+    `spec.types` needs `{type}`.
+    """
 
     create: Flag = True
-    """Whether members create a missing table and its namespace. `false`: the topic waits until somebody has created
-    the table."""
+    """Whether members create a missing table and its namespace. `false`: the topic waits for the table."""
 
     properties: Annotated[dict[str, Property], Field(max_length=50)] = Field(default_factory=dict)
-    """Properties of a table that members create, for example Iceberg's `history.expire.max-snapshot-age-ms`. An Iceberg
-    table always has `format-version` 2."""
+    """Properties of tables that members create, for example `history.expire.max-snapshot-age-ms`."""
 
     partitions: Registration = "onFirstObject"
-    """When a folder becomes a partition of a `hive` table. `onFirstObject`: when it has its first object. `onFinish`:
-    when `spec.finish` finishes it."""
+    """When a folder becomes a partition of a `hive` table: with its first object, or when `spec.finish` finishes it."""
 
     commit_interval: Annotated[timedelta, Duration("5s", "1d")] = timedelta(minutes=1)
-    """Time between two snapshots of a table, or between two looks for new folders (`hive`). Shorter: rows are visible
-    sooner. Longer: fewer snapshots."""
+    """Time between two snapshots, or two looks for new folders (`hive`). Shorter: rows are visible sooner. Longer:
+    fewer snapshots.
+    """
 
     def identifier(self, topic: str, generation: int) -> tuple[str, ...]:
         """Return namespace and name of the table of a topic."""

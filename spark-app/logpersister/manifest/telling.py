@@ -26,8 +26,7 @@ class WebhookSpec(Model):
     """Address, `http` or `https`. Redirects are not followed."""
 
     secret_name: SecretName | None = None
-    """Secret with `token` (a bearer token), `hmacKey` (Standard Webhooks), `ca.crt`; each is optional. Default: none of
-    them."""
+    """Secret with `token` (a bearer token), `hmacKey` (Standard Webhooks), `ca.crt`; each is optional."""
 
     timeout: Annotated[timedelta, Duration("1s", "1m")] = timedelta(seconds=10)
     """How long to wait for the answer."""

@@ -51,7 +51,8 @@ class TypePlace(Model):
 
     header: HeaderName | None = None
     """Header whose value is the type; of several the last one counts. Exactly one of `header`, `key`, `field`, `frame`,
-    `schemaName`, `any` and `oneof` is needed."""
+    `schemaName`, `any` and `oneof`.
+    """
 
     key: Flag = False
     """Whether the key of a record is its type, as text."""
@@ -60,16 +61,19 @@ class TypePlace(Model):
     """Field of JSON objects whose text or whole number is the type, for example `meta.type`."""
 
     frame: FrameSpec | None = None
-    """Where the type is in binary values that are frames: numbers at fixed places, then a header, then a body. Parsers
-    get the body."""
+    """Place of the type in binary values that are frames: numbers at fixed places, a header, a body. Parsers get the
+    body.
+    """
 
     schema_name: SchemaName | None = None
     """Name of the schema that a value names in its header. `record`: the full name of its Avro record or protobuf
-    message, as in Confluent's `RecordNameStrategy`."""
+    message (Confluent's `RecordNameStrategy`).
+    """
 
     any: AnySpec | None = None
-    """A `google.protobuf.Any` in values of parser `protobuf`: the type is its type URL behind the last slash. Parsers
-    get its value, which has no header."""
+    """A `google.protobuf.Any` in values of parser `protobuf`: its type URL behind the last slash is the type. Parsers
+    get its value.
+    """
 
     oneof: OneofSpec | None = None
     """A `oneof` of the messages of parser `protobuf`: the type is the name of the field that is set."""

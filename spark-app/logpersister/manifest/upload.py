@@ -13,9 +13,11 @@ class UploadSpec(Model):
     """When records become an object: as soon as one of the limits is reached."""
 
     max_bytes: MaxBytes = 256 * 2**20
-    """Approximate size of an object after compression. Larger: fewer objects, faster queries. It does not affect
-    memory."""
+    """Approximate size of an object after compression. Larger: fewer objects, faster queries. Memory does not depend on
+    it.
+    """
 
     max_age: MaxAge = timedelta(minutes=15)
-    """How long records wait at most until an object is written, plus up to one `cycleInterval`, since a member first
-    saw them. Shorter: fresher data, more and smaller objects."""
+    """How long records wait at most, since a member first saw them, until an object is written. Shorter: fresher data,
+    more and smaller objects.
+    """
