@@ -202,7 +202,9 @@ class _Types:
         logical = str(node.get("logicalType", ""))
         if type_ == Plain("date") or (isinstance(type_, Timestamp) and type_.unit != "ns"):
             self.walk.note(f"a {logical} before the year 1 or after 9999, such as infinity, {REFUSED}")
-        elif logical in ("decimal", "big-decimal") and type_ == Binary():
+        if logical.startswith("local-") and isinstance(type_, Timestamp):
+            self.walk.note(f"a {logical} has no zone, and is taken as UTC")
+        if logical in ("decimal", "big-decimal") and type_ == Binary():
             self.walk.note(f"its digits are bytes: no column has a {logical} of more than {MOST_DIGITS} digits")
         return type_
 

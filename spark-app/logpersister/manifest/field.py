@@ -9,12 +9,15 @@ from logpersister.manifest.defaults import NO_DEFAULT, DefaultValue, OneValue, d
 from logpersister.manifest.notation import Notation
 from logpersister.manifest.problems import Finding, show
 from logpersister.manifest.rule import NotInCel, rule
-from logpersister.manifest.types import NO_TYPE, Timestamp, Type, leaves, parse_type
+from logpersister.manifest.types import NO_TYPE, Time, Timestamp, TimestampUnit, Type, leaves, parse_type
+from logpersister.manifest.written_column import Remark
 
 LONGEST_AVRO = 100_000
 """Characters of an Avro schema."""
 LONGEST_JSON_SCHEMA = 200_000
 """Characters of a JSON Schema, with all that it refers to."""
+
+_UNITS = ("s", "ms", "us", "ns")
 
 ValueName = Annotated[
     str,
@@ -106,6 +109,17 @@ class FieldSpec(Model):
     def column(self) -> Column:
         default = None if self.default is None else default_text(self.default)
         return Column(self.name, self.parsed, self.required, default, format=self.format)
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What the column does not hold of times that may be finer than its unit."""
+        units: set[TimestampUnit] = {leaf.unit for leaf in leaves(self.parsed) if isinstance(leaf, Time)}
+        units |= {leaf.unit for leaf in leaves(self.parsed) if isinstance(leaf, Timestamp) and self._may_cut(leaf.unit)}
+        return tuple(Remark(self.name, f"digits of a second finer than {unit} are cut off") for unit in sorted(units))
+
+    def _may_cut(self, unit: TimestampUnit) -> bool:
+        finest = "ns" if self.format is None or not self.format.startswith("epoch[") else self.format[6:-1]
+        return _UNITS.index(unit) < _UNITS.index(finest)
 
     @rule(
         "!has(self.format) || self.type.contains('timestamp[')",

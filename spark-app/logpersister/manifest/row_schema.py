@@ -1,6 +1,7 @@
 """``spec.schema``: the columns that values become."""
 
 from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import Annotated, Self
 
 from pydantic import Field, PrivateAttr
@@ -234,8 +235,8 @@ class SchemaSpec(Model):
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
-        """What columns do not hold of the fields of a schema, and which fields are left out; nothing of `fields`."""
-        return self._by_source.remarks
+        """What columns do not hold of the fields of values, and which fields of a schema are left out."""
+        return tuple(chain.from_iterable(one.remarks for one in self.fields or ())) or self._by_source.remarks
 
     @property
     def _by_source(self) -> Declared:

@@ -1,5 +1,6 @@
 """What ``logpersister check`` says of values and keys whose schema stands in the manifest."""
 
+import json
 import re
 from typing import Any
 
@@ -52,6 +53,22 @@ def test_what_the_columns_of_many_topics_do_not_hold_is_said_once() -> None:
     }
     (found,) = columns_findings(accepted(changes).spec)
     assert found.message.startswith("id: a whole number beyond 64 bits refuses the record")
+
+
+def test_it_says_what_becomes_of_times_that_columns_do_not_hold() -> None:
+    types = {"s": "timestamp[s]", "ms": "list<timestamp[ms]>", "of_day": "time[ms]", "ns": "timestamp[ns]"}
+    fields: list[dict[str, Any]] = [{"name": name, "type": type_} for name, type_ in types.items()]
+    fields += [{"name": f"in_{unit}", "type": "timestamp[ms]", "format": f"epoch[{unit}]"} for unit in ("ms", "us")]
+    changes = {"spec.parser": {"type": "json"}, "spec.output": {"format": "parquet"}}
+    found = [one.message for one in columns_findings(accepted(changes | {"spec.schema": {"fields": fields}}).spec)]
+    cut = "digits of a second finer than"
+    assert found == [f"s: {cut} s are cut off", f"ms, of_day, in_us: {cut} ms are cut off"]
+
+    local = {"type": "long", "logicalType": "local-timestamp-nanos"}
+    avro = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "at", "type": local}]})
+    changes["spec.parser"] = {"type": "avro", "framing": "plain"}
+    (zone,) = columns_findings(accepted(changes | {"spec.schema": {"avro": avro}}).spec)
+    assert zone.message == "at: a local-timestamp-nanos has no zone, and is taken as UTC"
 
 
 @pytest.mark.parametrize(
