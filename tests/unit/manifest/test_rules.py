@@ -976,7 +976,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         rows({"name": "a", "type": "list<map<string, struct<b: struct<$c: int8>>>>"}) | {F + "format": "avro"},
-        "field a[]{}.b.$c has a name of more than letters, digits and _; choose another format, or leave",
+        "field a[]{}.b.$c has a name of more than letters, digits and _; choose another format, or give",
     ),
     ({F + "format": "jsonl", F + "compression": "snappy"}, "is not possible in format jsonl; write one of: gzip, zstd"),
     ({F + "format": "jsonl", F + "kafkaColumns": ["value"]}, "write one of: topic, partition, offset"),
