@@ -4,12 +4,12 @@ import contextlib
 import copy
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any
 
-import pytest
 import yaml
 
 from logpersister.manifest import ManifestError, parse
@@ -19,7 +19,7 @@ from tests.integration.kubernetes.judge import Judge
 from tests.stack.kubernetes.client import Document
 from tests.unit.manifest.documents import changed
 from tests.unit.manifest.rich import RICH
-from tests.unit.manifest.test_rules import ACCEPTED, REFUSED
+from tests.unit.manifest.test_rules import ACCEPTED, REFUSED, TOLD
 
 _KUBERNETES_OWN = ("metadata", "metadata.namespace", "metadata.labels", "metadata.annotations", "status")
 """What Kubernetes checks by rules of its own, whatever the definition says."""
@@ -33,24 +33,16 @@ _MATCHES = re.compile(r"(?:self|string\(self\))\.matches\('((?:[^'\\]|\\.)*)'\)"
 _ESCAPED = {"n": "\n", "r": "\r"}
 
 OUR_ACCEPTED = [changes for changes in ACCEPTED if _is_ours(changes)]
-OUR_REFUSED = [changes for changes, _ in REFUSED if _is_ours(changes)]
+OUR_REFUSED = [changes for changes, _ in [*REFUSED, *TOLD] if _is_ours(changes)]
 
 
-@pytest.mark.parametrize("changes", OUR_ACCEPTED, ids=str)
-def test_both_accept(judge: Judge, changes: dict[str, Any]) -> None:
-    verdicts = judge.both(changed(changes))
-    assert verdicts.problems is None, verdicts
-    assert verdicts.causes is None, verdicts
+def test_both_accept(judge: Judge) -> None:
+    judged = [judge.both(document) for document in [*map(changed, OUR_ACCEPTED), *RICH]]
+    assert not (differ := [one for one in judged if one.problems is not None or one.causes is not None]), told(differ)
 
 
-@pytest.mark.parametrize("changes", OUR_REFUSED, ids=lambda changes: str(changes)[:100])
-def test_both_refuse(judge: Judge, changes: dict[str, Any]) -> None:
-    verdicts = judge.both(changed(changes))
-    assert verdicts.problems is not None, verdicts
-    if verdicts.only_the_model_can_know:
-        assert verdicts.causes is None, f"the API server knows it too, so it need not be excepted: {verdicts}"
-    else:
-        assert verdicts.causes is not None, verdicts
+def told(verdicts: Iterable[object]) -> str:
+    return "\n".join(map(str, verdicts))
 
 
 def test_what_is_no_duration_is_refused_in_words_alone(judge: Judge) -> None:
@@ -225,22 +217,23 @@ def violations() -> list[Violation]:
     return [violation for node in nodes() if not node.is_of_any_type for violation in _violations(node)]
 
 
-def _of_each_shape() -> list[Violation]:
+def _of_each_shape(found: Iterable[Violation]) -> list[Violation]:
     """Return one of those that are alike; fields of a shape take turns."""
     alike: dict[tuple[str, str], list[Violation]] = {}
-    for one in violations():
+    for one in found:
         alike.setdefault((one.node.shape, one.keyword), []).append(one)
     return [group[turn % len(group)] for turn, group in enumerate(alike.values())]
 
 
-@pytest.mark.parametrize("violation", _of_each_shape(), ids=str)
-def test_both_refuse_what_the_schema_forbids(judge: Judge, violation: Violation) -> None:
-    verdicts = judge.both(with_value(violation.node, violation.value))
-    assert verdicts.causes, verdicts
-    assert verdicts.problems, verdicts
-    path = violation.node.path
-    assert any(cause.field.startswith(path) for cause in verdicts.causes), verdicts
-    assert any(problem.path.startswith(path) for problem in verdicts.problems), verdicts
+def test_both_refuse_what_the_schema_forbids(judge: Judge) -> None:
+    for violation in _of_each_shape(violations()):
+        _both_refuse_at(judge, with_value(violation.node, violation.value), violation.node)
+
+
+def _both_refuse_at(judge: Judge, document: Document, node: Node) -> None:
+    verdicts = judge.both(document)
+    assert any(cause.field.startswith(node.path) for cause in verdicts.causes or ()), f"{node}: {verdicts}"
+    assert any(problem.path.startswith(node.path) for problem in verdicts.problems or ()), f"{node}: {verdicts}"
 
 
 def test_the_model_refuses_in_every_field_what_the_schema_forbids() -> None:
@@ -257,25 +250,12 @@ def _is_refused_there(violation: Violation) -> bool:
     return False
 
 
-@pytest.mark.parametrize("document", RICH, ids=lambda document: document["metadata"]["name"])
-def test_both_accept_every_field(judge: Judge, document: dict[str, Any]) -> None:
-    verdicts = judge.both(document)
-    assert verdicts.problems is None, verdicts
-    assert verdicts.causes is None, verdicts
-
-
-@pytest.mark.parametrize("node", [node for node in nodes() if node.required and node.steps != ("spec",)], ids=str)
-def test_both_want_what_is_required(judge: Judge, node: Node) -> None:
-    document = copy.deepcopy(base(node.steps))
-    above = _value(document, node.steps[:-1])
-    del above[node.steps[-1]]
-    if isinstance(above, list):
-        return  # an entry less is no mistake
-    verdicts = judge.both(document)
-    assert verdicts.causes, verdicts
-    assert verdicts.problems, verdicts
-    assert node.path in {cause.field for cause in verdicts.causes}, verdicts
-    assert node.path in {problem.path for problem in verdicts.problems}, verdicts
+def test_both_want_what_is_required(judge: Judge) -> None:
+    for node in nodes():
+        if node.required and isinstance(node.steps[-1], str) and node.steps != ("spec",):
+            document = copy.deepcopy(base(node.steps))
+            del _value(document, node.steps[:-1])[node.steps[-1]]
+            _both_refuse_at(judge, document, node)
 
 
 def _limits() -> list[Violation]:
@@ -290,13 +270,12 @@ def _limits() -> list[Violation]:
     return found
 
 
-@pytest.mark.parametrize("limit", _limits(), ids=str)
-def test_both_agree_at_every_limit(judge: Judge, limit: Violation) -> None:
-    verdicts = judge.both(with_value(limit.node, limit.value))
-    assert verdicts.agree, verdicts
+def test_both_agree_at_every_limit(judge: Judge) -> None:
+    judged = [judge.both(with_value(limit.node, limit.value)) for limit in _of_each_shape(_limits())]
+    assert not (differ := [one for one in judged if not one.agree]), told(differ)
 
 
-def test_every_rule_has_a_document_that_it_refuses(judge: Judge) -> None:
+def test_both_refuse_and_every_rule_does(judge: Judge) -> None:
     declared = {
         (node.shape, re.sub(r"\[\d+\]", "[]", node.path), _as_pattern(entry["message"]))
         for node in nodes()
@@ -304,15 +283,19 @@ def test_every_rule_has_a_document_that_it_refuses(judge: Judge) -> None:
     }
     assert len({(path, message) for _, path, message in declared}) > 80
     seen: set[tuple[str, str]] = set()
-    violated = [with_value(one.node, one.value) for one in _of_each_shape()]
-    for document in [*map(changed, OUR_REFUSED), *violated]:
-        for cause in judge.both(document).causes or ():
-            field = re.sub(r"\[\d+\]", "[]", cause.field)
-            for shape, path, message in declared:
-                if field.startswith(path) and re.search(message, cause.message):
-                    seen.add((shape, message))
+    refused = [judge.both(changed(changes)) for changes in OUR_REFUSED]
+    for verdicts in refused:
+        assert verdicts.problems is not None, verdicts
+        only_ours = verdicts.only_the_model_can_know
+        assert (verdicts.causes is None) == only_ours, f"only the model is expected to know: {only_ours}: {verdicts}"
+    violated = [judge.both(with_value(one.node, one.value)) for one in _of_each_shape(violations())]
+    for cause in chain.from_iterable(verdicts.causes or () for verdicts in [*refused, *violated]):
+        field = re.sub(r"\[\d+\]", "[]", cause.field)
+        for shape, path, message in declared:
+            if field.startswith(path) and re.search(message, cause.message):
+                seen.add((shape, message))
     missing = sorted((path, message) for shape, path, message in declared if (shape, message) not in seen)
-    assert not missing, "\n".join(map(str, missing))
+    assert not missing, told(missing)
 
 
 def _as_pattern(message: str) -> str:

@@ -6,16 +6,13 @@ from typing import Any, Final
 
 import pytest
 
-from logpersister.manifest import LogPersister, ManifestError, parse
+from logpersister.manifest import LogPersister, ManifestError, Problem, parse
 
 DOCUMENT: dict[str, Any] = {
     "apiVersion": "logpersister.dev/v1alpha1",
     "kind": "LogPersister",
     "metadata": {"name": "clicks-backup"},
-    "spec": {
-        "kafka": {"bootstrapServers": "broker-1:9092", "topics": ["clicks"]},
-        "storage": {"bucket": "logs"},
-    },
+    "spec": {"kafka": {"bootstrapServers": "broker-1:9092", "topics": ["clicks"]}, "storage": {"bucket": "logs"}},
 }
 
 
@@ -51,3 +48,15 @@ def problems(changes: dict[str, Any]) -> list[str]:
     with pytest.raises(ManifestError) as caught:
         parse(changed(changes))
     return str(caught.value).splitlines()
+
+
+def refused(changes: dict[str, Any]) -> list[Problem]:
+    """Return what is wrong with the changed document."""
+    with pytest.raises(ManifestError) as caught:
+        parse(changed(changes))
+    return caught.value.problems
+
+
+def at(fault: str, *changes: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Return changes that are refused, each with the same field at fault."""
+    return [(one, fault) for one in changes]

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from tests.unit.manifest.documents import at
+
 URL, GLUE = "http://registry:8081", "glue://eu-central-1/orders"
 AVRO = json.dumps({"type": "record", "name": "Click", "fields": [{"name": "id", "type": "long"}]})
 OTHER = AVRO.replace('"id"', '"nr"')
@@ -93,108 +95,37 @@ UNUSED: list[tuple[dict[str, Any], str]] = [
     (keys("avro", registry=URL, subject="a", **STRUCT), "spec.schema.key.subject"),
 ]
 """Fields without effect beside the others, which `check` names."""
+
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    (values("csv", "confluent") | _TOPIC, '"confluent" is no framing of values of this parser, which have no header'),
-    (values("protobuf", "singleObject", **registered()), '"singleObject" is a framing of Avro values; write confluent'),
-    (values("avro", "plain"), "spec.schema.avro: is missing, and values without a header do not say by which schema"),
-    (values("avro", "plain", fields=FIELDS), "spec.schema.avro: is missing, and values without a header do not say"),
-    (values("avro", "singleObject", fields=FIELDS), "spec.schema.avro: is missing, and so are writers and registry"),
-    (
-        values("avro", "plain", fields=FIELDS, writers=[AVRO, OTHER]),
-        "spec.schema.writers: has several schemas, and values without a header do not say by which of them",
-    ),
-    (values("avro", "plain", writers=[AVRO]), "spec.schema.fields: is missing, and so are avro, protobuf, thrift"),
-    (
-        values("avro", "plain", fields=FIELDS, writers=['{"type": "record"}']),
-        "spec.schema.writers[0]: cannot be the columns: it is no Avro schema; correct the schema",
-    ),
-    (
-        values("avro", "plain", fields=FIELDS, avro='{"type": "enum"}'),
-        "spec.schema.avro: cannot be the columns: its values are no records",
-    ),
-    (
-        values("avro", fields=FIELDS, **registered(GLUE)),
-        f'spec.schema.registry.url: "{GLUE}" is not a registry whose ids stand in values with this spec.parser.framing',
-    ),
-    (values("avro", "glue", fields=FIELDS, **registered()), "write framing glue and glue://REGION/REGISTRY together"),
-    (
-        values("json", "glue", **registered()),
-        "is not a registry whose ids stand in values with this spec.parser.framing",
-    ),
-    (values("avro", "glue"), "spec.schema.registry: is missing, and parser avro has to learn by which schemas values"),
-    (
-        values("avro", "glue", **registered("glue://eu-central-1/or ders")),
-        "is not an http or https URL of a schema registry, and no glue://REGION/REGISTRY of AWS Glue",
-    ),
-    (values("avro", "glue", **registered("glue://orders")), "and no glue://REGION/REGISTRY of AWS Glue"),
-    (
-        values("json", "confluent"),
-        "spec.schema: is missing, and values would be stored with their header; name the fields",
-    ),
-    (values("json", fields=FIELDS, jsonSchema=JSON_SCHEMA), "declares columns, and so does fields; remove one of them"),
-    (
-        values("avro", "plain", avro=AVRO, jsonSchema=JSON_SCHEMA),
-        "spec.schema.jsonSchema: is for parser json; name the columns in spec.schema.fields, or set spec",
-    ),
-    (values("json", jsonSchema='"text"'), "is not a JSON Schema of objects; write the schema as producers have it"),
-    (
-        values("json", jsonSchema="{"),
-        "it is no JSON: expecting property name enclosed in double quotes at line 1, column 2; correct the",
-    ),
-    (values("json", jsonSchema="{}"), "cannot be the columns: it names no properties; correct it, or name the columns"),
-    (values("json", jsonSchema='{"type": "array"}'), "cannot be the columns: its values are no objects"),
-    (values("json", jsonSchema='{"properties": {"a": {"$ref": "b"}}}'), "it refers to 'b', which is not in it"),
-    (values("json", jsonSchema='{"properties": {"a b": true}}'), "its field 'a b': a column cannot have this name"),
-    (keys("text", "confluent"), 'spec.schema.key.framing: "confluent" is no framing of keys of this parser'),
-    (
-        keys("protobuf", "singleObject", URL, **STRUCT),
-        'spec.schema.key.framing: "singleObject" is a framing of Avro keys',
-    ),
-    (
-        keys("avro", "confluent", URL, avro=AVRO),
-        "spec.schema.key.avro: is for parser avro and framing plain or singleObject; remove it; a regist",
-    ),
-    (
-        keys("json", avro=AVRO, **STRUCT),
-        "spec.schema.key.avro: is for parser avro and framing plain or singleObject; remove it; a regist",
-    ),
-    (
-        keys("protobuf", "confluent", URL, message="K", **STRUCT),
-        "spec.schema.key.message: is for parser protobuf and framing plain; remove it; a registry knows ",
-    ),
-    (
-        keys("json", protobuf=PROTO, **STRUCT),
-        "spec.schema.key.protobuf: is for parser protobuf and framing plain; remove it; a registry knows",
-    ),
-    (
-        keys("thrift", **STRUCT),
-        "spec.schema.key.thrift: is missing, and keys of Thrift do not say by which schema they were wri",
-    ),
-    (
-        keys("json", thrift=IDL, **STRUCT),
-        "spec.schema.key.thrift: is for parser thrift; remove it; a registry knows the schemas of keys t",
-    ),
-    (keys("avro", "plain", **STRUCT), "spec.schema.key.avro: is missing, and keys without a header do not say"),
-    (keys("protobuf", "plain", **STRUCT), "spec.schema.key.protobuf: is missing, and keys without a header do not"),
-    (keys("protobuf", **STRUCT), "spec.schema.registry: is missing, and keys name schemas that it knows; set"),
-    (keys("avro", "singleObject", **STRUCT), "spec.schema.registry: is missing, and keys name schemas that it knows"),
-    (
-        keys("avro", registry=GLUE, **STRUCT),
-        "is not a registry whose ids stand in keys with this spec.schema.key.framing",
-    ),
-    (keys("protobuf", "glue", URL, **STRUCT), "is not a registry whose ids stand in keys with this"),
-    (keys("avro", "plain", avro="{}"), "spec.schema.key.avro: cannot be the columns: its values are no records"),
-    (
-        keys("protobuf", "plain", protobuf=PROTO, message="M"),
-        'spec.schema.key.message: "M" cannot be the columns: the schema has no such message; write one of: K',
-    ),
-    (
-        keys("thrift", thrift=IDL, type="struct<nr: int64>"),
-        'spec.schema.key.type: "struct<nr: int64>" cannot be the columns: nr: the struct K has no such field; remove',
-    ),
-    (keys("messagepack"), 'key.type: "string" cannot be what keys become by parser messagepack: it is no struct'),
-    (
-        keys("messagepack", type="struct<a: json>"),
-        "cannot be what keys become by parser messagepack: such keys have no",
-    ),
+    *at("spec.parser.framing", values("csv", "confluent") | _TOPIC, values("protobuf", "singleObject", **registered())),
+    *at("spec.schema.avro", values("avro", "plain"), values("avro", "plain", fields=FIELDS)),
+    (values("avro", "singleObject", fields=FIELDS), "spec.schema.avro"),
+    (values("avro", "plain", fields=FIELDS, avro='{"type": "enum"}'), "spec.schema.avro"),
+    (values("avro", "plain", fields=FIELDS, writers=[AVRO, OTHER]), "spec.schema.writers"),
+    (values("avro", "plain", writers=[AVRO]), "spec.schema.fields"),
+    (values("avro", "plain", fields=FIELDS, writers=['{"type": "record"}']), "spec.schema.writers[0]"),
+    (values("avro", fields=FIELDS, **registered(GLUE)), "spec.schema.registry.url"),
+    (values("avro", "glue", fields=FIELDS, **registered()), "spec.schema.registry.url"),
+    (values("json", "glue", **registered()), "spec.schema.registry.url"),
+    (values("avro", "glue", **registered("glue://eu-central-1/or ders")), "spec.schema.registry.url"),
+    (values("avro", "glue", **registered("glue://orders")), "spec.schema.registry.url"),
+    *at("spec.schema.registry.url", keys("avro", registry=GLUE, **STRUCT), keys("protobuf", "glue", URL, **STRUCT)),
+    *at("spec.schema.registry", values("avro", "glue"), keys("protobuf", **STRUCT)),
+    (keys("avro", "singleObject", **STRUCT), "spec.schema.registry"),
+    (values("json", "confluent"), "spec.schema"),
+    (values("json", fields=FIELDS, jsonSchema=JSON_SCHEMA), "spec.schema.jsonSchema"),
+    (values("avro", "plain", avro=AVRO, jsonSchema=JSON_SCHEMA), "spec.schema.jsonSchema"),
+    *at("spec.schema.jsonSchema", values("json", jsonSchema='"text"'), values("json", jsonSchema="{")),
+    *at("spec.schema.jsonSchema", values("json", jsonSchema="{}"), values("json", jsonSchema='{"type": "array"}')),
+    (values("json", jsonSchema='{"properties": {"a": {"$ref": "b"}}}'), "spec.schema.jsonSchema"),
+    (values("json", jsonSchema='{"properties": {"a b": true}}'), "spec.schema.jsonSchema"),
+    *at("spec.schema.key.framing", keys("text", "confluent"), keys("protobuf", "singleObject", URL, **STRUCT)),
+    *at("spec.schema.key.avro", keys("avro", "confluent", URL, avro=AVRO), keys("json", avro=AVRO, **STRUCT)),
+    *at("spec.schema.key.avro", keys("avro", "plain", **STRUCT), keys("avro", "plain", avro="{}")),
+    (keys("protobuf", "confluent", URL, message="K", **STRUCT), "spec.schema.key.message"),
+    (keys("protobuf", "plain", protobuf=PROTO, message="M"), "spec.schema.key.message"),
+    *at("spec.schema.key.protobuf", keys("json", protobuf=PROTO, **STRUCT), keys("protobuf", "plain", **STRUCT)),
+    *at("spec.schema.key.thrift", keys("thrift", **STRUCT), keys("json", thrift=IDL, **STRUCT)),
+    *at("spec.schema.key.type", keys("thrift", thrift=IDL, type="struct<nr: int64>"), keys("messagepack")),
+    (keys("messagepack", type="struct<a: json>"), "spec.schema.key.type"),
 ]

@@ -82,11 +82,7 @@ BY_NAME: dict[str, Any] = {
             "scaleUpStabilization": "2m",
             "scaleDownStabilization": "1h",
         },
-        "spark": {
-            "executors": 2,
-            "conf": {"spark.executor.memory": "2g"},
-            "executorPodTemplate": _POD,
-        },
+        "spark": {"executors": 2, "conf": {"spark.executor.memory": "2g"}, "executorPodTemplate": _POD},
         "shutdownGrace": "45s",
         "cycleInterval": "1.5s",
         "targetLag": "2d",
@@ -104,13 +100,7 @@ BY_NAME: dict[str, Any] = {
                     "maxQuarantineRatio": "5%",
                 },
             },
-            "shadow": {
-                "groupId": "clicks-shadow",
-                "prefix": "shadow",
-                "members": 2,
-                "duration": "1h",
-                "minRanges": 5,
-            },
+            "shadow": {"groupId": "clicks-shadow", "prefix": "shadow", "members": 2, "duration": "1h", "minRanges": 5},
             "steps": [{"members": "50%", "pause": {"duration": "1h"}}, {"members": "75%", "pause": {}}],
             "progressDeadline": "20m",
             "onFailure": "Pause",
@@ -122,38 +112,97 @@ BY_NAME: dict[str, Any] = {
     },
 }
 
-BY_PATTERN: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-pattern"},
-    "spec": {
-        "kafka": {
-            "bootstrapServers": "a:9092",
-            "topicPattern": "^web[.]",
-            "excludeTopicPattern": "test$",
-        },
-        "storage": {"bucket": "logs"},
-        "output": {
-            "format": "sequencefile",
-            "compression": "deflate",
-            "tombstones": "skip",
-            "sequencefile": {"key": "messagepack", "compressionType": "record"},
-            "partitionBy": [{"date": {"granularity": "hour"}}, {"date": {"granularity": "minute"}}],
-        },
-        "overrides": [{"topicPattern": "^web[.]raw", "output": {"compression": "none"}}],
-        "spark": {"minExecutors": 1, "maxExecutors": 10},
-        "serviceAccount": {"name": "logs-writer"},
-    },
-}
 
-BY_SCHEMA: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-schema"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
-        "parser": {
+def rich(name: str, **sections: Any) -> dict[str, Any]:
+    """Return a manifest with these parts of its spec."""
+    spec = {"kafka": {"bootstrapServers": "a:9092", "topics": ["events"]}, "storage": {"bucket": "logs"}, **sections}
+    document = {"apiVersion": "logpersister.dev/v1alpha1", "kind": "LogPersister", "metadata": {"name": name}}
+    return {**document, "spec": spec}
+
+
+BY_PATTERN = rich(
+    "by-pattern",
+    kafka={"bootstrapServers": "a:9092", "topicPattern": "^web[.]", "excludeTopicPattern": "test$"},
+    output={
+        "format": "sequencefile",
+        "compression": "deflate",
+        "tombstones": "skip",
+        "sequencefile": {"key": "messagepack", "compressionType": "record"},
+        "partitionBy": [{"date": {"granularity": "hour"}}, {"date": {"granularity": "minute"}}],
+    },
+    overrides=[{"topicPattern": "^web[.]raw", "output": {"compression": "none"}}],
+    spark={"minExecutors": 1, "maxExecutors": 10},
+    serviceAccount={"name": "logs-writer"},
+)
+BY_TYPES = rich(
+    "by-types",
+    output={"format": "parquet"},
+    types={
+        "header": "event-type",
+        "prefix": "event=",
+        "entries": [
+            {
+                "names": ["order", "refund"],
+                "folder": "orders",
+                "action": "store",
+                "parser": {"type": "json"},
+                "schema": {"fields": [{"name": "id", "type": "int64"}]},
+                "output": {"format": "avro", "partitionBy": [{"field": "id", "prefix": "of="}]},
+            },
+            {"pattern": "^noise[.]", "action": "drop"},
+        ],
+        "others": {
+            "action": "store",
+            "folder": "others",
+            "parser": {"type": "json"},
+            "schema": {"fields": [{"name": "id", "type": "int64"}]},
+            "output": {"format": "jsonl"},
+        },
+        "holdAbove": "10%",
+    },
+)
+BY_FRAMES = rich(
+    "by-frames",
+    types={
+        "frame": {
+            "type": {"at": 8, "bytes": 2, "column": "event_type"},
+            "timestamp": {"at": 0, "bytes": 8, "column": "event_time"},
+            "header": {
+                "lengthAt": 10,
+                "schema": {"protobuf": "message A { } message H { optional string host = 1; }", "message": "H"},
+                "column": "head",
+            },
+            "body": {"lengthAt": 14},
+        },
+        "entries": [{"names": ["-1", "7"]}],
+    },
+)
+_ENVELOPE = """syntax = "proto3"; import "google/protobuf/any.proto";
+message Envelope { google.protobuf.Any event = 1; oneof payload { Order order = 2; Order refund = 3; } }
+message Order { int64 id = 1; }"""
+_PAYLOAD = {"name": "payload", "parse": "field"}
+_ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+_KEPT = rich(
+    "by-conditions",
+    parser={"type": "json", "quarantine": {"format": "parquet", "keepValue": False}},
+    schema={
+        "fields": [
+            {"name": "country", "type": "string"},
+            {"name": "level", "type": "int16"},
+            {"name": "id", "type": "int64"},
+        ],
+        "drop": ["level"],
+    },
+    output={"format": "parquet"},
+)
+_BOUNDS: dict[str, Any] = {"atLeast": -3, "atMost": 300, "below": 300, "orAbsent": True}
+
+RICH = (
+    BY_NAME,
+    BY_PATTERN,
+    rich(
+        "by-schema",
+        parser={
             "type": "json",
             "unknownFields": "keep",
             "restColumn": "others",
@@ -166,7 +215,7 @@ BY_SCHEMA: dict[str, Any] = {
             },
             "quarantine": {"format": "parquet", "holdAbove": "5%", "keepValue": False},
         },
-        "schema": {
+        schema={
             "fields": [
                 {"name": "at", "type": "list<timestamp[ms] not null>", "required": True, "format": "epoch[us]"},
                 {"name": "id", "type": "int64"},
@@ -178,7 +227,7 @@ BY_SCHEMA: dict[str, Any] = {
             "hash": {"fields": ["user.email"], "secretName": "pseudonyms"},
             "mask": [{"fields": ["user.phone"], "keepLast": 3}],
         },
-        "output": {
+        output={
             "format": "parquet",
             "compression": "snappy",
             "kafkaColumns": ["offset", "key"],
@@ -199,18 +248,12 @@ BY_SCHEMA: dict[str, Any] = {
                 {"bucket": {"field": "id", "count": 16}, "prefix": "shard="},
             ],
         },
-    },
-}
-
-BY_OVERRIDE: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-override"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events", "raw"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "json"},
-        "overrides": [
+    ),
+    rich(
+        "by-override",
+        kafka={"bootstrapServers": "a:9092", "topics": ["events", "raw"]},
+        parser={"type": "json"},
+        overrides=[
             {
                 "topics": ["events"],
                 "parser": {"type": "avro", "framing": "apicurio"},
@@ -220,18 +263,11 @@ BY_OVERRIDE: dict[str, Any] = {
             },
             {"topicPattern": "^raw", "parser": {"type": "bytes"}, "output": {"compression": "none"}},
         ],
-    },
-}
-
-BY_VALUE: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-value"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "avro", "framing": "apicurio", "quarantine": {"format": "parquet"}},
-        "schema": {
+    ),
+    rich(
+        "by-value",
+        parser={"type": "avro", "framing": "apicurio", "quarantine": {"format": "parquet"}},
+        schema={
             "registry": {"url": "https://registry.example.com:8081/apis/ccompat/v7", "secretName": "registry-login"},
             "fields": [{"name": "country", "type": "string"}],
             "key": {
@@ -242,7 +278,7 @@ BY_VALUE: dict[str, Any] = {
                 "column": "of",
             },
         },
-        "output": {
+        output={
             "format": "jsonl",
             "compression": "zstd",
             "kafkaColumns": ["key", "offset"],
@@ -252,126 +288,78 @@ BY_VALUE: dict[str, Any] = {
                 {"date": {"granularity": "day", "field": "country", "format": "pattern[yyyyMMdd]"}},
             ],
         },
-    },
-}
-
-BY_AVRO: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-avro"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "avro", "quarantine": {"holdAbove": "0%"}},
-        "schema": {
+    ),
+    rich(
+        "by-avro",
+        parser={"type": "avro", "quarantine": {"holdAbove": "0%"}},
+        schema={
             "registry": {"url": "http://registry:8081"},
-            "avro": '{"type": "record", "name": "Click", "fields": [{"name": "id", "type": "long"},'
-            ' {"name": "mail", "type": "string"}]}',
+            "avro": _ORDER.replace("}]", '}, {"name": "mail", "type": "string"}]'),
             "drop": ["mail"],
         },
-        "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
-    },
-}
-
-BY_REGISTRY: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-registry"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "avro"},
-        "schema": {"registry": {"url": "http://registry:8081", "version": 4, "subject": "all.{topic}"}},
-        "output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day", "field": "at"}}]},
-    },
-}
-
-BY_MESSAGE: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-message"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "protobuf", "framing": "plain"},
-        "schema": {
+        output={"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
+    ),
+    rich(
+        "by-registry",
+        parser={"type": "avro"},
+        schema={"registry": {"url": "http://registry:8081", "version": 4, "subject": "all.{topic}"}},
+        output={"format": "parquet", "partitionBy": [{"date": {"granularity": "day", "field": "at"}}]},
+    ),
+    rich(
+        "by-message",
+        parser={"type": "protobuf", "framing": "plain"},
+        schema={
             "protobuf": "package shop; message Item { } message Click { required int64 id = 1; }",
             "message": "shop.Click",
         },
-        "output": {
+        output={
             "format": "avro",
             "kafkaColumns": ["offset"],
             "tombstones": "null",
             "partitionBy": [{"field": "id", "prefix": "of="}],
         },
-    },
-}
-
-BY_STRUCT: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-struct"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "thrift", "thrift": {"protocol": "compact"}},
-        "schema": {"thrift": {"idl": "struct Item { } struct Click { 1: required i64 id }", "struct": "Click"}},
-        "output": {
+    ),
+    rich(
+        "by-struct",
+        parser={"type": "thrift", "thrift": {"protocol": "compact"}},
+        schema={"thrift": {"idl": "struct Item { } struct Click { 1: required i64 id }", "struct": "Click"}},
+        output={
             "format": "orc",
             "kafkaColumns": ["offset"],
             "tombstones": "null",
             "orc": {"stripeBytes": "16Mi"},
             "partitionBy": [{"field": "id", "prefix": "of="}],
         },
-    },
-}
-
-BY_CSV: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-csv"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
-        "parser": {
+    ),
+    rich(
+        "by-csv",
+        parser={
             "type": "csv",
             "csv": {"delimiter": ";", "quote": "'", "escape": "|", "nullText": "NULL", "columns": ["id", "left_out"]},
         },
-        "schema": {"fields": [{"name": "id", "type": "int64"}]},
-        "output": {"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
-    },
-}
-
-BY_REGEX: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-regex"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs", "acl": "bucket-owner-full-control", "conditionalWrites": False},
-        "autoRepair": {"nodeLostAfter": "5m"},
-        "parser": {"type": "regex", "regex": {"pattern": r"(?P<id>\d+|-)", "nullText": "-"}},
-        "schema": {"fields": [{"name": "id", "type": "int64"}]},
-        "output": {
+        schema={"fields": [{"name": "id", "type": "int64"}]},
+        output={"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
+    ),
+    rich(
+        "by-regex",
+        storage={"bucket": "logs", "acl": "bucket-owner-full-control", "conditionalWrites": False},
+        autoRepair={"nodeLostAfter": "5m"},
+        parser={"type": "regex", "regex": {"pattern": "(?P<id>\\d+|-)", "nullText": "-"}},
+        schema={"fields": [{"name": "id", "type": "int64"}]},
+        output={
             "format": "avro",
             "kafkaColumns": ["offset"],
             "tombstones": "null",
             "partitionBy": [{"field": "id", "prefix": "of="}],
         },
-    },
-}
-
-BY_TABLE: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-table"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events", "clicks"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "json"},
-        "schema": {"fields": [{"name": "id", "type": "int64"}, {"name": "at", "type": "timestamp[us]"}]},
-        "output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
-        "table": {
+    ),
+    rich(
+        "by-table",
+        kafka={"bootstrapServers": "a:9092", "topics": ["events", "clicks"]},
+        parser={"type": "json"},
+        schema={"fields": [{"name": "id", "type": "int64"}, {"name": "at", "type": "timestamp[us]"}]},
+        output={"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
+        table={
             "format": "iceberg",
             "catalog": {
                 "type": "rest",
@@ -386,182 +374,77 @@ BY_TABLE: dict[str, Any] = {
             "properties": {"history.expire.max-snapshot-age-ms": "86400000"},
             "commitInterval": "5m",
         },
-        "overrides": [{"topics": ["clicks"], "table": {"name": "lake.web_clicks"}}],
-    },
-}
-
-BY_HIVE: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-hive"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events", "clicks"]},
-        "storage": {"bucket": "logs"},
-        "output": {"format": "avro", "partitionBy": [{"date": {"granularity": "day"}}]},
-        "finish": {"policy": ["successFile"]},
-        "table": {
+        overrides=[{"topics": ["clicks"], "table": {"name": "lake.web_clicks"}}],
+    ),
+    rich(
+        "by-hive",
+        kafka={"bootstrapServers": "a:9092", "topics": ["events", "clicks"]},
+        output={"format": "avro", "partitionBy": [{"date": {"granularity": "day"}}]},
+        finish={"policy": ["successFile"]},
+        table={
             "format": "hive",
             "catalog": {"type": "glue", "region": "eu-west-1", "secretName": "glue"},
             "name": "lake.{topic}",
             "partitions": "onFinish",
         },
-    },
-}
-
-BY_TYPES: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-types"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
-        "output": {"format": "parquet"},
-        "types": {
-            "header": "event-type",
-            "prefix": "event=",
-            "entries": [
-                {
-                    "names": ["order", "refund"],
-                    "folder": "orders",
-                    "action": "store",
-                    "parser": {"type": "json"},
-                    "schema": {"fields": [{"name": "id", "type": "int64"}]},
-                    "output": {"format": "avro", "partitionBy": [{"field": "id", "prefix": "of="}]},
-                },
-                {"pattern": "^noise[.]", "action": "drop"},
-            ],
-            "others": {
-                "action": "store",
-                "folder": "others",
-                "parser": {"type": "json"},
-                "schema": {"fields": [{"name": "id", "type": "int64"}]},
-                "output": {"format": "jsonl"},
-            },
-            "holdAbove": "10%",
-        },
-    },
-}
-
-BY_TYPES_IN_TABLES: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-types-in-tables"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "json"},
-        "schema": {"fields": [{"name": "id", "type": "int64"}]},
-        "output": {"format": "parquet"},
-        "types": {
+    ),
+    BY_TYPES,
+    rich(
+        "by-types-in-tables",
+        parser={"type": "json"},
+        schema={"fields": [{"name": "id", "type": "int64"}]},
+        output={"format": "parquet"},
+        types={
             "header": "event-type",
             "entries": [{"names": ["order", "refund"], "table": True}, {"pattern": "^audit[.]", "table": False}],
             "others": {"action": "store", "folder": "others", "table": False},
         },
-        "table": {
+        table={
             "format": "iceberg",
             "catalog": {"type": "rest", "uri": "https://catalog.example.com"},
             "name": "lake.{topic}_{type}",
         },
-    },
-}
-
-BY_FRAMES: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-frames"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
-        "types": {
-            "frame": {
-                "type": {"at": 8, "bytes": 2, "column": "event_type"},
-                "timestamp": {"at": 0, "bytes": 8, "column": "event_time"},
-                "header": {
-                    "lengthAt": 10,
-                    "schema": {"protobuf": "message A { } message H { optional string host = 1; }", "message": "H"},
-                    "column": "head",
-                },
-                "body": {"lengthAt": 14},
-            },
-            "entries": [{"names": ["-1", "7"]}],
-        },
-    },
-}
-
-BY_KEYS, BY_FIELDS = (
-    {
-        **BY_FRAMES,
-        "spec": {**BY_FRAMES["spec"], "types": {**way, "entries": [{"pattern": "^order"}]}},
-    }
-    for way in ({"key": True}, {"field": "meta.type"})
-)
-
-BY_SCHEMA_NAMES: dict[str, Any] = {
-    **BY_FRAMES,
-    "metadata": {"name": "by-schema-names"},
-    "spec": {
-        **BY_FRAMES["spec"],
-        "parser": {"type": "avro"},
-        "schema": {"registry": {"url": "https://registry:8081"}},
-        "types": {
-            "schemaName": "record",
-            "entries": [{"names": ["shop.Order"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}],
-        },
-    },
-}
-
-_ENVELOPE = """syntax = "proto3"; import "google/protobuf/any.proto";
-message Envelope { google.protobuf.Any event = 1; oneof payload { Order order = 2; Order refund = 3; } }
-message Order { int64 id = 1; }"""
-_ANY: dict[str, Any] = {"any": {"field": "event", "column": "envelope"}}
-_ONEOF: dict[str, Any] = {"oneof": {"name": "payload", "parse": "field", "column": "envelope"}}
-BY_ANY, BY_ONEOF = (
-    {
-        **BY_FRAMES,
-        "metadata": {"name": f"by-{next(iter(way))}"},
-        "spec": {
+    ),
+    BY_FRAMES,
+    rich("by-frames", types={"key": True, "entries": [{"pattern": "^order"}]}),
+    rich("by-frames", types={"field": "meta.type", "entries": [{"pattern": "^order"}]}),
+    rich(
+        "by-schema-names",
+        **{
             **BY_FRAMES["spec"],
-            "parser": {"type": "protobuf", "framing": "plain"},
-            "schema": {"protobuf": _ENVELOPE},
-            "types": {**way, "entries": [{"names": [name], "schema": {"message": "Order"}}]},
+            "parser": {"type": "avro"},
+            "schema": {"registry": {"url": "https://registry:8081"}},
+            "types": {
+                "schemaName": "record",
+                "entries": [{"names": ["shop.Order"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}],
+            },
         },
-    }
-    for way, name in ((_ANY, "Order"), (_ONEOF, "order"))
-)
-
-_ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
-
-WITHOUT_IDS: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "without-ids"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["orders"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "avro", "framing": "singleObject", "quarantine": {"format": "parquet"}},
-        "schema": {
+    ),
+    *(
+        rich(
+            f"by-{way}",
+            parser={"type": "protobuf", "framing": "plain"},
+            schema={"protobuf": _ENVELOPE},
+            types={way: {**of, "column": "envelope"}, "entries": [{"names": [name], "schema": {"message": "Order"}}]},
+        )
+        for way, of, name in (("any", {"field": "event"}, "Order"), ("oneof", _PAYLOAD, "order"))
+    ),
+    rich(
+        "without-ids",
+        kafka={"bootstrapServers": "a:9092", "topics": ["orders"]},
+        parser={"type": "avro", "framing": "singleObject", "quarantine": {"format": "parquet"}},
+        schema={
             "avro": _ORDER,
             "writers": [_ORDER.replace("Order", "Former")],
             "registry": {"url": "glue://eu-central-1/orders", "subject": "{topic}-orders"},
-            "key": {
-                "parser": "avro",
-                "framing": "singleObject",
-                "avro": _ORDER,
-                "subject": "{topic}-ids",
-            },
+            "key": {"parser": "avro", "framing": "singleObject", "avro": _ORDER, "subject": "{topic}-ids"},
         },
-    },
-}
-
-BY_JSON_SCHEMA: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "json-schema"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["orders"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "json", "framing": "glue", "quarantine": {"format": "parquet"}},
-        "schema": {
+    ),
+    rich(
+        "json-schema",
+        kafka={"bootstrapServers": "a:9092", "topics": ["orders"]},
+        parser={"type": "json", "framing": "glue", "quarantine": {"format": "parquet"}},
+        schema={
             "jsonSchema": '{"type": "object", "properties": {"n": {"type": "integer"}}}',
             "key": {
                 "parser": "protobuf",
@@ -570,102 +453,41 @@ BY_JSON_SCHEMA: dict[str, Any] = {
                 "message": "Key",
             },
         },
-    },
-}
-
-THRIFT_KEYS: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "thrift-keys"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["orders"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "json", "framing": "apicurio", "quarantine": {"format": "parquet"}},
-        "schema": {
+    ),
+    rich(
+        "thrift-keys",
+        kafka={"bootstrapServers": "a:9092", "topics": ["orders"]},
+        parser={"type": "json", "framing": "apicurio", "quarantine": {"format": "parquet"}},
+        schema={
             "registry": {"url": "http://registry:8081", "version": 2},
             "key": {
                 "parser": "thrift",
                 "thrift": {"idl": "struct Other { } struct Key { 1: i64 id }", "struct": "Key", "protocol": "compact"},
             },
         },
-    },
-}
-
-_KEPT: dict[str, Any] = {
-    "apiVersion": "logpersister.dev/v1alpha1",
-    "kind": "LogPersister",
-    "metadata": {"name": "by-conditions"},
-    "spec": {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-        "storage": {"bucket": "logs"},
-        "parser": {"type": "json", "quarantine": {"format": "parquet", "keepValue": False}},
-        "schema": {
-            "fields": [
-                {"name": "country", "type": "string"},
-                {"name": "level", "type": "int16"},
-                {"name": "id", "type": "int64"},
-            ],
-            "drop": ["level"],
+    ),
+    rich(
+        "by-conditions",
+        **{
+            **_KEPT["spec"],
+            "keep": [{"field": "level", "in": [1, 2, 3], "notIn": [2], **_BOUNDS}],
+            "overrides": [{"topicPattern": "^e", "keep": [{"field": "level", "absent": False}]}],
         },
-        "output": {"format": "parquet"},
-    },
-}
-_BOUNDS: dict[str, Any] = {"atLeast": -3, "atMost": 300, "below": 300, "orAbsent": True}
-BY_CONDITIONS: dict[str, Any] = {
-    **_KEPT,
-    "spec": {
-        **_KEPT["spec"],
-        "keep": [{"field": "level", "in": [1, 2, 3], "notIn": [2], **_BOUNDS}],
-        "overrides": [{"topicPattern": "^e", "keep": [{"field": "level", "absent": False}]}],
-    },
-}
-BY_PATTERN_OF_TEXT: dict[str, Any] = {
-    **_KEPT,
-    "spec": {
-        **_KEPT["spec"],
-        "keep": [{"field": "country", "matches": "^D"}, {"field": "level", "absent": False}],
-    },
-}
-BY_HEADERS: dict[str, Any] = {
-    **BY_TYPES,
-    "metadata": {"name": "by-headers"},
-    "spec": {
-        **BY_TYPES["spec"],
-        "keep": [{"header": "env", "absent": True}],
-        "types": {
-            "header": "event-type",
-            "entries": [{"names": ["a"], "keep": [{"header": "env", "in": ["prod"]}]}],
-            "others": {"action": "store", "keep": [{"header": "env", "notIn": ["test"]}]},
+    ),
+    rich(
+        "by-conditions",
+        **{**_KEPT["spec"], "keep": [{"field": "country", "matches": "^D"}, {"field": "level", "absent": False}]},
+    ),
+    rich(
+        "by-headers",
+        **{
+            **BY_TYPES["spec"],
+            "keep": [{"header": "env", "absent": True}],
+            "types": {
+                "header": "event-type",
+                "entries": [{"names": ["a"], "keep": [{"header": "env", "in": ["prod"]}]}],
+                "others": {"action": "store", "keep": [{"header": "env", "notIn": ["test"]}]},
+            },
         },
-    },
-}
-
-RICH = (
-    BY_NAME,
-    BY_PATTERN,
-    BY_SCHEMA,
-    BY_OVERRIDE,
-    BY_VALUE,
-    BY_AVRO,
-    BY_REGISTRY,
-    BY_MESSAGE,
-    BY_STRUCT,
-    BY_CSV,
-    BY_REGEX,
-    BY_TABLE,
-    BY_HIVE,
-    BY_TYPES,
-    BY_TYPES_IN_TABLES,
-    BY_FRAMES,
-    BY_KEYS,
-    BY_FIELDS,
-    BY_SCHEMA_NAMES,
-    BY_ANY,
-    BY_ONEOF,
-    WITHOUT_IDS,
-    BY_JSON_SCHEMA,
-    THRIFT_KEYS,
-    BY_CONDITIONS,
-    BY_PATTERN_OF_TEXT,
-    BY_HEADERS,
+    ),
 )
