@@ -101,7 +101,9 @@ def format_findings(format_: str, columns: Iterable[Member]) -> Iterator[Finding
     for path, type_ in _fields(columns, ""):
         if format_ == "avro" and not _AVRO_NAME.fullmatch(path.rpartition(".")[2]):
             told = f"{NOT_IN_FORMAT}: field {path} has a name of more than letters, digits and _"
-            yield Finding(told, "choose another format, or give it another name by spec.schema.rename", at, f'"{format_}"')
+            yield Finding(
+                told, "choose another format, or give it another name by spec.schema.rename", at, f'"{format_}"'
+            )
         inside, leaf = _without_repetition(path, type_)
         if format_ == "orc" and isinstance(leaf, Time):
             told = f"{NOT_IN_FORMAT}: field {inside} is of type {leaf}, and ORC has no times of day"

@@ -19,7 +19,7 @@ from tests.integration.kubernetes.judge import Judge
 from tests.stack.kubernetes.client import Document
 from tests.unit.manifest.documents import changed
 from tests.unit.manifest.rich import RICH
-from tests.unit.manifest.test_rules import ACCEPTED, REFUSED, TOLD
+from tests.unit.manifest.test_rules import ACCEPTED, REFUSED, TOLD, UNUSED
 
 _KUBERNETES_OWN = ("metadata", "metadata.namespace", "metadata.labels", "metadata.annotations", "status")
 """What Kubernetes checks by rules of its own, whatever the definition says."""
@@ -32,7 +32,7 @@ def _is_ours(changes: dict[str, Any]) -> bool:
 _MATCHES = re.compile(r"(?:self|string\(self\))\.matches\('((?:[^'\\]|\\.)*)'\)")
 _ESCAPED = {"n": "\n", "r": "\r"}
 
-OUR_ACCEPTED = [changes for changes in ACCEPTED if _is_ours(changes)]
+OUR_ACCEPTED = [changes for changes in (*ACCEPTED, *(pointless for pointless, _ in UNUSED)) if _is_ours(changes)]
 OUR_REFUSED = [changes for changes, _ in [*REFUSED, *TOLD] if _is_ours(changes)]
 
 
