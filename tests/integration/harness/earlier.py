@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.stack.artifacts import ROOT
 
-COMMIT: Final = "6057f2a8eb458dd5716a0c94bc1b542bd046b075"
+COMMIT: Final = "fb8c6410091ee6dfa7dded594cfb70b91ba6a1c3"
 """Of the last release; until there is one, the first whose dependencies and pods (`RENDERING`) are those of today.
 
 Each release raises it."""
