@@ -162,7 +162,7 @@ class TypesSpec(TypePlace):
     """The types. The first entry that names a type applies, and no other. What it does not set, the topic sets."""
 
     others: OtherTypes = OtherTypes()
-    """Types that no entry names. Fields as in `entries`, and `holdAbove`."""
+    """Types that no entry names. Fields as in `entries`, but for `names` and `pattern`."""
 
     hold_above: Annotated[int, Percent("100%")] | None = None
     """As `spec.parser.quarantine.holdAbove`, whose place it takes."""
