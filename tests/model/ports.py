@@ -292,6 +292,9 @@ class SchemasPort:
     def asks(self, topic: str) -> bool:
         return True
 
+    def registry_of(self, topic: str) -> str:
+        return ""
+
     def current(self, topic: str) -> OutputSchema:
         if self._turn.saw(self._around.decisions.fails(Fault.REGISTRY_SILENT)):
             raise RegistryError("unreachable", "the registry does not answer")

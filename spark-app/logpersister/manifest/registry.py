@@ -89,6 +89,10 @@ class GluePlace:
     registry: str
 
 
+RegistryPlace = tuple[str, str | None]
+"""Address of a registry, and the Secret to log in with."""
+
+
 class RegistrySpec(Model):
     """A schema registry that speaks Confluent's API, as also Apicurio and Karapace do, or AWS Glue's."""
 
@@ -109,6 +113,11 @@ class RegistrySpec(Model):
     subject: Subject | None = None
     """Subject of that version. `{topic}` stands for the topic. Default: `{topic}-value`. With AWS Glue: name of the
     schema, by default `{topic}`."""
+
+    @property
+    def place(self) -> RegistryPlace:
+        """What tells registries apart."""
+        return self.url, self.secret_name
 
     @property
     def glue(self) -> GluePlace | None:

@@ -8,7 +8,8 @@ names it.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,7 @@ log = structlog.get_logger(__name__)
 
 Ends = Mapping[TopicPartition, Offset]
 
+_NEVER = float("-inf")
 _AGAIN = Backoff(1.0, 15.0)
 _LONG = 5
 """Failures after which a pause is as long as one gets: what a person has to mend is not asked for often."""
@@ -88,8 +90,11 @@ class OutputRevisions:
         self.documents = documents
         self._clock = clock
         self._answers: dict[str, _Answer] = {}
-        self._failures = 0
-        self._retry_at = float("-inf")
+        self._failures: Counter[Hashable] = Counter()
+        """Failures in a row of each registry."""
+        self._retry_at: dict[Hashable, float] = {}
+        self._failed_at: dict[str, float] = {}
+        """When a registry last failed to answer about a topic. Others are asked about first, so that it stops none."""
         self._retry_topic_at: dict[str, float] = {}
         self._errors: dict[str, WorkError] = {}
 
@@ -102,7 +107,8 @@ class OutputRevisions:
             ends: where partitions end, as Kafka has told before this call: the registry must be asked after Kafka.
         """
         found: dict[TopicPartition, str | Hold] = {}
-        for topic in sorted({partition.topic for partition in planned}):
+        topics = {partition.topic for partition in planned}
+        for topic in sorted(topics, key=lambda one: (self._failed_at.get(one, _NEVER), one)):
             of_topic = {partition: end for partition, end in planned.items() if partition.topic == topic}
             if self._schemas is None or not self._schemas.asks(topic):
                 revision = self._for_rows(topic, self._of_manifest(topic))
@@ -148,18 +154,23 @@ class OutputRevisions:
     def forget(self, partition: TopicPartition) -> None:
         """Forget what covers a partition that is no longer ours: its topic may be made again meanwhile."""
         self._answers.pop(partition.topic, None)
+        self._failed_at.pop(partition.topic, None)
 
     def _ask(self, topic: str, ends: Ends) -> _Answer | None:
         """Ask for the schema of a topic; None: not now, and what is planned of it has to wait."""
-        retry_at = max(self._retry_at, self._retry_topic_at.get(topic, self._retry_at))
-        if self._schemas is None or self._clock() < retry_at:
+        if self._schemas is None:
+            return None
+        registry = self._schemas.registry_of(topic)
+        retry_at = max(self._retry_at.get(registry, _NEVER), self._retry_topic_at.get(topic, _NEVER))
+        if self._clock() < retry_at:
             return None
         try:
             schema = self._schemas.current(topic)
         except RegistryError as error:
             self._failed(topic, error)
             return None
-        self._failures = 0
+        self._failures.pop(registry, None)
+        self._failed_at.pop(topic, None)
         self._retry_topic_at.pop(topic, None)
         before = self._answers.get(topic)
         answer = self._answers[topic] = _Answer(schema, self._of_schema(topic, schema), ends)
@@ -168,11 +179,13 @@ class OutputRevisions:
         return answer
 
     def _failed(self, topic: str, error: RegistryError) -> None:
-        """Let the topic wait; all topics, when the registry is away."""
+        """Let the topic wait; all topics of its registry, when that is away."""
         self._errors[topic] = work_error(error)
-        if error.retriable:
-            self._failures += 1
-            self._retry_at = self._clock() + _AGAIN.pause(self._failures)
+        if error.retriable and self._schemas is not None:
+            registry, now = self._schemas.registry_of(topic), self._clock()
+            self._failures[registry] += 1
+            self._failed_at[topic] = now
+            self._retry_at[registry] = now + _AGAIN.pause(self._failures[registry])
         else:
             self._retry_topic_at[topic] = self._clock() + _AGAIN.pause(_LONG)
 

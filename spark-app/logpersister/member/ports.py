@@ -1,6 +1,6 @@
 """Ports that the decisions of a member depend on: Kafka, S3 and Spark. The model has its own (tests/model)."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -105,6 +105,9 @@ class Schemas(Protocol):
 
     def asks(self, topic: str) -> bool:
         """Whether a registry declares the columns of a topic; else nothing is asked about it."""
+
+    def registry_of(self, topic: str) -> Hashable:
+        """Return which of the registries declares the columns of a topic."""
 
     def current(self, topic: str) -> OutputSchema:
         """Return the schema by which rows of a topic are made: the latest now, or the one that the manifest names.

@@ -5,7 +5,7 @@ from typing import Final
 import structlog
 
 from logpersister.manifest import LogPersister, ManifestError, Problem
-from logpersister.manifest.registry import LATEST, RegistrySpec
+from logpersister.manifest.registry import LATEST, RegistryPlace, RegistrySpec
 from logpersister.manifest.revision import OutputSchema, resource_with
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.records.parsers import bounded
@@ -40,6 +40,10 @@ class RegistrySchemas:
     @property
     def url(self) -> str:
         return self._connection.url
+
+    @property
+    def place(self) -> RegistryPlace:
+        return self._registry.place
 
     def close(self) -> None:
         self._connection.close()

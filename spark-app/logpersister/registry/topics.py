@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from logpersister.manifest import LogPersister
-from logpersister.manifest.registry import RegistrySpec
+from logpersister.manifest.registry import RegistryPlace, RegistrySpec
 from logpersister.manifest.revision import OutputSchema
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry.connection import connector
@@ -22,6 +22,10 @@ class TopicSchemas:
     def asks(self, topic: str) -> bool:
         """Whether a registry declares the columns of a topic."""
         return self._of(topic) is not None
+
+    def registry_of(self, topic: str) -> RegistryPlace:
+        """Return which of the registries declares the columns of a topic."""
+        return self._asked(topic).place
 
     def current(self, topic: str) -> OutputSchema:
         """Return the schema by which rows of a topic are made, which a registry declares. Raises RegistryError."""
@@ -84,7 +88,7 @@ class Registries:
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
-        self._opened: dict[tuple[str, str | None], RegistryWriters] = {}
+        self._opened: dict[RegistryPlace, RegistryWriters] = {}
 
     def of(self, resource: LogPersister) -> RegistryWriters | None:
         """Return the registry that a manifest names, its overrides aside; None: it names none. Raises ManifestError."""
@@ -103,7 +107,6 @@ class Registries:
             writers.close()
 
     def _of(self, registry: RegistrySpec) -> RegistryWriters:
-        key = registry.url, registry.secret_name
-        if key not in self._opened:
-            self._opened[key] = RegistryWriters(connector(registry, self._secrets), pace_of(registry))
-        return self._opened[key]
+        if registry.place not in self._opened:
+            self._opened[registry.place] = RegistryWriters(connector(registry, self._secrets), pace_of(registry))
+        return self._opened[registry.place]

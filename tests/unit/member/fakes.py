@@ -260,6 +260,10 @@ class FakeSchemas:
         """Why a version cannot read the one before."""
         self.asked: list[str] = []
         self.on_asked: Callable[[], None] = lambda: None
+        self.registries: dict[str, str] = {}
+
+    def registry_of(self, topic: str) -> str:
+        return self.registries.get(topic, "all others")
 
     def asks(self, topic: str) -> bool:
         return True

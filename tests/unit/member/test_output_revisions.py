@@ -118,6 +118,27 @@ def test_a_registry_that_is_away_delays_ranges(fakes: FakeDependencies, schemas:
     assert promised(fakes, ORDERS)
 
 
+@pytest.mark.parametrize("registries", [{"clicks": "of its own"}, {}], ids=["another registry", "one subject"])
+def test_what_one_topic_asks_for_in_vain_keeps_no_other_waiting(
+    fakes: FakeDependencies, schemas: FakeSchemas, registries: dict[str, str]
+) -> None:
+    """Another registry is asked at once; the same one when it is asked again, about other topics first."""
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    schemas.registries = registries
+    cycle = begun(fakes, clicks=5, orders=5)
+
+    def no_clicks() -> None:
+        schemas.error = RegistryError("other", "500") if schemas.asked[-1] == "clicks" else None
+
+    schemas.on_asked = no_clicks
+    turn(fakes, cycle)
+    if not registries:
+        assert schemas.asked == ["clicks"]
+        turn(fakes, cycle, seconds=20)
+    assert promised(fakes, ORDERS)
+    assert not promised(fakes, CLICKS)
+
+
 def test_a_topic_without_a_schema_does_not_keep_others_waiting(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
     cycle = begun(fakes, clicks=5, orders=5)
