@@ -1,10 +1,16 @@
 """What ``logpersister check`` says of columns that a registry declares."""
 
+from typing import Any
+
 import pytest
 
 from logpersister.cli.check.finding import Finding
-from logpersister.cli.check.registry import all_columns_findings, columns_findings
-from logpersister.registry import RegistryError, TopicSchemas
+from logpersister.cli.check.registry import all_columns_findings, columns_findings, registry_findings
+from logpersister.cli.exits import UnreachableError
+from logpersister.manifest.secrets import Secrets
+from logpersister.registry import RegistryError, SubjectVersion, TopicSchemas
+from logpersister.registry.errors import RegistryErrorKind
+from tests.stack.http_server import serving
 from tests.unit.manifest.documents import accepted
 from tests.unit.registry.test_schemas import BY_REGISTRY, V1, FakeClient, record, schemas, versions
 
@@ -64,10 +70,63 @@ def test_it_says_what_columns_do_not_hold_and_which_fields_are_left_out() -> Non
 def test_a_topic_whose_schema_cannot_be_columns_keeps_no_other_from_starting() -> None:
     client = FakeClient({"clicks-value": versions(V1), "orders-value": versions('"string"')})
     known = TopicSchemas(accepted(BY_REGISTRY), [schemas(client)])
-    good, bad = all_columns_findings(known, ["orders", "clicks"], compares=False)
+    good, bad = all_columns_findings(known, ["orders", "clicks"], compares=False, goes_on=False)
     assert (good.verdict, bad.verdict) == ("ok", "warning")
     assert bad.message.startswith("orders: ")
     assert bad.message.endswith("; this topic waits, and all others do not")
     for topics, compares in ((["orders"], False), (["clicks", "orders"], True)):
         with pytest.raises(RegistryError):
-            list(all_columns_findings(known, topics, compares=compares))
+            list(all_columns_findings(known, topics, compares=compares, goes_on=True))
+
+
+@pytest.mark.parametrize("kind", ["timeout", "other"])
+def test_a_subject_about_which_a_registry_does_not_answer_keeps_no_other_from_starting(kind: RegistryErrorKind) -> None:
+    class Client(FakeClient):
+        def latest(self, subject: str) -> SubjectVersion:
+            self.error = kind if subject != "clicks-value" else None
+            return super().latest(subject)
+
+    client = Client({"clicks-value": versions(V1)})
+    known = TopicSchemas(accepted(BY_REGISTRY), [schemas(client)])
+    good, *bad = all_columns_findings(known, ["clicks", "orders", "views"], compares=False, goes_on=True)
+    assert (good.verdict, [one.message.partition(":")[0] for one in bad]) == ("ok", ["orders", "views"])
+    assert client.asked == (2 if kind == "timeout" else 3), "who is silent is not asked about each topic"
+    for topics, goes_on in ((["orders", "views"], True), (["clicks", "orders"], False)):
+        with pytest.raises(RegistryError):
+            list(all_columns_findings(known, topics, compares=False, goes_on=goes_on))
+
+
+def test_a_registry_that_does_not_answer_keeps_no_topic_from_starting_that_asks_for_another() -> None:
+    with serving(lambda _: (200, b"[]")) as here:
+
+        def found_by(url: str, *others: str, goes_on: bool = True) -> list[str]:
+            overrides = [{"topics": [f"of{place}"], **_by_fields(other)} for place, other in enumerate(others)]
+            names = ["clicks", *(f"of{place}" for place in range(len(others)))]
+            changes = {"spec.kafka.topics": names, "spec.overrides": overrides, "spec.output": {"format": "parquet"}}
+            of_all = {f"spec.{name}": it for name, it in _by_fields(url).items()}
+            looks = registry_findings(
+                accepted(changes | of_all), Secrets({}), 1.0, compares=not goes_on, goes_on=goes_on
+            )
+            verdicts: list[str] = []
+            try:
+                verdicts += (one.verdict for one in looks)
+            except UnreachableError as error:
+                return [*verdicts, f"refused {error.may_pass}"]
+            return verdicts
+
+        assert found_by(here, NOWHERE) == ["ok", "warning"]
+        assert found_by(NOWHERE, here) == ["ok", "warning"]
+        assert found_by(NOWHERE, "") == ["warning"], "who needs none"
+        assert found_by(NOWHERE) == ["refused True"]
+        assert found_by(here, NOWHERE, NOWHERE + "/b", goes_on=False) == ["ok", "failed", "refused True"]
+
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+def _by_fields(url: str) -> dict[str, Any]:
+    """Return what makes rows of values whose writers a registry knows; nothing of a registry without a URL."""
+    schema: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}]}
+    if not url:
+        return {"parser": {"type": "json"}, "schema": schema}
+    return {"parser": {"type": "avro"}, "schema": {**schema, "registry": {"url": url}}}

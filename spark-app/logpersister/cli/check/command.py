@@ -109,7 +109,7 @@ def findings_of(
     Args:
         told: look at those, too, who are told of folders, and at earlier versions of schemas. No member waits for them
             with its start.
-        topics_exist: a topic that does not exist is a failure.
+        topics_exist: a topic that does not exist is a failure, and so is a registry that does not answer.
     """
     revision = revision_of(resource, __version__, rules_of(resource)).hash
     generation = resource.spec.generation
@@ -126,7 +126,8 @@ def findings_of(
         [("table", metastore_findings), ("webhook", webhook_findings), ("told", told_topic_findings)] if told else []
     )
     kafka = partial(kafka_findings, topics_exist=topics_exist, describes=told)
-    bucket_, registries = partial(bucket_findings, refuses=told), partial(registry_findings, compares=told)
+    bucket_ = partial(bucket_findings, refuses=told)
+    registries = partial(registry_findings, compares=told, goes_on=not told and not topics_exist)
     looks: list[tuple[str, _Look]] = [("kafka", kafka), ("bucket", bucket_), ("registry", registries), *tellers]
     for subject, look in looks:
         try:
