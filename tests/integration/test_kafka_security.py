@@ -260,6 +260,11 @@ def test_rights_that_are_missing(broker: KafkaBroker, secrets: Secrets) -> None:
         "spec.kafka.topics: topic hidden: not allowed to describe it",
         "spec.kafka.topics: topic unreadable: not allowed to read it",
     ]
+    for topics, group in (((HIDDEN, UNREADABLE), "readers"), ((TOPIC, HIDDEN), "closed")):
+        with pytest.raises(KafkaCheckError):
+            check_broker(spec(broker, "SASL_PLAINTEXT PLAIN login", *topics), secrets, group, some_topics=True)
+    report = check_broker(kafka, secrets, "readers", some_topics=True)
+    assert (report.topics, report.missing_topics, len(report.refused)) == ({TOPIC: 1}, (), 2)
 
 
 def test_missing_topics_are_reported_and_not_made(broker: KafkaBroker, secrets: Secrets) -> None:
@@ -407,6 +412,12 @@ def test_a_password_is_rotated_and_a_topic_hidden_under_a_running_member(
         for secret in ("first-password", "second-password"):
             assert secret not in member.log.read_text()
         member.stop()
+
+        again = scene.member(scene.manifest(kafka=kafka))
+        scene.workload.write(unique, 10, partitions=[0, 1])
+        scene.group.wait_current(unique, explain=again.tail)
+        scene.assert_stored(unique)
+        again.stop()
 
 
 def give_password(broker: KafkaBroker, user: str, password: str) -> None:

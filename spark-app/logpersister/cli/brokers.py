@@ -18,14 +18,17 @@ Result = TypeVar("Result")
 PAUSE_SECONDS = 0.3
 
 
-def reach(resource: LogPersister, secrets: Secrets, seconds: float) -> BrokerReport:
-    """Check the brokers. Raises `UnreachableError`, or `CommandError` for secrets that cannot be used."""
+def reach(resource: LogPersister, secrets: Secrets, seconds: float, *, some_topics: bool = False) -> BrokerReport:
+    """Check the brokers, and whether all topics may be read, or only `some_topics`.
+
+    Raises `UnreachableError`, or `CommandError` for secrets that cannot be used.
+    """
     kafka = resource.spec.kafka
     try:
         return Call(
             f"spec.kafka.bootstrapServers: {kafka.bootstrap_servers}",
             seconds,
-            lambda: check_broker(kafka, secrets, resource.group_id, seconds=seconds),
+            lambda: check_broker(kafka, secrets, resource.group_id, seconds=seconds, some_topics=some_topics),
         ).result()
     except KafkaCheckError as error:
         if error.wrong_secret:

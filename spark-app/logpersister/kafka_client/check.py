@@ -8,9 +8,9 @@ they advertise. Each failure names the address and the cause, which kafka-python
 import logging
 import ssl
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -32,6 +32,8 @@ _READ = 3
 """The bit of READ in authorized operations (AclOperation of Kafka)."""
 _UNKNOWN_TOPIC = errors.UnknownTopicOrPartitionError.errno
 _MOST_PROBED_BROKERS = 50
+_GROUP = ""
+"""Stands beside names of topics for the group."""
 
 
 class KafkaCheckError(Exception):
@@ -62,12 +64,19 @@ class BrokerReport:
     """Topics whose names are close to those of missing ones."""
     leaderless: tuple[TopicPartition, ...] = ()
     """Partitions of these topics that nobody can read or write now."""
+    refused: tuple[Problem, ...] = ()
+    """Topics that this user may not read, while it may read others."""
 
 
-def check_broker(kafka: KafkaSpec, secrets: Secrets, group_id: str, *, seconds: float = 15.0) -> BrokerReport:
+def check_broker(
+    kafka: KafkaSpec, secrets: Secrets, group_id: str, *, seconds: float = 15.0, some_topics: bool = False
+) -> BrokerReport:
     """Raise `KafkaCheckError`, or `ManifestError` for unusable secrets; return what was found otherwise.
 
     Takes at most about ``seconds``. Creates nothing on the brokers, joins no group.
+
+    Args:
+        some_topics: topics that may not be read are no error while others may.
     """
     deadline = time.monotonic() + seconds
     config = client_config(kafka, secrets)
@@ -80,11 +89,13 @@ def check_broker(kafka: KafkaSpec, secrets: Secrets, group_id: str, *, seconds: 
         except (errors.KafkaError, OSError, ValueError) as error:
             failures[address] = explain_inquiry(error, kafka.security)
             continue
-        refused = list(_authorization_problems(answers, kafka))
+        refused = _authorization_problems(answers, kafka)
+        if some_topics and _may_use_others(answers, kafka, refused):
+            answers, refused = replace(answers, refused=refused), {}
         away = _away(answers, address, config.get("ssl_context"), deadline)
         if refused or _none_answers(answers, away):
             # A cluster that starts knows brokers that do not answer yet.
-            raise KafkaCheckError([*refused, *_wrong_listeners(away, address)], may_pass=not refused)
+            raise KafkaCheckError([*refused.values(), *_wrong_listeners(away, address)], may_pass=not refused)
         failures |= {other: failure for other, failure in silent.items() if other != address}
         others = [_address_problem(other, failure) for other, failure in failures.items()]
         others += [_broker_problem(*one) for one in away if one[1] not in failures]
@@ -116,6 +127,8 @@ class _Answers:
     metadata: Any
     coordinator_error: int
     similar_topics: tuple[str, ...] = ()
+    refused: Mapping[str, Problem] = field(default_factory=dict)
+    """Topics of these that are left out."""
 
 
 def _inquire(kafka: KafkaSpec, group_id: str, address: Address, config: dict[str, Any], deadline: float) -> _Answers:
@@ -140,9 +153,9 @@ def _report(answers: _Answers, kafka: KafkaSpec, address: Address, unreachable: 
     topics = {
         topic.name: len(topic.partitions)
         for topic in answers.metadata.topics
-        if topic.error_code == 0 and kafka.selects(topic.name)
+        if topic.error_code == 0 and kafka.selects(topic.name) and topic.name not in answers.refused
     }
-    missing = tuple(name for name in kafka.topics or () if name not in topics)
+    missing = tuple(name for name in kafka.topics or () if name not in topics and name not in answers.refused)
     brokers = len(answers.metadata.brokers)
     leaderless = tuple(
         TopicPartition(topic.name, entry.partition_index)
@@ -151,10 +164,21 @@ def _report(answers: _Answers, kafka: KafkaSpec, address: Address, unreachable: 
         for entry in topic.partitions
         if entry.leader_id < 0
     )
-    return BrokerReport(str(address), brokers, topics, missing, unreachable, answers.similar_topics, leaderless)
+    refused = tuple(answers.refused.values())
+    return BrokerReport(
+        str(address), brokers, topics, missing, unreachable, answers.similar_topics, leaderless, refused
+    )
 
 
-def _authorization_problems(answers: _Answers, kafka: KafkaSpec) -> Iterator[Problem]:
+def _may_use_others(answers: _Answers, kafka: KafkaSpec, refused: Mapping[str, Problem]) -> bool:
+    """Whether this user may use the group, and read a topic."""
+    readable = {topic.name for topic in answers.metadata.topics if topic.error_code == 0} - refused.keys()
+    return _GROUP not in refused and any(name is not None and kafka.selects(name) for name in readable)
+
+
+def _authorization_problems(answers: _Answers, kafka: KafkaSpec) -> dict[str, Problem]:
+    """Return what this user may not do, by topic, or `_GROUP`."""
+    found: dict[str, Problem] = {}
     refused = errors.TopicAuthorizationFailedError.errno
     for topic in answers.metadata.topics:
         if topic.name is None or not kafka.selects(topic.name):
@@ -162,15 +186,16 @@ def _authorization_problems(answers: _Answers, kafka: KafkaSpec) -> Iterator[Pro
         operations = topic.authorized_operations
         unreadable = topic.error_code == 0 and operations and _READ not in operations
         if topic.error_code == refused or unreadable:
-            field = "topicPattern" if kafka.topics is None else "topics"
+            selection = "topicPattern" if kafka.topics is None else "topics"
             right = "DESCRIBE" if topic.error_code == refused else "READ"
-            yield Problem(
-                f"spec.kafka.{field}",
+            found[topic.name] = Problem(
+                f"spec.kafka.{selection}",
                 f"topic {topic.name}: not allowed to {right.lower()} it",
                 f"grant this user {right} on the topic",
             )
     if answers.coordinator_error == errors.GroupAuthorizationFailedError.errno:
-        yield Problem("spec.kafka.groupId", "this user may not use the group", "grant it READ on the group")
+        found[_GROUP] = Problem("spec.kafka.groupId", "this user may not use the group", "grant it READ on the group")
+    return found
 
 
 def _away(

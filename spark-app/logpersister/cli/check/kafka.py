@@ -21,10 +21,12 @@ def kafka_findings(
     resource: LogPersister, secrets: Secrets, seconds: float, *, topics_exist: bool, describes: bool
 ) -> Iterator[Finding]:
     """Look at brokers and topics; `describes`: at the group, too, which a member joins whatever it is like."""
-    report = brokers.reach(resource, secrets, seconds)
+    report = brokers.reach(resource, secrets, seconds, some_topics=not describes and not topics_exist)
     yield Finding("kafka", "ok", f"{report.address}: {plural(report.brokers, 'broker')}")
     for problem in report.unreachable:
         yield Finding("kafka", "warning", str(problem))
+    for problem in report.refused:
+        yield Finding("topics", "warning", f"{problem}; this topic waits, and all others do not")
     if report.topics:
         yield Finding("topics", "ok", _topics(report.topics))
     if report.leaderless:
