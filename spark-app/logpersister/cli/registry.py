@@ -32,11 +32,7 @@ def writers_of(resource: LogPersister, registries: Registries) -> WritersOf:
 def opened(resource: LogPersister, secrets: Secrets) -> Iterator[RegistryWriters | None]:
     """Open the registry that a manifest names, overrides aside; its errors inside the block end the command."""
     with all_opened(secrets) as registries:
-        try:
-            writers = registries(resource)
-        except ManifestError as error:
-            raise invalid(error) from None
-        yield writers
+        yield registries(resource)
 
 
 @contextmanager
@@ -73,8 +69,10 @@ def resources(resource: LogPersister, secrets: Secrets) -> Iterator[Callable[[st
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Let errors of a registry end the command."""
+    """Let errors of a registry, and of its Secret, end the command."""
     try:
         yield
+    except ManifestError as error:
+        raise invalid(error) from None
     except RegistryError as error:
         raise UnreachableError(f"spec.schema.registry: {error}", may_pass=error.retriable) from error

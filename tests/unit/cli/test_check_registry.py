@@ -6,7 +6,7 @@ import pytest
 
 from logpersister.cli.check.finding import Finding
 from logpersister.cli.check.registry import all_columns_findings, columns_findings, registry_findings
-from logpersister.cli.exits import UnreachableError
+from logpersister.cli.exits import CommandError, UnreachableError
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry import RegistryError, SubjectVersion, TopicSchemas
 from logpersister.registry.errors import RegistryErrorKind
@@ -119,6 +119,20 @@ def test_a_registry_that_does_not_answer_keeps_no_topic_from_starting_that_asks_
         assert found_by(NOWHERE, "") == ["warning"], "who needs none"
         assert found_by(NOWHERE) == ["refused True"]
         assert found_by(here, NOWHERE, NOWHERE + "/b", goes_on=False) == ["ok", "failed", "refused True"]
+
+
+@pytest.mark.parametrize(
+    ("secret", "told"), [("absent", "whose key username was not found"), ("ca", "is not a certificate")]
+)
+def test_a_secret_of_a_registry_that_cannot_be_used_is_told(secret: str, told: str) -> None:
+    registry = {"url": NOWHERE, "secretName": secret}
+    secrets = Secrets({"LOGPERSISTER_SECRET_CA_CA_CRT": "PEM", "LOGPERSISTER_SECRET_CA_TOKEN": "t"})
+    for schema in ({"fields": [{"name": "id", "type": "int64"}]}, {}):
+        resource = accepted({"spec.parser": {"type": "avro"}, "spec.schema": {**schema, "registry": registry}})
+        with pytest.raises(
+            CommandError, match=rf"spec.schema.registry.secretName: names the Secret {secret}, .*({told})"
+        ):
+            list(registry_findings(resource, secrets, 1.0, compares=True, goes_on=False))
 
 
 NOWHERE = "http://127.0.0.1:9"
