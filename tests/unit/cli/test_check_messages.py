@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from logpersister.cli.check.command import findings_of
 from logpersister.cli.check.finding import Finding
 from logpersister.cli.check.spec import columns_findings, left_out_findings, messages_findings, quarantine_findings
+from logpersister.cli.exits import CommandError, Exit
+from logpersister.manifest.secrets import Secrets
 from tests.unit.manifest.documents import accepted
 
 
@@ -185,3 +188,23 @@ def test_it_says_whose_refused_records_lack_the_headers_of_conditions(spec: dict
         r"and (.*)[.]keep has conditions on (.*), so logpersister quarantine replay cannot store it again; set it .*"
     )
     assert [form.sub(r"\1 \2 \3 \4", one.message) for one in found] == told
+
+
+def test_a_secret_that_cannot_be_used_ends_no_look_at_anything_else() -> None:
+    changes: dict[str, Any] = {
+        "spec.kafka.bootstrapServers": "127.0.0.1:9",
+        "spec.kafka.security": {"protocol": "SSL", "caSecretName": "absent"},
+        "spec.storage.secretName": "absent",
+        "spec.output": {"format": "parquet"},
+        "spec.parser": {"type": "json", "quarantine": {"format": "parquet", "keepValue": False}},
+        "spec.schema": {
+            "fields": [{"name": "id", "type": "int64"}],
+            "hash": {"secretName": "absent", "fields": ["id"]},
+        },
+    }
+    failures: list[CommandError] = []
+    found = list(findings_of(accepted(changes), Secrets({}), 2.0, failures.append, told=True))
+    failed = {one.subject: one.message for one in found if one.verdict == "failed"}
+    assert list(failed) == ["schema", "kafka", "bucket"]
+    assert all("names the Secret absent, whose key" in told for told in failed.values())
+    assert [error.code for error in failures] == [Exit.INVALID] * 3

@@ -25,7 +25,7 @@ from logpersister.cli.check.spec import (
 from logpersister.cli.check.tables import metastore_findings, table_findings
 from logpersister.cli.check.told import told_topic_findings, webhook_findings
 from logpersister.cli.exits import CommandError, Exit
-from logpersister.manifest import LogPersister
+from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.hiding_key import check_keys
 from logpersister.manifest.revision import revision_of
 from logpersister.manifest.secrets import Secrets
@@ -120,18 +120,28 @@ def findings_of(
     yield from table_findings(resource.spec)
     yield from left_out_findings(resource.spec)
     yield from quarantine_findings(resource.spec)
-    for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
-        yield Finding("schema", "ok", f"Secret {name}: has the key of hashed fields")
     tellers = (
         [("table", metastore_findings), ("webhook", webhook_findings), ("told", told_topic_findings)] if told else []
     )
     kafka = partial(kafka_findings, topics_exist=topics_exist, describes=told)
     bucket_ = partial(bucket_findings, refuses=told)
     registries = partial(registry_findings, compares=told, goes_on=not told and not topics_exist)
-    looks: list[tuple[str, _Look]] = [("kafka", kafka), ("bucket", bucket_), ("registry", registries), *tellers]
+    looks: list[tuple[str, _Look]] = [
+        ("schema", _keys_findings),
+        ("kafka", kafka),
+        ("bucket", bucket_),
+        ("registry", registries),
+        *tellers,
+    ]
     for subject, look in looks:
         try:
             yield from look(resource, secrets, seconds)
-        except CommandError as error:
-            fail(error)
-            yield Finding(subject, "failed", str(error))
+        except (CommandError, ManifestError) as error:  # of a Secret that cannot be used
+            failure = context.invalid(error) if isinstance(error, ManifestError) else error
+            fail(failure)
+            yield Finding(subject, "failed", str(failure))
+
+
+def _keys_findings(resource: LogPersister, secrets: Secrets, _: float) -> Iterator[Finding]:
+    for name in check_keys((one.row_schema for one in resource.spec.variants()), secrets):
+        yield Finding("schema", "ok", f"Secret {name}: has the key of hashed fields")
