@@ -413,7 +413,11 @@ def test_a_password_is_rotated_and_a_topic_hidden_under_a_running_member(
             assert secret not in member.log.read_text()
         member.stop()
 
-        again = scene.member(scene.manifest(kafka=kafka))
+        sealed = f"{unique}-sealed"
+        create_topic(broker.bootstrap, sealed)
+        scene.workload.write(sealed, 10)
+        deny(broker, unique, ResourceType.TOPIC, sealed, ACLOperation.READ)
+        again = scene.member(scene.manifest(kafka=kafka | {"topics": [unique, closing, sealed]}))
         scene.workload.write(unique, 10, partitions=[0, 1])
         scene.group.wait_current(unique, explain=again.tail)
         scene.assert_stored(unique)
