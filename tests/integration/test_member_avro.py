@@ -175,7 +175,7 @@ def test_writers_change_while_the_registry_is_away(
         lines = scene.manifest(
             kafka={"topics": [name], "groupId": f"{unique}-lines"},
             storage={"prefix": "lines"},
-            output={"format": "jsonl", "jsonl": columns},
+            output={"format": "jsonl", **columns},
             parser={"type": "avro", "quarantine": {"format": "parquet"}},
             schema={
                 "avro": json.dumps(DECLARED),
