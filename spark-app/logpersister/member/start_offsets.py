@@ -43,8 +43,6 @@ class StartOffsets:
         self._state_store = state_store
         self._topic_bindings = topic_bindings
         self._known_first: frozenset[str] | None = None
-        self._begun: set[str] = set()
-        """Topics for which it is noted when the group began. With others it begins even while they cannot be asked."""
         self.begin_at: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, Offset | None]] | None = None
         """Shadow mode: gives the begin of partitions without a trace; None for one: the manifest decides."""
 
@@ -63,8 +61,7 @@ class StartOffsets:
         unsaid = [p for p, begin in begins.items() if begin is None and p in log_starts]
         if self._kafka.start_from == "earliest":
             return said | {partition: log_starts[partition] for partition in unsaid}
-        away = {p.topic for p, begin in begins.items() if begin is None and p not in log_starts} & topics.keys()
-        for topic in sorted({partition.topic for partition in unsaid} | (away - self._begun)):
+        for topic in sorted({partition.topic for partition in unsaid}):
             of_topic = {p: log_starts[p] for p in unsaid if p.topic == topic}
             said |= self._of_topic(topic, topics[topic], of_topic)
         return said
@@ -76,7 +73,8 @@ class StartOffsets:
         note: TopicNote | ForeignObjectError | None = None
         if topic_id is not None:  # brokers before 2.8 have none, and a note could be about another topic
             note = self._state_store.first_note(topic, topic_id) or self._begin(topic, topic_id, described)
-            self._begun.add(topic)
+            if note is None:
+                return {}
         if isinstance(note, ForeignObjectError):
             return {p: holds.unreadable_objects(p, str(note)) for p in log_starts}
         if note is not None and note.topic_id != topic_id:
@@ -92,8 +90,13 @@ class StartOffsets:
         return {p: begin for p, begin in begins.items() if begin is not None}
 
     def _begin(self, topic: str, topic_id: str, described: TopicDescription) -> TopicNote | ForeignObjectError | None:
-        """Begin with a topic: decide for all partitions that there are, unless a user has decided by an offset."""
+        """Begin with a topic: decide for all partitions that there are, unless a user has decided by an offset.
+
+        None when that cannot be done now.
+        """
         begins = self._start_from(topic, described) if topic in self._topics_at_first() else {}
+        if begins and all(begin is None for begin in begins.values()):
+            return None
         set_before = self._register.read(TopicPartition(topic, number) for number in begins)
         for partition, it in set_before.items():
             if isinstance(it, CommittedOffset) and (it.metadata is None or it.metadata.topic_id == topic_id):

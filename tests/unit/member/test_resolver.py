@@ -375,19 +375,6 @@ def test_a_partition_without_a_leader_keeps_no_other_from_beginning(fakes: FakeD
     assert (states.idle(), resolver.unreadable) == ({CLICKS: 4, away: 7}, {})
 
 
-def test_a_topic_that_cannot_be_asked_begins_when_the_group_does(fakes: FakeDependencies) -> None:
-    """What comes between the return of its leader and the question where it ends is not left out."""
-    fakes.offsets.end, fakes.offsets.leaderless = {CLICKS: 9}, {CLICKS}
-    resolver, states = resolved(fakes, startFrom="latest")
-    note = fakes.state_store.topics["clicks", 1]
-    assert isinstance(note, TopicNote)
-    assert (note.begins, note.since is not None, states.unresolved()) == ((None,), True, [CLICKS])
-    fakes.offsets.leaderless, fakes.offsets.since[CLICKS] = set(), (7, note.since or 0)
-    fakes.time += 10
-    resolver.resolve()
-    assert states.idle() == {CLICKS: 7}
-
-
 def test_a_partition_that_is_added_later_begins_at_its_first_record(fakes: FakeDependencies) -> None:
     added = TopicPartition("clicks", 1)
     fakes.state_store.topics["clicks", 1] = BEGUN
