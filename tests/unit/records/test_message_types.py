@@ -17,7 +17,7 @@ from logpersister.manifest.parser import ParserSpec
 from logpersister.manifest.protobuf.text import read_text
 from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.spec import Spec
-from logpersister.records.escaping import escape
+from logpersister.records.escaping import escape_value
 from logpersister.records.message_types import MessageTypes
 from logpersister.records.schema import RECORDS, RECORDS_WITH_HEADERS
 from logpersister.records.type_names import TypeNames
@@ -180,7 +180,7 @@ def test_members_and_the_official_library_say_the_same(data: st.DataObject, text
 
 
 def _folder(name: str) -> str:
-    return f"type={escape(name)}"
+    return f"type={escape_value(name)}"
 
 
 ORDER, LATER = b"\x08\x07", b"\x12\x01x"
