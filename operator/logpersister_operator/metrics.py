@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from logpersister.report.instruments import Instruments
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.rollout.progress import Ended, Ending, RolloutProgress
 from logpersister_operator.rollout.transitions import Phase
@@ -34,11 +35,11 @@ class WatchAge:
     """Why the API server refuses it now; empty when it does not."""
 
 
-class Metrics:
+class Metrics(Instruments):
     """All metrics, in a registry of their own."""
 
     def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self.registry = CollectorRegistry()
+        super().__init__(CollectorRegistry(), PREFIX)
         self._refresh = _Refresh()
         self.registry.register(self._refresh)  # before those that it fills
         self._reconciles = self._counter("reconciles", "Reconciliations of one resource", "outcome")
@@ -74,15 +75,6 @@ class Metrics:
         )
         for ending in Ending:  # so that the first of each kind is an increase
             self._rollouts_ended.labels(ending)
-
-    def _counter(self, name: str, text: str, *labels: str) -> Counter:
-        return Counter(name, text, labels, namespace=PREFIX, registry=self.registry)
-
-    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        return Gauge(name, text, labels, namespace=PREFIX, registry=self.registry)
-
-    def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
-        return Histogram(name, text, labels, namespace=PREFIX, registry=self.registry, buckets=buckets)
 
     def before_each_scrape(self, refresh: Callable[[], None]) -> None:
         """Call ``refresh`` before each scrape, to take in what is known of all resources."""

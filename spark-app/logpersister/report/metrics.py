@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Final, Literal
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, exposition
+from prometheus_client import CollectorRegistry, Info, exposition
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -26,6 +26,7 @@ from logpersister.report.facts import (
     UnreadablePartition,
 )
 from logpersister.report.finish import FinishReport
+from logpersister.report.instruments import Instruments
 from logpersister.report.labels import BoundedValues
 from logpersister.report.lag import LagSummary, TopicLag
 from logpersister.report.plain import document
@@ -48,12 +49,12 @@ CommitStep = Literal["promise", "keep"]
 """The two commits of a range: its intent before the first byte, its end after the last."""
 
 
-class Metrics:
+class Metrics(Instruments):
     """One per process. Every method may be called from any thread."""
 
     def __init__(self, identity: Identity, *, processes: bool = True) -> None:
         """`processes`: also report CPU and memory of this process and its children (JVM, Python workers)."""
-        self.registry: Final = CollectorRegistry(auto_describe=True)
+        super().__init__(CollectorRegistry(auto_describe=True), PREFIX)
         self._topic = BoundedValues(MAX_TOPICS)
         self._kinds = BoundedValues(MAX_KINDS)
         self._reasons = BoundedValues(MAX_KINDS)
@@ -131,15 +132,6 @@ class Metrics:
         self._told_in_vain = counter("refused_folders", "Finished folders that others refused.", "topic", "policy")
         self._untold = gauge("untold_folders", "Finished folders that others are still to be told of.", "policy")
         self._duty_seconds = histogram("duty_duration_seconds", "Attempts, of one topic each.", _SECONDS, "duty")
-
-    def _counter(self, name: str, text: str, *labels: str) -> Counter:
-        return Counter(name, text, labels, namespace=PREFIX, registry=self.registry)
-
-    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        return Gauge(name, text, labels, namespace=PREFIX, registry=self.registry)
-
-    def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
-        return Histogram(name, text, labels, namespace=PREFIX, registry=self.registry, buckets=buckets)
 
     # -- ranges
 
