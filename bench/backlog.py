@@ -15,7 +15,7 @@ from bench.measure import Result
 from bench.servers import Payload, fill, servers
 
 PARTITIONS = 4
-_ROWS: Mapping[str, Any] = {"parser": {"type": "json"}, "schema": SCHEMA}
+_ROWS: Mapping[str, Any] = {"value": {"json": SCHEMA}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +30,23 @@ class Shape:
 SHAPES: Mapping[str, Shape] = {
     "letters": Shape(
         Payload("letters", 1000),
-        {"output": {"format": "text", "compression": "gzip"}, "upload": {"maxBytes": "256Mi"}},
+        {"output": {"text": {"compression": "gzip"}}, "upload": {"maxBytes": "256Mi"}},
     ),
     "folders": Shape(
         Payload("event", 400),
         {
             **_ROWS,
-            "output": {"format": "parquet", "partitionBy": [{"bucket": {"field": "user", "count": 10_000}}]},
+            "output": {"parquet": {}, "partitionBy": [{"bucket": {"field": "user", "count": 10_000}}]},
             "upload": {"maxBytes": "128Mi"},
         },
     ),
     "large-rows": Shape(
         Payload("nested", 1_000_000),
-        {**_ROWS, "output": {"format": "parquet"}, "upload": {"maxBytes": "256Mi"}},
+        {**_ROWS, "output": {"parquet": {}}, "upload": {"maxBytes": "256Mi"}},
     ),
     "large-files": Shape(
         Payload("event", 1000),
-        {**_ROWS, "output": {"format": "parquet"}, "upload": {"maxBytes": "256Mi"}},
+        {**_ROWS, "output": {"parquet": {}}, "upload": {"maxBytes": "256Mi"}},
         partitions=2,
     ),
 }

@@ -33,9 +33,8 @@ def spec_of(keep: Sequence[Mapping[str, Any]]) -> Spec:
         {
             "kafka": {"bootstrapServers": "none:9092", "topics": ["events"]},
             "storage": {"bucket": "none"},
-            "parser": {"type": "json"},
-            "schema": dict(SCHEMA),
-            "output": {"format": "parquet"},
+            "value": {"json": dict(SCHEMA)},
+            "output": {"parquet": {}},
             "keep": [dict(one) for one in keep],
         }
     )

@@ -23,9 +23,8 @@ def spec_of(folders: int, output: str = "parquet", **storage: Any) -> dict[str, 
     return {
         "kafka": {"bootstrapServers": "none:9092", "topics": ["events"]},
         "storage": {"bucket": "none", **storage},
-        "parser": {"type": "json"},
-        "schema": dict(SCHEMA),
-        "output": {"format": output, "partitionBy": levels},
+        "value": {"json": dict(SCHEMA)},
+        "output": {output: {}, "partitionBy": levels},
     }
 
 

@@ -37,10 +37,8 @@ from bench.events import (
 from bench.spread import Spread
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
-from logpersister.manifest.line_parsers import RegexSpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.value import ValueSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.quarantine import layout_of
@@ -52,15 +50,16 @@ WIDTH = 100
 VALUES, CHECKED, ROWS = "values", "checked JSON", "rows"
 AVRO_ROWS, MESSAGEPACK_ROWS = "Avro rows", "MessagePack rows"
 PROTOBUF_ROWS, CSV_ROWS, PATTERN_ROWS = "protobuf rows", "CSV rows", "rows by a pattern"
-PARSERS: Mapping[str, ParserSpec] = {
-    VALUES: ParserSpec(),
-    CHECKED: ParserSpec(type="json"),
-    ROWS: ParserSpec(type="json"),
-    AVRO_ROWS: ParserSpec(type="avro"),
-    MESSAGEPACK_ROWS: ParserSpec(type="messagepack"),
-    PROTOBUF_ROWS: ParserSpec(type="protobuf"),
-    CSV_ROWS: ParserSpec(type="csv"),
-    PATTERN_ROWS: ParserSpec(type="regex", regex=RegexSpec(pattern=PATTERN)),
+REGISTRY = {"registry": {"url": "http://none:8081"}}
+KINDS: Mapping[str, Mapping[str, Any]] = {
+    VALUES: {"bytes": {}},
+    CHECKED: {"json": {}},
+    ROWS: {"json": SCHEMA},
+    AVRO_ROWS: {"avro": {**SCHEMA, **REGISTRY}},
+    MESSAGEPACK_ROWS: {"messagepack": SCHEMA},
+    PROTOBUF_ROWS: {"protobuf": {**SCHEMA, **REGISTRY}},
+    CSV_ROWS: {"csv": FLAT},
+    PATTERN_ROWS: {"regex": {**FLAT, "pattern": PATTERN}},
 }
 WRITTEN: Mapping[str, Callable[[str], bytes]] = {
     AVRO_ROWS: avro_event,
@@ -72,33 +71,33 @@ WRITTEN: Mapping[str, Callable[[str], bytes]] = {
 """How an event is written where it is not JSON."""
 SORTED_BY = [{"field": "geo.city"}, {"field": "user"}, {"field": "at", "order": "descending"}]
 OUTPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "text, none": (VALUES, {"format": "text", "compression": "none"}),
-    "text, none, of JSON that is checked": (CHECKED, {"format": "text", "compression": "none"}),
-    "text, gzip": (VALUES, {"format": "text", "compression": "gzip"}),
-    "text, zstd": (VALUES, {"format": "text", "compression": "zstd"}),
-    "sequencefile messagepack, block": (VALUES, {"format": "sequencefile", "sequencefile": {"key": "messagepack"}}),
-    "parquet zstd, `value` only": (VALUES, {"format": "parquet"}),
-    "parquet zstd, rows": (ROWS, {"format": "parquet"}),
-    "parquet zstd, sorted rows": (ROWS, {"format": "parquet", "parquet": {"sortBy": SORTED_BY}}),
-    "parquet zstd, rows of Avro": (AVRO_ROWS, {"format": "parquet"}),
-    "parquet zstd, rows of protobuf": (PROTOBUF_ROWS, {"format": "parquet"}),
-    "parquet zstd, rows of MessagePack": (MESSAGEPACK_ROWS, {"format": "parquet"}),
-    "parquet zstd, rows of CSV": (CSV_ROWS, {"format": "parquet"}),
-    "parquet zstd, rows by a pattern": (PATTERN_ROWS, {"format": "parquet"}),
-    "parquet snappy, rows": (ROWS, {"format": "parquet", "compression": "snappy"}),
-    "orc zstd, `value` only": (VALUES, {"format": "orc"}),
-    "orc zstd, rows": (ROWS, {"format": "orc"}),
-    "orc snappy, rows": (ROWS, {"format": "orc", "compression": "snappy"}),
-    "orc zlib, rows": (ROWS, {"format": "orc", "compression": "zlib"}),
-    "avro deflate, `value` only": (VALUES, {"format": "avro"}),
-    "avro none, rows": (ROWS, {"format": "avro", "compression": "none"}),
-    "avro deflate, rows": (ROWS, {"format": "avro"}),
-    "avro zstd, rows": (ROWS, {"format": "avro", "compression": "zstd"}),
-    "avro snappy, rows": (ROWS, {"format": "avro", "compression": "snappy"}),
-    "jsonl, none, envelope": (VALUES, {"format": "jsonl", "compression": "none"}),
-    "jsonl, gzip, envelope": (VALUES, {"format": "jsonl"}),
-    "jsonl, none, rows": (ROWS, {"format": "jsonl", "compression": "none"}),
-    "jsonl, gzip, rows": (ROWS, {"format": "jsonl"}),
+    "text, none": (VALUES, {"text": {"compression": "none"}}),
+    "text, none, of JSON that is checked": (CHECKED, {"text": {"compression": "none"}}),
+    "text, gzip": (VALUES, {"text": {"compression": "gzip"}}),
+    "text, zstd": (VALUES, {"text": {"compression": "zstd"}}),
+    "sequencefile messagepack, block": (VALUES, {"sequencefile": {"key": "messagepack"}}),
+    "parquet zstd, `value` only": (VALUES, {"parquet": {}}),
+    "parquet zstd, rows": (ROWS, {"parquet": {}}),
+    "parquet zstd, sorted rows": (ROWS, {"parquet": {"sortBy": SORTED_BY}}),
+    "parquet zstd, rows of Avro": (AVRO_ROWS, {"parquet": {}}),
+    "parquet zstd, rows of protobuf": (PROTOBUF_ROWS, {"parquet": {}}),
+    "parquet zstd, rows of MessagePack": (MESSAGEPACK_ROWS, {"parquet": {}}),
+    "parquet zstd, rows of CSV": (CSV_ROWS, {"parquet": {}}),
+    "parquet zstd, rows by a pattern": (PATTERN_ROWS, {"parquet": {}}),
+    "parquet snappy, rows": (ROWS, {"parquet": {"compression": "snappy"}}),
+    "orc zstd, `value` only": (VALUES, {"orc": {}}),
+    "orc zstd, rows": (ROWS, {"orc": {}}),
+    "orc snappy, rows": (ROWS, {"orc": {"compression": "snappy"}}),
+    "orc zlib, rows": (ROWS, {"orc": {"compression": "zlib"}}),
+    "avro deflate, `value` only": (VALUES, {"avro": {}}),
+    "avro none, rows": (ROWS, {"avro": {"compression": "none"}}),
+    "avro deflate, rows": (ROWS, {"avro": {}}),
+    "avro zstd, rows": (ROWS, {"avro": {"compression": "zstd"}}),
+    "avro snappy, rows": (ROWS, {"avro": {"compression": "snappy"}}),
+    "jsonl, none, envelope": (VALUES, {"jsonl": {"compression": "none"}}),
+    "jsonl, gzip, envelope": (VALUES, {"jsonl": {}}),
+    "jsonl, none, rows": (ROWS, {"jsonl": {"compression": "none"}}),
+    "jsonl, gzip, rows": (ROWS, {"jsonl": {}}),
 }
 
 
@@ -156,9 +155,8 @@ def measure(case: Case, batches: Sequence[pa.RecordBatch]) -> None:
     """Write one object of these batches; note MB of values per CPU second of this process."""
     kind, document = OUTPUTS[case.output]
     output = OutputSpec.model_validate(document)
-    fields = {VALUES: None, CHECKED: None, CSV_ROWS: FLAT, PATTERN_ROWS: FLAT}.get(kind, SCHEMA)
-    schema = None if fields is None else SchemaSpec.model_validate(fields)
-    parser = PARSERS[kind]
+    value = ValueSpec.model_validate(KINDS[kind])
+    parser, schema = value.parser, value.row_schema
     layout = layout_of(output, parser, schema, Registered(kind))
     encoder = make_format(output, parser, schema).encoder(ObjectIdentity(Range(TopicPartition("t", 0), 0, 1), ""))
     payload = sum(batch.num_rows for batch in batches) * case.size

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from unittest.mock import patch
 
-from logpersister.manifest.spark import SparkSpec
+from logpersister.manifest.blocks.spark import SparkSpec
 from logpersister.pipeline import session
 from logpersister.pipeline.kubernetes import EXECUTOR_CONTAINER, REQUIRED, executor_settings
 

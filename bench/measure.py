@@ -15,7 +15,7 @@ from typing import Any
 from bench.local_executors import executors_here
 from bench.processes import Usage, cpu_seconds, watched
 from logpersister import __version__, manifest
-from logpersister.manifest.revision import revision_of
+from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.assembly import Assembly, assemble
 from logpersister.member.listener import Listener

@@ -41,7 +41,7 @@ FLINK_SOURCE = Path(columns.__file__).with_name("FlinkSql.java")
 FLINK_JVM = ("-Xmx2g", "-XX:+UseParallelGC")
 _OPENED = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("util", "lang", "time", "nio")]
 """What Flink's own scripts open for its serializers."""
-_PARQUET: Mapping[str, Any] = {"format": "parquet", "compression": "zstd", "parquet": {"rowGroupBytes": "128Mi"}}
+_PARQUET: Mapping[str, Any] = {"parquet": {"compression": "zstd", "rowGroupBytes": "128Mi"}}
 OWN = "LogPersister"
 KINDS = {"text": "event", "json": "event", "avro": "avro"}
 """What is measured, and the content of its topics: JSON as text, JSON as Parquet, Avro as Parquet."""
@@ -91,9 +91,9 @@ def measure(running: Servers, case: Case, number: int, megabytes: int, registry:
         case.add(*_measure_peer(running, case, megabytes, registry), megabytes)
         return
     specs: Mapping[str, Mapping[str, Any]] = {
-        "text": {"output": {"format": "text", "compression": "none"}, "parser": {"type": "json"}},
-        "json": {"output": _PARQUET, "parser": {"type": "json"}, "schema": SCHEMA},
-        "avro": {"output": _PARQUET, "parser": {"type": "avro"}, "schema": {**SCHEMA, "registry": {"url": registry}}},
+        "text": {"output": {"text": {"compression": "none"}}, "value": {"json": {}}},
+        "json": {"output": _PARQUET, "value": {"json": SCHEMA}},
+        "avro": {"output": _PARQUET, "value": {"avro": {**SCHEMA, "registry": {"url": registry}}}},
     }
     found = child.measure(running, f"r{number}-{case.kind}-{case.payload.topic}", case.payload, dict(specs[case.kind]))
     _check_rows(case, found.records, megabytes)

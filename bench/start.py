@@ -28,7 +28,7 @@ def measure(*, fork_server: bool, archive: bool) -> Mapping[str, float]:
     """Start Spark in this process, run its first job, and return the CPU seconds by kind of process."""
     import logpersister.cli.run  # noqa: PLC0415 - what a member has imported by then; this is what is measured
     import logpersister.member.assembly  # noqa: F401, PLC0415
-    from logpersister.manifest.spark import SparkSpec  # noqa: PLC0415
+    from logpersister.manifest.blocks.spark import SparkSpec  # noqa: PLC0415
     from logpersister.pipeline import session  # noqa: PLC0415
     from logpersister.pipeline.job import SparkJobs  # noqa: PLC0415
 

@@ -22,8 +22,8 @@ from rich.table import Table
 from bench import machine
 from bench.spread import Spread
 from logpersister.manifest import LogPersister, parse
+from logpersister.manifest.revisions.table_binding import TableBinding
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.table_binding import TableBinding
 from logpersister.member.tables import table_opener
 from logpersister.ranges import Range, TopicPartition
 from logpersister.storage.receipts import Receipt, TableFile, TableFiles, put_receipt
@@ -112,9 +112,8 @@ def manifest(types: int, catalog: str, s3: str) -> LogPersister:
             "spec": {
                 "kafka": {"bootstrapServers": "none:9092", "topics": [TOPIC]},
                 "storage": {"bucket": BUCKET, "endpoint": s3, "secretName": "s3"},
-                "parser": {"type": "json"},
-                "schema": {"fields": fields},
-                "output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
+                "value": {"json": {"fields": fields}},
+                "output": {"parquet": {}, "partitionBy": [{"date": {"granularity": "day"}}]},
                 "types": {"header": "type", "entries": entries},
                 "table": {
                     "format": "iceberg",

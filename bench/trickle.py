@@ -68,7 +68,7 @@ def run(running: Servers, *, partitions: int, cycles: int, records: int) -> Iter
     for topic in topics:
         create_topic(running.kafka.bootstrap, topic, partitions=PARTITIONS_PER_TOPIC)
     total = 0
-    soon = {"output": {"format": "text", "compression": "gzip"}, "upload": {"maxAge": "1s"}}
+    soon = {"output": {"text": {"compression": "gzip"}}, "upload": {"maxAge": "1s"}}
     with member(running, manifest(running, GROUP, topics, **soon)) as process:
         for _ in range(cycles):
             started = time.perf_counter()

@@ -36,8 +36,7 @@ def spec_of(types: int) -> Spec:
         {
             "names": [str(FIRST_TYPE + number)],
             "folder": f"event_{number}",
-            "parser": {"type": "protobuf", "framing": "plain"},
-            "schema": {"protobuf": PROTO.format(number)},
+            "value": {"protobuf": {"schema": PROTO.format(number)}},
         }
         for number in range(types)
     ]
@@ -45,7 +44,7 @@ def spec_of(types: int) -> Spec:
         {
             "kafka": {"bootstrapServers": "none:9092", "topics": ["events"]},
             "storage": {"bucket": "none"},
-            "output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
+            "output": {"parquet": {}, "partitionBy": [{"date": {"granularity": "day"}}]},
             "types": {"frame": FRAME, "entries": entries},
         }
     )

@@ -109,8 +109,8 @@ class Story:
     def _upgrade(self) -> None:
         clicks, before = self._clicks, self._clicks.status()["revision"]
         self._steps.headline("A new revision, zstd in place of gzip: one canary first, then all members")
-        with self._steps.step("kubectl patch output.compression") as result:
-            clicks.apply(output=clicks.spec["output"] | {"compression": "zstd"})
+        with self._steps.step("kubectl patch output") as result:
+            clicks.apply(output=clicks.spec["output"] | {"text": {"compression": "zstd"}})
             clicks.eventually("its canary is watched", lambda: (clicks.status().get("rollout") or {}).get("trial"))
             result.append("the canary stores records beside the other members")
         self._print("get", "lp", clicks.name)

@@ -18,7 +18,6 @@ _PROMTOOL = _ROOT / "tests" / "chart" / "promtool"
 KUBERNETES = "v1.34.4"
 HELM = "v3.19.0"
 KUBECONFORM = "v0.7.0"
-KUBE_SCORE = "v1.20.0"
 SYFT = "v1.57.0"
 
 _KUBERNETES_VERSION = " ".join(
@@ -131,11 +130,6 @@ GO_BUILDS = (
         "kubeconform, a Go build of some seconds",
         f"github.com/yannh/kubeconform/cmd/kubeconform@{KUBECONFORM}",
         variables=f"-X main.version={KUBECONFORM}",
-    ),
-    GoBuild(
-        "kube-score",
-        "kube-score, a Go build of half a minute",
-        f"github.com/zegl/kube-score/cmd/kube-score@{KUBE_SCORE}",
     ),
     GoBuild(
         "syft",

@@ -90,6 +90,7 @@ def register(
     # An index: `kopf` calls it for all resources that are there before it calls anything else for one of them.
     @kopf.index(*_WHERE, registry=registry)
     async def groups(body: kopf.Body, **_: Any) -> None:
+        body["metadata"].pop("managedFields", None)  # half of what `kopf` keeps of a resource, and nobody reads it
         operator.groups.seen(body)
         operator.rollout_places.seen(body)
 

@@ -58,13 +58,11 @@ class ManagedResources:
         with self._lock:
             self._resources[key] = ManagedResource(wake)
 
-    def unregister(self, key: ResourceKey, wake: Callable[[], None]) -> bool:
-        """Forget a resource; return False when another actor has registered a resource of that name meanwhile."""
+    def unregister(self, key: ResourceKey, wake: Callable[[], None]) -> None:
+        """Forget a resource, unless another actor has registered one of that name meanwhile."""
         managed = self.find(key)
-        if managed is None or managed.wake is not wake:
-            return False
-        self._forget(key)
-        return True
+        if managed is not None and managed.wake is wake:
+            self._forget(key)
 
     def wake(self, key: ResourceKey) -> None:
         """Wake the actor of a resource, if there is one."""

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, ValidationError
 
-from logpersister.manifest.constraint import Model
-from logpersister.manifest.sparse import sparse
+from logpersister.forms.constraint import Model
+from logpersister.forms.sparse import sparse
 
 CA_DIRECTORY: Final = "/etc/logpersister-ca"
 _CA_VOLUME: Final = "extra-ca"

@@ -1,12 +1,12 @@
 """What the operator counts, for Prometheus."""
 
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -18,7 +18,6 @@ from logpersister_operator.rollout.transitions import Phase
 PREFIX: Final = "logpersister_operator"
 _RECONCILE_SECONDS: Final = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 _ROLLOUT_SECONDS: Final = (60, 300, 600, 1200, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 7 * 24 * 3600)
-_WATCH_LABELS: Final = ("kind", "resource_namespace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +34,26 @@ class WatchAge:
     """Why the API server refuses it now; empty when it does not."""
 
 
+_OF_WATCHES: Final[Sequence[tuple[str, str, Callable[[WatchAge], float]]]] = (
+    (
+        "list_age_seconds",
+        "Time since the last complete list of a kind; resource_namespace is empty for all namespaces",
+        lambda one: one.listed_seconds,
+    ),
+    (
+        "watch_age_seconds",
+        "Time since the API server last told of a kind: by a list, an event or a bookmark",
+        lambda one: one.heard_seconds,
+    ),
+    ("refused", "1 for a kind that the API server refuses to list or watch", lambda one: bool(one.refusal)),
+)
+
+
 class Metrics(Instruments):
     """All metrics, in a registry of their own."""
 
     def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         super().__init__(CollectorRegistry(), PREFIX)
-        self._refresh = _Refresh()
-        self.registry.register(self._refresh)  # before those that it fills
         self._reconciles = self._counter("reconciles", "Reconciliations of one resource", "outcome")
         self._seconds = self._histogram("reconcile_seconds", "Duration of a reconciliation", _RECONCILE_SECONDS)
         self.status_writes = self._counter("status_writes", "Statuses written")
@@ -53,22 +65,8 @@ class Metrics(Instruments):
         self.member_restarts = self._counter("member_restarts", "Members that hung and were restarted")
         self._lag_questions = self._counter("lag_questions", "Requests to Kafka for the lag of a group")
         self._lag_failures = self._counter("lag_failures", "Failed requests for the lag of a group")
-        self._resources = self._gauge("resources", "Resources by condition", "condition", "status")
-        self._list_age = self._gauge(
-            "list_age_seconds",
-            "Time since the last complete list of a kind; resource_namespace is empty for all namespaces",
-            *_WATCH_LABELS,
-        )
-        self._watch_age = self._gauge(
-            "watch_age_seconds",
-            "Time since the API server last told of a kind: by a list, an event or a bookmark",
-            *_WATCH_LABELS,
-        )
-        self._refused = self._gauge(
-            "refused", "1 for a kind that the API server refuses to list or watch", *_WATCH_LABELS
-        )
-        self._by_resource = _ByResource(clock)
-        self.registry.register(self._by_resource)
+        self._known = _Known(clock)
+        self.registry.register(self._known)
         self._rollouts_ended = self._counter("rollouts_ended", "Ended rollouts", "outcome")
         self._rollout_duration = self._histogram(
             "rollout_duration_seconds", "Duration of ended rollouts", _ROLLOUT_SECONDS, "outcome"
@@ -78,7 +76,7 @@ class Metrics(Instruments):
 
     def before_each_scrape(self, refresh: Callable[[], None]) -> None:
         """Call ``refresh`` before each scrape, to take in what is known of all resources."""
-        self._refresh.call = refresh
+        self._known.refresh = refresh
 
     def reconciled(self, outcome: str, seconds: float) -> None:
         """Count a reconciliation: ``done``, ``refused`` (the API server did not take an object), ``failed``."""
@@ -92,35 +90,23 @@ class Metrics(Instruments):
 
     def resources(self, statuses: Mapping[ResourceKey, Mapping[str, Any]]) -> None:
         """Take in the statuses of all resources."""
-        tally = Tally(
-            (condition["type"], condition["status"])
-            for status in statuses.values()
-            for condition in status.get("conditions", [])
-        )
-        self._by_resource.members = {key: status["members"] for key, status in statuses.items() if "members" in status}
-        self._by_resource.conditions = {
+        self._known.members = {key: status["members"] for key, status in statuses.items() if "members" in status}
+        self._known.conditions = {
             key: {one["type"]: one["status"] for one in status.get("conditions", [])}
             for key, status in statuses.items()
         }
-        self._resources.clear()
-        for (condition, status), count in tally.items():
-            self._resources.labels(condition, status).set(count)
 
     def watches(self, ages: Iterable[WatchAge]) -> None:
         """Take in how well each kind is known in each namespace."""
-        for one in ages:
-            labels = (one.kind, one.namespace or "")
-            self._list_age.labels(*labels).set(one.listed_seconds)
-            self._watch_age.labels(*labels).set(one.heard_seconds)
-            self._refused.labels(*labels).set(bool(one.refusal))
+        self._known.watches = list(ages)
 
     def targets(self, seconds: Mapping[ResourceKey, float]) -> None:
         """Take in how long records of all resources may wait."""
-        self._by_resource.targets = dict(seconds)
+        self._known.targets = dict(seconds)
 
     def rollouts(self, found: Mapping[ResourceKey, RolloutProgress]) -> None:
         """Take in how far all resources are."""
-        self._by_resource.rollouts = dict(found)
+        self._known.rollouts = dict(found)
 
     def rollouts_ended(self, found: Iterable[Ended]) -> None:
         for one in found:
@@ -128,25 +114,13 @@ class Metrics(Instruments):
             if one.seconds is not None:
                 self._rollout_duration.labels(one.ending).observe(one.seconds)
 
-    def render(self) -> bytes:
-        return generate_latest(self.registry)
 
-
-class _Refresh(Collector):
-    """Has no series; it is asked first, and lets others take in what is new."""
-
-    def __init__(self) -> None:
-        self.call: Callable[[], None] = lambda: None
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        self.call()
-        return iter(())
-
-
-class _ByResource(Collector):
-    """Series for each resource, made at each scrape: time goes on between two reconciliations."""
+class _Known(Collector):
+    """Series of what is known of resources and watches, made at each scrape: time goes on between reconciliations."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
+        self.refresh: Callable[[], None] = lambda: None
+        self.watches: Sequence[WatchAge] = ()
         self.rollouts: Mapping[ResourceKey, RolloutProgress] = {}
         self.members: Mapping[ResourceKey, Mapping[str, Any]] = {}
         """The section of the status."""
@@ -155,6 +129,8 @@ class _ByResource(Collector):
         self._clock = clock
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
+        self.refresh()
+        yield from self._of_watches()
         yield from self._of_rollouts()
         members = _family("members", "Members of a resource, of all revisions", "state")
         for key, section in self.members.items():
@@ -166,10 +142,21 @@ class _ByResource(Collector):
             for kind, status in of_one.items():
                 conditions.add_metric([*_labels(key), kind, status], 1.0)
         yield conditions
+        resources = GaugeMetricFamily(f"{PREFIX}_resources", "Resources by condition", labels=("condition", "status"))
+        for labels, count in Tally(one for of_one in self.conditions.values() for one in of_one.items()).items():
+            resources.add_metric(labels, count)
+        yield resources
         targets = _family("lag_target_seconds", "Target lag of a resource, of the topic with the longest target")
         for key, seconds in self.targets.items():
             targets.add_metric(_labels(key), seconds)
         yield targets
+
+    def _of_watches(self) -> Iterator[GaugeMetricFamily]:
+        for name, text, value in _OF_WATCHES:
+            family = GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=("kind", "resource_namespace"))
+            for one in self.watches:
+                family.add_metric((one.kind, one.namespace or ""), value(one))
+            yield family
 
     def _of_rollouts(self) -> Iterator[GaugeMetricFamily]:
         phases = _family("rollout_phase", "1 for the present phase of a resource, 0 for the others", "phase")

@@ -163,8 +163,12 @@ class MemberReport:
         """This report without the time at which it was made."""
         if self.document is None:
             return self.error
-        lag = {name: value for name, value in (self.document.get("lag") or {}).items() if name != "observedAt"}
-        return {**self.document, "observedAt": None, "lag": lag}
+        lag = self.document.get("lag")
+        return {
+            **self.document,
+            "observedAt": None,
+            "lag": {**lag, "observedAt": None} if isinstance(lag, dict) else lag,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +320,12 @@ class ObservedState:
     def is_unattended(self) -> bool:
         """Whether nothing of the resource may be changed, whatever the spec says."""
         return self.annotation(RECONCILE_ANNOTATION).lower() == "paused"
+
+    def without_reports(self, why: str) -> "ObservedState":
+        """Return the same as if no member that was asked had answered."""
+        nothing = MemberReport(None, why)
+        reports = dict.fromkeys(self.reports or (), nothing)
+        return replace(self, reports=reports, shadow_reports=dict.fromkeys(self.shadow_reports, nothing))
 
     def annotation(self, name: str) -> str:
         """Return an annotation of the resource; empty when it has none of that name."""

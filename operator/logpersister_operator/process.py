@@ -27,7 +27,7 @@ from logpersister_operator.observe.namespaces import Namespaces
 from logpersister_operator.runtime import Operator
 from logpersister_operator.settings import Settings, SettingsError
 from logpersister_operator.supervision import Supervisors
-from logpersister_operator.watchdog import EventLoopWatchdog, WorkerPoolWatchdog
+from logpersister_operator.watchdog import Watchdog
 
 log = structlog.get_logger(__name__)
 
@@ -96,18 +96,16 @@ def run(
     with ThreadPoolExecutor(settings.threads, thread_name_prefix="reconcile") as pool:
         writer = ApiServer(Connection(access), before_write=leadership.check)
         operator = Operator(access, settings, writer, namespaces.ages)
-        watchdog, loop = WorkerPoolWatchdog(pool), EventLoopWatchdog()
+        watchdog = Watchdog(pool)
         supervisors = Supervisors(operator, pool)
         handlers.register(registry, operator, supervisors, access)
-        health.failure = lambda: watchdog.failure() or loop.failure()
+        health.failure = watchdog.failure
         health.unready = lambda: namespaces.failure or operator.unready((settings.namespaces and found) or (None,))
-        watchdog.start()
         server, _ = start_http_server(settings.metrics_port, ANY_INTERFACE, registry=operator.metrics.registry)
         log.info("operator.started", image=settings.image, namespaces=list(found) or "all")
         try:
-            return asyncio.run(_serve(registry, operator, namespaces, found, loop))
+            return asyncio.run(_serve(registry, operator, namespaces, found, watchdog))
         finally:
-            watchdog.stop()
             supervisors.close()
             server.shutdown()
             server.server_close()
@@ -118,7 +116,7 @@ async def _serve(
     operator: Operator,
     namespaces: Namespaces,
     found: tuple[str, ...],
-    watchdog: EventLoopWatchdog,
+    watchdog: Watchdog,
 ) -> bool:
     """Serve until the end; return whether it came because another operator must begin."""
     changed = asyncio.Event()
@@ -127,7 +125,8 @@ async def _serve(
         await namespaces.until_changed(found, lambda: operator.outdated)
         changed.set()
 
-    tasks = [asyncio.create_task(look()), asyncio.create_task(watchdog.run())]
+    canaries = namespaces.look_for_canaries(operator.rollout_places.select)
+    tasks = [asyncio.create_task(one) for one in (look(), watchdog.run(), canaries)]
     try:
         await kopf.operator(
             registry=registry,

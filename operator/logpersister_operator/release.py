@@ -25,7 +25,6 @@ from logpersister_operator.supervision import FINALIZER
 log = structlog.get_logger(__name__)
 
 LOOK_SECONDS: Final = 1.0
-REQUEST_SECONDS: Final = 10.0
 _CONFLICT, _NOT_FOUND = 409, 404
 _BY_HAND: Final = (
     "kubectl patch logpersister NAME --namespace NAMESPACE --type json "
@@ -52,16 +51,17 @@ class Target:
     """Where resources are; all namespaces when empty."""
     namespace_selector: str = ""
     """Labels of the namespaces where resources are, in place of their names."""
+    seconds: float = 120.0
+    """How long it may take."""
 
 
 class Release:
-    """One run, which ends by ``deadline`` of ``clock``. Every step may be repeated."""
+    """One run. Every step may be repeated."""
 
     def __init__(
         self,
         cluster: ApiServer,
         target: Target,
-        seconds: float,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -69,7 +69,7 @@ class Release:
         self._target = target
         self._clock = clock
         self._sleep = sleep
-        self._deadline = clock() + seconds
+        self._deadline = clock() + target.seconds
 
     def run(self) -> int:
         """Do everything; return how many resources had our finalizer. Raises TimeUpError."""
@@ -140,6 +140,10 @@ class Release:
         return True
 
 
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(",") if part)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run once; the exit code is 1 when the time is up."""
     parser = argparse.ArgumentParser(prog="logpersister_operator.release", description=(__doc__ or "").splitlines()[0])
@@ -147,28 +151,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--deployment", required=True, help="of the operator")
     parser.add_argument("--selector", required=True, help="labels of the operator's pods: NAME=VALUE,...")
     parser.add_argument("--resources", default="", help="labels of resources to let go of (default: all)")
-    parser.add_argument("--namespaces", default="", help="of resources, separated by commas (default: all)")
+    parser.add_argument(
+        "--namespaces", default="", type=_names, help="of resources, separated by commas (default: all)"
+    )
     parser.add_argument("--namespace-selector", default="", help="labels of their namespaces, in place of names")
     parser.add_argument("--seconds", type=float, default=120.0, help="how long it may take (default: %(default)s)")
-    options = parser.parse_args(arguments)
+    target = Target(**vars(parser.parse_args(arguments)))
     logs.configure("json", "info")
-    namespaces = tuple(part for part in options.namespaces.split(",") if part)
-    target = Target(
-        options.namespace,
-        options.deployment,
-        options.selector,
-        options.resources,
-        namespaces,
-        options.namespace_selector,
-    )
     try:
-        cluster = ApiServer(Connection(find_access()), REQUEST_SECONDS)
-        released = Release(cluster, target, options.seconds).run()
+        released = Release(ApiServer(Connection(find_access())), target).run()
     except AccessError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     except TimeUpError as error:
-        sys.stderr.write(f"not within {options.seconds:.0f} s: {error}\nBy hand, for each resource: {_BY_HAND}\n")
+        sys.stderr.write(f"not within {target.seconds:.0f} s: {error}\nBy hand, for each resource: {_BY_HAND}\n")
         return 1
     log.info("release.done", released=released)
     return 0

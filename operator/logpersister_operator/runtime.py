@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -16,8 +16,8 @@ from logpersister_operator.act.drain import Drain
 from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.access import Access
-from logpersister_operator.cluster.client import ApiServer, Cluster
-from logpersister_operator.cluster.connection import ClusterError, Connection
+from logpersister_operator.cluster.client import Cluster
+from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import CHILDREN, LOGPERSISTER, OF_EXECUTORS, POD, Document
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.decision import application_of, is_paused
@@ -32,7 +32,6 @@ from logpersister_operator.observe.groups import Groups
 from logpersister_operator.observe.lag_connection import connection_key
 from logpersister_operator.observe.lag_pool import LagPool
 from logpersister_operator.observe.members import MemberReader
-from logpersister_operator.observe.namespaces import CanaryNamespaces
 from logpersister_operator.observe.polling_pool import PollingPool
 from logpersister_operator.observe.resource import key_of, resource_of
 from logpersister_operator.observe.rollout_places import RolloutPlaces
@@ -53,8 +52,7 @@ UNSETTLED_SECONDS: Final = 15.0
 POLLING_THREADS: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class _Reports:
+class _Reports(NamedTuple):
     """What members say, by the names of their pods."""
 
     members: dict[str, MemberReport]
@@ -94,9 +92,6 @@ class Operator:
         selected = None if settings.canary_namespace_selector else ()
         limits = RolloutLimits(settings.max_concurrent_rollouts, settings.canary_namespaces, selected)
         self.rollout_places = RolloutPlaces(limits, self.wake)
-        self._canaries = CanaryNamespaces(
-            ApiServer(Connection(access)), settings.canary_namespace_selector, self.rollout_places.select
-        )
         self._departures = Departures(POLLING_THREADS)
         self._managed = ManagedResources(self._stop_polling)
         self.metrics.before_each_scrape(self._count_resources)
@@ -104,7 +99,6 @@ class Operator:
     def start(self) -> None:
         """Begin to watch."""
         self._watches.start()
-        self._canaries.start()
 
     def unready(self, namespaces: Collection[str | None]) -> str | None:
         """Return why not everything of these namespaces is known yet, None for all of them; None when it is.
@@ -124,7 +118,6 @@ class Operator:
         return bool(self._watches.restored)
 
     def stop(self) -> None:
-        self._canaries.stop()
         self._watches.stop()
         self._lags.close()
         self._reports.close()
@@ -168,7 +161,7 @@ class Operator:
             self.metrics.reconciled(outcome, time.monotonic() - began)
         if done.leave and validity.runs is not None and managed.secrets.latest is not None:
             self._departures.begin(observed.key, validity.runs, managed.secrets.latest.secrets(), done.leave)
-        managed.last = done
+        managed.last = replace(done, status=_counted(done.status))
         pauses = [RESYNC_SECONDS if is_settled(done.status) else UNSETTLED_SECONDS]
         if validity.runs is not None:  # otherwise no Secrets are read, and old ones only become older
             pauses.append(managed.secrets.seconds_left)
@@ -194,7 +187,7 @@ class Operator:
             log.exception("failure.not_shown", resource=str(key))
             return
         managed = self._managed.get(key)
-        managed.last = Plan(status) if managed.last is None else replace(managed.last, status=status)
+        managed.last = replace(managed.last or Plan(status), status=_counted(status))
 
     def observe(self, resource: Document) -> tuple[ObservedState, Validity]:
         """Gather everything that is known of a resource; return it with the spec that is to run.
@@ -302,3 +295,10 @@ class Operator:
         self.metrics.resources({key: one.status for key, one in last.items()})
         self.metrics.targets({key: one.target_seconds for key, one in last.items() if one.target_seconds is not None})
         self.metrics.rollouts({key: one.progress for key, one in last.items() if one.progress is not None})
+
+
+def _counted(status: Document) -> Document:
+    """Return what metrics tell of a status: a tenth of it is kept."""
+    conditions = [{name: one[name] for name in ("type", "status")} for one in status.get("conditions", [])]
+    members = {name: found for name, found in status.get("members", {}).items() if name != "list"}
+    return {"conditions": conditions} | ({"members": members} if members else {})

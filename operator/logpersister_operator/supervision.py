@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable
+import copy
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
@@ -122,7 +123,7 @@ class _Supervision:
     async def live(self) -> None:
         """Reconcile until the resource is deleted, or another operator's, or the operator ends."""
         while not self._operator.children.listed(self._body["metadata"]["namespace"]) and not self._is_over:
-            await self._first_of((), PAUSE_SECONDS)
+            await self._wait(PAUSE_SECONDS)
         key, loop = key_of(self._body), asyncio.get_running_loop()
 
         def wake() -> None:
@@ -135,9 +136,9 @@ class _Supervision:
                 self._wake.clear()
                 self._change.clear()
                 pause = await self._reconcile(key)
-                await self._first_of((), PAUSE_SECONDS)
+                await self._wait(PAUSE_SECONDS)
                 # What failed is not made better by news about children or lag.
-                await self._first_of((self._change if self._failures else self._wake,), pause - PAUSE_SECONDS)
+                await self._wait(pause - PAUSE_SECONDS, self._change if self._failures else self._wake)
         finally:
             self._after_work(lambda: self._operator.unregister(key, wake))
 
@@ -180,7 +181,7 @@ class _Supervision:
             await asyncio.wrap_future(told)
         return seconds
 
-    async def _first_of(self, events: Iterable[asyncio.Event], seconds: float) -> None:
+    async def _wait(self, seconds: float, *events: asyncio.Event) -> None:
         """Wait until one of the events comes, the resource is deleted, the operator ends, or the time is up."""
         waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(event.wait()) for event in events]
         waits.append(asyncio.ensure_future(self._stopped.wait()))
@@ -201,13 +202,4 @@ def _is_being_deleted(body: kopf.Body) -> bool:
 
 def _copy(body: kopf.Body) -> Document:
     """Return the resource as it is now: the body of a daemon changes under its hands."""
-    copied: Document = _plain(body)
-    return copied
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "items"):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value
+    return copy.deepcopy(dict(body))

@@ -37,10 +37,8 @@ class Bad(NamedTuple):
 class Encoder(Protocol):
     """Writes readings for one parser."""
 
-    parser: Mapping[str, Any]
-    """`spec.parser`."""
-    schema: Mapping[str, Any]
-    """`spec.schema`."""
+    value: Mapping[str, Any]
+    """`spec.value`."""
     is_nested: bool
     """Whether there are columns that no text has."""
 
@@ -68,8 +66,8 @@ class Protobuf:
         geo.field.add(name="country", number=1, type=kind.TYPE_STRING, label=label)
         geo.field.add(name="lat", number=2, type=kind.TYPE_DOUBLE, label=label)
         text = base64.b64encode(descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()).decode()
-        self.parser: Mapping[str, Any] = {"type": "protobuf", "framing": "plain"}
-        self.schema: Mapping[str, Any] = {"message": "chaos.Reading", "protobuf": text, "fields": [*COLUMNS, *NESTED]}
+        read = {"message": "chaos.Reading", "schema": text, "fields": [*COLUMNS, *NESTED]}
+        self.value: Mapping[str, Any] = {"protobuf": read}
         pool = descriptor_pool.DescriptorPool()
         pool.AddSerializedFile(file.SerializeToString())
         self._class = message_factory.GetMessageClass(pool.FindMessageTypeByName("chaos.Reading"))
@@ -86,9 +84,9 @@ class Thrift:
     """Structs of the compact protocol, by Apache's library."""
 
     is_nested = True
-    parser: Mapping[str, Any] = {"type": "thrift", "thrift": {"protocol": "compact"}}
-    schema: Mapping[str, Any] = {
+    value: Mapping[str, Any] = {
         "thrift": {
+            "protocol": "compact",
             "struct": "Reading",
             "idl": """
                 struct Geo { 1: optional string country, 2: optional double lat }
@@ -96,8 +94,8 @@ class Thrift:
                   1: optional i64 id, 2: optional string shop, 3: optional i64 at, 4: optional string price,
                   5: optional double ratio, 6: optional bool ok, 7: optional list<string> tags, 8: optional Geo geo
                 }""",
+            "fields": [*COLUMNS, *NESTED],
         },
-        "fields": [*COLUMNS, *NESTED],
     }
     _TYPES = (TType.I64, TType.STRING, TType.I64, TType.STRING, TType.DOUBLE, TType.BOOL, TType.LIST, TType.STRUCT)
 
@@ -145,8 +143,7 @@ class MessagePack:
     """Maps, by the library of MessagePack's authors."""
 
     is_nested = True
-    parser: Mapping[str, Any] = {"type": "messagepack"}
-    schema: Mapping[str, Any] = {"fields": [*COLUMNS, *NESTED]}
+    value: Mapping[str, Any] = {"messagepack": {"fields": [*COLUMNS, *NESTED]}}
 
     def encode(self, row: Written) -> bytes:
         content: bytes = msgpack.packb(dict(row))
@@ -161,8 +158,7 @@ class Csv:
     """Records of RFC 4180, whose texts are in quotes."""
 
     is_nested = False
-    parser: Mapping[str, Any] = {"type": "csv", "csv": {"delimiter": ";"}}
-    schema: Mapping[str, Any] = {"fields": COLUMNS}
+    value: Mapping[str, Any] = {"csv": {"delimiter": ";", "fields": COLUMNS}}
 
     def encode(self, row: Written) -> bytes:
         return ";".join(self._column(name, row.get(name)) for name in (column["name"] for column in COLUMNS)).encode()
@@ -181,14 +177,13 @@ class Regex:
     """Lines that a pattern takes apart; `-` is null."""
 
     is_nested = False
-    parser: Mapping[str, Any] = {
-        "type": "regex",
+    value: Mapping[str, Any] = {
         "regex": {
             "pattern": r'(?P<id>\S+) "(?P<shop>[^"]*)" (?P<at>\S+) (?P<price>\S+) (?P<ratio>\S+) (?P<ok>\S+)',
             "nullText": "-",
+            "fields": COLUMNS,
         },
     }
-    schema: Mapping[str, Any] = {"fields": COLUMNS}
 
     def encode(self, row: Written) -> bytes:
         told = {

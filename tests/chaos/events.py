@@ -43,9 +43,9 @@ _KINDS = (("click", 50), ("audit.login", 10), ("audit.änder/ung", 5), ("noise",
 
 def types(*, corrected: bool, keeps: bool = False) -> dict[str, Any]:
     """Return `spec.types`, as it was or as it was corrected."""
-    rows = {"format": "parquet", **_KAFKA_COLUMNS}
+    rows: dict[str, Any] = {"parquet": _KAFKA_COLUMNS}
     by_shop = rows | {"partitionBy": [{"field": "shop", "prefix": PREFIX}]}
-    lines = {"format": "jsonl", "compression": "gzip"}
+    lines = {"jsonl": {"compression": "gzip"}}
     return _types(by_shop, rows, lines, corrected=corrected, keeps=keeps)
 
 
@@ -53,8 +53,8 @@ def types_by_minute(*, keeps: bool) -> dict[str, Any]:
     """Return the corrected `spec.types` with folders by minute and columns of tables."""
     by_minute = [{"date": {"granularity": level}} for level in ("day", "hour", "minute")]
     columns = {"kafkaColumns": ["partition", "offset", "timestamp", "key"], "tombstones": "null"}
-    rows = {"format": "parquet", **columns, "partitionBy": by_minute}
-    lines = {"format": "jsonl", "compression": "gzip", "partitionBy": by_minute}
+    rows = {"parquet": columns, "partitionBy": by_minute}
+    lines = {"jsonl": {"compression": "gzip"}, "partitionBy": by_minute}
     return _types(rows, rows, lines, corrected=True, keeps=keeps)
 
 
@@ -70,16 +70,16 @@ def _types(
         {
             "names": ["click"],
             "folder": "clicks",
-            "schema": {"fields": click},
+            "value": {"json": {"fields": click}},
             "output": of_clicks,
             **({"keep": list(OF_CLICKS)} if keeps else {}),
         },
-        {"pattern": "^audit[.]", "parser": {"type": "bytes"}, "output": lines},
+        {"pattern": "^audit[.]", "value": {"bytes": {}}, "output": lines},
         {"names": ["noise"], "action": "drop"},
     ]
     if corrected:
         fields = [{"name": "id", "type": "int64"}, {"name": "amount", "type": "float64"}]
-        entries.append({"names": [_LATE], "schema": {"fields": fields}, "output": rows})
+        entries.append({"names": [_LATE], "value": {"json": {"fields": fields}}, "output": rows})
     return {"header": _HEADER, "entries": entries}
 
 

@@ -108,26 +108,19 @@ class Output:
 def _text(_: Addresses, _edits: Edits) -> dict[str, Any]:
     return {
         "output": {
-            "format": "text",
-            "compression": "gzip",
-            "text": {"delimiterInValue": "escape"},
+            "text": {"compression": "gzip", "delimiterInValue": "escape"},
             "partitionBy": [{"date": {"granularity": "day"}}],
         }
     }
 
 
 def _files(_: Addresses, _edits: Edits) -> dict[str, Any]:
-    return {
-        "output": {
-            "format": "sequencefile",
-            "sequencefile": {"key": "messagepack", "compressionType": "block"},
-        }
-    }
+    return {"output": {"sequencefile": {"key": "messagepack", "compressionType": "block"}}}
 
 
 def _sales(addresses: Addresses, edits: Edits) -> dict[str, Any]:
     pinned = {} if edits.version is None else {"version": edits.version}
-    return {"parser": {"type": "avro"}, "schema": {"registry": {"url": addresses.registry, **pinned}}}
+    return {"value": {"avro": {"registry": {"url": addresses.registry, **pinned}}}}
 
 
 def _keep(choices: Choices, *conditions: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,15 +130,15 @@ def _keep(choices: Choices, *conditions: Mapping[str, Any]) -> dict[str, Any]:
 def _rows(addresses: Addresses, edits: Edits, choices: Choices) -> dict[str, Any]:
     """Events of many types, sales in a folder for each shop, whose ranges may take several passes, and readings."""
     by_shop = [{"field": "shop", "prefix": sales.PREFIX}]
-    output = {"format": "parquet", "kafkaColumns": ["offset", "timestamp", "key"], "partitionBy": by_shop}
+    output = {"parquet": {"kafkaColumns": ["offset", "timestamp", "key"]}, "partitionBy": by_shop}
     of_sales = {"topics": [sales.TOPIC], "output": output, "upload": {"maxBytes": "64Mi", "maxAge": "8s"}}
     of_sales |= _sales(addresses, edits) | _keep(choices, *OF_SALES)
     # It has headers then, which a replay needs where conditions are about them.
-    of_sales["parser"] = {"type": "avro", "quarantine": {"format": "parquet"}}
+    of_sales["quarantine"] = {"format": "parquet"}
     of_readings = readings.spec(choices) | _keep(choices)
     return {
-        "parser": {"type": "json"},
-        "output": {"format": "parquet"},
+        "value": {"json": {}},
+        "output": {"parquet": {}},
         "types": events.types(corrected=edits.corrected, keeps=choices.keeps),
         **_keep(choices),
         "overrides": [of_sales, of_readings],
@@ -158,12 +151,12 @@ def _table(addresses: Addresses, edits: Edits, choices: Choices) -> dict[str, An
     columns = {"kafkaColumns": ["partition", "offset", "timestamp", "key"], "tombstones": "null"}
     of_sales = {
         **_sales(addresses, edits),
-        "output": {"format": "parquet", **columns, "partitionBy": _MINUTES},
+        "output": {"parquet": columns, "partitionBy": _MINUTES},
         **_keep(choices, *OF_SALES),
     }
     of_events = {
-        "parser": {"type": "json"},
-        "output": {"format": "parquet", "partitionBy": _MINUTES},
+        "value": {"json": {}},
+        "output": {"parquet": {}, "partitionBy": _MINUTES},
         "types": events.types_by_minute(keeps=choices.keeps),
         **_keep(choices),
     }

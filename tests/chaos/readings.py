@@ -100,15 +100,14 @@ def _written(row: Mapping[str, Any]) -> dict[str, Any]:
 def spec(choices: Choices) -> dict[str, Any]:
     """Return what a manifest says of this topic."""
     encoder = ENCODERS[choices.parser]()
-    columns = {"kafkaColumns": ["offset", "timestamp", "key"]}
     by_shop = [{"field": "shop", "prefix": PREFIX}]
     # Conditions about headers need them in quarantine, and only its Parquet has them.
     quarantine = {"quarantine": {"format": "parquet"}} if choices.keeps else {}
     return {
         "topics": [TOPIC],
-        "parser": {**encoder.parser, **quarantine},
-        "schema": dict(encoder.schema),
-        "output": {"format": choices.format, **columns, "partitionBy": by_shop},
+        "value": dict(encoder.value),
+        **quarantine,
+        "output": {choices.format: {"kafkaColumns": ["offset", "timestamp", "key"]}, "partitionBy": by_shop},
     }
 
 

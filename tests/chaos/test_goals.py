@@ -79,16 +79,6 @@ def test_what_has_never_happened_is_told(never: str, told: str, options: dict[st
     assert unmet(ALL | {never: 0}, **options) == [told]
 
 
-def test_each_partition_must_be_held_for_an_incompatible_version() -> None:
-    told = "an incompatible version of the schema has not held all partitions"
-    assert unmet(ALL | {"never_held": 1}, incompatible="mend") == [told]
-
-
-def test_a_short_run_needs_nothing_that_comes_by_chance() -> None:
-    by_chance = dict.fromkeys(("conflicts", "late_records", "replays_killed"), 0)
-    assert unmet(ALL | by_chance, seconds=SHORT) == []
-
-
 def test_a_short_run_needs_a_replay_that_has_changed_something_however_it_ended() -> None:
     nothing = ALL | {"replays": 0, "replays_killed": 0}
     assert unmet(nothing, seconds=SHORT) == ["no replay of quarantine has changed anything"]

@@ -6,7 +6,7 @@ NAMESPACES: Final[dict[str, Any]] = {"namespaces": ["logs", "audit"]}
 
 NO_IDS: Final[dict[str, Any]] = {"runAsUser": None, "runAsGroup": None, "fsGroup": None}
 CHOSEN_IDS: Final[dict[str, Any]] = {"podSecurityContext": NO_IDS, "memberDefaults": {"podSecurityContext": NO_IDS}}
-"""Where the cluster chooses users and groups, which kube-score takes for forgotten."""
+"""Where the cluster chooses users and groups."""
 
 MONITORED: Final[dict[str, Any]] = {
     "metrics": {

@@ -61,7 +61,7 @@ def changed() -> Document:
 
 def replacing() -> Document:
     life = Life.running()
-    life.change(output={"compression": "zstd"})
+    life.change(output={"text": {"compression": "zstd"}})
     life.step(lag=lag(), reports=reports())
     return life.resource
 
@@ -75,7 +75,7 @@ def without_secret() -> Document:
 def invalid() -> Document:
     life = Life.running()
     life.step(lag=lag())
-    life.change(output={"format": "rcfile"})
+    life.change(output={"rcfile": {}})
     life.step(lag=lag())
     return life.resource
 

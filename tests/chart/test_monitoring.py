@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import yaml
 
 from logpersister_operator.decide.conditions import Aspect
 from tests.chart.combinations import MONITORED
-from tests.chart.helm import CHART, Document, render
+from tests.chart.helm import Document, render
 from tests.chart.monitoring import MONITORING, installed_dashboard, metric_names, targets, used
 from tests.pages import DOCS, anchors
 
@@ -76,22 +75,3 @@ def test_the_dashboard_is_about_metrics_that_exist(dashboard: Document) -> None:
     for variable in dashboard["templating"]["list"]:
         if variable["type"] == "query":
             assert used(variable["query"]["query"]) <= metric_names()
-
-
-def test_panels_do_not_lie_upon_each_other(dashboard: Document) -> None:
-    cells: set[tuple[int, int]] = set()
-    for panel in dashboard["panels"]:
-        place = panel["gridPos"]
-        ours = {
-            (x, y)
-            for x in range(place["x"], place["x"] + place["w"])
-            for y in range(place["y"], place["y"] + place["h"])
-        }
-        assert not cells & ours, panel["title"]
-        assert place["x"] + place["w"] <= 24
-        cells |= ours
-    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
-
-
-def test_the_files_are_in_the_chart() -> None:
-    assert {file.name for file in Path(CHART / "files").iterdir()} == {"alerts.yaml", "dashboard.json"}

@@ -159,12 +159,6 @@ def test_several_replicas_are_spread_unless_somebody_says_how() -> None:
     assert render(EVERYTHING).pod()["topologySpreadConstraints"] == EVERYTHING["topologySpreadConstraints"]
 
 
-def test_a_probe_that_restarts_is_not_the_one_that_says_whether_everything_is_known(default: Rendered) -> None:
-    (container,) = default.pod()["containers"]
-    paths = [container[name]["httpGet"]["path"] for name in ("livenessProbe", "readinessProbe")]
-    assert paths == ["/healthz", "/readyz"]
-
-
 @pytest.mark.parametrize("values", COMBINATIONS.values(), ids=COMBINATIONS)
 def test_every_pod_has_its_policy_and_its_part_of_the_disk(values: dict[str, Any]) -> None:
     rendered = render(values)
@@ -248,13 +242,6 @@ def test_labels_of_pods_cannot_replace_those_that_find_them() -> None:
     labels = rendered.one("Deployment")["spec"]["template"]["metadata"]["labels"]
     assert labels["app.kubernetes.io/name"] == "logpersister-operator"
     assert labels["team"] == "data"
-
-
-def test_where_pods_run_is_taken_as_it_is(everything: Rendered) -> None:
-    pod = everything.pod()
-    for name in ("nodeSelector", "tolerations", "affinity", "topologySpreadConstraints", "priorityClassName"):
-        assert pod[name] == EVERYTHING[name]
-    assert pod["imagePullSecrets"] == [{"name": "registry-login"}]
 
 
 def test_nothing_is_there_but_what_cannot_be_left_out() -> None:

@@ -3,7 +3,6 @@
 import copy
 import json
 from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -179,8 +178,3 @@ def ready(pod: Document) -> bool:
 def waits_for_a_node(pod: Document) -> bool:
     """Whether no node takes a pod."""
     return any(one.get("reason") == "Unschedulable" for one in pod["status"].get("conditions", []))
-
-
-def seconds_since(time: str) -> float:
-    """Return how long ago a time of the API server is."""
-    return (datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds()

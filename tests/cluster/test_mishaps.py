@@ -10,9 +10,9 @@ from tests.cluster.conftest import PARTITIONS, RELEASE, MakePersister, install, 
 from tests.cluster.environment import OPERATOR_NAMESPACE, OWN_NODE
 from tests.cluster.kubectl import Kubectl
 from tests.cluster.node import Node
-from tests.cluster.persister import Persister, ready, seconds_since
+from tests.cluster.persister import Persister, ready
 from tests.integration.harness.workload import Workload
-from tests.stack import KafkaBroker, MinioServer
+from tests.stack import MinioServer
 from tests.stack.fault_proxy import Answer, FaultProxy
 
 TOPIC = "mishaps"
@@ -47,23 +47,10 @@ def test_a_member_is_deleted(persister: Persister, workload: Workload) -> None:
 def test_the_operator_is_deleted_while_it_reconciles(persister: Persister, workload: Workload) -> None:
     system = Kubectl(OPERATOR_NAMESPACE)
     with workload.running(TOPIC, PARTITIONS, per_second=50):
-        persister.apply(output={"compression": "zstd"})
+        persister.apply(output={"text": {"compression": "zstd"}})
         persister.wait("Reconciling", "True")
         system("delete", "pods", "--selector", _OPERATOR, "--grace-period=0", "--force")
         persister.eventually("only the new revision runs", lambda: _reconciled(persister))
-
-
-@pytest.mark.soak
-def test_brokers_are_silent_for_a_minute(persister: Persister, kafka: KafkaBroker) -> None:
-    kafka.suspend()
-    try:
-        persister.wait("LagWithinTarget", "Unknown", "LagUnknown")
-        assert "lag" not in persister.status(), "unknown is not 0"
-        silent_since = persister.condition("LagWithinTarget")["lastTransitionTime"]
-        persister.eventually("a minute has passed", lambda: seconds_since(silent_since) > 60)
-    finally:
-        kafka.resume()
-    persister.wait("LagWithinTarget", "True", "WithinTarget")
 
 
 def test_the_storage_refuses(persister: Persister, workload: Workload, s3: FaultProxy) -> None:
@@ -84,20 +71,6 @@ def test_the_storage_refuses(persister: Persister, workload: Workload, s3: Fault
         s3.remove(refusal)
     persister.wait_stored()
     assert persister.restarts() == members
-
-
-@pytest.mark.soak
-def test_an_invalid_spec(persister: Persister, workload: Workload) -> None:
-    members = persister.restarts()
-    valid = persister.spec.get("output")
-    persister.apply(output={"partitionBy": [{"date": {"granularity": "day", "timezone": "Mars/Olympus"}}]})
-    found = persister.wait("SpecValid", "False", "SpecInvalid")
-    assert "Mars/Olympus" in found["message"]
-    write(workload)
-    persister.wait_stored()
-    assert persister.restarts() == members, "the last valid spec goes on"
-    persister.apply(output=valid)
-    persister.wait("SpecValid", "True", "Valid")
 
 
 @pytest.mark.soak
@@ -131,19 +104,6 @@ def test_the_kubelet_is_restarted(persister: Persister, workload: Workload) -> N
     assert persister.restarts() == members
 
 
-@pytest.mark.soak
-def test_a_resource_is_deleted_and_made_again(persister: Persister, workload: Workload) -> None:
-    persister.delete()
-    assert not persister.pods()
-    stopped = {number: entry.offset for number, entry in persister.group.committed(TOPIC).items()}
-    assert len(stopped) == len(PARTITIONS), "what is committed stays"
-    write(workload)
-    persister.apply()
-    persister.wait_stored()
-    missed = _RECORDS * len(PARTITIONS)
-    persister.eventually("it goes on where the other one ended", lambda: persister.stored() == missed)
-
-
 @pytest.mark.alone
 def test_the_release_is_uninstalled_and_installed_again(persister: Persister, workload: Workload) -> None:
     members = persister.restarts()
@@ -157,12 +117,6 @@ def test_the_release_is_uninstalled_and_installed_again(persister: Persister, wo
         persister.eventually("it is looked after again", lambda: persister.metadata().get("finalizers"))
     persister.wait("Ready", "True", "MembersReady")
     assert persister.restarts() == members, "they are taken over"
-
-
-@pytest.mark.soak
-def test_uploads_succeed_again(persister: Persister) -> None:
-    """The failures that the tests before have caused are remembered for some minutes, and then forgotten."""
-    persister.wait("UploadsSucceeding", "True")
 
 
 def _ready_but(persister: Persister, uid: str) -> bool:

@@ -2,9 +2,7 @@
 
 import gzip
 import json
-import subprocess
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,7 @@ import pytest
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from logpersister.manifest import load
-from logpersister.manifest.revision import revision_of
+from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.storage.names import object_key, revision_key
 from logpersister.storage.peek import FIRST_BYTES
@@ -25,7 +23,6 @@ from tests.unit.manifest.documents import changed
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-Head = Callable[..., str]
 Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("logging_as_before")
 GROUP = "clicks-backup"
@@ -38,7 +35,7 @@ def manifest(minio: MinioServer, s3_secret: str, bucket: str, tmp_path: Path) ->
         {
             "spec.kafka": {"bootstrapServers": "none:1", "topics": ["clicks", "gone"]},
             "spec.storage": {"bucket": bucket, "prefix": "raw", "endpoint": minio.endpoint, "secretName": s3_secret},
-            "spec.output": {"format": "text", "compression": "none", "text": {"delimiter": "\u001e"}},
+            "spec.output": {"text": {"compression": "none", "delimiter": "\u001e"}},
         }
     )
     file = tmp_path / "clicks.yaml"
@@ -183,16 +180,6 @@ def test_what_is_damaged_shows_what_is_whole(s3: "S3Client", bucket: str, manife
     captured = capsys.readouterr()
     assert captured.out.startswith("0\n1\n2\n")
     assert f"{address}: cannot be read: its gzip stream is cut off" in captured.err
-
-
-def test_a_reader_that_has_seen_enough(s3: "S3Client", bucket: str, manifest: Path, secrets_dir: Path) -> None:
-    s3.put_object(Bucket=bucket, Key="plain", Body=b"x" * 99 + b"\n" + b"y\n" * 1_000_000)
-    program = Path(sys.executable).with_name("logpersister")
-    command = f"{program} head -f {manifest} s3://{bucket}/plain -n 1000000 | head -1"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "x" * 99 + "\n")
-    said = "text, none, 1.9 MiB\nnot written by logpersister: read as its first bytes look\n"
-    assert done.stderr == f"s3://{bucket}/plain: {said}"
 
 
 def test_json_has_all_bytes(s3: "S3Client", bucket: str, manifest: Path, capsys: Capture) -> None:

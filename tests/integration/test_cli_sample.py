@@ -53,7 +53,7 @@ def test_an_inferred_schema_is_tried(
     captured = capsys.readouterr()
     assert f"# Inferred from the last 200 records of 2 partitions, 16.2 KiB of values of topic {name}." in captured.out
     spec = yaml.safe_load(captured.out)["spec"]
-    assert {one["name"]: one["type"] for one in spec["schema"]["fields"]} == {
+    assert {one["name"]: one["type"] for one in spec["value"]["json"]["fields"]} == {
         "id": "int64",
         "at": "timestamp[ms]",
         "geo": "struct<country: string>",
@@ -61,16 +61,14 @@ def test_an_inferred_schema_is_tried(
     }
     assert "3 of 200 values do not fit" in captured.err
 
-    for parser in ("json", "bytes"):
-        assert main(["try", "-f", str(manifest([name], parser={"type": parser})), "--rows", "1"]) == Exit.OK
+    for kind in ("json", "bytes"):
+        assert main(["try", "-f", str(manifest([name], value={kind: {}})), "--rows", "1"]) == Exit.OK
         told = " ".join(capsys.readouterr().out.split())
-        assert "inferred columns; without spec.schema, which logpersister schema infer prints, there are none" in told
+        assert "inferred columns; without fields, which logpersister schema infer prints, there are none" in told
         assert "id int64 0 " in told
         assert "tags list<string> 0 []" in told
 
-    file = manifest(
-        [name], **{**spec, "output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]}}
-    )
+    file = manifest([name], **{**spec, "output": {"parquet": {}, "partitionBy": [{"date": {"granularity": "day"}}]}})
     assert main(["try", "-f", str(file), "--rows", "1"]) == Exit.OK
     out = capsys.readouterr().out
     assert f"topic {name}: the last 200 records of 2 partitions" in out
@@ -82,14 +80,14 @@ def test_an_inferred_schema_is_tried(
     assert "dt=2026-11-18      197" in out
     assert "ROW 1" in out
 
-    lenient = {"type": "json", "unknownFields": "keep", "faults": {"duplicates": "last", "wrongType": "convert"}}
     fields = [
         {"name": "id", "type": "string"},
         {"name": "spent", "type": "time[ms]"},
         {"name": "geo", "type": "struct<country: string>"},
     ]
-    schema = {"fields": fields, "rename": [{"field": "geo.country", "to": "code"}]}
-    file = manifest([name], parser=lenient, schema=schema, output={"format": "parquet"})
+    lenient = {"fields": fields, "unknownFields": "keep", "faults": {"duplicates": "last", "wrongType": "convert"}}
+    value = {"json": lenient, "rename": [{"field": "geo.country", "to": "code"}]}
+    file = manifest([name], value=value, output={"parquet": {}})
     assert main(["try", "-f", str(file), "--rows", "1"]) == Exit.OK
     out = capsys.readouterr().out
     assert "quarantine: 2 of 200 values" in out

@@ -1,4 +1,4 @@
-"""`make demo`, as a newcomer runs it: on the S3 server that is fetched in seconds. On MinIO in `make soak`."""
+"""`make demo`, as a newcomer runs it: on the S3 server that is fetched in seconds."""
 
 import json
 import re
@@ -71,12 +71,6 @@ def test_the_recording_on_the_page_is_true(output: str, directory: Path) -> None
     assert recorded
     there = str(PLACE.relative_to(ROOT))
     assert shape(output.replace(str(directory), there)) == shape(recorded[1])
-
-
-@pytest.mark.soak
-def test_on_minio_it_says_the_same(output: str, directory: Path, tmp_path: Path) -> None:
-    there = tmp_path / "demo"
-    assert shape(demo(there, "--s3=minio").replace(str(there), "demo")) == shape(output.replace(str(directory), "demo"))
 
 
 def shape(text: str) -> list[str]:

@@ -10,8 +10,8 @@ import pytest
 
 from logpersister.formats.registry import make_format
 from logpersister.manifest import LogPersister
+from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.table import TableSpec
 from logpersister.member.hive_tables import topic_opener
 from logpersister.records.field_paths import NULL, name_of
 from logpersister.tables.hive.columns import columns_of
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(600)
 
 DAY: Final = {"date": {"granularity": "day"}}
-BY_COUNTRY: Final = [DAY, {"field": "country"}]
 FOLDER: Final = "dt=2026-11-21"
 DEFINED: Final[Mapping[str, Sequence[str]]] = {
     "parquet": [one for one in LEAVES if not one.startswith(("time[", "timestamp[ns]"))],
@@ -91,7 +90,7 @@ class World:
 
     def resource(self, fields: Sequence[Mapping[str, Any]] = (), **output: Any) -> LogPersister:
         catalog = {"type": "hive", "uri": self._metastore.uri}
-        rows = {"spec.parser": {"type": "json"}, "spec.schema": {"fields": list(fields)}} if fields else {}
+        rows = {"spec.value": {"json": {"fields": list(fields)}}} if fields else {}
         return accepted(
             {
                 "spec.kafka.topics": [self.topic],
@@ -135,7 +134,7 @@ def world(s3: "S3Client", bucket: str, metastore: HiveMetastore, unique: str) ->
 def file_of(output: Mapping[str, Any], chosen: Sequence[Column]) -> tuple[bytes, str]:
     """Return typed rows as a member writes them, and what names of such files end in."""
     fields = [{"name": one.name, "type": one.type} for one in chosen]
-    spec = {"spec.parser": {"type": "json"}, "spec.schema": {"fields": fields}, "spec.output": dict(output)}
+    spec = {"spec.value": {"json": {"fields": fields}}, "spec.output": dict(output)}
     resource = accepted(spec)
     records = batch([Record(number, 5, None, value) for number, value in enumerate(documents(chosen))])
     (content,) = files(resource.spec.output, [records], resource.spec.row_schema).values()
@@ -145,10 +144,10 @@ def file_of(output: Mapping[str, Any], chosen: Sequence[Column]) -> tuple[bytes,
 @pytest.mark.parametrize("file_format", DEFINED)
 def test_rows_of_every_type(world: World, spark: SparkSql, file_format: str) -> None:
     chosen = columns(DEFINED[file_format])
-    content, extension = file_of({"format": file_format}, chosen)
+    content, extension = file_of({file_format: {}}, chosen)
     fields = [{"name": one.name, "type": one.type} for one in chosen]
     world.put(FOLDER, content, f"1_0_00000000000000000000{extension}")
-    table = world.register(world.resource(fields, format=file_format), FOLDER)
+    table = world.register(world.resource(fields, **{file_format: {}}), FOLDER)
     found = spark.rows(f"select * from {table} where dt = '2026-11-21'")
     assert len(found) == ROWS
     read, wanted = OTHERWISE[file_format]
@@ -168,7 +167,7 @@ def lines_of(resource: LogPersister, *values: bytes) -> bytes:
 
 @pytest.mark.parametrize("file_format", ["text", "sequencefile"])
 def test_values_as_they_are(world: World, spark: SparkSql, file_format: str) -> None:
-    resource = world.resource(format=file_format)
+    resource = world.resource((), **{file_format: {}})
     values = ["{}", "", "a\x01b", "\\N", "\u00e4\u20ac", " a\t,b "]
     world.put(FOLDER, lines_of(resource, *map(str.encode, values)), f"1{make_format(resource.spec.output).extension}")
     found = spark.rows(f"select value from {world.register(resource, FOLDER)}")
@@ -195,7 +194,7 @@ def test_folders_of_every_value(world: World, spark: SparkSql) -> None:
         NULL,
     ]
     fields = [{"name": "id", "type": "int32"}, {"name": "geo", "type": "struct<country: string>"}]
-    resource = world.resource(fields, format="parquet", partitionBy=[DAY, {"field": "geo.country"}])
+    resource = world.resource(fields, parquet={}, partitionBy=[DAY, {"field": "geo.country"}])
     paths = {f"{FOLDER}/country={name_of(value)}": value for value in values}
     for number, (path, value) in enumerate(paths.items()):
         row = json.dumps({"id": number, "geo": {"country": value}}).encode()
@@ -215,7 +214,7 @@ def test_folders_of_every_value(world: World, spark: SparkSql) -> None:
 
 
 def test_a_table_without_folders_has_all_but_quarantine(world: World, spark: SparkSql) -> None:
-    resource = world.resource(format="text", compression="none", partitionBy=[])
+    resource = world.resource(text={"compression": "none"}, partitionBy=[])
     world.put("", b"a\nb\n")
     world.put("_quarantine", b"bad\n")
     assert [row["value"] for row in spark.rows(f"select value from {world.register(resource)}")] == ["a", "b"]

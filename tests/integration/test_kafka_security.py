@@ -23,13 +23,15 @@ from kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from logpersister.cli import main
 from logpersister.kafka_client import BrokerReport, KafkaCheckError, check_broker, client_config
 from logpersister.kafka_client.probe import API_VERSIONS, probe
-from logpersister.manifest.kafka import KafkaSpec, SecuritySpec
+from logpersister.manifest.blocks.kafka import KafkaSpec, SecuritySpec
 from logpersister.manifest.secrets import Secrets
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.secured import KMS_KEY, SecuredMinio
+from tests.integration.harness.verification import said_json
 from tests.stack import KafkaBroker, MinioServer, strimzi
 from tests.stack.identity_provider import identity_provider
 from tests.stack.topics import create_topic, produce
@@ -179,7 +181,9 @@ def test_fetched_tokens_are_renewed_while_connected(broker: KafkaBroker, secrets
         try:
             deadline = time.monotonic() + 30
             started = time.monotonic()
-            while time.monotonic() < deadline and not any(when > started + 2 for when in provider.times):
+            while time.monotonic() < deadline and not (
+                any(when > started + 2 for when in provider.times) and consumer.assignment()
+            ):
                 consumer.poll(timeout_ms=100)  # the broker asks for a new login after three seconds
             assert any(when > started + 2 for when in provider.times)
             consumer.seek_to_beginning()
@@ -417,11 +421,28 @@ def test_a_password_is_rotated_and_a_topic_hidden_under_a_running_member(
         create_topic(broker.bootstrap, sealed)
         scene.workload.write(sealed, 10)
         deny(broker, unique, ResourceType.TOPIC, sealed, ACLOperation.READ)
-        again = scene.member(scene.manifest(kafka=kafka | {"topics": [unique, closing, sealed]}))
+        manifest = scene.manifest(kafka=kafka | {"topics": [unique, closing, sealed]})
+        again = scene.member(manifest)
         scene.workload.write(unique, 10, partitions=[0, 1])
         scene.group.wait_current(unique, explain=again.tail)
         scene.assert_stored(unique)
         again.stop()
+        scene.workload.write(unique, 10, partitions=[0, 1])
+        ended = scene.run_until_current(manifest, code=3)
+        reasons = {one["partition"]: one["reason"] for one in ended.events("partition.not_current")}
+        assert reasons == {f"{closing}-0": "unreadable", f"{sealed}-0": "unreadable"}
+        scene.assert_stored(unique)
+        finishing = scene.manifest(
+            kafka=kafka | {"topics": [unique, closing, sealed]},
+            output={"partitionBy": [{"date": {"granularity": "day"}}]},
+            finish={},
+        )
+        for command, file in (("lag", manifest), ("verify", manifest), ("finish", finishing)):
+            said = said_json(command, "-f", str(file), code=3)
+            assert sorted(one["topic"] for one in said["errors"]) == [closing, sealed]
+            assert unique in {one["topic"] for one in said["topics"]}
+        assert main(["try", "-f", str(manifest), "--topic", unique]) == 0
+        assert main(["quarantine", "replay", "-f", str(manifest)]) == 0
 
 
 def give_password(broker: KafkaBroker, user: str, password: str) -> None:

@@ -130,9 +130,9 @@ def test_writers_change_while_the_registry_is_away(
 
     write(scene, name, [*writers.values(0, 300), *bad], key)
     columns = {"kafkaColumns": ["partition", "offset"]}
-    avro = {"parser": {"type": "avro"}, "schema": {"fields": FIELDS, "registry": {"url": registry.url}}}
+    value = {"avro": {"fields": FIELDS, "registry": {"url": registry.url}}}
     manifest = scene.manifest(
-        kafka={"topics": [name]}, output={"format": "parquet", **columns}, upload={"maxAge": "2s"}, **avro
+        kafka={"topics": [name]}, output={"parquet": columns}, upload={"maxAge": "2s"}, value=value
     )
     assert main(["check", "-f", str(manifest)]) == Exit.OK
     assert f"{registry.url}: knows schemas" in capsys.readouterr().out
@@ -175,13 +175,9 @@ def test_writers_change_while_the_registry_is_away(
         lines = scene.manifest(
             kafka={"topics": [name], "groupId": f"{unique}-lines"},
             storage={"prefix": "lines"},
-            output={"format": "jsonl", **columns},
-            parser={"type": "avro", "quarantine": {"format": "parquet"}},
-            schema={
-                "avro": json.dumps(DECLARED),
-                "registry": {"url": url},
-                "key": {"parser": "avro", "type": "struct<id: int64 not null>"},
-            },
+            output={"jsonl": columns},
+            value={"avro": {"schema": json.dumps(DECLARED), "registry": {"url": url}}},
+            key={"avro": {"fields": [{"name": "id", "type": "int64", "required": True}]}},
         )
         assert main(["check", "-f", str(lines)]) == Exit.OK
         assert "no GUIDs: records wait whose headers name schemas" in capsys.readouterr().out
@@ -243,11 +239,11 @@ def test_columns_follow_the_registry(
                 yield encoded(old, {"id": number, "at": NOON}, first)
 
     first, second = registry.register(subject, old), 0
-    output = {"partitionBy": [], "kafkaColumns": ["partition", "offset"]}
+    output = {"partitionBy": [], "parquet": {"kafkaColumns": ["partition", "offset"]}}
 
     def manifest(generation: int = 1, **pinned: Any) -> Path:
-        schema = {"registry": {"url": registry.url, "secretName": None, **pinned}}
-        spec = example("avro-latest", output=output, schema=schema)
+        avro = {"registry": {"url": registry.url, "secretName": None, **pinned}}
+        spec = example("avro-latest", output=output, value={"avro": avro})
         return scene.manifest(kafka={"topics": [name]}, generation=generation, **spec)
 
     write(scene, name, values(0, 100))
@@ -317,10 +313,11 @@ def test_a_registry_that_cannot_be_reached_is_told_before_the_start(
 ) -> None:
     registry = {"url": "http://127.0.0.1:9"}
     manifest: Path = scene.manifest(
-        kafka={"topics": [topic()]}, parser={"type": "avro"}, schema={"fields": FIELDS, "registry": registry}
+        kafka={"topics": [topic()]}, value={"avro": {"fields": FIELDS, "registry": registry}}
     )
     assert main(["check", "-f", str(manifest)]) == Exit.UNREACHABLE
-    assert "spec.schema.registry: schema registry http://127.0.0.1:9: it cannot be reached" in capsys.readouterr().out
+    told = "registry: schema registry http://127.0.0.1:9: it cannot be reached"
+    assert told in capsys.readouterr().out
 
 
 def test_columns_are_those_of_the_newest_schema(
@@ -337,12 +334,12 @@ def test_columns_are_those_of_the_newest_schema(
     assert f": schema {writers.second}; others: {writers.first} (50)." in captured.out
     assert "2 of 102 values do not fit and would go into quarantine: 2 no_header" in captured.err
     spec = yaml.safe_load(captured.out)["spec"]
-    assert {one["name"]: one["type"] for one in spec["schema"]["fields"]} == {
+    assert {one["name"]: one["type"] for one in spec["value"]["avro"]["fields"]} == {
         "price": "decimal(6,2)",
         "id": "int64",
         "country": "string",
     }
-    assert spec["schema"]["registry"] == {"url": registry.url}
+    assert spec["value"]["avro"]["registry"] == {"url": registry.url}
     whole = scene.manifest(kafka={"topics": [name]}, **spec)
     assert main(["try", "-f", str(whole), "--rows", "1"]) == Exit.OK
     out = capsys.readouterr().out

@@ -27,7 +27,7 @@ def test_killed_in_the_middle_of_a_range(
     manifest = scene.manifest(
         kafka={"topics": [name]},
         storage={"endpoint": s3_proxy.endpoint, "partSize": "5Mi"},
-        output={"compression": "none"},
+        output={"text": {"compression": "none"}},
     )
     fault = stalled_puts("partNumber=2")
     s3_proxy.inject(fault)
@@ -74,7 +74,7 @@ def test_killed_when_some_objects_of_a_range_exist(
         kafka={"topics": [name]},
         storage={"endpoint": s3_proxy.endpoint},
         output={"partitionBy": [{"date": {"granularity": level}} for level in ("day", "hour")]},
-        types={"header": "event-type", "entries": [{"pattern": ".", "parser": {"type": "bytes"}}]},
+        types={"header": "event-type", "entries": [{"pattern": ".", "value": {"bytes": {}}}]},
     )
     fault = stalled_puts("/type=order/dt=2026-03-28/hr=03/")
     s3_proxy.inject(fault)

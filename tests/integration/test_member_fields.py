@@ -1,7 +1,6 @@
 """Fields of the manifest that change what a member does, each seen from outside."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -16,36 +15,6 @@ from tests.stack.topics import (
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
-
-EVENING = datetime(2026, 3, 28, 17, 30, tzinfo=UTC)
-MINUTE_MS = 60_000
-
-
-def milliseconds(time: datetime) -> int:
-    return int(time.timestamp() * 1000)
-
-
-def test_start_at_a_time_and_folders_of_a_time_zone(scene: Scene, topic: CreateTopic) -> None:
-    """In a bucket without a prefix."""
-    name = topic()
-    scene.workload.write(name, 180, timestamp=lambda n: milliseconds(EVENING) + n * MINUTE_MS)
-    levels = [{"date": {"granularity": level, "timezone": "Asia/Kolkata"}} for level in ("day", "hour")]
-    manifest = scene.manifest(
-        kafka={"topics": [name], "startFrom": (EVENING + timedelta(minutes=30)).isoformat()},
-        storage={"prefix": ""},
-        output={"compression": "zstd", "partitionBy": levels},
-    )
-
-    scene.run_until_current(manifest)
-
-    objects = scene.bucket_at("").objects(name)
-    assert_exactly_once(objects, {(name, 0): scene.workload.produced(name)[name, 0][30:]})
-    assert {one.path: len(one.values) for one in objects} == {  # 18:00 UTC is 23:30 in Kolkata
-        "dt=2026-03-28/hr=23": 30,
-        "dt=2026-03-29/hr=00": 60,
-        "dt=2026-03-29/hr=01": 60,
-    }
-    assert {(one.start, one.extension) for one in objects} == {(30, ".txt.zst")}
 
 
 def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str, verify: Verify) -> None:

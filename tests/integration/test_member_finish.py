@@ -136,6 +136,7 @@ def test_folders_are_finished_when_all_partitions_have_passed(
     assert_read_by_the_example(finishing, tmp_path, minio, monkeypatch, capsys)
     verify(manifest, "--deep", finds={})
     assert after.metrics()[f'logpersister_finished_folders_total{{topic="{finishing.topic}"}}'] == 2
+    scene.group.wait_current(finishing.topic, explain=after.tail)
     scene.assert_stored(finishing.topic)
     assert_told(after, finishing, webhook, told)
 

@@ -30,7 +30,7 @@ def test_compaction(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
     name = topic(cleanup_policy="compact")
     bootstrap = scene.kafka.bootstrap
     manifest = scene.manifest(
-        kafka={"topics": [name]}, upload={"maxBytes": "64Ki"}, output={"format": "sequencefile", "compression": "none"}
+        kafka={"topics": [name]}, upload={"maxBytes": "64Ki"}, output={"sequencefile": {"compression": "none"}}
     )
     before = [Record(scene.workload.value(name, 0), key=b"%d" % (n % 37)) for n in range(200)]
     produce(bootstrap, name, before)

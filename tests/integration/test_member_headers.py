@@ -76,18 +76,16 @@ def test_json_schema_and_fingerprints_follow_a_registry_that_is_sometimes_away(
     first, second = begin(["id", "at"], id=WHOLE, at=WHEN, place=place), 0
     of_keys = registry.register(f"{clicks}-key", USER, kind="PROTOBUF")
     registry.register(f"{orders}-value", ORDER)
-    schema: Json = {"registry": {"url": registry.url}}
-    avro: list[Json] = [
-        {
-            "topics": [orders],
-            "parser": {"type": "avro", "framing": "singleObject"},
-            "schema": {"fields": [{"name": "id", "type": "int64", "required": True}], **schema},
-        },
-    ]
+    of_orders: Json = {
+        "fields": [{"name": "id", "type": "int64", "required": True}],
+        "registry": {"url": registry.url},
+        "singleObject": {},
+    }
+    avro: list[Json] = [{"topics": [orders], "value": {"avro": of_orders}}]
 
     def manifest(**pinned: Any) -> Path:
         shape = example("json-schema")
-        shape["schema"]["registry"] = {"url": registry.url, **pinned}
+        shape["value"]["json"]["registry"] = {"url": registry.url, **pinned}
         return scene.manifest(kafka={"topics": [clicks, orders]}, overrides=avro, **shape)
 
     def values(begin: int, end: int) -> Iterator[bytes]:
@@ -106,8 +104,9 @@ def test_json_schema_and_fingerprints_follow_a_registry_that_is_sometimes_away(
     assert f"{clicks}: 4 columns of version 1" in said("check", "-f", str(manifest()))
     header = ["--registry", registry.url, "--framing", "confluent", "--parser", "json", "--topic", clicks]
     spec = yaml.safe_load(said("schema", "infer", "-f", str(manifest()), *header))["spec"]
-    assert spec["parser"] == {"type": "json", "framing": "confluent"}
-    assert {one["name"]: one["type"] for one in spec["schema"]["fields"]} == {
+    found = spec["value"]["json"]
+    assert found["framing"] == "confluent"
+    assert {one["name"]: one["type"] for one in found["fields"]} == {
         "id": "int64",
         "at": "timestamp[us]",
         "place": "struct<country: string>",
@@ -175,15 +174,11 @@ def test_schemas_of_glue(
 
     def manifest(**fields: str) -> Path:
         shape = example("glue")
-        shape["schema"]["registry"] |= schema["registry"]
+        shape["value"]["avro"]["registry"] |= schema["registry"]
         declared = {"fields": [{"name": name, "type": type_} for name, type_ in fields.items()]} if fields else schema
         overrides = [
-            {"topics": [events], "parser": {"type": "json", "framing": "glue"}, "schema": declared},
-            {
-                "topics": [users],
-                "parser": {"type": "protobuf", "framing": "glue"},
-                "schema": {**schema, "message": "User"},
-            },
+            {"topics": [events], "value": {"json": {"framing": "glue", **declared}}},
+            {"topics": [users], "value": {"protobuf": {**schema, "message": "User"}}},
         ]
         return scene.manifest(kafka={"topics": [clicks, events, users]}, overrides=overrides, **shape)
 
@@ -206,7 +201,7 @@ def test_schemas_of_glue(
     assert f"{glue.url}: knows schemas" in checked
     header = ["--registry", glue.url, "--registry-secret", "s3", "--framing", "glue", "--parser", "avro"]
     printed = said("schema", "infer", "-f", str(manifest()), *header, "--topic", clicks)
-    assert yaml.safe_load(printed)["spec"]["schema"] == {**schema, "fields": [{"name": "id", "type": "int64"}]}
+    assert yaml.safe_load(printed)["spec"]["value"]["avro"] == {**schema, "fields": [{"name": "id", "type": "int64"}]}
     assert str(UUID(int=first)) in printed
     scene.run_until_current(manifest())
 

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.timeout(600)
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DAY_MS = 86_400_000
 FIELDS = [{"name": "id", "type": "int32"}, {"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"}]
-OUTPUT = {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]}
+OUTPUT = {"parquet": {}, "partitionBy": [{"date": {"granularity": "day"}}]}
 
 
 class Tables:
@@ -48,7 +48,7 @@ class Tables:
     def manifest(self, uri: str | None = None, **spec: Any) -> Path:
         table = {"format": "hive", "catalog": {"type": "hive", "uri": uri or self.uri}, "name": "lake.{topic}"}
         table |= {"commitInterval": "5s"} | spec.pop("table", {})
-        rows: dict[str, Any] = {"output": OUTPUT, "parser": {"type": "json"}, "schema": {"fields": FIELDS}}
+        rows: dict[str, Any] = {"output": OUTPUT, "value": {"json": {"fields": FIELDS}}}
         return self.scene.manifest(kafka={"topics": [self.topic]}, **(rows | {"table": table} | spec))
 
     def write(self, begin: int, end: int, *, days: int = 1, bad: bool = False) -> None:
@@ -125,7 +125,7 @@ def test_folders_and_columns_are_there_before_rows_are_asked_for(
 
     tables.write(30, 40, days=5)
     wider = [*FIELDS, {"name": "new", "type": "string"}]
-    manifest = tables.manifest(schema={"fields": wider})
+    manifest = tables.manifest(value={"json": {"fields": wider}})
     tables.scene.run_until_current(manifest)
     tables.wait(5)
     answer = verify(manifest)
@@ -133,7 +133,7 @@ def test_folders_and_columns_are_there_before_rows_are_asked_for(
 
     other = [{"name": "id", "type": "string"}, *FIELDS[1:]]
     tables.write(40, 41)
-    member = tables.scene.run_until_current(tables.manifest(schema={"fields": other}), code=ExitCode.HELD)
+    member = tables.scene.run_until_current(tables.manifest(value={"json": {"fields": other}}), code=ExitCode.HELD)
     assert "has column id as int, and files have string; members only add" in member.tail(100)
 
     name = ".".join(("lake", tables.topic.replace("-", "_").replace(".", "_")))
@@ -144,7 +144,7 @@ def test_folders_and_columns_are_there_before_rows_are_asked_for(
         ]
         spark.rows(f"alter table {name} drop partition (dt = '2026-11-01')")
         spark.rows(f"alter table {name} add partition (dt = '2020-01-01') location '/nowhere'")
-    answer = verify(tables.manifest(schema={"fields": wider}))
+    answer = verify(tables.manifest(value={"json": {"fields": wider}}))
     assert found(answer) >= {"not-registered", "without-objects"}
     assert answer["ok"], "files are whole; what the table says is a note"
 

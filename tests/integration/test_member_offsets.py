@@ -1,14 +1,12 @@
 """Offsets and objects that are not as a member left them: offsets forgotten or set, another group's objects."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import pytest
 
 from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.verification import Verify
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
@@ -55,20 +53,3 @@ def test_offsets_forgotten_and_set(scene: Scene, topic: CreateTopic) -> None:
 
     replayed = [one for one in scene.bucket.objects(name) if one.generation == 2]
     assert_exactly_once(replayed, {(name, back): produced[back][10:]})
-
-
-def test_a_new_group_begins_where_another_program_has_stopped(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
-    """By offsets without our metadata, which Kafka's own tools set (docs/coming-from.md)."""
-    name = topic(2)
-    scene.workload.write(name, 100, partitions=range(2))
-    scene.group.set(name, {0: 40, 1: 100})
-    moved = datetime.now(UTC).isoformat(timespec="seconds")
-    manifest = scene.manifest(kafka={"topics": [name], "startFrom": moved})
-    scene.run_until_current(manifest)
-    scene.workload.write(name, 20, partitions=range(2))
-    scene.run_until_current(manifest)
-
-    produced = {number: scene.workload.produced(name)[name, number] for number in range(2)}
-    assert_exactly_once(scene.bucket.objects(name), {(name, 0): produced[0][40:], (name, 1): produced[1][100:]})
-    assert scene.bucket.losses() == []
-    assert verify(manifest, "--deep")["ok"]

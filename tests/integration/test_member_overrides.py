@@ -32,12 +32,11 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
     orders, events, raw = topics = [topic(1), topic(1), topic(2)]
     of_orders = {
         "topics": [orders],
-        "parser": {"type": "json"},
-        "schema": ROWS,
-        "output": {"format": "orc", "partitionBy": [{"field": "country", "prefix": "of="}]},
+        "value": {"json": ROWS},
+        "output": {"orc": {}, "partitionBy": [{"field": "country", "prefix": "of="}]},
     }
-    of_events = {"topicPattern": f"^{events}$", "output": {"format": "jsonl", "compression": "none"}}
-    group: dict[str, Any] = {"kafka": {"topics": topics}, "output": {"format": "text", "compression": "none"}}
+    of_events = {"topicPattern": f"^{events}$", "output": {"jsonl": {"compression": "none"}}}
+    group: dict[str, Any] = {"kafka": {"topics": topics}, "output": {"text": {"compression": "none"}}}
     write(scene, topics, 0, RECORDS)
     produce(scene.kafka.bootstrap, raw, [Record(None, b"key", partition=1)] * 3)
     manifest = scene.manifest(**group, overrides=[of_orders, of_events])
@@ -48,10 +47,8 @@ def test_each_topic_has_its_shape_and_changes_alone(scene: Scene, topic: CreateT
     before = {name: revisions(scene, name) for name in topics}
 
     write(scene, topics, RECORDS, 2 * RECORDS)
-    changed = {
-        **of_events,
-        "output": {"format": "jsonl", "compression": "none", "partitionBy": [{"offset": {"every": 50}}]},
-    }
+    by_offset = {"jsonl": {"compression": "none"}, "partitionBy": [{"offset": {"every": 50}}]}
+    changed = {**of_events, "output": by_offset}
     manifest = scene.manifest(**group, overrides=[changed, of_orders])
     scene.run_until_current(manifest)
 

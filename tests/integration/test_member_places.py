@@ -51,7 +51,7 @@ def test_a_promise_for_the_old_prefix_is_kept_there_by_who_stores_under_the_new_
     old = scene.manifest(**settings, storage={"endpoint": s3_proxy.endpoint})
     killed_in_the_middle(scene, s3_proxy, name, old)
 
-    changed = {"output": {"format": "sequencefile"}, "upload": {"maxBytes": "64Ki"}}
+    changed = {"output": {"sequencefile": {}}, "upload": {"maxBytes": "64Ki"}}
     scene.run_until_current(scene.manifest(**settings, **changed, generation=2, storage={"prefix": OTHER}))
 
     (first,), others = (scene.bucket_at(prefix).objects(name) for prefix in (PREFIX, OTHER))

@@ -63,11 +63,11 @@ def test_columns_follow_the_registry(
                 yield header(first) + click(number)
 
     second = 0
-    output = {"format": "parquet", "kafkaColumns": ["partition", "offset"]}
+    output = {"parquet": {"kafkaColumns": ["partition", "offset"]}}
 
-    def manifest(**schema: Any) -> Path:
-        schema = {"registry": {"url": registry.url}, **schema}
-        return scene.manifest(kafka={"topics": [name]}, output=output, parser={"type": "protobuf"}, schema=schema)
+    def manifest(**more: Any) -> Path:
+        value = {"protobuf": {"registry": {"url": registry.url}, **more}}
+        return scene.manifest(kafka={"topics": [name]}, output=output, value=value)
 
     bad = [b"", header(first) + b"\x08", header(first, b"\x02\x02") + b"\x08\x07", header(9999) + b"\x08\x07"]
     write(scene, name, [*values(0, 50), *bad])
@@ -76,7 +76,7 @@ def test_columns_follow_the_registry(
     infer = ["schema", "infer", "-f", str(manifest()), "--registry", registry.url, "--parser", "protobuf"]
     assert main(infer) == Exit.OK
     spec = yaml.safe_load(capsys.readouterr().out)["spec"]
-    assert {one["name"]: one["type"] for one in spec["schema"]["fields"]} == {
+    assert {one["name"]: one["type"] for one in spec["value"]["protobuf"]["fields"]} == {
         "id": "int64",
         "at": "timestamp[us]",
         "place": "struct<country: string>",
@@ -107,9 +107,8 @@ def test_columns_follow_the_registry(
     plain = scene.manifest(
         kafka={"topics": [name], "groupId": f"{unique}-plain"},
         storage={"prefix": "plain"},
-        output={"format": "jsonl"},
-        parser={"type": "protobuf", "framing": "plain"},
-        schema={"protobuf": "message Any { optional int64 id = 1; }", "fields": [{"name": "id", "type": "int64"}]},
+        output={"jsonl": {}},
+        value={"protobuf": {"schema": "message Any { optional int64 id = 1; }"}},
     )
     assert main(["try", "-f", str(plain), "--rows", "1"]) == Exit.OK
     out = capsys.readouterr().out

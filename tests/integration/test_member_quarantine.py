@@ -1,4 +1,4 @@
-"""Values that are no JSON, under ``spec.parser: {type: json}``: nothing stops, nothing is lost, each is on its side."""
+"""Values that are no JSON, under ``spec.value: {json: {}}``: nothing stops, nothing is lost, each is on its side."""
 
 import io
 import json
@@ -19,8 +19,7 @@ from tests.integration.harness.bucket import StoredObject
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.verification import Verify, kinds, said_json
-from tests.integration.harness.waiting import eventually
+from tests.integration.harness.verification import Verify, kinds
 from tests.readers.messagepack import decode_map
 from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, produce, read_all
@@ -52,8 +51,8 @@ BAD = {VALUES[place] for place in (2, 4, 6, 7, 9, 11, 13)}
 """By hand: what stands here is not found by the code that is tested."""
 BAD_EACH = len(BAD)
 
-TEXT: dict[str, Any] = {"format": "text", "compression": "gzip"}
-SEQUENCES: dict[str, Any] = {"format": "sequencefile", "sequencefile": {"key": "messagepack"}}
+TEXT: dict[str, Any] = {"text": {"compression": "gzip"}}
+SEQUENCES: dict[str, Any] = {"sequencefile": {"key": "messagepack"}}
 BY_HOUR = [{"date": {"granularity": level}} for level in ("day", "hour")]
 
 
@@ -79,7 +78,7 @@ def path_of(record: Record, *, by_hour: bool) -> str:
 def assert_on_their_sides(scene: Scene, topic: str, output: dict[str, Any]) -> list[StoredObject]:
     """Check what is in which folder, read by nobody's relative; return the objects."""
     objects = scene.bucket.objects(topic)
-    by_hour, is_text = bool(output.get("partitionBy")), output["format"] == "text"
+    by_hour, is_text = bool(output.get("partitionBy")), "text" in output
     for partition, records in read_all(scene.kafka.bootstrap, topic).items():
         expected: dict[str, list[Any]] = {}
         for record in records:
@@ -117,7 +116,7 @@ def test_killed_when_the_quarantine_of_a_range_is_on_its_way(
         kafka={"topics": [name]},
         storage={"endpoint": s3_proxy.endpoint},
         output=output,
-        parser={"type": "json"},
+        value={"json": {}},
     )
     fault = stalled_puts(f"/{QUARANTINE}/")
     s3_proxy.inject(fault)
@@ -181,7 +180,7 @@ def test_killed_and_forgotten_by_kafka_when_only_the_good_records_are_stored(
     name = topic()
     write(scene, name, 10)
     manifest = scene.manifest(
-        kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint}, output=TEXT, parser={"type": "json"}
+        kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint}, output=TEXT, value={"json": {}}
     )
     fault = stalled_puts(f"/{QUARANTINE}/")
     s3_proxy.inject(fault)
@@ -201,97 +200,18 @@ def test_killed_and_forgotten_by_kafka_when_only_the_good_records_are_stored(
     assert_verified(verify, manifest, 11 * len(HOURS) * len(VALUES))
 
 
-def test_a_parser_goes(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
-    """Each range is as its own revision says, and nothing but bad records gives a quarantine and nothing else."""
-    name = topic()
-    manifests = [
-        scene.manifest(kafka={"topics": [name]}, output=TEXT, parser={"type": parser}) for parser in ("json", "bytes")
-    ]
-    for manifest in manifests:
-        produce(scene.kafka.bootstrap, name, [Record(b"no JSON")] * 5)
-        scene.run_until_current(manifest)
-
-    objects = scene.bucket.objects(name)
-    assert sorted((one.start, one.path, one.values) for one in objects) == [
-        (0, QUARANTINE, (b"no JSON",) * 5),
-        (5, "", (b"no JSON",) * 5),
-    ]
-    assert [one.metadata.get("parser") for one in sorted(objects, key=lambda one: one.start)] == ["json", None]
-    assert_verified(verify, manifests[-1], 10)
-
-
-FORMATS: dict[str, dict[str, Any]] = {
-    "avro": {"format": "avro"},
-    "jsonl": {"format": "jsonl", "compression": "zstd"},
-    "orc": {"format": "orc"},
-    "sequencefile": SEQUENCES,
-}
-
-
-def test_quarantine_of_every_format_is_replayed_without_kafka_and_the_replay_killed(
-    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
-) -> None:
-    """Each format that keeps all of a record, one topic for each; the replay dies in the middle of ORC."""
-    topics = {topic(): output for output in FORMATS.values()}
-    (of_orc,) = (name for name, output in topics.items() if output["format"] == "orc")
-
-    def manifest(type_: str, **parts: Any) -> Path:
-        overrides = [
-            {"topics": [name], "output": {**output, "partitionBy": BY_HOUR}} for name, output in topics.items()
-        ]
-        schema = {"fields": [{"name": "id", "type": type_, "required": True}]}
-        parser = {"type": "json"}
-        return scene.manifest(kafka={"topics": [*topics]}, parser=parser, schema=schema, overrides=overrides, **parts)
-
-    values = [b'{"id": %d}' % number if number % 2 else b'{"id": "%d"}' % number for number in range(20)]
-    values += [b"{", b"\xff\xfe\x00"]
-    every = [
-        Record(value, b"key\xff", timestamp=MIDNIGHT_MS + hour * HOUR_MS)
-        for hour in range(len(HOURS))
-        for value in values
-    ]
-    for name in topics:
-        produce(scene.kafka.bootstrap, name, every)
-    scene.run_until_current(manifest("int64"))
-    corrected = manifest("json")
-    assert (
-        said_json("quarantine", "show", "-f", str(corrected), "--reason", "accepted")["records"][0]["value"]
-        == '{"id": "0"}'
-    )
-
-    fault = stalled_puts(f"/{of_orc}/{HOURS[1]}/")
-    s3_proxy.inject(fault)
-    dying = ["quarantine", "replay", "-f", str(manifest("json", storage={"endpoint": s3_proxy.endpoint}))]
-    with subprocess.Popen([sys.executable, "-m", "logpersister", *dying, "--without-kafka"]) as replaying:
-        eventually("an object of the replay is on its way", lambda: fault.met)
-        replaying.kill()
-    s3_proxy.clear()
-    document = verify(corrected, "--deep")
-    assert {kind for kind, _ in kinds(document)} <= {"replay"}
-    assert sum(one["compared"] for one in document["topics"]) == len(topics) * len(every)
-
-    told = said_json("quarantine", "replay", "-f", str(corrected))
-    assert {one["state"] for one in told["objects"]} <= {"replayed", "refused"}
-    listed = said_json("quarantine", "ls", "-f", str(corrected))
-    assert listed["unreadable"] == []
-    assert {(one["topic"], one["reason"]): one["records"] for one in listed["reasons"]} == {
-        (name, reason): len(HOURS) for name in topics for reason in ("not_json", "not_utf8")
-    }
-    verify(corrected, "--deep", finds={}, compared=[len(every)] * len(topics))
-
-
 def test_quarantine_is_held_stored_and_replayed_and_the_replay_killed_beside_a_member(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
 ) -> None:
     """A schema was wrong. Its records come back without Kafka, once each, whenever the replay dies."""
     name = topic()
-    output = {"format": "parquet", "partitionBy": BY_HOUR}
+    output = {"parquet": {}, "partitionBy": BY_HOUR}
     storage = {"endpoint": s3_proxy.endpoint}
 
     def manifest(type_: str, limit: str = "60%", **parts: Any) -> Path:
-        schema = {"fields": [{"name": "id", "type": type_, "required": True}]}
-        parser = {"type": "json", "quarantine": {"format": "parquet", "holdAbove": limit}}
-        return scene.manifest(kafka={"topics": [name]}, output=output, parser=parser, schema=schema, **parts)
+        value = {"json": {"fields": [{"name": "id", "type": type_, "required": True}]}}
+        quarantine = {"format": "parquet", "holdAbove": limit}
+        return scene.manifest(kafka={"topics": [name]}, output=output, value=value, quarantine=quarantine, **parts)
 
     values = [b'{"id": %d}' % number if number % 2 else b'{"id": "%d"}' % number for number in range(60)] + [b"{"]
     every = [

@@ -101,19 +101,10 @@ def content(one: StoredObject) -> list[Any]:
 
 
 OUTPUTS: list[tuple[dict[str, Any], Callable[[Sequence[Record]], list[Any]]]] = [
-    ({"format": "text", "compression": "gzip", "tombstones": "skip", "text": {"delimiter": RECORD_SEPARATOR}}, text),
-    (
-        {"format": "text", "compression": "zstd", "tombstones": "empty", "text": {"delimiterInValue": "escape"}},
-        escaped_text,
-    ),
-    (
-        {"format": "sequencefile", "tombstones": "skip", "sequencefile": {"key": "longwritable"}},
-        offsets_and_values,
-    ),
-    (
-        {"format": "sequencefile", "sequencefile": {"key": "messagepack", "compressionType": "record"}},
-        maps_and_values,
-    ),
+    ({"text": {"compression": "gzip", "tombstones": "skip", "delimiter": RECORD_SEPARATOR}}, text),
+    ({"text": {"compression": "zstd", "tombstones": "empty", "delimiterInValue": "escape"}}, escaped_text),
+    ({"sequencefile": {"tombstones": "skip", "key": "longwritable"}}, offsets_and_values),
+    ({"sequencefile": {"key": "messagepack", "compressionType": "record"}}, maps_and_values),
 ]
 """What is asked for, and what should then be stored of some records. Tombstones are left out or made empty by turns."""
 
@@ -171,7 +162,7 @@ def test_records_of_ten_mebibytes(scene: Scene, topic: CreateTopic, verify: Veri
         kafka={"topics": [name]},
         storage={"partSize": "5Mi"},
         upload={"maxBytes": "2Mi"},
-        output={"compression": "none"},
+        output={"text": {"compression": "none"}},
     )
 
     scene.run_until_current(manifest)

@@ -3,7 +3,7 @@
 import hmac
 import io
 import json
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import zstandard
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
@@ -137,13 +136,11 @@ def downloaded(scene: Scene, topic: str, folder: Path) -> Path:
 
 def manifest_of(scene: Scene, topic: str, settings: dict[str, Any] | None = None, **spec: Any) -> Path:
     """Return a manifest of rows in Parquet, with more settings of the format."""
-    parquet: dict[str, Any] = {"rowGroupBytes": "64Ki"}
+    parquet: dict[str, Any] = {"kafkaColumns": ["partition", "offset", "timestamp"], "rowGroupBytes": "64Ki"}
     parquet |= settings or {}
     parquet |= {"pageBytes": "16Ki", "pageIndex": True, "withoutDictionary": ["raw", "attrs"]}
     parquet |= {"bloomFilters": [{"field": "id"}, {"field": "geo.country"}]}
-    kafka = ["partition", "offset", "timestamp"]
-    output = {"format": "parquet", "kafkaColumns": kafka, "parquet": parquet, "partitionBy": BY_DAY}
-    rows = {"output": output, "parser": {"type": "json"}, "schema": {"fields": FIELDS}}
+    rows = {"output": {"parquet": parquet, "partitionBy": BY_DAY}, "value": {"json": {"fields": FIELDS}}}
     return scene.manifest(kafka={"topics": [topic]}, **(rows | spec))
 
 
@@ -252,43 +249,6 @@ def assert_quarantine(folder: Path, last: int) -> None:
     ]  # fmt: skip
 
 
-def test_a_topic_goes_over_from_rows_to_envelopes_in_json_lines(
-    scene: Scene, topic: CreateTopic, verify: Verify, tmp_path: Path
-) -> None:
-    """The change is at a boundary of ranges; types of a schema are read from lines as they are from Parquet."""
-    name, first, last = topic(2), 400, 500
-    write(scene, name, 0, first)
-    rows = {"format": "jsonl", "kafkaColumns": ["partition", "offset"]}
-    scene.run_until_current(manifest_of(scene, name, output=rows))
-    typed = downloaded(scene, name, tmp_path / "rows")
-    before = set(scene.bucket.names(name))
-    write(scene, name, first, last)
-    envelopes = {"format": "jsonl", "compression": "zstd", "tombstones": "null"}
-    manifest = scene.manifest(kafka={"topics": [name]}, output=envelopes)
-    scene.run_until_current(manifest)
-
-    verify(manifest, "--deep", finds={}, compared=[2 * last])
-    declared = {"id": "bigint", "at": "timestamptz", "geo": "struct(country varchar, lat double)", "tags": "varchar[]"}
-    declared |= {"attrs": "map(varchar, int)", "day": "date", "small": "tinyint", "kafka_offset": "bigint"}
-    found = duckdb_rows(f"from read_json('{typed}/*.jsonl.gz', format = 'newline_delimited', columns = {declared})")
-    assert len(found) == 2 * sum(map(is_row, range(first)))
-    for row in found:
-        expected = plain(event(row.pop("kafka_offset")))
-        assert row == {name: expected[name] for name in row}
-    lines: list[dict[str, Any]] = []
-    for key in set(scene.bucket.names(name)) - before:
-        assert key.endswith(".jsonl.zst")
-        content = scene.bucket.client.get_object(Bucket=scene.bucket.name, Key=key)["Body"].read()
-        lines += map(json.loads, zstandard.ZstdDecompressor().decompressobj().decompress(content).splitlines())
-    kept = {(one["kafka_partition"], one["kafka_offset"]): one for one in lines}
-    assert len(lines) == len(kept) == 2 * (last - first)
-    for (partition, number), one in kept.items():
-        sent = record(number, partition)
-        value = b64decode(one["value_base64"]) if "value_base64" in one else one["value"]
-        assert value in (sent.value, sent.value and sent.value.decode(errors="replace"))
-        assert (one["kafka_key"], one["kafka_headers"], one["kafka_topic"]) == (f"key-{number}", [], name)
-
-
 def test_nothing_that_is_hidden_is_in_the_bucket(
     scene: Scene, topic: CreateTopic, verify: Verify, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -306,9 +266,9 @@ def test_nothing_that_is_hidden_is_in_the_bucket(
     }
     manifest = scene.manifest(
         kafka={"topics": [name]},
-        output={"format": "parquet", "partitionBy": [{"field": "email", "prefix": "of="}]},
-        parser={"type": "json", "quarantine": {"format": "parquet", "keepValue": False}},
-        schema={"fields": fields, **hidden},
+        output={"parquet": {}, "partitionBy": [{"field": "email", "prefix": "of="}]},
+        value={"json": {"fields": fields}, **hidden},
+        quarantine={"keepValue": False},
     )
     key, variable = "any text of more than sixteen characters", "LOGPERSISTER_SECRET_PEOPLE_KEY"
     assert main(["verify", "-f", str(manifest), "--deep"]) != Exit.OK, "without the key"
@@ -369,17 +329,17 @@ def test_what_was_refused_is_adjusted_by_options_and_replayed_under_other_names(
     spec: dict[str, Any] = {
         "kafka": {"topics": [name]},
         "storage": {"endpoint": s3_proxy.endpoint},
-        "output": {"format": "parquet", "partitionBy": [{"bucket": {"field": "id", "count": 2}}]},
-        "schema": {"fields": fields},
+        "output": {"parquet": {}, "partitionBy": [{"bucket": {"field": "id", "count": 2}}]},
+        "quarantine": {"format": "parquet"},
     }
     write(0, first)
-    strict = scene.manifest(**spec, parser={"type": "json", "quarantine": {"format": "parquet"}})
+    strict = scene.manifest(**spec, value={"json": {"fields": fields}})
     scene.run_until_current(strict)
-    spec["schema"]["rename"] = [{"field": "user.phone", "to": "phone_number"}]
+    lenient = {"fields": fields, "unknownFields": "keep", "faults": LENIENT}
+    renamed = {"json": lenient, "rename": [{"field": "user.phone", "to": "phone_number"}]}
     by = [{"field": "user.phone_number"}, {"field": "_rest", "nulls": "first"}, {"field": "id", "order": "descending"}]
     spec["output"] |= {"parquet": {"sortBy": by}}
-    lenient = {"type": "json", "unknownFields": "keep", "faults": LENIENT, "quarantine": {"format": "parquet"}}
-    manifest = scene.manifest(**spec, parser=lenient)
+    manifest = scene.manifest(**spec, value=renamed)
     write(first, last)
     fault = stalled_puts("/id_bucket=1/")
     s3_proxy.inject(fault)

@@ -49,7 +49,7 @@ def test_what_another_build_began_is_finished_only_where_the_paths_agree(
     manifest = scene.manifest(
         kafka={"topics": [name]},
         storage={"endpoint": s3_proxy.endpoint},
-        output={"compression": "none", "partitionBy": BY_HOUR},
+        output={"text": {"compression": "none"}, "partitionBy": BY_HOUR},
     )
     fault = stalled_puts("/hr=14/")
     s3_proxy.inject(fault)

@@ -28,8 +28,8 @@ def test_a_shadow_is_compared_with_what_it_shadows(scene: Scene, topic: CreateTo
         kafka={"topics": [name], "groupId": group, "isolationLevel": "read_uncommitted"},
         storage={"prefix": "shadow"},
         upload={"maxBytes": "64Ki", "maxAge": "1h"},
-        output={"format": "sequencefile"},
-        parser={"type": "json"},
+        output={"sequencefile": {}},
+        value={"json": {}},
     )
     stable = scene.member(old)
     scene.workload.write(name, 100, partitions=[0, 1])

@@ -40,9 +40,10 @@ FIELDS = [
     {"name": "geo", "type": "struct<country: string, lat: float32>"},
 ]
 OUTPUT = {
-    "format": "parquet",
-    "kafkaColumns": ["partition", "offset", "timestamp"],
-    "parquet": {"sortBy": [{"field": "kafka_timestamp", "order": "descending"}]},
+    "parquet": {
+        "kafkaColumns": ["partition", "offset", "timestamp"],
+        "sortBy": [{"field": "kafka_timestamp", "order": "descending"}],
+    },
     "partitionBy": [{"date": {"granularity": "day"}}, {"field": "geo.country"}],
 }
 
@@ -66,7 +67,7 @@ def write(scene: Scene, topic: str, begin: int, end: int, partitions: int = 2) -
 
 def manifest_of(scene: Scene, topic: str, catalog: dict[str, Any], **spec: Any) -> Path:
     table = {"format": "iceberg", "catalog": catalog, "name": "lake.{topic}", "commitInterval": "5s"}
-    rows = {"output": OUTPUT, "parser": {"type": "json"}, "schema": {"fields": FIELDS}}
+    rows = {"output": OUTPUT, "value": {"json": {"fields": FIELDS}}}
     table |= spec.pop("table", {})
     return scene.manifest(kafka=spec.pop("kafka", {"topics": [topic]}), **(rows | {"table": table} | spec))
 
@@ -185,7 +186,7 @@ def test_a_run_until_current_fills_a_table(
 
     write(scene, name, 300, 310)
     wider = [{"name": "id", "type": "int64"}, *FIELDS[1:], {"name": "new", "type": "string"}]
-    scene.run_until_current(manifest_of(scene, name, sqlite, schema={"fields": wider}))
+    scene.run_until_current(manifest_of(scene, name, sqlite, value={"json": {"fields": wider}}))
     tables.wait_for(name, 310)
     assert {str(tables.of(name).schema().find_type(column)) for column in ("id", "new")} == {"long", "string"}
     assert tables.of(name).scan(row_filter="id = 305").to_arrow().num_rows == 2, "files of both schemas are read"
@@ -195,7 +196,7 @@ def test_a_run_until_current_fills_a_table(
     found.manage_snapshots().rollback_to_snapshot(older).commit()
     before = tables.rows(name)
     write(scene, name, 310, 320)
-    member = scene.member(manifest_of(scene, name, sqlite, schema={"fields": wider}))
+    member = scene.member(manifest_of(scene, name, sqlite, value={"json": {"fields": wider}}))
     member.wait("somebody is asked", lambda: f"accepted to {older}" in json.dumps(member.status().get("duties", [])))
     scene.group.wait_current(name, explain=member.tail)
     assert tables.rows(name) == before
@@ -347,7 +348,7 @@ def test_each_type_has_a_table_and_folders_whoever_is_killed_when(
     )
 
     def manifest(type_of_order: str = "int64") -> Path:
-        shape["types"]["entries"][1]["schema"]["fields"][1]["type"] = type_of_order
+        shape["types"]["entries"][1]["value"]["json"]["fields"][1]["type"] = type_of_order
         return scene.manifest(kafka={"topics": [name]}, **shape)
 
     write_types(scene, name, 0, 100)

@@ -1,6 +1,6 @@
 """Topics that are deleted and made again: their offsets begin anew, and are never mixed with what is stored.
 
-Topics and partitions that come later are in test_member_fields (a pattern), empty ones in test_member_current.
+Topics and partitions that come later are in test_member_fields (a pattern).
 """
 
 from collections.abc import Callable

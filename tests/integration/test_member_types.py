@@ -23,12 +23,9 @@ pytestmark = pytest.mark.timeout(600)
 DAY = 86_400_000
 NOON = 20_000 * DAY + DAY // 2
 ROWS: dict[str, Any] = {
-    "parser": {"type": "json"},
-    "schema": {"fields": [{"name": "id", "type": "int64"}]},
+    "value": {"json": {"fields": [{"name": "id", "type": "int64"}]}},
     "output": {
-        "format": "parquet",
-        "kafkaColumns": ["offset"],
-        "parquet": {"sortBy": [{"field": "kafka_offset", "order": "descending"}]},
+        "parquet": {"kafkaColumns": ["offset"], "sortBy": [{"field": "kafka_offset", "order": "descending"}]},
     },
 }
 
@@ -152,8 +149,8 @@ def test_types_by_the_names_of_schemas(
                 yield Record(encoded(order, {"id": number}, 999_999) if kind == 4 else b"no header")
 
     shape = example("types-registry")
-    shape["schema"]["registry"] = {"url": registry.url}
-    shape["types"]["entries"][2]["output"] = {"format": "text", "compression": "none"}
+    shape["value"]["avro"]["registry"] = {"url": registry.url}
+    shape["types"]["entries"][2]["output"] = {"text": {"compression": "none"}}
     manifest = scene.manifest(kafka={"topics": [name]}, **shape)
     produce(scene.kafka.bootstrap, name, values(0))
     told = said("try", "-f", str(manifest))
@@ -181,7 +178,7 @@ def test_types_by_the_names_of_schemas(
 
     # The type is declared, and its records come out of quarantine.
     shape["types"]["entries"].append(
-        {"names": ["shop.Strange"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}
+        {"names": ["shop.Strange"], "value": {"avro": {"fields": [{"name": "id", "type": "int64"}]}}}
     )
     manifest = scene.manifest(kafka={"topics": [name]}, **shape)
     said("quarantine", "replay", "-f", str(manifest))

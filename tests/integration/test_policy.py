@@ -73,7 +73,7 @@ def test_a_member_runs_under_the_printed_rights(
                 "security": login,
             },
             storage={"secretName": "restricted", "partSize": "5Mi"},
-            output={"compression": "none", "partitionBy": [{"date": {"granularity": "day"}}]},
+            output={"text": {"compression": "none"}, "partitionBy": [{"date": {"granularity": "day"}}]},
             finish={"policy": ["kafka"], "kafka": {"topic": told}},
             rollout={"shadow": {"groupId": f"{unique}-shadow", "prefix": "shadows"}},
         )

@@ -23,12 +23,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession, functions, types
 
 from logpersister.formats.registry import make_format
-from logpersister.manifest.output import COMPRESSIONS, OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.parser import Parsing
 from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
-from tests.outputs import output_in
+from tests.formats_of_output import COMPRESSIONS
 from tests.readers.arrow import rows_of
 from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, data_frame, duckdb_rows
 from tests.readers.spark_avro import assert_avro_like_spark
@@ -39,6 +38,7 @@ from tests.unit.formats.events import files
 from tests.unit.formats.random_rows import flat
 from tests.unit.formats.random_rows import written as parquet_of
 from tests.unit.formats.samples import Record, batch, encode, with_headers
+from tests.unit.records.test_rows import schema_of
 
 Leaf = Callable[[Any], Any]
 Read = Callable[[str, Path, Sequence[Column]], list[Any]]
@@ -150,12 +150,12 @@ def readers(spark: SparkSession) -> Mapping[str, Read]:
 
 
 def output_of(file_format: str, compression: str, settings: Mapping[str, Any]) -> OutputSpec:
-    return OutputSpec.model_validate(output_in(file_format, settings, compression=compression))
+    return OutputSpec.model_validate({file_format: {"compression": compression, **settings}})
 
 
 def written(folder: Path, output: OutputSpec, chosen: Sequence[Column]) -> Path:
     """Write the typed rows as a member does."""
-    schema = SchemaSpec.model_validate({"fields": [{"name": one.name, "type": one.type} for one in chosen]})
+    schema = schema_of(*((one.name, one.type) for one in chosen))
     records = batch([Record(number, 5, None, value) for number, value in enumerate(documents(chosen))])
     (content,) = files(output, [records], schema).values()
     file = folder / f"rows{make_format(output).extension}"
@@ -308,10 +308,10 @@ def test_spark_reads_sorted_files_by_field_ids(spark: SparkSession, tmp_path: Pa
     ]
     later: list[dict[str, Any]] = [{"name": f"m{number}", "number": 100 - number} for number in range(50)]
     for place, ((fields, numbers), values) in enumerate(zip(versions, (rows, later), strict=True)):
-        schema = SchemaSpec.model_validate({"fields": [{"name": name, "type": type_} for name, type_ in fields]})
+        schema = schema_of(*fields)
         by = {"field": "id" if place == 0 else "number", "order": "descending"}
         settings = {"sortBy": [by], "fieldIds": [{"field": name, "id": one} for name, one in numbers.items()]}
-        made = make_format(output_of("parquet", "zstd", settings), ParserSpec(type="json"), schema)
+        made = make_format(output_of("parquet", "zstd", settings), Parsing(type="json"), schema)
         table = pa.Table.from_pylist(values, row_columns(schema))
         row = pa.StructArray.from_arrays([one.combine_chunks() for one in table.columns], fields=list(table.schema))
         records = batch([Record(number, 0, None, b"{}") for number in range(50)]).append_column("row", row)
@@ -388,7 +388,7 @@ def test_all_of_a_record(readers: Mapping[str, Read], tmp_path: Path, file_forma
 @pytest.mark.parametrize("compression", COMPRESSIONS["text"])
 def test_text(spark: SparkSession, tmp_path: Path, compression: str) -> None:
     lines = [f"line {number} \u00e4\u20ac".encode() for number in range(5000)]
-    made = make_format(OutputSpec.model_validate({"format": "text", "compression": compression}))
+    made = make_format(output_of("text", compression, {}))
     file = tmp_path / f"lines{made.extension}"
     file.write_bytes(encode(made, [batch([Record(at, 5, None, line) for at, line in enumerate(lines)])]))
     assert [row.value.encode() for row in spark.read.text(str(file)).collect()] == lines
@@ -399,7 +399,7 @@ def test_text(spark: SparkSession, tmp_path: Path, compression: str) -> None:
 
 @pytest.mark.parametrize("folder", ["", "dt=2026-11-21"], ids=["no-folders", "by-day"])
 def test_spark_passes_over_quarantine(spark: SparkSession, tmp_path: Path, folder: str) -> None:
-    """When it reads a topic; and it reads quarantine when that is named, as docs/parsers.md says."""
+    """When it reads a topic; and it reads quarantine when that is named, as docs/quarantine.md says."""
     topic = tmp_path / "clicks"
     for path, text in ((folder, "good\n"), (QUARANTINE, "bad\n")):
         (topic / path).mkdir(parents=True, exist_ok=True)
@@ -429,9 +429,9 @@ def _by_rule_of_hive(name: str) -> str:
 
 def test_the_value_of_a_folder_is_the_value_that_was_written(spark: SparkSession, tmp_path: Path) -> None:
     """Read by Spark, DuckDB and pyarrow as they find folders by themselves, and by the rule of Hive and Trino."""
-    schema = SchemaSpec.model_validate({"fields": [{"name": "place", "type": "string"}]})
+    schema = schema_of(("place", "string"))
     output = OutputSpec.model_validate(
-        {"format": "parquet", "partitionBy": [{"field": "place", "prefix": "p="}, {"date": {"granularity": "year"}}]}
+        {"parquet": {}, "partitionBy": [{"field": "place", "prefix": "p="}, {"date": {"granularity": "year"}}]}
     )
     rows = [json.dumps({"place": one}).encode() for one in [*VALUES, None]]
     stored = batch([Record(number, 1_795_237_200_000, None, row) for number, row in enumerate(rows)])

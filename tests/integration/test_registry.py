@@ -7,9 +7,9 @@ from contextlib import closing
 
 import pytest
 
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.avro_rows import AvroRows
 from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, RegistryWriters, Schema, open_schemas
 from logpersister.registry.avro import self_contained
@@ -34,9 +34,8 @@ def record(*fields: str) -> object:
 def test_versions_before_the_latest_that_it_cannot_read(registry: SchemaRegistry, unique: str) -> None:
     for fields in (("a",), ("a", "b"), ("b",)):
         registry.register(unique, record(*fields))
-    schema = {"registry": {"url": registry.url, "subject": unique}}
-    changes = {"spec.parser": {"type": "avro"}, "spec.schema": schema, "spec.output": {"format": "parquet"}}
-    schemas = open_schemas(accepted(changes), Secrets())
+    value = {"avro": {"registry": {"url": registry.url, "subject": unique}}}
+    schemas = open_schemas(accepted({"spec.value": value, "spec.output": {"parquet": {}}}), Secrets())
     assert schemas is not None
     with closing(schemas):
         found = schemas.unreadable_before("clicks", schemas.current("clicks"))
@@ -86,7 +85,7 @@ def test_garbage_of_many_ids_is_judged_and_stalls_nothing(registry: SchemaRegist
 
     # Time stands still: 300 questions may take longer than an id counts as new.
     writers = RegistryWriters(lambda: Counting(RegistryAccess(registry.url)), clock=lambda: 0.0, sleep=lambda _: None)
-    columns = SchemaSpec(fields=(FieldSpec(name="a", type="int32", required=True),))
+    columns = RowSchema(fields=(FieldSpec(name="a", type="int32", required=True),))
     parser = AvroRows(columns, "confluent", writers)
     garbage = [b"\0" + number.to_bytes(4, "big") + b"\2" for number in range(2**31 - 300, 2**31 + 300)]
     good = b"\0" + known.to_bytes(4, "big") + b"\2"

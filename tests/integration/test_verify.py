@@ -150,7 +150,7 @@ def test_partition_paths_patterns_and_facts_documents(
     manifest = scene.manifest(
         kafka={"topicPattern": f"{days}|{large}"},
         storage={"partSize": "5Mi"},
-        output={"format": "text", "compression": "none", "partitionBy": [{"date": {"granularity": "day"}}]},
+        output={"text": {"compression": "none"}, "partitionBy": [{"date": {"granularity": "day"}}]},
     )
     scene.workload.write(days, 300, timestamp=lambda place: NOON + place % 3 * DAY)
     scene.workload.write(large, 12, size=1_000_000, timestamp=lambda place: NOON)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from logpersister.manifest.column import Column
-from logpersister.manifest.faults import REFUSED, FaultsSpec
-from logpersister.manifest.line_parsers import CsvSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.faults import REFUSED, FaultsSpec
+from logpersister.manifest.values.line_parsers import CsvSpec
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.schemas.column import Column
 from tests.judges.faults import Faults
 from tests.judges.json_values import Reading
 from tests.judges.refusal import RefusalError
@@ -25,7 +25,7 @@ from tests.judges.text_values import text_value
 class CsvOracle(Oracle):
     """A parser, as `records.parsers` has them, once more."""
 
-    schema: SchemaSpec
+    schema: RowSchema
     syntax: CsvSpec
     faults: FaultsSpec = REFUSED
 

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Final
 
-from logpersister.manifest.types import Decimal, Plain, Struct, Time, Timestamp, Type
+from logpersister.schemas.types import Decimal, Plain, Struct, Time, Timestamp, Type
 from tests.judges.refusal import RefusalError
 
 _GROWTH, _GROWTH_OF_A_BYTE, _MOST_GROWTH = 4 << 10, 64, 1 << 30

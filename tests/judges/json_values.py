@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from logpersister.manifest.notation import epoch_unit
-from logpersister.manifest.types import Binary, Decimal, Plain, Time, Timestamp, Type
+from logpersister.forms.notation import epoch_unit
+from logpersister.schemas.types import Binary, Decimal, Plain, Time, Timestamp, Type
 from tests.judges.json_text import Node, NotJsonError, tree_of
 from tests.judges.refusal import RefusalError
 from tests.judges.time_texts import days_since_1970, instant_of

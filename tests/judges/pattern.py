@@ -1,6 +1,6 @@
 """Rows of texts that a pattern matches made once more, by Python's regular expressions.
 
-`manifest.pattern` accepts what means the same here and in the native parser. Python tries every way to match, so a
+`forms.pattern` accepts what means the same here and in the native parser. Python tries every way to match, so a
 pattern such as ``(?:a+)+b`` can take it very long where the native parser takes linear time.
 """
 
@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from logpersister.manifest.faults import REFUSED, FaultsSpec
-from logpersister.manifest.line_parsers import RegexSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.faults import REFUSED, FaultsSpec
+from logpersister.manifest.values.line_parsers import RegexSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from tests.judges.csv_record import decoded, read_column
 from tests.judges.refusal import RefusalError
 from tests.judges.rows import Oracle, Row
@@ -20,7 +20,7 @@ from tests.judges.rows import Oracle, Row
 class RegexOracle(Oracle):
     """A parser, as `records.parsers` has them, once more."""
 
-    schema: SchemaSpec
+    schema: RowSchema
     regex: RegexSpec
     faults: FaultsSpec = REFUSED
 

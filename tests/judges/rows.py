@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from logpersister.manifest.faults import REFUSED, FaultsSpec
-from logpersister.manifest.parser import Framing
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import ListOf, MapOf, Member, Plain, Struct, Type
+from logpersister.manifest.values.faults import REFUSED, FaultsSpec
+from logpersister.manifest.values.parser import Framing
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.schemas.types import ListOf, MapOf, Member, Plain, Struct, Type
 from tests.judges import headers
 from tests.judges.faults import Faults, is_plain_scalar, unique
 from tests.judges.growth import Budget, width
@@ -30,7 +30,7 @@ ReadingOf = Callable[[str], Reading]
 class Oracle(ABC):
     """A parser, as `records.parsers` has them, once more."""
 
-    schema: SchemaSpec
+    schema: RowSchema
 
     @abstractmethod
     def row(self, value: bytes) -> Row:
@@ -41,7 +41,7 @@ class Oracle(ABC):
 class RowOracle(Oracle):
     """Of values that are JSON objects."""
 
-    schema: SchemaSpec
+    schema: RowSchema
     unknown_fields: str
     faults: FaultsSpec = REFUSED
     framing: Framing = "plain"

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from logpersister.manifest.notation import epoch_unit
-from logpersister.manifest.types import Plain, Timestamp, Type
+from logpersister.forms.notation import epoch_unit
+from logpersister.schemas.types import Plain, Timestamp, Type
 from tests.judges.json_values import Reading, column_value, document_text, number_value
 from tests.judges.refusal import RefusalError
 

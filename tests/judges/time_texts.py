@@ -6,7 +6,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
-from logpersister.manifest.notation import MONTHS, Part, pattern_parts
+from logpersister.forms.notation import MONTHS, Part, pattern_parts
 from tests.judges.refusal import RefusalError
 
 _DAY: Final = 86_400

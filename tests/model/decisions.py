@@ -22,6 +22,7 @@ class Fault(StrEnum):
     PUT_ANSWER_LOST = "a put is done and its answer gets lost"
     BUCKET_SILENT = "another request to the bucket gets lost"
     REGISTRY_SILENT = "a question to the schema registry gets lost"
+    ANSWER_LATE = "the answer of a server that only some topics need comes after the turn that asked"
     NOTE_IS_OLD = "an old note is read of what is finished"
     NOTE_IS_GONE = "no note is read of what is finished"
 
@@ -82,7 +83,7 @@ class Chances:
     def fails(self, fault: Fault) -> bool:
         if fault is Fault.FORMER_ANSWERS:
             return self.happens(self.staleness)
-        if fault in OF_THE_NOTE:
+        if fault in OF_THE_NOTE or fault is Fault.ANSWER_LATE:
             return self.happens(0.3)
         return self.happens(self.failing if fault in OF_THE_BUCKET else self.unreliability)
 

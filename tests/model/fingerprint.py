@@ -19,7 +19,7 @@ from logpersister.plan import sizes
 from logpersister.ranges import Range, TopicPartition
 from tests.model.ledger import Identity, StoredObject
 from tests.model.member import Member
-from tests.model.ports import Sender, Tokens
+from tests.model.ports import LateAnswer, Sender, Tokens
 from tests.model.scenes import Incident, Kind
 from tests.model.small import Small
 
@@ -41,7 +41,18 @@ NOT_STATE = frozenset(
         "_offsets",
     }
     | {"_group", "_register", "_jobs", "_state_store", "_wake", "_group_id", "_lock", "_next_token", "_own", "_kafka"}
-    | {"_writer", "_topic_bindings", "_sampler", "_schemas", "_snapshots", "clock", "protocol", "begin_at"}
+    | {
+        "_aside",
+        "_ask_aside",
+        "_writer",
+        "_topic_bindings",
+        "_sampler",
+        "_schemas",
+        "_snapshots",
+        "clock",
+        "protocol",
+        "begin_at",
+    }
     # Jobs that have ended are seen from the other side; what is in `_outcomes` is told to the listener, no more.
     | {"_ended", "_outcomes", "_unreadable"}
     # Only time decides by it, and times are no state.
@@ -208,6 +219,7 @@ _BUILT_IN: tuple[tuple[tuple[type, ...], _Way], ...] = (
     ((Enum,), lambda _, value: value._value_),
     ((str, int), lambda _, value: value),
     ((BaseException,), lambda _, value: type(value).__name__),
+    ((LateAnswer,), lambda freezer, value: (value.arrived, freezer.freeze(value.exception() or value.result()))),
 )
 
 

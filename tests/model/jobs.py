@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
-from logpersister.manifest.revision import output_schema_of
+from logpersister.manifest.revisions.revision import output_schema_of
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec, WorkError
 from logpersister.ranges import NewestEvent, Offset
 from logpersister.report.facts import WrittenObject
@@ -96,7 +96,7 @@ class Job:
         # Who was promised no schema can only take the latest.
         schema = self._registry.latest(item.range.partition.topic) if pinned is None else pinned.version
         self.history.append(schema)
-        parser, horizon = "parser" in of.document["spec"], item.horizon if _tells_late(of) else None
+        parser, horizon = "json" in of.document["spec"].get("value", {}), item.horizon if _tells_late(of) else None
         for path, part in _by_path(of, records, schema if parser else None, horizon):
             yield  # the process may stand still here, with all records in its memory
             clock = 0.0 if self._rules.names_without_clock else self._chronicle.time

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
+from logpersister.aside import at_once
 from logpersister.group.internals import UnfencedError
 from logpersister.manifest import LogPersister, parse
-from logpersister.manifest.revision import Revision, revision_of
+from logpersister.manifest.revisions.revision import Revision, revision_of
 from logpersister.member import ports
 from logpersister.member.cycle import Cycle
 from logpersister.storage.errors import StorageError
@@ -21,6 +22,7 @@ from tests.model.client import Client
 from tests.model.decisions import Place
 from tests.model.jobs import OFFSETS_PER_FOLDER
 from tests.model.ports import (
+    AsidePort,
     GroupPort,
     HorizonsPort,
     JobsPort,
@@ -72,6 +74,7 @@ class Manifest:
             layouts = [{"partitionBy": [{"date": {"granularity": "hour"}}]}] * 2
         overrides = [{"topics": sorted(self.topics), "output": layouts[self.folders]}] if self.by_override else []
         keys = {"secretName": self.prefix} if self.own_keys else {}
+        declared = {"registry": {"url": "http://127.0.0.1:8081"}} if self.registry else {}
         resource = parse(
             {
                 "apiVersion": "logpersister.dev/v1alpha1",
@@ -92,7 +95,7 @@ class Manifest:
                     "cycleInterval": "1s",
                 }
                 | finish
-                | ({"parser": {"type": "json"}} if self.parser else {}),
+                | ({"value": {"json" if self.parser else "avro": declared}} if self.parser or self.registry else {}),
             }
         )
         return resource, revision_of(resource, "1.0")
@@ -108,6 +111,7 @@ class Member:
         self._around = around
         resource, revision = manifest.resource()
         around.chronicle.tell(name, "starts: {} (revision {})", manifest, revision.hash)
+        self._aside = AsidePort(self, around)
         dependencies = ports.Dependencies(
             GroupPort(self, self.client, around),
             RegisterPort(self, self.client, around),
@@ -117,6 +121,7 @@ class Member:
             Sampler(name, around),
             SchemasPort(self, around) if manifest.registry else None,
             horizons=HorizonsPort(self, around) if manifest.late else ports.NoHorizons(),
+            aside=self._aside if manifest.registry else at_once,
         )
         now = self._now
         self.cycle = Cycle(resource, revision, dependencies, clock=now, now=now)
@@ -148,6 +153,7 @@ class Member:
 
     def _turn(self) -> None:
         self.seen.clear()
+        self._aside.begin_turn()
         self.turn_began = self._now()
         try:
             self.cycle.turn()

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from logpersister.group.answers import CommitOutcome
 from logpersister.group.ownership import Ownership
-from logpersister.manifest.revision import OutputSchema, Revision
+from logpersister.manifest.revisions.revision import OutputSchema, Revision
 from logpersister.member import end_offsets, output_revisions, resolver
 from logpersister.member.commits import Committer
 from logpersister.member.cycle import Cycle
@@ -179,6 +179,15 @@ def _ask_for_schemas_before_the_end_offsets() -> list[Any]:
         patch.object(Cycle, "_refresh_end_offsets", refresh),
         patch.object(output_revisions._Answer, "covers", lambda *_: True),
     ]
+
+
+def _take_late_answers_for_new_ones() -> list[Any]:
+    original = OutputRevisions._told
+
+    def told(self: OutputRevisions, topic: str, about: Any, ends: Any, question: Any) -> Any:
+        return original(self, topic, about, ends, question)[0], ends
+
+    return [patch.object(OutputRevisions, "_told", told)]
 
 
 def _use_versions_that_read_nothing_before() -> list[Any]:
@@ -494,6 +503,13 @@ MUTANTS = [
         scene="a schema evolves",
     ),
     Mutant(
+        "a schema that was asked for in an earlier turn is that of what came since",
+        patches=_take_late_answers_for_new_ones,
+        mood="evolving",
+        scene="a schema evolves",
+        first_seed=100,
+    ),
+    Mutant(
         "the schema is not in the intent",
         patches=_leave_schemas_out_of_intents,
         mood="evolving",
@@ -516,7 +532,7 @@ MUTANTS = [
         patches=_forget_the_version_before_with_the_offsets,
         mood="evolving",
         scene="a version can read none before it",
-        first_seed=510,
+        first_seed=1500,
     ),
     Mutant("snapshots of revisions are stored after the promise", patches=_store_snapshots_after_promises),
     Mutant("pending intents are ignored", patches=_ignore_pending_intents),

@@ -8,10 +8,11 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
+from logpersister.aside import at_once, settle
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
 from logpersister.group.internals import UnfencedError
-from logpersister.manifest.revision import OutputSchema
-from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.blocks.storage import StorageSpec
+from logpersister.manifest.revisions.revision import OutputSchema
 from logpersister.member.ports import NoteError
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
 from logpersister.plan.intents import PLANNED_RANGES
@@ -305,6 +306,36 @@ class SchemasPort:
     def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
         reads = self._turn.saw(self._around.registry.can_read(topic, now.version, before.version))
         return None if reads else f"version {now.version} has a field that version {before.version} lacks"
+
+
+class LateAnswer(Future[T]):
+    """An answer that is on its way until the turn that asked is over."""
+
+    arrived = False
+
+    def done(self) -> bool:
+        return self.arrived
+
+
+class AsidePort:
+    """Servers that only some topics need."""
+
+    def __init__(self, turn: Turn, around: Surroundings) -> None:
+        self._turn, self._around = turn, around
+        self._late: list[LateAnswer[Any]] = []
+
+    def begin_turn(self) -> None:
+        for answer in self._late:
+            answer.arrived = True
+        self._late.clear()
+
+    def __call__(self, question: Callable[[], T], _seconds: float) -> "Future[T]":
+        if not self._turn.saw(self._around.decisions.fails(Fault.ANSWER_LATE)):
+            return at_once(question)
+        answer = LateAnswer[T]()
+        settle(answer, question)
+        self._late.append(answer)
+        return answer
 
 
 class HorizonsPort:

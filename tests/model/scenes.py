@@ -165,6 +165,7 @@ SCENES = {
             "a schema evolves",
             (_manifest(registry=True, parser=True),),
             frozenset({Incident.CRASH, Incident.EVOLUTION}),
+            faults=REQUESTS | {Fault.ANSWER_LATE},
             log=(True, True),
             bounds=(Bounds(faults=2, pauses=0), Bounds(faults=1, pauses=1)),
         ),

@@ -24,7 +24,7 @@ _AVRO: Final = next(Path(duckdb_extension_avro.__file__).parent.rglob("*.duckdb_
 
 
 def spark_type(type_: str) -> str:
-    """Return a type of ``spec.schema`` as Spark has it."""
+    """Return a type of ``spec.value`` as Spark has it."""
     bare = re.sub(r"\[\w+\]| not null", "", type_)
     return re.sub(r"\w+", lambda word: _SPARK_TYPES.get(word[0], word[0]), bare)
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.avro.functions import from_avro
 
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.avro_rows import AvroRows
 from tests.readers.others import plain
 from tests.readers.spark_values import columns_by_spark, judged
@@ -100,7 +100,7 @@ def assert_avro_like_spark(spark: SparkSession) -> None:
     _assert_bullets(rows[: len(cases)])
     for one, theirs in zip(OTHERWISE, rows[len(cases) :], strict=True):
         parser = AvroRows(
-            SchemaSpec(avro=json.dumps(_record(one.declared))), "confluent", KnownWriters({1: _record(one.written)})
+            RowSchema(avro=json.dumps(_record(one.declared))), "confluent", KnownWriters({1: _record(one.written)})
         )
         ours_, refused = judged(parser.parse(batch_of_values([HEADER + one.datum])))
         field_ = one.row.field if isinstance(one.row, Refused) else None

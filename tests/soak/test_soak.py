@@ -4,7 +4,6 @@ import random
 import sys
 import tomllib
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 import hypothesis
@@ -12,7 +11,7 @@ import pytest
 
 from tests.examples import SOAK, SOAK_FACTOR, examples
 from tests.soak import fuzz
-from tests.soak.parts import PARTS, Command, Part
+from tests.soak.parts import Command, Part
 from tests.soak.soak import Outcome, Verdict, soak
 
 
@@ -43,22 +42,6 @@ def test_the_worst_is_told(tmp_path: Path, codes: list[tuple[int, ...]], verdict
     found, outcomes, _ = play(*(ending_with(*each) for each in codes), directory=tmp_path)
     assert found is verdict
     assert len(outcomes) == len(codes), "one that fails does not stop the others"
-
-
-def test_what_failed_can_be_done_again(tmp_path: Path) -> None:
-    _, (outcome,), told = play(ending_with(0, 1, 0), directory=tmp_path)
-    assert (outcome.commands, outcome.verdict) == (2, Verdict.BROKEN)
-    assert "sys.exit(1)" in told[-1]
-    assert outcome.log.read_text().count("seed 0.") == 2
-
-
-@pytest.mark.parametrize("part", [part for part in PARTS if part.name != "large"], ids=lambda part: part.name)
-def test_a_seed_makes_the_same_choices_again(part: Part) -> None:
-    def chosen(seed: int) -> list[Command]:
-        return list(islice(part.commands(random.Random(seed), 60), 3))
-
-    assert chosen(1) == chosen(1)
-    assert chosen(1) != chosen(2)
 
 
 def test_every_fuzz_target_is_run() -> None:

@@ -29,7 +29,7 @@ class GlueRegistry(Server):
 
     @property
     def url(self) -> str:
-        """What `spec.schema.registry.url` is set to."""
+        """What `registry.url` is set to."""
         return f"glue://{REGION}/events"
 
     @property

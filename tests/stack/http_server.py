@@ -1,5 +1,6 @@
 """Servers on loopback that answer each request as a function says."""
 
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,13 @@ class Request:
     headers: Mapping[str, str]
     """With names in lower case."""
     body: bytes
+
+
+@contextmanager
+def silent() -> Iterator[str]:
+    """Yield the URL of a server that takes connections and never answers."""
+    with socket.create_server((LOOPBACK, 0), backlog=128) as server:
+        yield f"http://{LOOPBACK}:{server.getsockname()[1]}"
 
 
 @contextmanager

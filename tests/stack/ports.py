@@ -1,10 +1,11 @@
-"""Free TCP ports on loopback."""
+"""Free TCP ports on loopback, and its addresses."""
 
 import random
 import socket
 from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
+LOOPBACK_6 = "::1"
 _FIRST = 10_000
 _DEFAULT_EPHEMERAL = 32_768
 _TRIES = 200
@@ -23,6 +24,11 @@ def free_port() -> int:
         if found is not None:
             return found
     raise OSError(f"no free port on {LOOPBACK} between {_FIRST} and {below} in {_TRIES} tries")
+
+
+def in_url(address: str) -> str:
+    """Return an address as URLs have it."""
+    return f"[{address}]" if ":" in address else address
 
 
 def is_free(port: int) -> bool:

@@ -7,16 +7,16 @@ from typing import Any, Final
 
 import msgpack
 
-from logpersister.manifest.avro_columns import columns_of as columns_of_avro
-from logpersister.manifest.declared_columns import unfit_columns
-from logpersister.manifest.json_schema.columns import columns_of as columns_of_json_schema
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.protobuf.columns import columns_of as columns_of_protobuf
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.thrift.columns import columns_of as columns_of_thrift
-from logpersister.manifest.written_column import WrittenColumn
+from logpersister.manifest.values.declared_columns import unfit_columns
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records import avro_rows, protobuf_rows
 from logpersister.records.quarantine import make_parser
+from logpersister.schemas.avro_columns import columns_of as columns_of_avro
+from logpersister.schemas.json_schema.columns import columns_of as columns_of_json_schema
+from logpersister.schemas.protobuf.columns import columns_of as columns_of_protobuf
+from logpersister.schemas.thrift.columns import columns_of as columns_of_thrift
+from logpersister.schemas.written_column import WrittenColumn
 from tests.type_mappings.types import TYPES, column, named
 from tests.unit.records.row_samples import batch_of_values
 
@@ -30,7 +30,7 @@ class Source:
 
     samples: Mapping[str, Any]
     """By what tables call the type."""
-    fits: Callable[[SchemaSpec, Any], bool]
+    fits: Callable[[RowSchema, Any], bool]
     """Whether a sample can be the column ``a`` of a schema."""
     implied: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By type those that need no mention beside it."""
@@ -57,7 +57,7 @@ class Source:
     def _implied(self, names: Sequence[str]) -> set[str]:
         return {inner for one in names for inner in self.implied.get(one, ())}
 
-    def _fitting(self, schema: SchemaSpec) -> list[str]:
+    def _fitting(self, schema: RowSchema) -> list[str]:
         return [one for one, sample in self.samples.items() if self.fits(schema, sample)]
 
 
@@ -73,9 +73,9 @@ _TEXTS: Final = {
 }  # fmt: skip
 
 
-def _parsed(parser: str, write: Callable[[Any], bytes]) -> Callable[[SchemaSpec, Any], bool]:
-    def fits(schema: SchemaSpec, sample: Any) -> bool:
-        made = make_parser(ParserSpec.model_validate({"type": parser}), schema, None)
+def _parsed(parser: str, write: Callable[[Any], bytes]) -> Callable[[RowSchema, Any], bool]:
+    def fits(schema: RowSchema, sample: Any) -> bool:
+        made = make_parser(Parsing.model_validate({"type": parser}), schema, None)
         assert made is not None
         return made.parse(batch_of_values([write(sample)])).refused is None
 
@@ -127,7 +127,7 @@ CSV: Final = Source(
 )  # fmt: skip
 
 
-def _has_text(schema: SchemaSpec) -> bool:
+def _has_text(schema: RowSchema) -> bool:
     """Whether the manifest allows the column."""
     return not any(str(one.type).startswith(("struct", "list", "map")) for one in schema.columns)
 
@@ -204,7 +204,7 @@ def _idl(sample: str) -> str:
     return f"enum E {{ A = 1 }} struct I {{ 1: string a }} struct S {{ 1: {sample} a }}"
 
 
-def _fits_thrift(schema: SchemaSpec, sample: str) -> bool:
+def _fits_thrift(schema: RowSchema, sample: str) -> bool:
     return not list(unfit_columns(_idl(sample), "S", schema.columns))
 
 

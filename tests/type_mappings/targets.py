@@ -13,11 +13,11 @@ from pyiceberg.io.pyarrow import pyarrow_to_schema
 
 from logpersister.formats.avro_schema import schema_text
 from logpersister.formats.field_ids import id_paths, with_field_ids
-from logpersister.manifest.format_limits import format_findings
-from logpersister.manifest.hive_types import hive_type
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.table import TableSpec
-from logpersister.manifest.table_rules import refusal
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.blocks.table import TableSpec
+from logpersister.manifest.rules.format_limits import format_findings
+from logpersister.manifest.rules.hive_types import hive_type
+from logpersister.manifest.rules.table_rules import refusal
 from logpersister.records.columns import row_columns
 from tests.type_mappings.types import TYPES, column
 from tests.unit.formats.events import files
@@ -55,7 +55,7 @@ def _file(name: str, file_format: str) -> bytes:
     """Return a file of one row."""
     value = json.dumps({"a": _VALUES.get(name, 7)}).encode()
     settings = {} if file_format in ("parquet", "orc") else {"compression": "none"}
-    output = OutputSpec.model_validate({"format": file_format, **settings})
+    output = OutputSpec.model_validate({file_format: settings})
     [content] = files(output, [batch([Record(0, 0, None, value)])], column(TYPES[name])).values()
     return content
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import Decimal, ListOf, MapOf, Struct, Type
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.schemas.types import Decimal, ListOf, MapOf, Struct, Type
 
 TYPES: Final[Mapping[str, str]] = {
     **{
@@ -38,6 +38,6 @@ def named(type_: Type) -> str:
     return str(type_)
 
 
-def column(type_: str, notation: str | None = None) -> SchemaSpec:
+def column(type_: str, notation: str | None = None) -> RowSchema:
     """Return a schema of one column ``a``."""
-    return SchemaSpec(fields=(FieldSpec.model_validate({"name": "a", "type": type_, "format": notation}),))
+    return RowSchema(fields=(FieldSpec.model_validate({"name": "a", "type": type_, "format": notation}),))

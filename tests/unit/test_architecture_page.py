@@ -67,12 +67,8 @@ def test_one_page_is_short() -> None:
 
 
 def test_every_design_page_is_in_the_index() -> None:
-    indexed = {}
-    for page, _, status in rows((DESIGN / "README.md").read_text()):
-        (link,) = re.findall(r"\]\(([\w-]+\.md)\)", page)
-        indexed[link] = status
-    assert set(indexed) == {page.name for page in DESIGN.glob("*.md")} - {"README.md"}
-    assert all(re.fullmatch(r"current|superseded in part: .+", status) for status in indexed.values())
+    indexed = {re.sub(r".*\]\((.*)\)", r"\1", page) for page, _ in rows((DESIGN / "README.md").read_text())}
+    assert indexed == {page.name for page in DESIGN.glob("*.md")} - {"README.md"}
 
 
 def test_no_word_is_explained_twice() -> None:

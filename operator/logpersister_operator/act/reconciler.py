@@ -8,9 +8,9 @@ from typing import Final
 
 import structlog
 
+from logpersister.report.human import plural
 from logpersister_operator.act.apply_cache import ApplyCache
 from logpersister_operator.act.event_documents import event_document
-from logpersister_operator.act.failures import failed_condition, failed_status
 from logpersister_operator.act.status_writer import StatusOutdatedError, StatusRefusedError, StatusWriter
 from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.connection import ClusterError
@@ -23,14 +23,15 @@ from logpersister_operator.cluster.kinds import (
     Reference,
     kind_of,
 )
+from logpersister_operator.decide.conditions import Aspect, conditions, no
 from logpersister_operator.decide.decision import decide
+from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.status.transition_events import transitions
 from logpersister_operator.decide.validity import Validity
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
-from logpersister_operator.observe.objects import view
 from logpersister_operator.observe.resource import key_of, resource_of
-from logpersister_operator.observed_objects import Pod
+from logpersister_operator.observed_objects import Pod, view
 from logpersister_operator.observed_state import ObservedState, Refusal, Resource, ResourceKey
 from logpersister_operator.plan import Plan, Scale
 from logpersister_operator.render.workload import RESTART_ANNOTATION
@@ -40,6 +41,7 @@ log = structlog.get_logger(__name__)
 
 STATUS_REFUSED: Final = "StatusRefused"
 """Reason of an Event, and of no condition: there is no place for one."""
+_OTHERS: Final = "the other conditions are as the last complete reconciliation found them; it is tried again"
 _CONFLICT: Final = 409
 _NOT_NOW: Final = frozenset({0, 401, 408, 409, 429})
 """Answers to a write that say nothing about the object: it is tried again."""
@@ -106,11 +108,19 @@ class Reconciler:
         return plan, again
 
     def report_failure(self, document: Document, error: str, attempts: int, now: datetime) -> Document:
-        """Write onto a resource that it was not reconciled, and why; return its status. Raises ClusterError."""
+        """Write onto a resource that it was not reconciled, and why; return its status. Raises ClusterError.
+
+        Otherwise its status would stand still without a reason.
+        """
         latest = self.with_latest_status(document)
         resource = resource_of(latest)
-        failed = failed_condition(resource, error, attempts, now)
-        status = failed_status(latest["status"], failed)
+        message = f"{error} ({plural(attempts, 'attempt')} in a row); {_OTHERS}"
+        verdict = no(Aspect.RECONCILED, Reason.RECONCILIATION_FAILED, message)
+        (failed,) = conditions(resource.status.conditions, [verdict], resource.generation, now)
+        others = [one for one in latest["status"].get("conditions") or [] if one["type"] != failed.type]
+        told = failed.model_dump(mode="json", by_alias=True, exclude_none=True)
+        summary = {**(latest["status"].get("summary") or {}), "state": failed.reason}
+        status = {**latest["status"], "conditions": [*others, told], "summary": summary}
         try:
             self._writer.write(document, status)
         except StatusOutdatedError:

@@ -1,18 +1,24 @@
 """The CustomResourceDefinition as a document."""
 
+from collections.abc import Collection
 from typing import Any, Final
 
+from logpersister.forms.rule import VALIDATIONS
 from logpersister.manifest.resource import API_VERSION, KIND
-from logpersister.manifest.rule import VALIDATIONS
 from logpersister.manifest.schema import json_schema
 from logpersister_operator.crd.status import Status
-from logpersister_operator.crd.structural import Schema, structural, with_rules_for_patterns
+from logpersister_operator.crd.structural import Schema, everywhere, structural, with_rules_for_patterns
 
 GROUP, _, VERSION = API_VERSION.partition("/")
 PLURAL: Final = "logpersisters"
 
 
-_ANYTHING: Final[Schema] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_BLOCKS: Final = frozenset({"value", "key", "quarantine", "output", "keep"})
+"""Blocks of spec that entries of overrides and types replace."""
+
+
+_SAID_BEFORE: Final = frozenset({"description", "pattern", VALIDATIONS})
+"""What entries of overrides and types leave to the fields of spec: `kubectl apply` refuses unknown fields and words."""
 
 
 def definition() -> dict[str, Any]:
@@ -52,50 +58,50 @@ def _schema() -> Schema:
     for name in ("apiVersion", "kind"):  # the API server compares them itself
         properties[name] = {"description": properties[name]["description"], "type": "string"}
     fields = properties["spec"]["properties"]
-    types = fields["types"]["properties"]
-    _shorten(fields["overrides"]["items"]["properties"])
-    for entry in (types["entries"]["items"], types["others"]):
-        _leave_open(entry["properties"])
+    for entry in (fields["overrides"]["items"], fields["types"]["properties"]["entries"]["items"]):
+        _shorten(entry["properties"])
+    for name in ("value", "key", "output"):
+        fields[name] = everywhere(fields[name], _without_words)
+    for block in (fields["value"], fields["key"]):
+        for kind in ("avro", "protobuf", "thrift", "messagepack", "csv", "regex"):
+            _described_before(block["properties"].get(kind, {}).get("properties", {}))
     metadata = properties["metadata"]["properties"]
-    properties["metadata"] = {"type": "object", "properties": {"name": _without(metadata["name"], "description")}}
+    properties["metadata"] = {"type": "object", "properties": {"name": _without(metadata["name"], {"description"})}}
     properties["status"] = structural(json_schema(Status, with_bounds=True))
     schema["required"] = ["spec"]
     return with_rules_for_patterns(schema)
 
 
-def _shorten(override: Schema) -> None:
-    """Leave out what the fields of spec say already: descriptions, and rules of CEL, which the operator checks.
+def _shorten(entry: Schema) -> None:
+    """Leave out what the fields of spec say already: descriptions, and the forms of texts, which the operator checks.
 
-    The API server adds up what rules may cost at most, which is too much in each entry of a list of lists.
-    """
-    for name in ("parser", "schema", "output", "keep"):
-        said = f"{override[name]['description']} Fields: those of spec.{name}."
-        override[name] = {"description": said} | _shortened(override[name])
-
-
-def _leave_open(entry: Schema) -> None:
-    """Leave to the operator what an entry of types replaces: the definition would say the same a third time.
-
+    The API server adds up what rules may cost at most, which is too much in each entry of a list of lists; and
     ``kubectl apply`` keeps a copy of a definition in an annotation, whose size is limited.
     """
-    for name in ("parser", "schema", "output"):
-        description = f"{entry[name]['description']} Fields: those of spec.{name}."
-        entry[name] = {"description": description} | _ANYTHING
-    keep = entry["keep"]
-    entry["keep"] = keep | {"description": f"{keep['description']} Fields: those of spec.keep.", "items": _ANYTHING}
+    for name in _BLOCKS & entry.keys():
+        said = f"{entry[name]['description']} Fields: those of spec.{name}."
+        entry[name] = {"description": said} | _stripped(entry[name], _SAID_BEFORE)
 
 
-def _shortened(schema: Schema) -> Schema:
-    short = _without(_without(schema, VALIDATIONS), "description")
-    if "items" in short:
-        short["items"] = _shortened(short["items"])
-    if "properties" in short:
-        short["properties"] = {name: _shortened(one) for name, one in short["properties"].items()}
-    return short
+def _described_before(kind: Schema) -> None:
+    """Leave out descriptions of what `spec.value.json` describes."""
+    for name in {"fields", "faults"} & kind.keys():
+        said = kind[name]["description"]
+        kind[name] = {"description": said} | _stripped(kind[name], {"description"})
 
 
-def _without(schema: Schema, key: str) -> Schema:
-    return {name: value for name, value in schema.items() if name != key}
+def _without_words(schema: Schema) -> Schema:
+    """Leave the forms of texts to their patterns: rules of CEL for all of them would cost too much."""
+    return _without(schema, {VALIDATIONS}) if "pattern" in schema or schema.get("type") == "integer" else schema
+
+
+def _stripped(schema: Schema, names: Collection[str]) -> Schema:
+    """Leave out keywords at all depths."""
+    return everywhere(schema, lambda one: _without(one, names))
+
+
+def _without(schema: Schema, names: Collection[str]) -> Schema:
+    return {name: value for name, value in schema.items() if name not in names}
 
 
 def _columns() -> list[dict[str, Any]]:

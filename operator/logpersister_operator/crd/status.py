@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Model
+from logpersister.forms.constraint import Model
 from logpersister_operator.crd.status_autoscale import Autoscale
 from logpersister_operator.crd.status_members import MOST_RESTARTS, Members, Rebalance, Restart
 from logpersister_operator.crd.status_records import DataLoss, Lag, Quarantine, Types, Uploads
@@ -23,9 +23,7 @@ class Condition(Model):
     """One aspect of the state, as in Kubernetes' own resources."""
 
     type: Annotated[str, Field(max_length=316, pattern=r"^[A-Za-z][A-Za-z0-9]*$")]
-    """Ready, Reconciling, Stalled, Reconciled, SpecValid, UploadsSucceeding, RecordsParsing, DutiesSucceeding,
-    DataComplete, LagWithinTarget, GroupStable, GroupShared, MembersProgressing, Autoscaling or Paused
-    (docs/status.md)."""
+    """Which aspect, as docs/status.md lists them."""
 
     status: Literal["True", "False", "Unknown"]
     """Whether it is so."""
@@ -73,7 +71,8 @@ class Status(Model):
 
     conditions: Annotated[tuple[Condition, ...], Field(max_length=MOST_CONDITIONS), MapBy("type")] = ()
     """Ready, Reconciling, Stalled, Reconciled, SpecValid, UploadsSucceeding, RecordsParsing, DutiesSucceeding,
-    DataComplete, LagWithinTarget, GroupStable, GroupShared, MembersProgressing, Autoscaling, Paused."""
+    DataComplete, LagWithinTarget, GroupStable, GroupShared, MembersProgressing, Autoscaling, Paused,
+    ReconciliationPaused."""
 
     generation: Count | None = None
     """The spec.generation that is being written."""

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from logpersister.manifest.constraint import Model
+from logpersister.forms.constraint import Model
 from logpersister_operator.field_types import Cause, Count, Revision
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from logpersister.manifest.constraint import Model
+from logpersister.forms.constraint import Model
 from logpersister_operator.field_types import Cause, Count, MapBy
 
 MOST_MEMBERS = 50

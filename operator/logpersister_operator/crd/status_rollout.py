@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from logpersister.manifest.constraint import Model
+from logpersister.forms.constraint import Model
 from logpersister_operator.field_types import Count
 from logpersister_operator.rollout.invariants import RolloutError, check_record
 from logpersister_operator.rollout.record import RolloutRecord

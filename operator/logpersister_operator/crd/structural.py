@@ -9,11 +9,11 @@ alike for the operator and for ``logpersister run``; descriptions name them.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from logpersister.manifest.constraint import BOUNDS, matches
-from logpersister.manifest.rule import VALIDATIONS
+from logpersister.forms.constraint import BOUNDS, matches
+from logpersister.forms.rule import VALIDATIONS
 
 Schema = dict[str, Any]
 
@@ -46,22 +46,33 @@ def structural(schema: Mapping[str, Any]) -> Schema:
     return _convert(schema, schema.get("$defs", {}))
 
 
+def everywhere(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
+    """Return a structural schema with a change of it, and of those of all that is in it."""
+    found = change(schema)
+    if isinstance(found.get("properties"), dict):
+        found = found | {"properties": {name: everywhere(one, change) for name, one in found["properties"].items()}}
+    return found | {key: everywhere(found[key], change) for key in ("items", "additionalProperties") if key in found}
+
+
 def with_rules_for_patterns(schema: Schema) -> Schema:
     """Leave out each pattern whose text a rule refuses alike.
 
     The API server tells of both, of the pattern first and without a word on what to write.
     """
-    told = {entry["rule"] for entry in schema.get(VALIDATIONS, ())}
-    found = {
+    return everywhere(schema, _with_rules_for_pattern)
+
+
+def _with_rules_for_pattern(schema: Schema) -> Schema:
+    rules = [entry["rule"] for entry in schema.get(VALIDATIONS, ())]
+    return {
         key: value
         for key, value in schema.items()
-        if key != "pattern" or told.isdisjoint(matches(text, value, "")["rule"] for text in ("self", "string(self)"))
+        if key != "pattern" or not any(rule.startswith(_matches(value)) for rule in rules)
     }
-    if isinstance(schema.get("properties"), dict):
-        found["properties"] = {name: with_rules_for_patterns(one) for name, one in schema["properties"].items()}
-    return found | {
-        key: with_rules_for_patterns(schema[key]) for key in ("items", "additionalProperties") if key in schema
-    }
+
+
+def _matches(pattern: str) -> tuple[str, str]:
+    return matches("self", pattern, "")["rule"], matches("string(self)", pattern, "")["rule"]
 
 
 def _convert(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
@@ -131,6 +142,4 @@ def _rules_of_keys(names: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _rule_of_keys(entry: Mapping[str, str]) -> dict[str, str]:
-    rule, words = (_SELF.sub("key", entry.get(name, "")) for name in ("rule", "messageExpression"))
-    said = {"messageExpression": f"self.filter(key, !({rule})).map(key, {words})[0]"} if words else {}
-    return {**entry, "rule": f"self.all(key, {rule})", **said}
+    return {**entry, "rule": f"self.all(key, {_SELF.sub('key', entry['rule'])})"}

@@ -25,10 +25,24 @@ from logpersister_operator.render.instance_ids import pod_of
 from logpersister_operator.render.workload import RESTART_ANNOTATION
 
 PAUSED_ANNOTATION: Final = "logpersister.dev/paused"
+_OTHER_WORDS: Final = (LookupError, TypeError, ValueError, AttributeError)
+"""What becomes of a report that has other fields or values than those of a member."""
 
 
 def decide(observed: ObservedState, validity: Validity) -> Plan:
-    """Decide what is to be done now: what is there decides, and the record of the rollout in the status."""
+    """Decide what is to be done now: what is there decides, and the record of the rollout in the status.
+
+    Reports are other programs' words, perhaps of another release: those that make no sense count as no answers.
+    """
+    try:
+        return _decide(observed, validity)
+    except _OTHER_WORDS as error:
+        if not observed.reports and not observed.shadow_reports:
+            raise
+        return _decide(observed.without_reports(f"what members report is not understood: {error!r}"), validity)
+
+
+def _decide(observed: ObservedState, validity: Validity) -> Plan:
     course = _course(observed, validity)
     status = status_of(observed, validity, course)
     told = Plan(

@@ -37,6 +37,12 @@ class Reported:
         """What those members say that say something."""
         return [report.document for report in self.by_name.values() if report.document is not None]
 
+    @property
+    def says(self) -> str:
+        """What the first member says that waits for something, behind a semicolon; empty when none does."""
+        words = {name: (one.document or {}).get("stateMessage") for name, one in sorted(self.by_name.items())}
+        return next((f"; member {name} says: {said}" for name, said in words.items() if said), "")
+
     def previous(self, aspect: Aspect) -> Verdict | None:
         """Return the verdict of the last status; None when it has none."""
         return previous_verdict(self.before.conditions, aspect)

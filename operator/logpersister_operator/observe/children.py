@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from logpersister_operator.cluster.kinds import Document, Kind, Reference
-from logpersister_operator.observe.objects import view
-from logpersister_operator.observed_objects import Child
+from logpersister_operator.observed_objects import Child, view
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.render.application import RESOURCE_LABEL
 

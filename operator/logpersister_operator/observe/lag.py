@@ -11,7 +11,7 @@ from logpersister.group.answers import GroupDescription
 from logpersister.group.observation import Observation
 from logpersister.kafka_client import KafkaCheckError, check_broker
 from logpersister.manifest import LogPersister, ManifestError
-from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import PartitionLag, summarise

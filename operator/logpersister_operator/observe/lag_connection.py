@@ -17,7 +17,7 @@ from logpersister.group.answers import Answer, GroupDescription, Registered, Top
 from logpersister.group.cluster_reader import ClusterReader
 from logpersister.group.observation import observe
 from logpersister.kafka_client import client_config
-from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.manifest.secrets import variable_name
 from logpersister.ranges import Offset, TopicPartition
 from logpersister_operator.observe.lag import ASK_SECONDS, GroupLag

@@ -1,10 +1,8 @@
 """Asks about the lags of all groups, in batches: one client for each brokers and login, and none waits for another."""
 
 import math
-import threading
 import time
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,6 +11,7 @@ import structlog
 from logpersister_operator.observe.batching import Due, next_batch, pause
 from logpersister_operator.observe.lag import GroupLag
 from logpersister_operator.observe.lag_connection import LagConnection
+from logpersister_operator.observe.polling_pool import Schedule
 from logpersister_operator.observed_state import KnownLag, ResourceKey, UnknownLag
 
 log = structlog.get_logger(__name__)
@@ -40,7 +39,7 @@ class _Client:
     busy: bool = False
 
 
-class LagPool:
+class LagPool(Schedule):
     """The last known lag of each resource. Thread-safe."""
 
     def __init__(
@@ -62,11 +61,7 @@ class LagPool:
         self._on_asked = on_asked
         self._subjects: dict[ResourceKey, _Subject] = {}
         self._clients: dict[Hashable, _Client] = {}
-        self._changed = threading.Condition()
-        self._stopped = False
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="lag")
-        self._thread = threading.Thread(target=self._run, name="lag-schedule", daemon=True)
-        self._thread.start()
+        super().__init__("lag", THREADS)
 
     def put(self, key: ResourceKey, group: GroupLag, connection: Hashable) -> None:
         """Ask about the group of a resource from now on, at once for the first time.
@@ -94,16 +89,13 @@ class LagPool:
             subject = self._subjects.get(key)
             return subject.answer if subject else None
 
-    def close(self) -> None:
-        """Ask nobody any more, without waiting for answers."""
+    def close(self, *, cancel: bool = False) -> None:
+        """Ask nobody any more, without waiting for answers; a batch that is asked closes its client at its end."""
+        super().close(cancel=cancel)
         with self._changed:
-            self._stopped = True
-            self._changed.notify()
-        self._thread.join()
-        with self._changed:
-            for client in self._clients.values():
-                self._close_idle(client)
-        self._pool.shutdown(wait=False)
+            idle = [client for client in self._clients.values() if not client.busy]
+        for client in idle:
+            client.connection.close()
 
     def _take(self, key: ResourceKey) -> _Subject | None:
         subject = self._subjects.pop(key, None)
@@ -120,14 +112,7 @@ class LagPool:
         if not client.busy:  # else it is closed when its batch ends
             self._pool.submit(client.connection.close)
 
-    def _run(self) -> None:
-        with self._changed:
-            while not self._stopped:
-                wait = self._submit_due(time.monotonic())
-                self._changed.wait(None if wait == math.inf else wait)
-
-    def _submit_due(self, now: float) -> float:
-        """Begin all batches that are due; return in how many seconds the next one is."""
+    def _begin_due(self, now: float) -> float:
         wait = math.inf
         for client in self._clients.values():
             if client.busy:

@@ -50,6 +50,7 @@ class Namespaces:
         self._cluster = cluster
         self._named = settings.namespaces
         self._selector = settings.namespace_selector
+        self._canary_selector = settings.canary_namespace_selector
         self._look_seconds = look_seconds
         self._clock = clock
         self._refusals: dict[str | None, str] = {}
@@ -88,6 +89,15 @@ class Namespaces:
                 continue
             found = looked
         log.info("namespaces.changed", namespaces=list(found))
+
+    async def look_for_canaries(self, on_found: Callable[[frozenset[str]], None]) -> None:
+        """Look again and again which namespaces are canaries by their labels; tell of each look that is answered."""
+        while selector := self._canary_selector:
+            try:
+                on_found(frozenset(await asyncio.to_thread(matching, self._cluster, selector)))
+            except Exception as error:
+                log.warning("namespaces.canaries_not_listed", selector=selector, error=repr(error))
+            await asyncio.sleep(self._look_seconds)
 
     def ages(self) -> Iterator[WatchAge]:
         """Yield how long ago resources could be listed in each namespace; from any thread."""
@@ -131,38 +141,3 @@ class Namespaces:
         if before:
             log.info("namespace.allowed", namespace=namespace or "all")
         return True
-
-
-class CanaryNamespaces:
-    """Looks again and again, in a thread of its own, which namespaces are canaries by their labels."""
-
-    def __init__(
-        self,
-        cluster: ApiServer,
-        selector: str,
-        on_found: Callable[[frozenset[str]], None],
-        look_seconds: float = LOOK_SECONDS,
-    ) -> None:
-        """Prepare to look; ``on_found`` is called with their names after each look that the API server answers."""
-        self._cluster = cluster
-        self._selector = selector
-        self._on_found = on_found
-        self._look_seconds = look_seconds
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="canary-namespaces", daemon=True)
-
-    def start(self) -> None:
-        """Begin to look, when anything is selected."""
-        if self._selector:
-            self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            try:
-                self._on_found(frozenset(matching(self._cluster, self._selector)))
-            except Exception as error:
-                log.warning("namespaces.canaries_not_listed", selector=self._selector, error=repr(error))
-            self._stop.wait(self._look_seconds)

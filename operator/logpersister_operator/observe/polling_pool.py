@@ -1,13 +1,13 @@
 """Polls many subjects, each on a schedule of its own: a slow answer never delays another subject."""
 
-import heapq
-import itertools
+import math
 import random
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import structlog
@@ -23,17 +23,48 @@ JITTER = 0.1
 """Share of a pause by which it may be longer, so that many subjects do not keep step."""
 
 
-@dataclass(slots=True)
+class Schedule(ABC):
+    """A thread that begins what is due, and threads that do it."""
+
+    def __init__(self, name: str, threads: int) -> None:
+        """Begin; ``name`` is that of the threads, of which so many work at once."""
+        self._changed = threading.Condition()
+        """To be notified when something may be due sooner than before."""
+        self._stopped = False
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._thread = threading.Thread(target=self._run, name=f"{name}-schedule", daemon=True)
+        self._thread.start()
+
+    def close(self, *, cancel: bool = True) -> None:
+        """Begin nothing any more, without waiting for answers; ``cancel`` what waits for a thread."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+        self._thread.join()
+        self._pool.shutdown(wait=False, cancel_futures=cancel)
+
+    @abstractmethod
+    def _begin_due(self, now: float) -> float:
+        """Begin everything that is due, with the lock; return in how many seconds something will be."""
+
+    def _run(self) -> None:
+        with self._changed:
+            while not self._stopped:
+                wait = self._begin_due(time.monotonic())
+                self._changed.wait(None if wait == math.inf else wait)
+
+
+@dataclass(slots=True, eq=False)
 class _Subject(Generic[Answer]):
     ask: Callable[[], Answer]
+    due: float
+    """When it is asked next; infinite while it is."""
     answer: Answer | None = None
     failures: int = 0
     """Failures in a row."""
-    number: int = field(default=0)
-    """Number of the entry in the schedule that counts; older ones are void."""
 
 
-class PollingPool(Generic[Key, Answer]):
+class PollingPool(Schedule, Generic[Key, Answer]):
     """Answers by key, asked again and again by threads of its own."""
 
     def __init__(
@@ -60,21 +91,13 @@ class PollingPool(Generic[Key, Answer]):
         """While a question fails."""
         self._essence = essence
         self._subjects: dict[Key, _Subject[Answer]] = {}
-        self._schedule: list[tuple[float, int, Key]] = []
-        self._numbers = itertools.count(1)
-        self._changed = threading.Condition()
-        self._stopped = False
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self._thread = threading.Thread(target=self._run, name=f"{name}-schedule", daemon=True)
-        self._thread.start()
+        super().__init__(name, threads)
 
     def put(self, key: Key, ask: Callable[[], Answer]) -> None:
         """Ask about a subject from now on, at once for the first time. ``ask`` has a deadline."""
         with self._changed:
-            subject = self._subjects.setdefault(key, _Subject(ask))
-            subject.ask = ask
-            subject.failures = 0
-            self._plan(key, subject, 0.0)
+            self._subjects[key] = _Subject(ask, time.monotonic(), self.answer(key))
+            self._changed.notify()
 
     def remove(self, key: Key) -> None:
         """Ask no more about a subject, and forget its answer."""
@@ -87,35 +110,14 @@ class PollingPool(Generic[Key, Answer]):
             subject = self._subjects.get(key)
             return subject.answer if subject else None
 
-    def close(self) -> None:
-        with self._changed:
-            self._stopped = True
-            self._changed.notify()
-        self._thread.join()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+    def _begin_due(self, now: float) -> float:
+        for key, subject in self._subjects.items():
+            if subject.due <= now:
+                subject.due = math.inf
+                self._pool.submit(self._ask, key, subject)
+        return min((subject.due for subject in self._subjects.values()), default=math.inf) - now
 
-    def _plan(self, key: Key, subject: _Subject[Answer], pause: float) -> None:
-        subject.number = next(self._numbers)
-        heapq.heappush(self._schedule, (time.monotonic() + pause, subject.number, key))
-        self._changed.notify()
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                while not self._stopped and not self._is_due():
-                    until = self._schedule[0][0] - time.monotonic() if self._schedule else None
-                    self._changed.wait(until)
-                if self._stopped:
-                    return
-                _, number, key = heapq.heappop(self._schedule)
-                subject = self._subjects.get(key)
-                if subject is not None and subject.number == number:
-                    self._pool.submit(self._ask, key, subject, number)
-
-    def _is_due(self) -> bool:
-        return bool(self._schedule) and self._schedule[0][0] <= time.monotonic()
-
-    def _ask(self, key: Key, subject: _Subject[Answer], number: int) -> None:
+    def _ask(self, key: Key, subject: _Subject[Answer]) -> None:
         answer, failed = subject.answer, False
         try:
             answer = subject.ask()
@@ -123,17 +125,12 @@ class PollingPool(Generic[Key, Answer]):
             failed = True
             log.exception("inquiry.failed", subject=str(key))
         with self._changed:
-            if self._subjects.get(key) is not subject or subject.number != number:
+            if self._subjects.get(key) is not subject:
                 return
-            differs = self._differs(subject.answer, answer)
-            subject.answer = answer
+            before, subject.answer = subject.answer, answer
             subject.failures = subject.failures + 1 if failed else 0
             pause = self._seconds * random.uniform(1.0, 1.0 + JITTER)
-            self._plan(key, subject, self._backoff.pause(subject.failures) if failed else pause)
-        if differs:
+            subject.due = time.monotonic() + (self._backoff.pause(subject.failures) if failed else pause)
+            self._changed.notify()
+        if answer is not None and (before is None or self._essence(before) != self._essence(answer)):
             self._on_answer(key)
-
-    def _differs(self, before: Answer | None, now: Answer | None) -> bool:
-        if before is None or now is None:
-            return before is not now
-        return self._essence(before) != self._essence(now)

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from logpersister.forms.problems import RefusedError
 from logpersister.manifest import LogPersister, ManifestError, parse
-from logpersister.manifest.kafka import Address, parse_addresses
-from logpersister.manifest.problems import RefusedError
+from logpersister.manifest.blocks.kafka import Address, parse_addresses
 from logpersister_operator.crd.status import MOST_CONDITIONS, Condition, Status
 from logpersister_operator.crd.status_rollout import record_of
 from logpersister_operator.observed_state import Claim, Resource, ResourceKey

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -59,12 +60,13 @@ class UploadTally:
         for name in self._processes.keys() - reports.keys():
             self._end(self._processes.pop(name))
         for name, document in answers.items():
-            self._hear(name, document, now)
+            with suppress(KeyError, TypeError, ValueError):  # no report of a member
+                self._hear(name, document, now)
         return self._sum(now)
 
     def _hear(self, name: str, document: Mapping[str, Any], now: datetime) -> None:
         started, uploads = datetime.fromisoformat(document["startedAt"]), document["uploads"]
-        process = _Process(started, _counts(document), uploads["failuresLastHour"], now)
+        process = _Process(started, _counts(document), int(uploads["failuresLastHour"]), now)
         known = self._processes.get(name)
         if known is not None and known.started != started:
             self._end(known)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import revision_of
+from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.spec import Spec
 from logpersister_operator.cluster.kinds import Document, Kind
 from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from logpersister.manifest.pods import PodTemplate
+from logpersister.manifest.blocks.pods import PodTemplate
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.render import instance_ids

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from logpersister.manifest.sparse import sparse
+from logpersister.forms.sparse import sparse
 from logpersister_operator.cluster.kinds import CONFIG_MAP, POD_DISRUPTION_BUDGET, STATEFUL_SET, Document
 from logpersister_operator.member_defaults import DefaultsError, MemberDefaults, parse_defaults
 from logpersister_operator.observed_objects import ConfigMap

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from logpersister.manifest.rollout import ABORT
+from logpersister.manifest.blocks.rollout import ABORT
 from logpersister_operator.rollout import analysis, shadow_analysis
 from logpersister_operator.rollout.inputs import RolloutInputs
 from logpersister_operator.rollout.invariants import RolloutError

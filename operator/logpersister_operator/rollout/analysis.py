@@ -16,6 +16,8 @@ from logpersister_operator.rollout.transitions import Phase
 
 RECENT: Final = timedelta(minutes=3)
 """How long a failed upload counts as present: a member tries again within two minutes."""
+PATIENCE: Final = timedelta(seconds=60)
+"""How long something must look wrong before it is: a member that restarts and a request that fails are no verdict."""
 MOST_FLAPS: Final = 3
 
 
@@ -36,16 +38,19 @@ def watch(record: RolloutRecord, inputs: RolloutInputs) -> Finding:
     if record.trial is not None and fails_uploads(record.trial, mine, inputs) and is_shared(record, inputs):
         record = replace(record, trial=_trial(record, inputs))
     cause, passed = _cause(record, inputs), _has_passed(record, inputs)
-    return judged(record, inputs, cause, inputs.policy.patience, passed=passed)
+    return judged(record, inputs, cause, inputs.policy.duration, passed=passed)
 
 
-def judged(record: RolloutRecord, inputs: RolloutInputs, cause: str, patience: timedelta, *, passed: bool) -> Finding:
-    """Return what follows from what looks wrong, if something does: only what lasts is a failure."""
+def judged(record: RolloutRecord, inputs: RolloutInputs, cause: str, watched: timedelta, *, passed: bool) -> Finding:
+    """Return what follows from what looks wrong, if something does: only what lasts is a failure.
+
+    ``watched`` is the time for which a revision is watched.
+    """
     if not cause:
         return Finding("passed" if passed else "waiting", replace(record, suspicion=None))
     if record.suspicion is None:
         record = replace(record, suspicion=Suspicion(inputs.now, cause))
-    lasts = record.suspicion is not None and inputs.now - record.suspicion.since >= patience
+    lasts = record.suspicion is not None and inputs.now - record.suspicion.since >= min(PATIENCE, watched)
     return Finding("failed" if lasts else "waiting", record, cause)
 
 
@@ -78,7 +83,7 @@ def due(record: RolloutRecord, inputs: RolloutInputs) -> datetime | None:
     if record.trial is not None and record.phase in (Phase.SHADOWING, Phase.CANARY):
         times += [record.trial.since + tried.duration, record.trial.since + policy.deadline]
     if record.suspicion is not None:
-        times.append(record.suspicion.since + tried.patience)
+        times.append(record.suspicion.since + min(PATIENCE, tried.duration))
     if record.waiting is not None:
         times.append(record.waiting + policy.deadline)
     pause = policy.pause(record.step)

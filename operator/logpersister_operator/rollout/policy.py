@@ -2,42 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Self
+from typing import Self
 
-from logpersister.manifest.quantity import Share
-from logpersister.manifest.rollout import RolloutSpec
-
-PATIENCE: Final = timedelta(seconds=60)
-"""How long something must look wrong before it is: a member that restarts and a request that fails are no verdict."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """A rest after a step; without a duration it waits for promotion."""
-
-    duration: timedelta | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """How many members run the new revision after a step, and the rest that follows."""
-
-    share: Share
-    pause: Pause | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ShadowPolicy:
-    """How a new revision is compared before one of its members joins the group."""
-
-    members: int = 1
-    duration: timedelta = timedelta(minutes=10)
-    min_ranges: int = 3
-
-    @property
-    def patience(self) -> timedelta:
-        """How long a suspicion must last."""
-        return min(PATIENCE, self.duration)
+from logpersister.manifest.blocks.rollout import PauseSpec, RolloutSpec, ShadowSpec, StepSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +21,16 @@ class Policy:
     """A share in percent."""
     max_quarantine_ratio: int = 1
     """Percent of the candidate's records, beyond the share of the stable revision's."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[StepSpec, ...] = ()
     deadline: timedelta = timedelta(minutes=10)
     rolls_back: bool = True
     attempt: int = 0
-    shadow: ShadowPolicy | None = None
+    shadow: ShadowSpec | None = None
 
     @classmethod
     def of(cls, spec: RolloutSpec) -> Self:
         """Return what the spec says."""
-        analysis, shadow = spec.canary.analysis, spec.shadow
+        analysis = spec.canary.analysis
         return cls(
             recreate=spec.strategy == "Recreate",
             canary=spec.canary.members,
@@ -72,24 +39,17 @@ class Policy:
             max_upload_failures=analysis.max_upload_failures,
             max_lag_growth=analysis.max_lag_growth,
             max_quarantine_ratio=analysis.max_quarantine_ratio,
-            steps=tuple(
-                Step(one.members, None if one.pause is None else Pause(one.pause.duration)) for one in spec.steps
-            ),
+            steps=spec.steps,
             deadline=spec.progress_deadline,
             rolls_back=spec.on_failure == "Rollback",
             attempt=spec.attempt,
-            shadow=None if shadow is None else ShadowPolicy(shadow.members, shadow.duration, shadow.min_ranges),
+            shadow=spec.shadow,
         )
 
     @property
     def last_step(self) -> int:
         """The number of the step at which all members run the new revision; the canary is number 0."""
         return len(self.steps) + 1
-
-    @property
-    def patience(self) -> timedelta:
-        """How long a suspicion must last."""
-        return min(PATIENCE, self.duration)
 
     def surge(self, wanted: int) -> int:
         """Return how many members there may be beside those that are wanted."""
@@ -102,8 +62,8 @@ class Policy:
             return first
         if step >= self.last_step:
             return wanted
-        return max(first, self.steps[step - 1].share.of(wanted))
+        return max(first, self.steps[step - 1].members.of(wanted))
 
-    def pause(self, step: int) -> Pause | None:
+    def pause(self, step: int) -> PauseSpec | None:
         """Return the rest after a step, if there is one."""
         return self.steps[step - 1].pause if 0 < step < self.last_step else None

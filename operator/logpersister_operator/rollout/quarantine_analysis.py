@@ -10,10 +10,11 @@ bad records mostly are in few of them: so revisions that refuse the same records
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
+from logpersister.manifest.blocks.rollout import ShadowSpec
 from logpersister.report.human import number, plural
 from logpersister_operator.rollout.evidence import Evidence, ReportedCounters, Tally, gained
 from logpersister_operator.rollout.inputs import RolloutInputs
-from logpersister_operator.rollout.policy import Policy, ShadowPolicy
+from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import RolloutRecord, Trial
 
 _FEWEST: Final = 2
@@ -52,7 +53,7 @@ def heard(record: RolloutRecord, mine: Evidence, inputs: RolloutInputs) -> Rollo
 
 
 def excess(
-    record: RolloutRecord, mine: Evidence, inputs: RolloutInputs, tried: Policy | ShadowPolicy, whose: str = "it"
+    record: RolloutRecord, mine: Evidence, inputs: RolloutInputs, tried: Policy | ShadowSpec, whose: str = "it"
 ) -> str:
     """Return, in words, that too many records went into quarantine since the rollout began; empty when not.
 
@@ -70,7 +71,7 @@ def excess(
     return f"{ours} that {whose} stored went into quarantine, and {usual} of the old revision{example}"
 
 
-def _is_evident(trial: Trial, mine: Evidence, inputs: RolloutInputs, tried: Policy | ShadowPolicy) -> bool:
+def _is_evident(trial: Trial, mine: Evidence, inputs: RolloutInputs, tried: Policy | ShadowSpec) -> bool:
     """Whether as much was seen as is needed to pass: quiet topics pass by time."""
     return gained(mine.ranges, trial.ranges) >= tried.min_ranges or inputs.now - trial.since >= tried.duration
 

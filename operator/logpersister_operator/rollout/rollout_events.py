@@ -46,7 +46,7 @@ def _of(before: RolloutRecord, after: RolloutRecord, inputs: RolloutInputs) -> E
     if (before.phase, before.step, before.candidate) == (after.phase, after.step, after.candidate):
         return None
     described = _described(before, after, inputs)
-    return None if described is None else Event(*described)
+    return described and Event(*described)
 
 
 def _described(  # noqa: PLR0911 - one line a phase

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from logpersister.manifest.blocks.rollout import ShadowSpec
 from logpersister.report.human import duration, plural
 from logpersister_operator.rollout import analysis, quarantine_analysis
 from logpersister_operator.rollout.analysis import MOST_FLAPS, Finding
 from logpersister_operator.rollout.evidence import gained
 from logpersister_operator.rollout.inputs import RolloutInputs
-from logpersister_operator.rollout.policy import ShadowPolicy
 from logpersister_operator.rollout.record import RolloutRecord, Trial
 from logpersister_operator.rollout.transitions import Phase
 
@@ -24,16 +24,16 @@ def members(record: RolloutRecord, inputs: RolloutInputs) -> int:
     return policy.members if policy is not None and record.phase is Phase.SHADOWING and not inputs.paused else 0
 
 
-def watch(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> Finding:
+def watch(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowSpec) -> Finding:
     """Look at the shadow."""
     record = _counted(record, inputs, policy)
     if _fails_uploads(record, inputs) and analysis.is_shared(record, inputs):
         record = replace(record, trial=_trial(inputs))
     cause, passed = _cause(record, inputs, policy), _has_passed(record, inputs, policy)
-    return analysis.judged(record, inputs, cause, policy.patience, passed=passed)
+    return analysis.judged(record, inputs, cause, policy.duration, passed=passed)
 
 
-def _counted(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> RolloutRecord:
+def _counted(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowSpec) -> RolloutRecord:
     """Take in who is ready and compares: progress, and whether the shadow can be watched."""
     ready = inputs.shadow.fleet.ready
     record = quarantine_analysis.heard(record, inputs.shadow.evidence, inputs)
@@ -57,7 +57,7 @@ def _fails_uploads(record: RolloutRecord, inputs: RolloutInputs) -> bool:
     return record.trial is not None and analysis.fails_uploads(record.trial, inputs.shadow.evidence, inputs)
 
 
-def _cause(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> str:
+def _cause(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowSpec) -> str:
     """Return what looks wrong with the shadow; empty when nothing does."""
     shadow, trial = inputs.shadow, record.trial
     if shadow.fleet.sick:
@@ -75,7 +75,7 @@ def _cause(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -
     return _delay(record, inputs, policy)
 
 
-def _delay(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> str:
+def _delay(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowSpec) -> str:
     deadline = inputs.policy.deadline
     patience = duration(deadline.total_seconds())
     if record.waiting is not None and inputs.now - record.waiting >= deadline:
@@ -94,7 +94,7 @@ def _delay(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -
     return f"its shadow compared {done} in {patience}, and records that should be stored wait"
 
 
-def _hindrance(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> str:
+def _hindrance(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowSpec) -> str:
     """Return why nothing can be compared now; empty when something can, or it may not be the shadow's fault."""
     fleet, found = inputs.shadow.fleet, inputs.shadow.comparison
     if fleet.ready < policy.members:
@@ -107,7 +107,7 @@ def _hindrance(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolic
     return ""
 
 
-def _is_enough(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> bool:
+def _is_enough(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowSpec) -> bool:
     return inputs.shadow.comparison.ranges >= policy.min_ranges or _is_idle(record, inputs)
 
 
@@ -119,7 +119,7 @@ def _is_idle(record: RolloutRecord, inputs: RolloutInputs) -> bool:
     return compared >= mine.ranges or _elapsed(record, inputs) >= inputs.policy.deadline
 
 
-def _has_passed(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowPolicy) -> bool:
+def _has_passed(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowSpec) -> bool:
     found = inputs.shadow.comparison
     if record.trial is None or found.answers < policy.members or found.error:
         return False

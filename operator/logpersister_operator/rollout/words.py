@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from logpersister.manifest.rollout import PROMOTE
+from logpersister.manifest.blocks.rollout import PROMOTE
 from logpersister.report.human import duration, plural
 from logpersister_operator.rollout import analysis
 from logpersister_operator.rollout.inputs import RolloutInputs

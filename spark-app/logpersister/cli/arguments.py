@@ -56,8 +56,8 @@ def parser() -> argparse.ArgumentParser:
 def seconds(text: str) -> float:
     """Parse a duration as manifests have it (``10s``, ``1m30s``) into seconds; an error is one of the command line."""
     # Only here: the manifest's package loads pydantic, which --help needs not.
-    from logpersister.manifest.problems import RefusedError  # noqa: PLC0415
-    from logpersister.manifest.quantity import parse_duration  # noqa: PLC0415
+    from logpersister.forms.problems import RefusedError  # noqa: PLC0415
+    from logpersister.forms.quantity import parse_duration  # noqa: PLC0415
 
     try:
         value = parse_duration(text).total_seconds()

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from logpersister.cli.compared_tables import ComparedTables, Objects, WritingOf
 from logpersister.cli.exits import UnreachableError
 from logpersister.manifest import LogPersister
+from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.table import TableSpec
 from logpersister.member.hive_tables import topic_opener
 from logpersister.storage.finished import list_folders
 from logpersister.storage.store import ObjectStore

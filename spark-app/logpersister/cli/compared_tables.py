@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import resource_of
+from logpersister.manifest.revisions.revision import resource_of
+from logpersister.manifest.revisions.table_binding import TableBinding, table_of, tables_of
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.table_binding import TableBinding, table_of, tables_of
 from logpersister.member.tables import table_opener
 from logpersister.ranges import TopicPartition
 from logpersister.records.escaping import QUARANTINE, own_path
@@ -170,7 +170,7 @@ class ComparedTables(Objects):
                 continue  # `verify.deep` tells it of the objects
             columns, skips_tombstones, says_places = written
             records = {
-                one.name.path: one.facts.records - (one.facts.tombstones if skips_tombstones else 0)
+                one.name.path: one.facts.records - ((one.facts.tombstones or 0) if skips_tombstones else 0)
                 for one in objects
                 if one.facts is not None
             }

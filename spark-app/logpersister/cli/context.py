@@ -8,11 +8,11 @@ from typing import Final
 
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.tables import printable
+from logpersister.forms.sparse import sparse
+from logpersister.forms.substitution import SWITCH
 from logpersister.manifest import LogPersister, ManifestError, load, parse
 from logpersister.manifest.resource import API_VERSION, KIND
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets, SecretValue
-from logpersister.manifest.sparse import sparse
-from logpersister.manifest.substitution import SWITCH
 from logpersister.report.redaction import Redactor
 
 _NOT_SECRET: Final = frozenset(

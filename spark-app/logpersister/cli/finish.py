@@ -19,7 +19,7 @@ from logpersister.finish.telling import NotTakenError, Teller, Telling
 from logpersister.finish.watermark import at
 from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister, ManifestError
-from logpersister.manifest.table_rules import registration
+from logpersister.manifest.rules.table_rules import registration
 from logpersister.member.telling import tellers
 from logpersister.records.type_folders import finished_folders
 from logpersister.report import logs
@@ -49,22 +49,33 @@ def run(arguments: argparse.Namespace) -> int:
     secrets = context.secrets(arguments, logs.redactor)
     if resource.spec.finish is None:
         raise CommandError("spec.finish is not set, so no folder is finished; set it (docs/finish.md)", Exit.INVALID)
-    found = brokers.reach(resource, secrets, arguments.timeout)
+    found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)
     config = brokers.config(resource, secrets, arguments.timeout, found)
     with (
         bucket.opened(resource, secrets) as store,
         closing(OffsetReader.of(resource, config)) as offsets,
     ):
         topics = _topics(resource, offsets, arguments.topic, arguments.timeout)
-        judged = {topic: _judged(resource, topic, store, offsets, arguments) for topic in topics}
+        judged: dict[str, Sequence[Judged]] = {}
+        errors: dict[str, CommandError] = {
+            topic: UnreachableError(str(problem)) for topic, problem in found.refused.items() if topic in topics
+        }
+        for topic in (one for one in topics if one not in errors):
+            try:
+                judged[topic] = _judged(resource, topic, store, offsets, arguments)
+            except CommandError as error:  # what is wrong with a topic concerns no other
+                errors[topic] = error
         telling: Sequence[TellingOutcome] = ()
         if not arguments.dry_run:
             telling = list(_tell(tellers(resource.spec.finish, config, secrets), store, resource.group_id, topics))
     if arguments.json:
-        print(json.dumps(document(resource, judged, telling, dry_run=arguments.dry_run)))
+        print(json.dumps(document(resource, judged, telling, errors, dry_run=arguments.dry_run)))
     else:
         show(judged, telling, sys.stdout, dry_run=arguments.dry_run)
-    return Exit.FAILED if any(one.problem for one in telling) else Exit.OK
+    for failure in errors.values():
+        print(failure, file=sys.stderr)
+    failed = Exit.FAILED if any(one.problem for one in telling) else Exit.OK
+    return max((error.code for error in errors.values()), default=failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +146,14 @@ def _judged(
         raise CommandError(f"{topic}: {error}", Exit.FAILED) from error
 
 
-def document(resource: LogPersister, judged: Told, telling: Sequence[TellingOutcome], *, dry_run: bool) -> Document:
+def document(
+    resource: LogPersister,
+    judged: Told,
+    telling: Sequence[TellingOutcome],
+    errors: Mapping[str, CommandError],
+    *,
+    dry_run: bool,
+) -> Document:
     """Return the JSON document; docs/commands.md describes it."""
     return {
         "group": resource.group_id,
@@ -145,6 +163,7 @@ def document(resource: LogPersister, judged: Told, telling: Sequence[TellingOutc
             {"policy": one.policy, "topic": one.topic, "told": one.told, "problem": one.problem or None}
             for one in telling
         ],
+        "errors": [{"topic": topic, "message": str(error)} for topic, error in errors.items()],
     }
 
 

@@ -8,15 +8,15 @@ import pyarrow as pa
 
 from logpersister.cli.judging import Judgement, accepted, judge
 from logpersister.cli.sampling import Sample
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records import inference
 from logpersister.records.inference import InferredField
 from logpersister.records.rows import make_rows
 
-JSON = ParserSpec(type="json")
-_ANY_OBJECT = SchemaSpec(fields=(FieldSpec(name="any", type="json"),))
+JSON = Parsing(type="json")
+_ANY_OBJECT = RowSchema(fields=(FieldSpec(name="any", type="json"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Inferred:
     """Values that are no JSON objects."""
 
     @property
-    def schema(self) -> SchemaSpec | None:
+    def schema(self) -> RowSchema | None:
         """The columns; None: no field can be one."""
         columns = tuple(FieldSpec(name=one.name, type=str(one.type)) for one in self.fields if one.problem is None)
-        return SchemaSpec(fields=columns) if columns else None
+        return RowSchema(fields=columns) if columns else None
 
 
 def infer(sample: Sample) -> Inferred:
@@ -43,7 +43,7 @@ def infer(sample: Sample) -> Inferred:
     return Inferred(seen.fields(), judge(sample, objects))
 
 
-def rows_of(sample: Sample, schema: SchemaSpec) -> list[pa.RecordBatch]:
+def rows_of(sample: Sample, schema: RowSchema) -> list[pa.RecordBatch]:
     """Return the rows that the values of a sample become by a schema, without those that are none."""
     parser, found = make_rows(JSON, schema), list[pa.RecordBatch]()
     for _, batch in sample.batches:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from logpersister.cli import brokers, context
@@ -36,6 +36,8 @@ class GroupLag:
     observation: Observation
     missing_topics: Sequence[str]
     """Named by the manifest, and not there (yet)."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Topics that this user may not read, and why."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,14 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     resource = context.manifest(arguments.file)
     secrets = context.secrets(arguments, logs.redactor)
     while True:
-        found = brokers.reach(resource, secrets, arguments.timeout)
+        found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)
         config = brokers.config(resource, secrets, arguments.timeout, found)
         lag = _observe(resource, config, found, arguments.timeout)
         if arguments.watch is not None and sys.stdout.isatty() and not arguments.json:
             sys.stdout.write("\033[H\033[2J")  # to the top of an empty screen
         _show(lag, arguments, sys.stdout)
         if arguments.watch is None:
-            return Exit.UNREACHABLE if lag.observation.errors else Exit.OK
+            return Exit.UNREACHABLE if lag.observation.errors or lag.refused else Exit.OK
         sys.stdout.flush()
         time.sleep(arguments.watch)
 
@@ -64,7 +66,8 @@ def _observe(resource: LogPersister, config: Mapping[str, Any], found: BrokerRep
             return observe(offsets, resource.spec.kafka, found.topics)
 
     observation = brokers.patiently("the offsets could not be read", seconds, ask)
-    return GroupLag(resource.group_id, group, observation, found.missing_topics)
+    refused = {topic: str(problem) for topic, problem in found.refused.items()}
+    return GroupLag(resource.group_id, group, observation, found.missing_topics, refused)
 
 
 def _show(lag: GroupLag, arguments: argparse.Namespace, out: TextIO) -> None:
@@ -74,6 +77,8 @@ def _show(lag: GroupLag, arguments: argparse.Namespace, out: TextIO) -> None:
         _show_tables(lag, out, every=arguments.all)
     for error, partitions in lag.observation.unread.items():
         print(f"{partitions_text(partitions)}: {error}", file=sys.stderr)
+    for error in lag.refused.values():
+        print(error, file=sys.stderr)
 
 
 def document(lag: GroupLag, *, every: bool) -> Document:
@@ -82,7 +87,7 @@ def document(lag: GroupLag, *, every: bool) -> Document:
     result: Document = {
         "group": lag.group_id,
         "state": lag.group.state,
-        "complete": not observation.errors,
+        "complete": not observation.errors and not lag.refused,
         "lag": lag_summary_document(observation.summary),
         "topics": [
             {"topic": name, "partitions": t.partitions, "behindPartitions": t.behind, "records": t.records,
@@ -98,7 +103,8 @@ def document(lag: GroupLag, *, every: bool) -> Document:
         "members": [plain.document(member, "is_static", "assignment") for member in lag.group.members],
         "missingTopics": list(lag.missing_topics),
         "errors": [
-            {**partition._asdict(), "message": message} for partition, message in sorted(observation.errors.items())
+            *({**partition._asdict(), "message": message} for partition, message in sorted(observation.errors.items())),
+            *({"topic": topic, "message": message} for topic, message in sorted(lag.refused.items())),
         ],
     }  # fmt: skip
     if every:
@@ -121,8 +127,11 @@ def _show_tables(lag: GroupLag, out: TextIO, *, every: bool) -> None:
     summary = observation.summary
     members = "no members" if not lag.group.members else plural(len(lag.group.members), "member")
     behind = f"{summary.behind:,} of {plural(summary.partitions, 'partition')} behind"
-    if observation.errors:
-        behind += f" (without {plural(len(observation.errors), 'partition')} that could not be read)"
+    without = [
+        plural(len(one), name) for one, name in ((observation.errors, "partition"), (lag.refused, "topic")) if one
+    ]
+    if without:
+        behind += f" (without {' and '.join(without)} that could not be read)"
     oldest = f", oldest {duration(summary.seconds)}" if summary.behind else ""
     out.write(f"group {lag.group_id}: {lag.group.state}, {members}\n")
     out.write(f"{behind}: {plural(summary.records, 'record')}{oldest}\n")

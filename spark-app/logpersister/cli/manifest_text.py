@@ -8,10 +8,10 @@ from typing import Final
 
 from logpersister.cli.survey import TopicSize
 from logpersister.manifest import LogPersister
-from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.blocks.kafka import KafkaSpec
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.resource import API_VERSION, KIND
 from logpersister.manifest.secrets import variable_name
-from logpersister.manifest.storage import StorageSpec
 from logpersister.report.human import plural, size
 
 Line = tuple[str, str]
@@ -57,8 +57,7 @@ def write(answers: Answers) -> str:
         *_kafka(answers),
         *_storage(answers.resource.spec.storage),
         ("  output:", ""),
-        ("    format: text", "values only, one a line; jsonl and sequencefile keep keys and offsets, too"),
-        ("    compression: gzip", "or zstd, or none"),
+        ("    text: {compression: gzip}", "values only, one a line; jsonl and sequencefile keep keys and offsets, too"),
         ("    partitionBy:", ""),
         ("      - date: {granularity: day}", "folders such as dt=2026-11-21, by the record's timestamp, in UTC"),
         ("  upload:", ""),

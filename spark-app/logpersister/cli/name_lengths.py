@@ -8,7 +8,7 @@ from typing import Final
 
 from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
-from logpersister.manifest.partition_rule import PartitionRule
+from logpersister.manifest.blocks.partition_rule import PartitionRule
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import late_path
 from logpersister.records.field_paths import MOST_BYTES

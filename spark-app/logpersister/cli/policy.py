@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from logpersister.forms.problems import ManifestError
 from logpersister.kafka_client import secret_keys
 from logpersister.manifest import LogPersister
-from logpersister.manifest.kafka import KafkaSpec
-from logpersister.manifest.problems import ManifestError
+from logpersister.manifest.blocks.kafka import KafkaSpec
+from logpersister.manifest.blocks.storage import StorageSpec
+from logpersister.manifest.blocks.table import GENERATION, GLUE_ID, TOPIC
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.storage import StorageSpec
-from logpersister.manifest.table import GENERATION, GLUE_ID, TOPIC
 from logpersister.storage import names
 
 Document = dict[str, Any]

@@ -65,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
             _show(resource, walk, arguments, sys.stdout)
     for one in walk.unreadable:
         print(f"{printable(one.entry.listed.key)}: cannot be read: {one.why}", file=sys.stderr)
-    return Exit.FAILED if walk.unreadable else Exit.OK
+    if all(one.is_away for one in walk.unreadable):
+        return Exit.UNREACHABLE if walk.unreadable else Exit.OK
+    return Exit.FAILED
 
 
 def _show(resource: LogPersister, walk: "Walk", arguments: argparse.Namespace, out: TextIO) -> None:

@@ -1,8 +1,9 @@
 """The first records of an object, in whatever format it is; what cannot be trusted in it is bounded."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import IO, Final, cast
 
 from logpersister.cli.rows import HEADERS, OFFSET, Sections, shown_rows
@@ -12,14 +13,16 @@ from logpersister.formats.avro_container import MAGIC as _AVRO
 from logpersister.formats.avro_read import AvroRows
 from logpersister.formats.damage import ContentError
 from logpersister.formats.file_rows import FileRows
+from logpersister.formats.kafka import EXTENSION
 from logpersister.formats.lines_read import Lines, decompressed
 from logpersister.formats.orc_read import OrcRows
 from logpersister.formats.parquet_read import ParquetRows
 from logpersister.formats.sequencefile_read import SequenceRows
 from logpersister.formats.text import unescaped
-from logpersister.manifest.format_settings import TextSpec
-from logpersister.manifest.revision import RevisionError, resource_of
+from logpersister.manifest.blocks.format_settings import TextSpec
+from logpersister.manifest.revisions.revision import RevisionError, resource_of
 from logpersister.manifest.spec import Spec
+from logpersister.pipeline.reader.segment import LAST, Segment
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.type_names import TypeNames
 from logpersister.report.human import size
@@ -53,7 +56,7 @@ class Preview:
     keeps_headers: bool = False
 
 
-def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
+def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:  # noqa: PLR0911  (one for each format)
     """Return how the object begins, read as its own revision says, else as its first bytes look."""
     spec, note = _written(store, key, peeked)
     keeps_all = spec is not None and spec.keeps_all_in_quarantine and f"/{QUARANTINE}/" in key
@@ -73,6 +76,9 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:
     if looks_so if output is None else output.format == "sequencefile":
         rows = SequenceRows(cast("IO[bytes]", file.buffered()), MOST_BYTES)
         return Preview("sequencefile", INSIDE, _sequences(rows), note, keeps_offsets=True)
+    if key.endswith(EXTENSION) if output is None else output.format == "kafka":
+        segment = Segment(chain([first], peeked.pieces), *_range(peeked.metadata), MOST_BYTES)
+        return Preview("kafka", INSIDE, _batches(segment), note, keeps_offsets=True, keeps_headers=True)
     if spec is not None and spec.output.format == "jsonl":
         lines = _lines(bound, spec.output.compression, TextSpec())
         records = (ShownRecord(one.value, _offset(one.value)) for one in lines)
@@ -126,6 +132,25 @@ def _sequences(rows: SequenceRows) -> Iterator[ShownRecord]:
     for batch in rows.batches(most_rows=1):
         for row in batch.to_pylist():
             yield ShownRecord(**row)
+
+
+def _range(metadata: Mapping[str, str]) -> tuple[int, int]:
+    """Return the offsets that an object says it has; all of them where it says nothing."""
+
+    def number(name: str, default: int) -> int:
+        text = metadata.get(name, "")
+        return int(text) if text.isascii() and text.isdecimal() else default
+
+    start = number("read-from", number("start", 0))
+    return start, max(start + 1, number("end", LAST))
+
+
+def _batches(segment: Segment) -> Iterator[ShownRecord]:
+    for batch in segment.batches():
+        for row in batch.to_pylist():
+            headers = tuple((one["key"], one["value"]) for one in row["headers"])
+            value, is_tombstone = row["value"] or b"", row["value"] is None
+            yield ShownRecord(value, row["offset"], row["timestamp"], row["key"], headers, is_tombstone)
 
 
 def _offset(line: bytes) -> int | None:

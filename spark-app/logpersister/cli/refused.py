@@ -12,7 +12,7 @@ from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.stored import Entry
 from logpersister.formats.damage import ContentError
 from logpersister.formats.jsonl_read import document, kept_records
-from logpersister.manifest.keep import field_conditions
+from logpersister.manifest.blocks.keep import field_conditions
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
 from logpersister.ranges import Offset
@@ -20,6 +20,7 @@ from logpersister.records.late import lateness_of
 from logpersister.records.left_out import LEFT_OUT
 from logpersister.records.schema import FIELD, HEADERS, REASON, RECORDS_WITH_HEADERS
 from logpersister.records.typed import WritersOf, layout_for, with_lateness
+from logpersister.registry import RegistryError
 from logpersister.storage import facts
 from logpersister.storage.store import ObjectStore
 
@@ -91,13 +92,19 @@ class Unreadable:
 
     entry: Entry
     why: str
+    is_away: bool = False
+    """Whether the registry of its topic did not answer."""
 
 
 def refused_records(
     store: ObjectStore, group: str, found: Iterable[Entry], judging: Callable[[str], Judge]
 ) -> Iterator[RefusedRecord | Unreadable]:
     """Yield the records of all objects of a group, in their order; objects that have gone meanwhile are left out."""
+    away: dict[str, str] = {}
     for entry in found:
+        if entry.name.topic in away:
+            yield Unreadable(entry, away[entry.name.topic], is_away=True)
+            continue
         peeked = store.peek(entry.listed.key)
         if peeked is None:
             continue
@@ -115,6 +122,9 @@ def refused_records(
                     yield from _judged(entry, begun, some, judging(entry.name.topic))
         except ContentError as error:
             yield Unreadable(entry, str(error))
+        except RegistryError as error:
+            away[entry.name.topic] = f"registry: {error}"
+            yield Unreadable(entry, away[entry.name.topic], is_away=True)
 
 
 def _judged(entry: Entry, begun: Preview, some: Sequence[ShownRecord], judge: Judge) -> Iterator[RefusedRecord]:

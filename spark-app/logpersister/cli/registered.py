@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, cast
 
 import numpy as np
@@ -15,20 +15,21 @@ from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.judging import judge
 from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
-from logpersister.manifest import LogPersister, avro_columns
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.json_schema import columns as json_columns
-from logpersister.manifest.parser import Framing, usual_framing
-from logpersister.manifest.protobuf import columns as protobuf_columns
+from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.written_column import WrittenColumn
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Framing
 from logpersister.records.columns import portion_of
 from logpersister.records.quarantine import make_parser
 from logpersister.records.record_headers import with_ids
 from logpersister.records.schema_ids import ids_of
 from logpersister.records.writers import Writers, can_exist, for_framing, shown
 from logpersister.registry.kinds import SchemaTextError
+from logpersister.schemas import avro_columns
+from logpersister.schemas.json_schema import columns as json_columns
+from logpersister.schemas.protobuf import columns as protobuf_columns
+from logpersister.schemas.written_column import WrittenColumn
 
 _ANY = {"name": "any", "type": "string"}
 MOST_TOLD = 5
@@ -36,20 +37,24 @@ MOST_TOLD = 5
 
 
 def with_registry(resource: LogPersister, arguments: argparse.Namespace) -> LogPersister:
-    """Return the manifest with parser and registry of the command line, if that names one."""
+    """Return the manifest with values and registry of the command line, if that names one."""
     if arguments.registry is None:
         return resource
     named = {"url": arguments.registry, "secretName": arguments.registry_secret}
-    registry_spec = {"registry": {key: value for key, value in named.items() if value is not None}}
-    schema = registry_spec if arguments.parser == "json" else registry_spec | {"fields": [_ANY]}
+    registry_spec = {key: value for key, value in named.items() if value is not None}
+    if arguments.parser == "json":
+        block = {"registry": registry_spec, "framing": arguments.framing}
+    elif arguments.framing == "singleObject":
+        block = {"registry": registry_spec, "singleObject": {}, "fields": [_ANY]}
+    else:
+        framing = {"framing": arguments.framing} if arguments.framing == "apicurio" else {}
+        block = {"registry": registry_spec | framing, "fields": [_ANY]}
     # Its output may be about fields that are not known yet, and does not matter here.
-    return context.changed(
-        resource, parser={"type": arguments.parser, "framing": arguments.framing}, schema=schema, output={}
-    )
+    return context.changed(resource, value={arguments.parser: block}, output={})
 
 
 def write(resource: LogPersister, sample: sampling.Sample, secrets: Secrets) -> int:
-    """Write the part of a manifest that has parser and schema, and on standard error what does not fit it."""
+    """Write the part of a manifest that has the value, and on standard error what does not fit it."""
     spec = resource.spec.for_topic(sample.topic)
     with registry.opened(resource, secrets) as writers:
         assert writers is not None
@@ -68,7 +73,7 @@ def write(resource: LogPersister, sample: sampling.Sample, secrets: Secrets) -> 
         sys.stdout.writelines(f"{line}\n" for line in _head(spec, sample, ids.told(newest)))
         sys.stdout.writelines(f"{line}\n" for line in _fields(columns))
         declared = tuple(FieldSpec(name=one.name, type=str(one.type)) for one in fields)
-        schema = spec.row_schema.model_copy(update={"fields": declared})
+        schema = replace(spec.row_schema, fields=declared)
         parser = make_parser(spec.parser, schema, writers)
         assert parser is not None
         misfits = judge(sample, parser, portion_of(spec.parser, schema))
@@ -150,27 +155,31 @@ def _head(spec: Spec, sample: sampling.Sample, told: str) -> Iterator[str]:
     page = "json-schema" if kind == "json" else kind
     yield f"# Nothing is required, so that later schemas may leave fields out. Types: docs/schemas.md#{page}"
     yield "spec:"
-    yield f"  parser: {{type: {kind}{'' if framing == usual_framing(kind) else f', framing: {framing}'}}}"
-    yield "  output: {format: parquet}"
-    yield "  schema:"
+    yield "  output: {parquet: {}}"
+    yield "  value:"
+    yield f"    {kind}:"
     named = spec.row_schema.registry if spec.row_schema is not None else None
-    if named is not None and kind != "json":  # whose values say themselves what is in them
+    if kind == "json":
+        yield f"      framing: {framing}"
+    elif named is not None:
         secret = "" if named.secret_name is None else f", secretName: {scalar(named.secret_name)}"
         usual = named.model_copy(update={"subject": None}).subject_of(sample.topic)
         subject = "" if named.subject in (None, usual) else f", subject: {scalar(named.subject)}"
-        yield f"    registry: {{url: {scalar(named.url)}{secret}{subject}}}"
+        header = ", framing: apicurio" if framing == "apicurio" else ""
+        yield f"      registry: {{url: {scalar(named.url)}{secret}{subject}{header}}}"
+        yield from ["      singleObject: {}"] if framing == "singleObject" else []
 
 
 def _fields(columns: Sequence[WrittenColumn]) -> Iterator[str]:
-    yield "    fields:"
+    yield "      fields:"
     lines = [_line(one) for one in columns]
     width = max(map(len, lines))
     for line, one in zip(lines, columns, strict=True):
         remark = printable(one.remark)
-        yield f"{line:{width}}  # {remark}" if line else f"      # {printable(one.name)}: no column: {remark}"
+        yield f"{line:{width}}  # {remark}" if line else f"        # {printable(one.name)}: no column: {remark}"
 
 
 def _line(one: WrittenColumn) -> str:
     if one.type is None:
         return ""
-    return f"      - {{name: {scalar(one.name)}, type: {scalar(str(one.type))}}}"
+    return f"        - {{name: {scalar(one.name)}, type: {scalar(str(one.type))}}}"

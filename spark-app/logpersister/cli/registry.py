@@ -75,4 +75,4 @@ def _told() -> Iterator[None]:
     except ManifestError as error:
         raise invalid(error) from None
     except RegistryError as error:
-        raise UnreachableError(f"spec.schema.registry: {error}", may_pass=error.retriable) from error
+        raise UnreachableError(f"registry: {error}", may_pass=error.retriable) from error

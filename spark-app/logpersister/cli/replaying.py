@@ -22,7 +22,7 @@ from logpersister.cli.stored import Entry, entries
 from logpersister.cli.tables import Column, printable, table
 from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister, ManifestError
-from logpersister.manifest.revision import (
+from logpersister.manifest.revisions.revision import (
     RevisionError,
     reached_like,
     resource_of,
@@ -34,6 +34,7 @@ from logpersister.pipeline.rules import other_rules, rules_of
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import TopicPartition
 from logpersister.records.escaping import QUARANTINE
+from logpersister.registry import RegistryError
 from logpersister.replay.execution import Judgement, Replayer
 from logpersister.replay.output import TopicOutput
 from logpersister.replay.source_error import SourceError
@@ -110,8 +111,10 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         found = _in_quarantine(store, resource, arguments.topic)
         commits: Commits | None = None
+        away: dict[str, str] = {}
         if found and not arguments.without_kafka:
-            commits = _commits(resource, secrets, arguments.timeout, {one.name.topic_partition for one in found})
+            partitions = {one.name.topic_partition for one in found}
+            commits, away = _commits(resource, secrets, arguments.timeout, partitions)
         outputs = Outputs(resource, store, registries, resource_with_columns)
         replayer = Replayer(
             store,
@@ -122,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
             lru_cache(outputs.horizon),
             leaves_out=arguments.leave_out,
         )
-        told = list(_told(replayer, found, commits, dry_run=arguments.dry_run))
+        told = list(_told(replayer, found, commits, away, dry_run=arguments.dry_run))
     if arguments.json:
         print(json.dumps(document(resource, told, dry_run=arguments.dry_run)))
     else:
@@ -130,7 +133,10 @@ def run(arguments: argparse.Namespace) -> int:
     for one in told:
         if one.error is not None:
             print(f"{printable(one.key)}: cannot be replayed: {printable(one.error)}", file=sys.stderr)
-    return Exit.FAILED if any(one.error is not None for one in told) else Exit.OK
+    failed = {one.entry.name.topic for one in told if one.error is not None}
+    if failed <= away.keys():
+        return Exit.UNREACHABLE if failed else Exit.OK
+    return Exit.FAILED
 
 
 class Outputs:
@@ -187,22 +193,33 @@ def _in_quarantine(store: ObjectStore, resource: LogPersister, topic: str | None
     return [entry for entry in listed if entry.name.path == QUARANTINE]
 
 
-def _commits(resource: LogPersister, secrets: Secrets, seconds: float, partitions: Iterable[TopicPartition]) -> Commits:
-    config = brokers.config(resource, secrets, seconds, brokers.reach(resource, secrets, seconds))
+def _commits(
+    resource: LogPersister, secrets: Secrets, seconds: float, partitions: Iterable[TopicPartition]
+) -> tuple[Commits, dict[str, str]]:
+    """Return the committed offsets, and why there are none of topics that may not be read."""
+    report = brokers.reach(resource, secrets, seconds, some_topics=True)
+    config = brokers.config(resource, secrets, seconds, report)
 
     def ask() -> Commits:
         with closing(OffsetReader.of(resource, config)) as offsets:
-            return offsets.committed(partitions)
+            return offsets.committed(one for one in partitions if one.topic not in report.refused)
 
-    return brokers.patiently("the committed offsets could not be read", seconds, ask)
+    commits = brokers.patiently("the committed offsets could not be read", seconds, ask)
+    return commits, {topic: str(problem) for topic, problem in report.refused.items()}
 
 
-def _told(replayer: Replayer, found: Sequence[Entry], commits: Commits | None, *, dry_run: bool) -> Iterator[Told]:
+def _told(
+    replayer: Replayer, found: Sequence[Entry], commits: Commits | None, away: dict[str, str], *, dry_run: bool
+) -> Iterator[Told]:
+    """Replay or judge objects; `away`: why topics cannot be replayed now, to which those of silent registries come."""
     judged: set[str] = set()
     """Replays of this run: what they have refused was judged by this manifest a moment ago."""
     for entry in counted(iter(found), "objects replayed"):
         key, name = entry.listed.key, entry.name
         if name.replay in judged:
+            continue
+        if name.topic in away:
+            yield Told(entry, Judgement(), error=away[name.topic])
             continue
         committed = None if commits is None else commits.get(name.topic_partition)
         try:
@@ -220,6 +237,9 @@ def _told(replayer: Replayer, found: Sequence[Entry], commits: Commits | None, *
                 yield Told(entry, result.judgement, result.replay, waits=result.waits)
         except SourceError as error:
             yield Told(entry, Judgement(), error=str(error))
+        except RegistryError as error:
+            away[name.topic] = f"registry: {error}"
+            yield Told(entry, Judgement(), error=away[name.topic])
         except StorageError as error:
             if error.kind != "damaged":
                 raise
@@ -289,7 +309,7 @@ def show(told: Sequence[Told], out: TextIO, *, dry_run: bool, leaves_out: bool) 
     adjusted = _adjusted(told)
     if adjusted["values"]:
         reasons = ", ".join(f"{reason} {number(count)}" for reason, count in sorted(adjusted["reasons"].items()))
-        out.write(f"{plural(adjusted['values'], 'value')} {would}adjusted, as spec.parser.faults says: {reasons}\n")
+        out.write(f"{plural(adjusted['values'], 'value')} {would}adjusted, as faults of spec.value says: {reasons}\n")
     left_out = sum(one.judgement.left_out for one in told)
     deleted = left_out if dry_run and leaves_out else sum(one.deleted for one in told)
     if deleted:

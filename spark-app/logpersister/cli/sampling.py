@@ -61,7 +61,7 @@ class Sample:
 
 def take(arguments: argparse.Namespace, resource: LogPersister, secrets: Secrets) -> Sample:
     """Read the last ``--last`` records of a topic, as many of each partition. Raises `CommandError`."""
-    found = brokers.reach(resource, secrets, arguments.timeout)
+    found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)
     topic = _topic(arguments.topic, resource, found)
     config = brokers.config(resource, secrets, arguments.timeout, found)
     doing = f"the offsets of {topic} could not be read"
@@ -81,6 +81,8 @@ def _topic(named: str | None, resource: LogPersister, found: BrokerReport) -> st
     """Return the topic that is meant: ``--topic``, or the only one of the manifest that exists."""
     kafka = resource.spec.kafka
     if named is not None:
+        if named in found.refused:
+            raise UnreachableError(str(found.refused[named]))
         if named not in found.topics:
             raise UnreachableError(f"--topic {named}: the manifest names no such topic, or Kafka does not have it")
         return named

@@ -55,11 +55,11 @@ def _text(sample: sampling.Sample, fields: Sequence[InferredField]) -> Iterator[
     yield f"# Inferred from {sample} of topic {printable(sample.topic)}."
     yield "# Other records may differ: check each line. Types: docs/schemas.md"
     yield "spec:"
-    yield "  parser: {type: json}"
-    yield "  schema:"
-    yield "    fields:"
+    yield "  output: {parquet: {}}"
+    yield "  value:"
+    yield "    json:"
+    yield "      fields:"
     yield from fields_text(fields)
-    yield "  output: {format: parquet}"
 
 
 def fields_text(fields: Sequence[InferredField]) -> Iterator[str]:
@@ -74,14 +74,14 @@ def fields_text(fields: Sequence[InferredField]) -> Iterator[str]:
         lines.append((_line(one), _comment(one)))
     width = max(len(line) for line, _ in lines)
     for line, comment in lines:
-        yield f"{line:{width}}  # {comment}" if line else f"{'':6}# {comment}"
+        yield f"{line:{width}}  # {comment}" if line else f"{'':8}# {comment}"
     for problem, count in without.items():
         if count > MOST_NAMED:
-            yield f"{'':6}# {count - MOST_NAMED:,} more: no column: {problem}; {_KEPT} them"
+            yield f"{'':8}# {count - MOST_NAMED:,} more: no column: {problem}; {_KEPT} them"
 
 
 def _line(one: InferredField) -> str:
-    return f"      - {{name: {scalar(one.name)}, type: {scalar(str(one.type))}}}" if one.problem is None else ""
+    return f"        - {{name: {scalar(one.name)}, type: {scalar(str(one.type))}}}" if one.problem is None else ""
 
 
 def _comment(one: InferredField) -> str:

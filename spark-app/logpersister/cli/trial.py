@@ -22,15 +22,14 @@ from logpersister.cli.sampling import Sample
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.tables import Column, cut, printable, table
 from logpersister.formats.base import Encoder, Format, ObjectIdentity
-from logpersister.formats.registry import RULES as FORMATS
 from logpersister.formats.registry import format_of, make_format
 from logpersister.manifest import LogPersister
-from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.format_limits import format_findings
-from logpersister.manifest.keep import Condition
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.event_types import TypesSpec
+from logpersister.manifest.blocks.keep import Condition
+from logpersister.manifest.blocks.output import FORMATS, OutputSpec
+from logpersister.manifest.rules.format_limits import format_findings
 from logpersister.manifest.spec import Spec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path, pieces
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.adjusted import Adjusted, Kind
@@ -178,7 +177,7 @@ class Trial:
         if stored:
             out.write("rows, folders and sizes of one type: add --type NAME\n")
 
-    def _show_columns(self, schema: SchemaSpec, rows: int, out: TextIO) -> None:
+    def _show_columns(self, schema: RowSchema, rows: int, out: TextIO) -> None:
         out.write("\n")
         found = [_rows(batch) for _, _, batch in self._shown if ROW in batch.schema.names]
         self._show_rows(schema, found, rows, out)
@@ -188,11 +187,11 @@ class Trial:
         found = infer(self._sample)
         if found.schema is None or 2 * found.no_objects.refused.total() > self._sample.records:
             return False
-        out.write("\ninferred columns; without spec.schema, which logpersister schema infer prints, there are none:\n")
+        out.write("\ninferred columns; without fields, which logpersister schema infer prints, there are none:\n")
         self._show_rows(found.schema, rows_of(self._sample, found.schema), rows, out)
         return True
 
-    def _show_rows(self, schema: SchemaSpec, found: Sequence[pa.RecordBatch], rows: int, out: TextIO) -> None:
+    def _show_rows(self, schema: RowSchema, found: Sequence[pa.RecordBatch], rows: int, out: TextIO) -> None:
         whole = pa.Table.from_batches(list(found) or [pa.RecordBatch.from_pylist([], row_columns(schema))])
         shown = min(rows, whole.num_rows)
         cells = []
@@ -232,10 +231,13 @@ class Trial:
             Column("BYTES", right=True),
             Column("OF VALUES", right=True),
         ]
-        others = [OutputSpec(format=name) for name in FORMATS if name != self._output.format]
+        others = [OutputSpec.of(name) for name in FORMATS if name != self._output.format]
         cells = []
         columns_of_rows = () if self._schema is None else self._schema.columns
         for output in (self._output, *others):
+            if output.format == "kafka":
+                cells.append([output.format, "as in Kafka", "-", "-"])
+                continue
             if any(format_findings(output.format, columns_of_rows)):
                 cells.append([output.format, "cannot hold the columns", "-", "-"])
                 continue

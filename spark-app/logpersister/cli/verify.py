@@ -23,12 +23,13 @@ from logpersister.formats.damage import ContentError
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister, ManifestError
-from logpersister.manifest.revision import RevisionError, reached_like, resource_of, revision_of
+from logpersister.manifest.revisions.revision import RevisionError, reached_like, resource_of, revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.rules import other_rules
 from logpersister.records.typed import judging_for
+from logpersister.registry import RegistryError
 from logpersister.report import logs, plain
 from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     logs.configure(level="error")
     resource = context.manifest(arguments.file)
     secrets = context.secrets(arguments, logs.redactor)
-    found = brokers.reach(resource, secrets, arguments.timeout)
+    found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)
     with (
         bucket.opened(resource, secrets) as store,
         _kafka(resource, secrets, arguments.timeout, found, deep=arguments.deep) as (offsets, reader),
@@ -86,13 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
             )
         results = []
         for topic, partitions in topics:
-            result = brokers.patiently(
-                f"topic {topic} cannot be verified",
-                arguments.timeout,
-                lambda topic=topic, partitions=partitions: verification.topic(topic, partitions),  # type: ignore[misc]
-            )
-            compared.compare(result)
-            results.append(result)
+            if topic in found.refused:
+                results.append(TopicResult(topic, errors=[str(found.refused[topic])]))
+            else:
+                results.append(_verified(verification, topic, partitions, arguments.timeout, compared.compare))
     if arguments.json:
         sys.stdout.write(json.dumps(document(resource, results)) + "\n")
     else:
@@ -101,6 +99,19 @@ def run(arguments: argparse.Namespace) -> int:
         for error in result.errors:
             print(f"topic {result.topic}: {printable(error)}", file=sys.stderr)
     return exit_code(results)
+
+
+def _verified(
+    verification: Verification, topic: str, partitions: int, seconds: float, compare: Callable[[TopicResult], None]
+) -> TopicResult:
+    """Verify a topic, and `compare` its tables; what its registry does not answer concerns no other topic."""
+    try:
+        doing = f"topic {topic} cannot be verified"
+        result = brokers.patiently(doing, seconds, lambda: verification.topic(topic, partitions))
+        compare(result)
+    except RegistryError as error:
+        return TopicResult(topic, errors=[str(error)])
+    return result
 
 
 def exit_code(results: Sequence[TopicResult]) -> Exit:
@@ -129,7 +140,7 @@ def _topics(resource: LogPersister, store: ObjectStore, found: BrokerReport, onl
     elif named is not None:
         wanted = named
     else:
-        wanted = [*found.topics, *filter(resource.spec.kafka.selects, stored_topics(store))]
+        wanted = [*found.topics, *found.refused, *filter(resource.spec.kafka.selects, stored_topics(store))]
     return [(topic, found.topics.get(topic, 0)) for topic in sorted(set(wanted))]
 
 
@@ -289,7 +300,7 @@ def _in_no_row(results: Sequence[TopicResult]) -> Iterator[str]:
     if quarantined := sum(result.quarantined for result in results):
         yield (
             f"in quarantine: {quarantined:,} of {plural(records, 'record')}, which the parser refused; see why with "
-            "logpersister quarantine (docs/parsers.md)"
+            "logpersister quarantine (docs/quarantine.md)"
         )
     if tombstones := sum(result.tombstones for result in results):
         yield (

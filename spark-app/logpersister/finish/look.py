@@ -13,7 +13,7 @@ from logpersister.finish.passing import Passing
 from logpersister.finish.positions import Kafka, Positions
 from logpersister.finish.publishing import Published, Publisher
 from logpersister.finish.watermark import Guess, last_passed
-from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.blocks.finish import FinishSpec
 from logpersister.ranges import TopicPartition
 from logpersister.records.time_folders import TimeFolder
 from logpersister.records.type_folders import AnyFolders, TypeFolders

@@ -16,7 +16,7 @@ from logpersister.finish.watermark import (
     waits_for_clock,
     waits_for_event,
 )
-from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.blocks.finish import FinishSpec
 from logpersister.records.type_folders import AnyFolders
 
 

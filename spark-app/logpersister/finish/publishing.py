@@ -18,7 +18,7 @@ import structlog
 from logpersister.finish.folders import content_of
 from logpersister.finish.positions import Positions
 from logpersister.finish.watermark import at
-from logpersister.manifest.finish import TELLING, FinishSpec
+from logpersister.manifest.blocks.finish import TELLING, FinishSpec
 from logpersister.records.time_folders import TimeFolder
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each

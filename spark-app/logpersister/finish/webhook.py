@@ -18,9 +18,9 @@ import urllib3
 
 from logpersister import __version__
 from logpersister.finish.telling import Message, NotTakenError, RefusedError, Send
-from logpersister.manifest.problems import ManifestError, Problem
+from logpersister.forms.problems import ManifestError, Problem
+from logpersister.manifest.blocks.telling import WebhookSpec
 from logpersister.manifest.secrets import AUTHORITY, Secrets, SecretValue
-from logpersister.manifest.telling import WebhookSpec
 from logpersister.registry.access import TOKEN
 from logpersister.registry.errors import of_connection
 

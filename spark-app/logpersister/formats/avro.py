@@ -1,4 +1,4 @@
-"""Format ``avro``: container files of rows of ``spec.schema``, or of values as they are, with Kafka's own fields.
+"""Format ``avro``: container files of rows of ``spec.value``, or of values as they are, with Kafka's own fields.
 
 docs/formats.md says what each type becomes; the encoder of rows is native (spark-app/native/src/datums).
 """

@@ -1,4 +1,4 @@
-"""Format ``jsonl``: a JSON object per line, of the fields of ``spec.schema``, or of the whole record (the envelope).
+"""Format ``jsonl``: a JSON object per line, of the fields of ``spec.value``, or of the whole record (the envelope).
 
 docs/formats.md says how each type is written; the writer is native (spark-app/native/src/lines).
 """

@@ -1,4 +1,4 @@
-"""Format ``orc``: rows of ``spec.schema``, or values as they are, with Kafka's own fields by choice.
+"""Format ``orc``: rows of ``spec.value``, or values as they are, with Kafka's own fields by choice.
 
 Memory: a stripe of each open object waits in the writer as it will be stored, and some rows as Arrow.
 """

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from logpersister.manifest.types import PER_SECOND
+from logpersister.schemas.types import PER_SECOND
 
 _MOST_SECONDS: Final = 2**53
 """Beyond them the writer rounds seconds, as floating-point numbers, to even ones. Only records of Kafka have them."""

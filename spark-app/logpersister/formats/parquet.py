@@ -1,4 +1,4 @@
-"""Format ``parquet``: rows of ``spec.schema``, or values as they are, with Kafka's own fields by choice.
+"""Format ``parquet``: rows of ``spec.value``, or values as they are, with Kafka's own fields by choice.
 
 The native module writes the files (docs/design/parquet.md). Memory: of each open object, pages of one row group wait,
 compressed, or its rows where they are sorted; docs/formats.md has the figures.

@@ -1,4 +1,4 @@
-"""Makes a format from ``spec.output`` and ``spec.schema``.
+"""Makes a format from ``spec.output`` and ``spec.value``.
 
 A new format is a module of its own, its options from the manifest, and an entry in `_FACTORIES`.
 """
@@ -9,13 +9,14 @@ from typing import Final, TypedDict
 
 import pyarrow as pa
 
-from logpersister.formats import avro, jsonl, orc, parquet, sequencefile, text
+from logpersister.formats import avro, jsonl, kafka, orc, parquet, sequencefile, text
 from logpersister.formats.avro import AvroFormat
 from logpersister.formats.base import Format
 from logpersister.formats.columnar import ColumnarOptions
 from logpersister.formats.compression import Compression
 from logpersister.formats.file_columns import KAFKA_FIELDS
 from logpersister.formats.jsonl import JsonLinesFormat, JsonLinesOptions
+from logpersister.formats.kafka import KafkaFormat
 from logpersister.formats.orc import OrcFormat, OrcOptions
 from logpersister.formats.parquet import ParquetFormat, ParquetOptions
 from logpersister.formats.quarantine import WithQuarantine
@@ -26,23 +27,23 @@ from logpersister.formats.sorted_groups import SortColumn
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.formats.typed import TypedFormat
-from logpersister.manifest.format_settings import OrcSpec, ParquetSpec, SequenceFileSpec, TextSpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.format_settings import OrcSpec, ParquetSpec, SequenceFileSpec, TextSpec
+from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.manifest.spec import Spec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.columns import row_columns, without_notation
 from logpersister.records.type_names import TypeNames
 
 NO_TABLES: Final[Mapping[str, Mapping[str, int]]] = {}
-_ANY_BYTES: Final = ParserSpec()
+_ANY_BYTES: Final = Parsing()
 _ALL_OF_A_RECORD: Final = ParquetFormat(ParquetOptions(kafka_columns=tuple(KAFKA_FIELDS)))
 
 
 def make_format(
     output: OutputSpec,
-    parser: ParserSpec = _ANY_BYTES,
-    schema: SchemaSpec | None = None,
+    parser: Parsing = _ANY_BYTES,
+    schema: RowSchema | None = None,
     field_ids: Mapping[str, int] | None = None,
     *,
     quarantines_late: bool = False,
@@ -59,9 +60,9 @@ def make_format(
     configured = _FACTORIES[output.format](output, parser, schema)
     if field_ids is not None and isinstance(configured, ParquetFormat):
         configured = ParquetFormat(replace(configured.options, field_ids=field_ids))
-    if not (parser.keeps_all_in_quarantine or quarantines_late):
-        return configured
     refuses_tombstones = quarantines_late or (schema is not None and schema.key is not None)  # which may be bad
+    if not (parser.keeps_all_in_quarantine or refuses_tombstones):
+        return configured
     return WithQuarantine(
         configured, ParquetFormat(replace(_ALL_OF_A_RECORD.options, refuses_tombstones=refuses_tombstones))
     )
@@ -127,7 +128,7 @@ class _Columnar(TypedDict):
     keeps_tombstones: bool
 
 
-def _columnar(output: OutputSpec, schema: SchemaSpec | None) -> _Columnar:
+def _columnar(output: OutputSpec, schema: RowSchema | None) -> _Columnar:
     return {
         "compression": output.compression,
         "kafka_columns": output.columns_of_kafka(has_schema=schema is not None),
@@ -135,16 +136,16 @@ def _columnar(output: OutputSpec, schema: SchemaSpec | None) -> _Columnar:
     }
 
 
-def _rows(schema: SchemaSpec | None) -> pa.Schema | None:
+def _rows(schema: RowSchema | None) -> pa.Schema | None:
     return None if schema is None else row_columns(schema)
 
 
-def _bare_rows(schema: SchemaSpec | None) -> pa.Schema | None:
+def _bare_rows(schema: RowSchema | None) -> pa.Schema | None:
     """Return the columns of rows without how other formats write them as text."""
     return None if schema is None else without_notation(row_columns(schema))
 
 
-def _parquet(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Format:
+def _parquet(output: OutputSpec, _: Parsing, schema: RowSchema | None) -> Format:
     settings = output.parquet or ParquetSpec()
     return ParquetFormat(
         ParquetOptions(
@@ -164,16 +165,16 @@ def _parquet(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Fo
     )
 
 
-def _avro(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Format:
+def _avro(output: OutputSpec, _: Parsing, schema: RowSchema | None) -> Format:
     return AvroFormat(ColumnarOptions(**_columnar(output, schema), schema=_rows(schema)))
 
 
-def _orc(output: OutputSpec, _: ParserSpec, schema: SchemaSpec | None) -> Format:
+def _orc(output: OutputSpec, _: Parsing, schema: RowSchema | None) -> Format:
     stripe_bytes = (output.orc or OrcSpec()).stripe_bytes
     return OrcFormat(OrcOptions(**_columnar(output, schema), schema=_bare_rows(schema), stripe_bytes=stripe_bytes))
 
 
-def _jsonl(output: OutputSpec, parser: ParserSpec, schema: SchemaSpec | None) -> Format:
+def _jsonl(output: OutputSpec, parser: Parsing, schema: RowSchema | None) -> Format:
     columnar, is_json = _columnar(output, schema), parser.type == "json"
     return JsonLinesFormat(JsonLinesOptions(**columnar, schema=_rows(schema), values_are_json=is_json))
 
@@ -185,14 +186,16 @@ RULES: Final[Mapping[str, int]] = {
     "jsonl": jsonl.RULES,
     "avro": avro.RULES,
     "orc": orc.RULES,
+    "kafka": kafka.RULES,
 }
 """Version of each format's output; part of a revision's rules."""
 
-_FACTORIES: Final[Mapping[str, Callable[[OutputSpec, ParserSpec, SchemaSpec | None], Format]]] = {
+_FACTORIES: Final[Mapping[str, Callable[[OutputSpec, Parsing, RowSchema | None], Format]]] = {
     "text": _text,
     "sequencefile": _sequencefile,
     "parquet": _parquet,
     "jsonl": _jsonl,
     "avro": _avro,
     "orc": _orc,
+    "kafka": lambda *_: KafkaFormat(),
 }

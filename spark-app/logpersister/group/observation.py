@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from logpersister.group.answers import Answer, Registered
 from logpersister.group.oldest import Found, Milliseconds, oldest_timestamps
 from logpersister.kafka_client.causes import in_words
-from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.plan.intents import CommittedOffset, Intent, UnknownMetadataError
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import GenerationShare, LagSummary, PartitionLag, generations, summarise

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kafka import errors
 
 from logpersister.kafka_client.oauth import TokenError
-from logpersister.manifest.kafka import SecuritySpec
+from logpersister.manifest.blocks.kafka import SecuritySpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,11 @@ def explain_inquiry(error: Exception, security: SecuritySpec) -> Failure:
         case ValueError() if security.uses_sasl:
             failure = Failure("the broker could not prove that it knows the password", "check which broker this is")
     return failure
+
+
+def is_forbidden(error: Exception) -> bool:
+    """Whether this user may not describe a topic, or not read it."""
+    return isinstance(error, errors.TopicAuthorizationFailedError)
 
 
 def is_of_kafka(error: Exception) -> bool:

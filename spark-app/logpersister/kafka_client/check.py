@@ -19,11 +19,11 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
+from logpersister.forms.problems import Problem
 from logpersister.kafka_client.causes import SILENT, Failure, explain_inquiry
 from logpersister.kafka_client.config import client_config
 from logpersister.kafka_client.probe import API_VERSIONS, probe
-from logpersister.manifest.kafka import Address, KafkaSpec
-from logpersister.manifest.problems import Problem
+from logpersister.manifest.blocks.kafka import Address, KafkaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.ranges import TopicPartition
 
@@ -64,7 +64,7 @@ class BrokerReport:
     """Topics whose names are close to those of missing ones."""
     leaderless: tuple[TopicPartition, ...] = ()
     """Partitions of these topics that nobody can read or write now."""
-    refused: tuple[Problem, ...] = ()
+    refused: Mapping[str, Problem] = field(default_factory=dict)
     """Topics that this user may not read, while it may read others."""
 
 
@@ -164,10 +164,8 @@ def _report(answers: _Answers, kafka: KafkaSpec, address: Address, unreachable: 
         for entry in topic.partitions
         if entry.leader_id < 0
     )
-    refused = tuple(answers.refused.values())
-    return BrokerReport(
-        str(address), brokers, topics, missing, unreachable, answers.similar_topics, leaderless, refused
-    )
+    similar, refused = answers.similar_topics, answers.refused
+    return BrokerReport(str(address), brokers, topics, missing, unreachable, similar, leaderless, refused)
 
 
 def _may_use_others(answers: _Answers, kafka: KafkaSpec, refused: Mapping[str, Problem]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from logpersister.kafka_client import bootstrap, sockets
 from logpersister.kafka_client.login import login_config
 from logpersister.kafka_client.tls import ssl_context
-from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.manifest.secrets import Secrets
 
 CLIENT_ID = "logpersister"

@@ -14,7 +14,7 @@ from kafka.net.sasl.scram import SaslMechanismScram
 
 from logpersister.kafka_client import secret_keys
 from logpersister.kafka_client.oauth import ClientCredentials, token_provider
-from logpersister.manifest.kafka import SecuritySpec
+from logpersister.manifest.blocks.kafka import SecuritySpec
 from logpersister.manifest.secrets import CurrentSecret, Secrets
 
 

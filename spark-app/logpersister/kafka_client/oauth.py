@@ -7,6 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote_plus, urlencode, urlsplit
@@ -16,8 +17,9 @@ import structlog
 from kafka.errors import KafkaConnectionError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
+from logpersister.aside import in_a_thread
+from logpersister.forms.problems import ManifestError, Problem
 from logpersister.kafka_client.secret_keys import PATH as _PATH
-from logpersister.manifest.problems import ManifestError, Problem
 from logpersister.manifest.secrets import Secrets
 
 log = structlog.get_logger(__name__)
@@ -30,6 +32,8 @@ _REFUSED_SECONDS = 30.0
 """From one request of a token to the next, while the broker refuses them."""
 _AGAIN_SECONDS = 1.0
 """Pause after the provider gave no token, while an earlier token is still valid."""
+_PATIENCE_SECONDS = 2.0
+"""How long a login waits for another token, while an earlier one is valid: the provider may be silent."""
 _KEPT = 0.8
 """Fraction of its lifetime after which a token is fetched anew."""
 _EXTENSIONS = re.compile(r"[A-Za-z]+=[ -+\--~\t]*(,[A-Za-z]+=[ -+\--~\t]*)*", re.ASCII)
@@ -123,11 +127,14 @@ class ClientCredentials(_Provider):
         self._lock = threading.Lock()
         self._token: str | None = None
         self._asked_at = self._fetch_at = self._valid_to = 0.0
+        self._renewal: Future[None] | None = None
 
     def token(self) -> str:
         with self._lock:
-            if self._token is None or self._clock() >= self._fetch_at:
+            if self._token is None or self._clock() >= self._valid_to:
                 self._renew()
+            elif self._clock() >= self._fetch_at and (self._renewal is None or self._renewal.done()):
+                self._renewal = in_a_thread(self._renew, _PATIENCE_SECONDS)
             assert self._token is not None, "there is one, or its absence was raised"
             return self._token
 

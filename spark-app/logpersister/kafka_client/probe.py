@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from logpersister.kafka_client.causes import SILENT, Failure, explain_connection
-from logpersister.manifest.kafka import Address
+from logpersister.manifest.blocks.kafka import Address
 
 API_VERSIONS = bytes([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 0, 255, 255])
 """A whole ApiVersions request of version 0, without a client id: brokers answer it before any login."""

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from logpersister.manifest.kafka import SecuritySpec
-from logpersister.manifest.problems import ManifestError, Problem
+from logpersister.forms.problems import ManifestError, Problem
+from logpersister.manifest.blocks.kafka import SecuritySpec
 from logpersister.manifest.secrets import AUTHORITY, Secrets, SecretValue
 
 PATH: Final = "spec.kafka.security.secretName"

@@ -10,10 +10,10 @@ from typing import Any
 
 import structlog
 
+from logpersister.forms.problems import ManifestError, Problem
 from logpersister.kafka_client import secret_keys
 from logpersister.kafka_client.secret_keys import PATH, Identity
-from logpersister.manifest.kafka import SecuritySpec
-from logpersister.manifest.problems import ManifestError, Problem
+from logpersister.manifest.blocks.kafka import SecuritySpec
 from logpersister.manifest.secrets import Secrets
 
 log = structlog.get_logger(__name__)

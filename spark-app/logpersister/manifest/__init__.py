@@ -1,7 +1,7 @@
 """The manifest: a pydantic model of the LogPersister resource, how it is read, what its revision is."""
 
+from logpersister.forms.problems import ManifestError, Problem
 from logpersister.manifest.load import load, parse, parse_text
-from logpersister.manifest.problems import ManifestError, Problem
 from logpersister.manifest.resource import LogPersister
 from logpersister.manifest.spec import Spec
 

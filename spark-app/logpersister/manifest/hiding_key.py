@@ -5,15 +5,15 @@ import hmac
 from collections.abc import Iterable
 from typing import Final
 
-from logpersister.manifest.hiding import HashSpec
-from logpersister.manifest.problems import ManifestError, Problem
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.forms.problems import ManifestError, Problem
 from logpersister.manifest.secrets import Secrets, SecretValue
+from logpersister.manifest.values.hiding import HashSpec
+from logpersister.manifest.values.row_schema import RowSchema
 
 KEY: Final = "key"
 LEAST_CHARACTERS: Final = 16
 """Shortest key; shorter ones can be guessed from hashes of known texts."""
-_PATH: Final = "spec.schema.hash.secretName"
+_PATH: Final = "spec.value.hash.secretName"
 
 
 def key_of(hashed: HashSpec, secrets: Secrets) -> SecretValue:
@@ -33,7 +33,7 @@ def fingerprint(hashed: HashSpec, secrets: Secrets) -> str:
     return hmac.new(key.reveal().encode(), b"logpersister: which key", hashlib.sha256).hexdigest()[:12]
 
 
-def check_keys(schemas: Iterable[SchemaSpec | None], secrets: Secrets) -> list[str]:
+def check_keys(schemas: Iterable[RowSchema | None], secrets: Secrets) -> list[str]:
     """Return the names of the Secrets whose keys are there. Raises ManifestError for the first one that is not."""
     hashed = dict.fromkeys(one.hash for one in schemas if one is not None and one.hash is not None)
     for one in hashed:

@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from logpersister.manifest import document as yaml_document
-from logpersister.manifest.nulls import EXPECTATION, REMEDY, field_at, misleading_nulls, models_in, without_nulls
-from logpersister.manifest.problems import (
+from logpersister.forms import document as yaml_document
+from logpersister.forms.nulls import EXPECTATION, REMEDY, field_at, misleading_nulls, models_in, without_nulls
+from logpersister.forms.problems import (
     LineOf,
     ManifestError,
     PathStep,
@@ -18,8 +18,8 @@ from logpersister.manifest.problems import (
     problems_of,
     unknown_field,
 )
+from logpersister.forms.substitution import Variables
 from logpersister.manifest.resource import OBJECT_META, LogPersister
-from logpersister.manifest.substitution import Variables
 
 LARGEST_MANIFEST = 1_000_000
 """Bytes; about what etcd takes, and more than any manifest has."""

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from logpersister.manifest.constraint import BOUNDS
-from logpersister.manifest.quantity import DURATION_PATTERN, PERCENT_PATTERN, SHARE_PATTERN, SIZE_PATTERN
-from logpersister.manifest.registry import LATEST_PATTERN
+from logpersister.forms.constraint import BOUNDS
+from logpersister.forms.quantity import DURATION_PATTERN, PERCENT_PATTERN, SHARE_PATTERN, SIZE_PATTERN
 from logpersister.manifest.schema import json_schema
+from logpersister.manifest.values.key import KINDS as KEYS
+from logpersister.manifest.values.registry import LATEST_PATTERN
+from logpersister.manifest.values.value import KINDS as VALUES
 
 _NAMES = {
     SIZE_PATTERN: "size (bytes)",
@@ -26,15 +28,26 @@ _NAMES = {
 """What values of a certain notation are called."""
 _AS_BEFORE = frozenset(
     f"{entry}.{block}"
-    for entry in ("spec.overrides[]", "spec.types.entries[]", "spec.types.others")
-    for block in ("parser", "schema", "output", "keep")
+    for entry in ("spec.overrides[]", "spec.types.entries[]")
+    for block in ("value", "key", "quarantine", "output", "keep")
 )
 """Mappings whose fields are described where the group has them."""
 _LIKE = {
-    "spec.schema.key.thrift": "spec.schema.thrift",
+    **{
+        f"spec.{value}.{kind}.{block}": f"spec.value.json.{block}"
+        for value, kinds in (("value", VALUES), ("key", KEYS))
+        for kind in kinds
+        for block in ("fields[]", "faults", "registry")
+        if (value, kind) != ("value", "json")
+    },
+    **{f"spec.value.{kind}": "spec.value.json" for kind in ("avro", "thrift", "messagepack", "csv")},
+    "spec.value.protobuf": "spec.value.avro",
+    "spec.value.regex": "spec.value.csv",
+    "spec.value.regex.faults": "spec.value.csv.faults",
+    **{f"spec.key.{kind}": f"spec.value.{kind}" for kind in KEYS},
+    **{f"spec.output.{name}": "spec.output.parquet" for name in ("jsonl", "avro", "orc")},
     "spec.spark.executorPodTemplate": "spec.podTemplate",
     "spec.types.frame.timestamp": "spec.types.frame.type",
-    "spec.types.others": "spec.types.entries[]",
 }
 """Mappings that have the fields of another one. Only fields that differ from it are described again."""
 _MARKED = re.compile(r"(<!-- fields of (\S+) -->\n)(?:\|.*\n)*")
@@ -66,11 +79,12 @@ def fields() -> list[FieldDescription]:
 
 
 def _repeats(field: FieldDescription, described: Mapping[str, FieldDescription]) -> bool:
-    for block, other in _LIKE.items():
-        if field.path.startswith(f"{block}."):
-            twin = described.get(other + field.path.removeprefix(block))
-            return twin is not None and replace(field, path=twin.path) == twin
-    return False
+    twins = (
+        described.get(other + field.path.removeprefix(block))
+        for block, other in _LIKE.items()
+        if field.path.startswith(f"{block}.")
+    )
+    return any(twin is not None and replace(field, path=twin.path) == twin for twin in twins)
 
 
 def _fields(schema: Mapping[str, Any], definitions: Mapping[str, Any], prefix: str) -> Iterator[FieldDescription]:

@@ -1,13 +1,14 @@
 """The LogPersister resource as a whole: what ``kubectl apply -f`` and ``logpersister run -f`` both take."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from logpersister.manifest.constraint import Model, String, Text
-from logpersister.manifest.problems import Problem, path_text
-from logpersister.manifest.rule import change_rule, rule, rules_of
-from logpersister.manifest.spec import SHADOW, Spec, no_shadow
+from logpersister.forms.constraint import Model, String, Text
+from logpersister.forms.problems import Finding, Problem, path_text
+from logpersister.forms.rule import change_rule, refuses, rules_of
+from logpersister.manifest.spec import SHADOW, Spec
 
 API_VERSION = "logpersister.dev/v1alpha1"
 KIND = "LogPersister"
@@ -64,9 +65,9 @@ class Metadata(Model):
     """Annotations for your own use. Only `logpersister.dev/…` has an effect."""
 
 
-def _group(version: str) -> str:
-    """Return the CEL of the consumer group of a version of the resource."""
-    return f"(has({version}.spec.kafka.groupId) ? {version}.spec.kafka.groupId : {version}.metadata.name)"
+_GROUP = "(has({0}.spec.kafka.groupId) ? {0}.spec.kafka.groupId : {0}.metadata.name)"
+"""CEL: the consumer group of a version of the resource."""
+_GENERATION = "(has({0}.spec.generation) ? {0}.spec.generation : 1)"
 
 
 class LogPersister(Model):
@@ -112,20 +113,15 @@ class LogPersister(Model):
             Problem(path_text(finding.at), finding.expectation, finding.remedy, finding.found) for finding in findings
         ]
 
-    @rule(
-        f"{no_shadow('self.spec')} || !({_group('self')} + '.').startsWith(self.spec.rollout.shadow.groupId + '.')",
-        "is the group of the resource itself, or could be",
-        "name a group that only shadows use",
-        "spec",
-        *SHADOW,
-        "groupId",
-    )
-    def _a_shadow_is_another_group(self) -> bool:
+    @refuses
+    def _a_shadow_is_another_group(self) -> Iterator[Finding]:
         shadow = self.spec.rollout.shadow
-        return shadow is None or not f"{self.group_id}.".startswith(f"{shadow.group_id}.")
+        if shadow is not None and f"{self.group_id}.".startswith(f"{shadow.group_id}."):
+            told, remedy = "is the group of the resource itself, or could be", "name a group that only shadows use"
+            yield Finding(told, remedy, ("spec", *SHADOW, "groupId"))
 
     @change_rule(
-        "$spec.generation >= $before.spec.generation",
+        f"{_GENERATION.format('self')} >= {_GENERATION.format('oldSelf')}",
         "is lower than before, and objects of the higher generation are there already",
         "set the old value, or a higher one",
         "spec",
@@ -135,7 +131,7 @@ class LogPersister(Model):
         return self.spec.generation >= before.spec.generation
 
     @change_rule(
-        f"{_group('self')} == {_group('oldSelf')}",
+        f"{_GROUP.format('self')} == {_GROUP.format('oldSelf')}",
         "cannot be changed: another group begins anew, and would store everything twice",
         "set the old value, or create a resource with another name and prefix",
         "spec",

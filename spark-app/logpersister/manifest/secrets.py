@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from logpersister.manifest.problems import ManifestError, Problem
-from logpersister.manifest.storage import StorageSpec
+from logpersister.forms.problems import ManifestError, Problem
+from logpersister.manifest.blocks.storage import StorageSpec
 
 DIRECTORY_VARIABLE = "LOGPERSISTER_SECRETS_DIR"
 VARIABLE_PREFIX = "LOGPERSISTER_SECRET_"

@@ -2,40 +2,45 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
-from logpersister.manifest.accounts import ServiceAccountSpec
-from logpersister.manifest.autoscale import AutoscaleSpec
-from logpersister.manifest.constraint import Duration, Text, Whole, compiled, milliseconds
-from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.finish import FinishSpec, Late
-from logpersister.manifest.finish_rules import FinishRules
-from logpersister.manifest.kafka import KafkaSpec
-from logpersister.manifest.keep import Conditions
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.override_rules import OverrideRules
-from logpersister.manifest.overrides import MOST_OVERRIDES, Override
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.pods import PodTemplate
-from logpersister.manifest.problems import Finding
-from logpersister.manifest.quantity import format_size
-from logpersister.manifest.repair import RepairSpec
-from logpersister.manifest.rollout import RolloutSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.rule import NotInCel, cel_literal, rule
-from logpersister.manifest.spark import SparkSpec
-from logpersister.manifest.storage import MAX_PARTS, StorageSpec
-from logpersister.manifest.subjects import with_subjects
-from logpersister.manifest.table import TableSpec
-from logpersister.manifest.table_rules import TableRules
-from logpersister.manifest.topic_specs import with_override
-from logpersister.manifest.type_rules import TypeRules
-from logpersister.manifest.type_specs import specs_of_types
-from logpersister.manifest.type_tables import TypeTableRules, tables_of_types
-from logpersister.manifest.upload import UploadSpec
+from logpersister.forms.constraint import Duration, Text, Whole, compiled
+from logpersister.forms.problems import Finding
+from logpersister.forms.quantity import format_size
+from logpersister.forms.rule import refuses
+from logpersister.manifest.blocks.accounts import ServiceAccountSpec
+from logpersister.manifest.blocks.autoscale import AutoscaleSpec
+from logpersister.manifest.blocks.event_types import TypesSpec
+from logpersister.manifest.blocks.finish import FinishSpec, Late
+from logpersister.manifest.blocks.kafka import KafkaSpec
+from logpersister.manifest.blocks.keep import Conditions
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.blocks.overrides import MOST_OVERRIDES, Override
+from logpersister.manifest.blocks.pods import PodTemplate
+from logpersister.manifest.blocks.repair import RepairSpec
+from logpersister.manifest.blocks.rollout import RolloutSpec
+from logpersister.manifest.blocks.spark import SparkSpec
+from logpersister.manifest.blocks.storage import MAX_PARTS, StorageSpec
+from logpersister.manifest.blocks.table import TableSpec
+from logpersister.manifest.blocks.upload import UploadSpec
+from logpersister.manifest.rules.finish_rules import FinishRules
+from logpersister.manifest.rules.override_rules import OverrideRules
+from logpersister.manifest.rules.subjects import with_subjects
+from logpersister.manifest.rules.table_rules import TableRules
+from logpersister.manifest.rules.topic_specs import with_override
+from logpersister.manifest.rules.type_rules import TypeRules
+from logpersister.manifest.rules.type_specs import Around, specs_of_types
+from logpersister.manifest.rules.type_tables import TypeTableRules, tables_of_types
+from logpersister.manifest.rules.verbatim_rules import VerbatimRules
+from logpersister.manifest.values.key import KeySpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.quarantine import QuarantineSpec
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.manifest.values.value import ANY_BYTES, ValueSpec
 
 Image = Annotated[
     str,
@@ -48,36 +53,16 @@ Image = Annotated[
 ]
 
 
-def _bytes(field: str) -> str:
-    """Return the CEL of a size as an integer; those within their bounds are exact."""
-    return f"quantity(string({field})).asInteger()"
-
-
-def no_shadow(spec: str) -> str:
-    """Return the CEL that is true when a spec has no shadow."""
-    return f"!has({spec}.rollout) || !has({spec}.rollout.shadow)"
-
-
 SHADOW = ("rollout", "shadow")
 _NO_TOPIC = r"^[^/]*[!*'()=]"
 """A path whose first folder has a character that folders of topics do not have."""
 
-_LARGEST = f"{_bytes('$storage.partSize')} * {MAX_PARTS}"
-"""CEL: largest object that the parts of one upload can hold."""
 
-
-def _over_age(target: str) -> str:
-    """Return the CEL that is true when a duration is longer than `maxAge`."""
-    return f"{milliseconds(target)} > {milliseconds('$upload.maxAge')}"
-
-
-class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
+class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, VerbatimRules):
     """What the user wants."""
 
     generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
-    """Part of every object's name. Raise it when readers notice the change; objects of the new generation begin where
-    the old ones end. Never lower it.
-    """
+    """Part of every object's name."""
 
     kafka: KafkaSpec
     """Where records come from."""
@@ -88,11 +73,16 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     output: OutputSpec = OutputSpec()
     """Content of objects and their folders."""
 
-    parser: ParserSpec = ParserSpec()
-    """What values must be. Records with other values are stored in quarantine."""
+    value: ValueSpec = ANY_BYTES
+    """What values are, and the columns that they become. Records with other values are stored in quarantine. Default:
+    any bytes, stored as they are.
+    """
 
-    declared_schema: SchemaSpec | None = Field(default=None, alias="schema")
-    """Columns that values become, with every parser except `bytes` (docs/schemas.md)."""
+    key: KeySpec | None = None
+    """The column that keys become, of records whose values become columns (docs/schemas.md#keys). Default: none."""
+
+    quarantine: QuarantineSpec = QuarantineSpec()
+    """How records are stored whose values are not what `value` says."""
 
     keep: Conditions = ()
     """Conditions that a record must fulfil to be stored, all of them; other records are counted and left out
@@ -100,7 +90,7 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     """
 
     types: TypesSpec | None = None
-    """Types of records in mixed topics (docs/types.md). Not for topics of an `overrides` entry with a parser."""
+    """Types of records in mixed topics (docs/types.md). Not for topics of an `overrides` entry with a value."""
 
     upload: UploadSpec = UploadSpec()
     """When records become an object."""
@@ -109,64 +99,72 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     """Table with the rows of the stored objects, each exactly once (docs/tables.md). Only with format `parquet`."""
 
     overrides: Annotated[tuple[Override, ...], Field(max_length=MOST_OVERRIDES)] = ()
-    """Other parsers, schemas, outputs and limits for some topics. The first entry that names a topic applies, and no
-    other.
-    """
+    """Other values, outputs and limits for some topics."""
 
     finish: FinishSpec | None = None
-    """Files that tell readers when a folder by time is complete (docs/finish.md). Only topics with a level by date have
-    them.
-    """
+    """Files that tell readers when a folder by time is complete (docs/finish.md)."""
 
     members: Annotated[int, Whole(1, 1000)] = 1
-    """Number of members, which share the partitions. With two or more, storing continues when one dies. With
-    `autoscale` it is the initial number. `logpersister run` is one member.
-    """
+    """Number of members, which share the partitions. With `autoscale` it is the initial number."""
 
     autoscale: AutoscaleSpec | None = None
-    """The number of members follows the lag, instead of `members`. `logpersister run` ignores it."""
+    """The number of members follows the lag, instead of `members`."""
 
     spark: SparkSpec = SparkSpec()
     """Where the work runs."""
 
     shutdown_grace: Annotated[timedelta, Duration("0s", "1h")] = timedelta(seconds=30)
-    """How long running uploads may continue after SIGTERM. The next member repeats unfinished ones."""
+    """How long running uploads may continue after SIGTERM."""
 
     cycle_interval: Annotated[timedelta, Duration("100ms", "5m")] = timedelta(seconds=5)
     """Time between two looks of a member for due ranges; it adds to `upload.maxAge`."""
 
     target_lag: Annotated[timedelta, Duration("1s", "365d")] | None = None
     """How long the oldest unstored record may wait. Above it, condition `LagWithinTarget` is False, and a rollout is
-    late. Default: twice the `maxAge` of the topic plus a minute. `logpersister run` ignores it.
-    """
+    late. Default: twice the `maxAge` of the topic plus a minute."""
 
     network_policy: Literal["None", "Restricted"] = "None"
-    """`Restricted`: only pods of the same resource may connect to its pods, except to the port of metrics and probes.
-    `logpersister run` ignores it.
-    """
+    """`Restricted`: only pods of the same resource may connect to its pods, except to port 8080 (metrics, probes)."""
 
     rollout: RolloutSpec = RolloutSpec()
-    """How members of a new revision replace those of the old one. `logpersister run` ignores it."""
+    """How members of a new revision replace those of the old one."""
 
     auto_repair: RepairSpec = RepairSpec()
-    """Restarts of members that have partitions and make no progress. `logpersister run` ignores it."""
+    """Restarts of members that have partitions and make no progress."""
 
     image: Image | None = None
-    """Image of members and executors. Default: the operator's setting. `logpersister run` ignores it."""
+    """Image of members and executors. Default: the operator's setting."""
 
     service_account: ServiceAccountSpec = ServiceAccountSpec()
-    """Service account of members and executors, for a cloud's identities. `logpersister run` ignores it."""
+    """Service account of members and executors, for a cloud's identities."""
 
     pod_template: PodTemplate | None = None
-    """Merged into the members' pods; their container is named `member`. Set the image by `image`, not here.
-    `logpersister run` ignores it.
-    """
+    """Merged into the members' pods; their container is named `member`."""
+
+    _around: Around | None = PrivateAttr(default=None)
+    """Columns of what stands around the values of a type."""
 
     @property
-    def row_schema(self) -> SchemaSpec | None:
-        """The schema of rows, with the column of what the parser keeps besides."""
-        schema = self.declared_schema
-        return None if schema is None else schema.with_rest(self.parser.rest)
+    def parser(self) -> Parsing:
+        """How values are read."""
+        return self.value.parser.model_copy(update={"quarantine": self.quarantine})
+
+    @property
+    def row_schema(self) -> RowSchema | None:
+        """The columns that values and keys become; None: values are stored as they are."""
+        schema, around = self.value.row_schema, self._around
+        if schema is None:
+            return None
+        if self.key is not None:
+            key = self.key.beside(schema.registry)
+            schema = replace(schema, key=key.compiled, registry=schema.registry or key.registry)
+        return schema if around is None else replace(schema, head=around.head, numbers=around.numbers)
+
+    def with_columns(self, around: Around) -> Self:
+        """Return the spec of a type with the columns of what stands around its values."""
+        found = self.model_copy()
+        found._around = around  # noqa: SLF001 - a copy of ours
+        return found
 
     def override_of(self, topic: str) -> int | None:
         """Return the place of the entry of `overrides` that applies to a topic; None: the group's blocks do."""
@@ -225,8 +223,11 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
 
     @property
     def keeps_all_in_quarantine(self) -> bool:
-        """Whether quarantine is Parquet with all of a record; where there are types or late records, it always is."""
-        return self.types is not None or self.quarantines_late or self.parser.keeps_all_in_quarantine
+        """Whether quarantine is Parquet with all of a record; where there are types, keys or late records, it is."""
+        if self.types is not None or self.quarantines_late:
+            return True
+        schema = self.row_schema
+        return self.parser.keeps_all_in_quarantine or (schema is not None and schema.key is not None)
 
     @property
     def late(self) -> Late:
@@ -246,15 +247,14 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
     def hold_above(self, topic: str) -> int | None:
         """Return the percentage of a range of a topic that may go to quarantine; None: any."""
         place = self.override_of(topic)
-        own = None if place is None else self.overrides[place].parser
-        if own is None and self.types is not None:
-            return self.types.hold_above
-        return (own or self.parser).quarantine.hold_above
+        own = None if place is None else self.overrides[place].quarantine
+        return (own or self.quarantine).hold_above
 
     @property
     def keeps_refused_values(self) -> bool:
         """Whether values that the parser refuses are stored, of a spec without overrides."""
-        return self.parser.keeps_refused_values(hides=self.row_schema is not None and bool(self.row_schema.hidden))
+        schema = self.row_schema
+        return self.quarantine.keeps_refused_values(hides=schema is not None and bool(schema.hidden))
 
     def limits_of(self, topic: str) -> UploadSpec:
         """Return the limits that apply to a topic."""
@@ -271,85 +271,47 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules):
         limits = (one.upload for one in self.overrides if one.upload is not None)
         yield from (one.max_age for one in limits if one.max_age is not None)
 
-    @rule(
-        NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),
-        "sets the image of our container",
-        "remove it, and write spec.image",
-        "podTemplate",
-    )
-    def _members_have_the_image_of_their_revision(self) -> bool:
-        return self.pod_template is None or not self.pod_template.sets_image("member")
+    @refuses
+    def _pods_have_the_image_of_their_revision(self) -> Iterator[Finding]:
+        templates = {
+            ("podTemplate",): (self.pod_template, "member"),
+            ("spark", "executorPodTemplate"): (self.spark.executor_pod_template, "executor"),
+        }
+        for at, (template, container) in templates.items():
+            if template is not None and template.sets_image(container):
+                yield Finding("sets the image of our container", "remove it, and write spec.image", at)
 
-    @rule(
-        NotInCel("the definition has no schema of a pod, and of what it has no schema of CEL sees nothing"),
-        "sets the image of our container",
-        "remove it, and write spec.image",
-        *("spark", "executorPodTemplate"),
-    )
-    def _executors_have_the_image_of_their_revision(self) -> bool:
-        template = self.spark.executor_pod_template
-        return template is None or not template.sets_image("executor")
-
-    @rule(
-        f"{_bytes('$upload.maxBytes')} <= {_LARGEST}",
-        f"has a maxBytes that does not fit into {MAX_PARTS} parts of storage.partSize",
-        "lower it, or raise spec.storage.partSize",
-        "upload",
-    )
-    def _objects_fit_into_their_parts(self) -> Sequence[Finding]:
+    @refuses
+    def _objects_fit_into_their_parts(self) -> Iterator[Finding]:
         size, part_size = self.upload.max_bytes, self.storage.part_size
-        if size <= part_size * MAX_PARTS:
-            return []
-        told = f"does not fit into {MAX_PARTS} parts of storage.partSize {format_size(part_size)}"
-        part = format_size(math.ceil(size / (MAX_PARTS * 2**20)) * 2**20)
-        remedy = f"lower it, or set spec.storage.partSize to {part} or more"
-        return [Finding(told, remedy, ("upload", "maxBytes"), f'"{format_size(size)}"')]
+        if size > part_size * MAX_PARTS:
+            told = f"does not fit into {MAX_PARTS} parts of storage.partSize {format_size(part_size)}"
+            part = format_size(math.ceil(size / (MAX_PARTS * 2**20)) * 2**20)
+            yield Finding(told, f"lower it, or set spec.storage.partSize to {part} or more", ("upload", "maxBytes"))
 
-    @rule(
-        f"!has(self.autoscale) || !has(self.autoscale.targetLag) || {_over_age('self.autoscale.targetLag')}",
-        "is not longer than upload.maxAge, which records wait with any number of members",
-        "raise it, or lower spec.upload.maxAge",
-        "autoscale",
-        "targetLag",
-    )
-    def _members_can_reach_the_target(self) -> bool:
-        target = None if self.autoscale is None else self.autoscale.target_lag
-        return target is None or target > self.upload.max_age
+    @refuses
+    def _members_can_reach_their_target(self) -> Iterator[Finding]:
+        """Records wait for `maxAge` with any number of members."""
+        if self.autoscale is None:
+            return
+        own = self.autoscale.target_lag is not None
+        target = self.autoscale.target_lag if own else self.target_lag
+        if target is not None and target <= self.upload.max_age:
+            at = ("autoscale", "targetLag") if own else ("targetLag",)
+            remedy = "raise it, or lower spec.upload.maxAge"
+            yield Finding("is not longer than upload.maxAge, which records wait with any number of members", remedy, at)
 
-    @rule(
-        "!has(self.autoscale) || has(self.autoscale.targetLag) || !has(self.targetLag)"
-        f" || {_over_age('self.targetLag')}",
-        "is not longer than upload.maxAge, and autoscale uses it",
-        "raise it, or set spec.autoscale.targetLag",
-        "targetLag",
-    )
-    def _members_can_reach_the_target_of_the_group(self) -> bool:
-        if self.autoscale is None or self.autoscale.target_lag is not None or self.target_lag is None:
-            return True
-        return self.target_lag > self.upload.max_age
-
-    @rule(
-        f"{no_shadow('self')} || $storage.prefix == ''"
-        " || (!(self.rollout.shadow.prefix + '/').startsWith($storage.prefix + '/')"
-        " && !($storage.prefix + '/').startsWith(self.rollout.shadow.prefix + '/'))",
-        "is, or is in, or has in it, spec.storage.prefix",
-        "name a folder that only shadows use, beside the other",
-        *SHADOW,
-        "prefix",
-    )
-    def _a_shadow_writes_elsewhere(self) -> bool:
+    @refuses
+    def _a_shadow_writes_elsewhere(self) -> Iterator[Finding]:
         shadow, prefix = self.rollout.shadow, f"{self.storage.prefix}/"
-        if shadow is None or prefix == "/":
-            return True
-        return not f"{shadow.prefix}/".startswith(prefix) and not prefix.startswith(f"{shadow.prefix}/")
-
-    @rule(
-        f"{no_shadow('self')} || $storage.prefix != '' || self.rollout.shadow.prefix.matches({cel_literal(_NO_TOPIC)})",
-        "could be the folder of a topic, because spec.storage.prefix is empty",
-        "write its first folder with a character that no topic has, for example kind=shadow",
-        *SHADOW,
-        "prefix",
-    )
-    def _a_shadow_is_no_topic(self) -> bool:
-        shadow = self.rollout.shadow
-        return shadow is None or self.storage.prefix != "" or compiled(_NO_TOPIC).search(shadow.prefix) is not None
+        if shadow is None:
+            return
+        at = (*SHADOW, "prefix")
+        if prefix == "/":
+            if compiled(_NO_TOPIC).search(shadow.prefix) is None:
+                remedy = "write its first folder with a character that no topic has, for example kind=shadow"
+                told = "could be the folder of a topic, because spec.storage.prefix is empty"
+                yield Finding(told, remedy, at)
+        elif f"{shadow.prefix}/".startswith(prefix) or prefix.startswith(f"{shadow.prefix}/"):
+            remedy = "name a folder that only shadows use, beside the other"
+            yield Finding("is, or is in, or has in it, spec.storage.prefix", remedy, at)

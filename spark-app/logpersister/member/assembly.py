@@ -6,11 +6,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from logpersister.aside import in_a_thread
 from logpersister.group.membership import Membership, MembershipSettings
 from logpersister.group.offsets import LogReader, OffsetReader
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import Revision
+from logpersister.manifest.revisions.revision import Revision
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.cycle import Cycle
 from logpersister.member.duties import Duty
@@ -106,6 +107,7 @@ def assemble(
             schemas=schemas,
             tables=of_tables.bindings,
             horizons=horizons,
+            aside=in_a_thread,
         )
         cycle = Cycle(resource, revision, dependencies, listener=listener, wake=wake)
         duties = _duties(resource, config, secrets, store, listener, stack)

@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 
-from logpersister.kafka_client.causes import in_words
+from logpersister.kafka_client.causes import in_words, is_forbidden
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Register, StateStore
 from logpersister.member.topic_bindings import TopicBindings
@@ -45,6 +45,12 @@ class Committer:
         self._generation = generation
         self._listener = listener
         self._snapshots_stored: set[str] = set()
+        self._refused: dict[TopicPartition, Exception] = {}
+
+    @property
+    def refused(self) -> dict[TopicPartition, Exception]:
+        """Partitions of this member whose topics this user may not read: nothing can be committed for them."""
+        return {partition: error for partition, error in self._refused.items() if self._states.token(partition)}
 
     def promise(self, values: Mapping[TopicPartition, CommittedOffset]) -> set[TopicPartition]:
         """Write values that begin something new, as far as that is possible now; return where it was done.
@@ -82,8 +88,11 @@ class Committer:
         sent = self._register.commit(commits, promise=step == "promise")
         self._listener.committing(step, time.perf_counter() - started, sent.failed)
         for partition in sent.committed:
+            self._refused.pop(partition, None)
             self._states.acknowledged(partition, commits[partition])
         for partition, error in sent.failed.items():
             log.warning("commit.failed", topic=partition.topic, partition=partition.partition, error=in_words(error))
+            if is_forbidden(error):
+                self._refused[partition] = error
             self._states.step(partition, Unanswered(commits[partition].committed))
         return sent.committed

@@ -8,8 +8,8 @@ from urllib.request import getproxies, proxy_bypass
 
 from logpersister.kafka_client.causes import Failure
 from logpersister.kafka_client.probe import API_VERSIONS, probe
-from logpersister.manifest.kafka import Address, KafkaSpec
-from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.blocks.kafka import Address, KafkaSpec
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.member.outages import ConnectivityProbe
 
 SECONDS = 3.0

@@ -8,13 +8,14 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import Revision
+from logpersister.manifest.revisions.revision import Revision
 from logpersister.member.commits import Committer
 from logpersister.member.end_offsets import EndOffsetMonitor
 from logpersister.member.execution import Ended, Execution
@@ -39,6 +40,8 @@ from logpersister.report.facts import UnreadablePartition
 from logpersister.storage.errors import REFUSALS, StorageError
 
 log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
 
 BUSY_SECONDS = 0.2
 """Least time between two requests for end offsets while a backlog is being worked off."""
@@ -65,8 +68,11 @@ class Cycle:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._listener = listener or Listener()
+        self._wake = wake or threading.Event()
+        self._ask_aside = dependencies.aside
         dependencies = replace(
             dependencies,
+            aside=self._aside,
             state_store=ReportingStateStore(
                 dependencies.state_store, resource.spec.storage.place, self._listener.bucket_failed
             ),
@@ -76,7 +82,7 @@ class Cycle:
         self._clock = clock
         generation = resource.spec.generation
         self.states = PartitionStates(generation)
-        self.sizing = Sizing(resource.spec, dependencies.sampler, clock)
+        self.sizing = Sizing(resource.spec, dependencies.sampler, clock, dependencies.aside)
         self.end_offsets = EndOffsetMonitor(resource, self.states, dependencies.offsets, clock=clock, now=now)
         self.topic_bindings = TopicBindings(dependencies.state_store, generation, clock)
         ours: dict[str, Mapping[str, Any]] = {revision.hash: revision.document}
@@ -106,7 +112,7 @@ class Cycle:
             self.states,
             dependencies,
             self.sizing.sizes,
-            wake or threading.Event(),
+            self._wake,
             clock=clock,
         )
         self._outcomes: dict[Range, RangeOutcome] = {}
@@ -130,7 +136,7 @@ class Cycle:
                 if self._clock() - self._refreshed_at >= self._refresh_interval():
                     self._refresh_end_offsets()
                     self._promise(self._plan())
-                self._unreadable.note({**self.resolver.unreadable, **self.end_offsets.unreadable})
+                self._unreadable.note(self.resolver.unreadable | self.end_offsets.unreadable | self.committer.refused)
                 self.execution.start(self.resolver.snapshots.documents, without=self.unreadable)
         finally:
             self._log_holds()
@@ -139,6 +145,17 @@ class Cycle:
     def unreadable(self) -> Mapping[TopicPartition, UnreadablePartition]:
         """Partitions of this member that Kafka does not let us read now."""
         return self._unreadable.partitions
+
+    def _aside(self, question: Callable[[], T], seconds: float) -> "Future[T]":
+        """Ask something that only some topics need; who waits for the answer is planned once it is there."""
+        answer = self._ask_aside(question, seconds)
+        if not answer.done():
+            answer.add_done_callback(self._note_answer)
+        return answer
+
+    def _note_answer(self, _: "Future[Any]") -> None:
+        self._refresh_soon = True
+        self._wake.set()
 
     def seconds_to_next(self) -> float:
         """Return how long nothing needs to be done, unless a job ends."""
@@ -274,12 +291,12 @@ class Cycle:
         )
 
     def _due(self, partition: TopicPartition, position: Offset, most: int) -> tuple[Offset, ...]:
-        end = self.end_offsets.ends[partition]
+        end = self.resolver.output_revisions.limited(partition, position, self.end_offsets.ends[partition])
         if self.targets is not None:
             end = min(end, self.targets.get(partition, 0))
         aged = self.targets is not None or self.end_offsets.is_aged(partition)
-        if end > position:
-            self.sizing.sample(partition, position)
+        if end > position and not self.sizing.is_sampled(partition, position):
+            return ()
         max_bytes = self._resource.spec.limits_of(partition.topic).max_bytes
         bytes_per_offset = self.sizing.sizes.bytes_per_offset(partition.topic)
         return due(Backlog(position, end, aged), max_bytes, bytes_per_offset, most)

@@ -12,7 +12,7 @@ from logpersister.finish.look import Finished, Look, TopicFolders
 from logpersister.finish.positions import Kafka
 from logpersister.finish.watermark import Guess
 from logpersister.manifest import LogPersister
-from logpersister.manifest.table_rules import registration
+from logpersister.manifest.rules.table_rules import registration
 from logpersister.member.listener import Listener
 from logpersister.records.type_folders import finished_folders
 from logpersister.report.finish import FinishReport, GuessedFolder, WaitingFolder

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from logpersister.manifest import LogPersister
+from logpersister.manifest.blocks.table import GLUE_ID, TableSpec
+from logpersister.manifest.rules.table_rules import registration
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.table import GLUE_ID, TableSpec
-from logpersister.manifest.table_rules import registration
 from logpersister.records.time_folders import time_folders
 from logpersister.storage import names
 from logpersister.storage.store import ObjectStore

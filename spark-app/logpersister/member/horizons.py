@@ -10,12 +10,13 @@ by what was true an hour ago would let all late records of this hour into finish
 
 import time
 from collections.abc import Callable, Collection
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Final
 
 import structlog
 
+from logpersister.aside import Threads
 from logpersister.backoff import Backoff
 from logpersister.manifest import LogPersister
 from logpersister.storage.errors import StorageError
@@ -57,7 +58,7 @@ class BucketHorizons:
         self._clock = clock
         self._readings: dict[str, _Reading] = {}
         self._tells_late: dict[str, bool] = {}
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="horizons")
+        self._threads = Threads(AT_ONCE, "horizons")
 
     def now(self, topics: Collection[str]) -> dict[str, int | None]:
         """Return the watermarks of topics (milliseconds since the epoch); topics that have to wait are missing."""

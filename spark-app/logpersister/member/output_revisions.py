@@ -1,7 +1,7 @@
 """Revisions for promises: ours, as far as it concerns their topic, with the schema in it.
 
 With ``spec.overrides``, that is our manifest as it is for the topic, without what it says of others
-(docs/design/topics.md). With ``spec.schema.registry``, it has one schema of the registry in it, so the schema of a
+(docs/design/topics.md). With the registry of a value, it has one schema of the registry in it, so the schema of a
 range is part of its promise (docs/design/registry.md). With ``spec.table``, it has the numbers in it by which the
 table knows the columns (docs/design/tables.md). The snapshot of a revision is in the bucket before the first intent
 names it.
@@ -9,15 +9,17 @@ names it.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import structlog
 
+from logpersister.aside import Aside, at_once
 from logpersister.backoff import Backoff
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import (
+from logpersister.manifest.revisions.revision import (
     OutputSchema,
     Revision,
     output_schema_of,
@@ -39,7 +41,10 @@ from logpersister.tables.errors import TableError
 log = structlog.get_logger(__name__)
 
 Ends = Mapping[TopicPartition, Offset]
+Told = TypeVar("Told")
 
+PATIENCE_SECONDS: Final = 1.0
+"""How long a turn waits for a registry that has answered so far. Others are asked without waiting."""
 _NEVER = float("-inf")
 _AGAIN = Backoff(1.0, 15.0)
 _LONG = 5
@@ -55,9 +60,25 @@ class _Answer:
     ends: Ends
     """Where partitions ended before it was asked. A record that is in Kafka has a registered schema, so what is before
     these ends has no newer one."""
+    late: bool = False
+    """Whether the turn that asked was over before."""
 
     def covers(self, planned: Ends) -> bool:
         return all(end <= self.ends.get(partition, 0) for partition, end in planned.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a registry is asked, or has answered meanwhile."""
+
+    registry: Hashable
+    ends: Ends
+    """Where partitions of the topic ended before."""
+    answer: "Future[Any]"
+
+
+class _LaterError(Exception):
+    """The answer is not there yet."""
 
 
 class OutputRevisions:
@@ -73,11 +94,13 @@ class OutputRevisions:
         tables: Tables | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
+        aside: Aside = at_once,
     ) -> None:
         """Begin with nothing asked.
 
         Args:
             documents: the same; of these the snapshots must be stored before a promise names them.
+            aside: asks registries, each for one thing at a time, so that one that is silent stops its own topics only.
         """
         self._resource = resource
         self._own = own
@@ -89,6 +112,9 @@ class OutputRevisions:
         self._snapshots = snapshots
         self.documents = documents
         self._clock = clock
+        self._aside = aside
+        self._questions: dict[tuple[Hashable, ...], _Question] = {}
+        """By topic, and what is asked."""
         self._answers: dict[str, _Answer] = {}
         self._failures: Counter[Hashable] = Counter()
         """Failures in a row of each registry."""
@@ -97,6 +123,8 @@ class OutputRevisions:
         """When a registry last failed to answer about a topic. Others are asked about first, so that it stops none."""
         self._retry_topic_at: dict[str, float] = {}
         self._errors: dict[str, WorkError] = {}
+        self.waiting_since: dict[str, float] = {}
+        """When topics began to wait for their registry or table, by the clock."""
 
     def of(
         self, planned: Ends, ends: Ends, values: Mapping[TopicPartition, CommittedOffset | None]
@@ -107,29 +135,42 @@ class OutputRevisions:
             ends: where partitions end, as Kafka has told before this call: the registry must be asked after Kafka.
         """
         found: dict[TopicPartition, str | Hold] = {}
-        topics = {partition.topic for partition in planned}
-        for topic in sorted(topics, key=lambda one: (self._failed_at.get(one, _NEVER), one)):
-            of_topic = {partition: end for partition, end in planned.items() if partition.topic == topic}
-            if self._schemas is None or not self._schemas.asks(topic):
-                revision = self._for_rows(topic, self._of_manifest(topic))
-                found |= {} if revision is None else dict.fromkeys(of_topic, revision)
-                continue
-            answer = self._answers.get(topic)
-            if answer is None or not answer.covers(of_topic):
-                answer = self._ask(topic, {p: end for p, end in ends.items() if p.topic == topic})
-            revision = None if answer is None else self._for_rows(topic, answer.revision)
-            if answer is not None and revision is not None:
+        for of_topic, answer, revision in self._answered(planned, ends):
+            if answer is None:
+                found |= dict.fromkeys(of_topic, revision)
+            else:
                 found |= self._judged(of_topic, answer, revision, values)
         return found
 
-    def now(self, topic: str) -> str:
-        """Return the revision for ranges of a topic that were promised before. Raises RegistryError or TableError."""
-        asks = self._schemas is not None and self._schemas.asks(topic)
-        schema = self._schemas.current(topic) if self._schemas is not None and asks else None
-        revision = self._for_rows(topic, self._of_manifest(topic) if schema is None else self._of_schema(topic, schema))
-        if revision is None:
-            raise TableError("unavailable", f"topic {topic}: the columns of its table are not known yet")
-        return revision
+    def anew(self, promised: Ends) -> dict[TopicPartition, str]:
+        """Return the revision for ranges that were promised before; those whose topic has to wait are missing."""
+        answered = self._answered(promised, promised)
+        return {partition: revision for of_topic, _, revision in answered for partition in of_topic}
+
+    def limited(self, partition: TopicPartition, position: Offset, end: Offset) -> Offset:
+        """Return up to where to plan: not beyond what an answer that came late is about, as long as that is ahead."""
+        answer = self._answers.get(partition.topic)
+        known = 0 if answer is None or not answer.late else answer.ends.get(partition, 0)
+        return min(end, known) if known > position else end
+
+    def _answered(self, planned: Ends, ends: Ends) -> Iterator[tuple[Ends, _Answer | None, str]]:
+        """Yield by topic what need not wait, with the answer of its registry, if it has one, and its revision."""
+        topics = {partition.topic for partition in planned}
+        for topic in sorted(topics, key=lambda one: (self._failed_at.get(one, _NEVER), one)):
+            of_topic = {partition: end for partition, end in planned.items() if partition.topic == topic}
+            answer: _Answer | None = None
+            if self._schemas is not None and self._schemas.asks(topic):
+                answer = self._answers.get(topic)
+                if answer is None or not answer.covers(of_topic):
+                    answer = self._ask(topic, {p: end for p, end in ends.items() if p.topic == topic}) or answer
+                of_topic = {p: end for p, end in of_topic.items() if answer is not None and answer.covers({p: end})}
+            if of_topic:
+                revision = self._for_rows(topic, self._of_manifest(topic) if answer is None else answer.revision)
+                if revision is not None:
+                    self.waiting_since.pop(topic, None)
+                    yield of_topic, answer, revision
+                    continue
+            self.waiting_since.setdefault(topic, self._clock())
 
     def without_schema(self, topic: str) -> str:
         """Return the revision for what makes no rows: our manifest, as far as it concerns a topic."""
@@ -155,28 +196,53 @@ class OutputRevisions:
         """Forget what covers a partition that is no longer ours: its topic may be made again meanwhile."""
         self._answers.pop(partition.topic, None)
         self._failed_at.pop(partition.topic, None)
+        self.waiting_since.pop(partition.topic, None)
+        self._questions = {key: it for key, it in self._questions.items() if key[0] != partition.topic}
 
     def _ask(self, topic: str, ends: Ends) -> _Answer | None:
         """Ask for the schema of a topic; None: not now, and what is planned of it has to wait."""
-        if self._schemas is None:
-            return None
-        registry = self._schemas.registry_of(topic)
-        retry_at = max(self._retry_at.get(registry, _NEVER), self._retry_topic_at.get(topic, _NEVER))
-        if self._clock() < retry_at:
+        schemas = self._schemas
+        if schemas is None:
             return None
         try:
-            schema = self._schemas.current(topic)
+            schema, asked = self._told(topic, (), ends, lambda: schemas.current(topic))
+        except _LaterError:
+            return None
         except RegistryError as error:
             self._failed(topic, error)
             return None
-        self._failures.pop(registry, None)
         self._failed_at.pop(topic, None)
         self._retry_topic_at.pop(topic, None)
         before = self._answers.get(topic)
-        answer = self._answers[topic] = _Answer(schema, self._of_schema(topic, schema), ends)
+        answer = _Answer(schema, self._of_schema(topic, schema), asked, late=asked is not ends)
+        self._answers[topic] = answer
         if before is None or before.revision != answer.revision:
             log.info("schema.taken", topic=topic, version=schema.version, revision=answer.revision.hash)
         return answer
+
+    def _told(
+        self, topic: str, about: tuple[Hashable, ...], ends: Ends, question: Callable[[], Told]
+    ) -> tuple[Told, Ends]:
+        """Return the answer of the registry of a topic, and the `ends` with which the question was begun.
+
+        Raises RegistryError, and `_LaterError`.
+        """
+        assert self._schemas is not None
+        registry, key = self._schemas.registry_of(topic), (topic, *about)
+        asked = self._questions.get(key)
+        if asked is None:
+            retry_at = max(self._retry_at.get(registry, _NEVER), self._retry_topic_at.get(topic, _NEVER))
+            is_busy = any(it.registry == registry and not it.answer.done() for it in self._questions.values())
+            if is_busy or self._clock() < retry_at:
+                raise _LaterError
+            seconds = 0.0 if self._failures[registry] else PATIENCE_SECONDS
+            asked = self._questions[key] = _Question(registry, ends, self._aside(question, seconds))
+        if not asked.answer.done():
+            raise _LaterError
+        del self._questions[key]
+        told: Told = asked.answer.result()
+        self._failures.pop(registry, None)
+        return told, asked.ends
 
     def _failed(self, topic: str, error: RegistryError) -> None:
         """Let the topic wait; all topics of its registry, when that is away."""
@@ -220,21 +286,22 @@ class OutputRevisions:
     def _judged(
         self, planned: Ends, answer: _Answer, revision: str, values: Mapping[TopicPartition, CommittedOffset | None]
     ) -> dict[TopicPartition, str | Hold]:
-        try:
-            return {
-                partition: self._judge(partition, answer.schema, values.get(partition)) or revision
-                for partition in planned
-            }
-        except RegistryError as error:
-            self._failed(min(planned).topic, error)
-            return {}
+        found: dict[TopicPartition, str | Hold] = {}
+        for partition in planned:
+            try:
+                found[partition] = self._judge(partition, answer.schema, values.get(partition)) or revision
+            except _LaterError:
+                continue
+            except RegistryError as error:
+                self._failed(partition.topic, error)
+        return found
 
     def _judge(self, partition: TopicPartition, now: OutputSchema, value: CommittedOffset | None) -> Hold | None:
         """Return a hold where the schema cannot read what the one before could."""
-        before = self._used_before(value)
-        if before is None or before == now or self._schemas is None:
+        before, schemas, topic = self._used_before(value), self._schemas, partition.topic
+        if before is None or before == now or schemas is None:
             return None
-        problem = self._schemas.unreadable(partition.topic, now, before)
+        problem, _ = self._told(topic, (now, before), {}, lambda: schemas.unreadable(topic, now, before))
         return None if problem is None else holds.schema_incompatible(partition, now.version, before.version, problem)
 
     def _used_before(self, value: CommittedOffset | None) -> OutputSchema | None:

@@ -5,8 +5,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from logpersister.aside import Aside, at_once
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
-from logpersister.manifest.revision import OutputSchema, Revision
+from logpersister.manifest.revisions.revision import OutputSchema, Revision
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
 from logpersister.plan.partitions import Commit
 from logpersister.plan.recovery import StoredTail
@@ -165,3 +166,5 @@ class Dependencies:
     tables: Tables | None = None
     """None: topics have no tables."""
     horizons: Horizons = field(default_factory=NoHorizons)
+    aside: Aside = at_once
+    """How servers are asked that only some topics need: the others do not wait for them."""

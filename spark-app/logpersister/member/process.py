@@ -19,13 +19,13 @@ from logpersister.kafka_client import client_config
 from logpersister.kafka_client.causes import in_words, is_of_kafka
 from logpersister.manifest import LogPersister
 from logpersister.manifest.hiding_key import check_keys
-from logpersister.manifest.revision import revision_of
+from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.assembly import Assembly, assemble
 from logpersister.member.connectivity import bucket_probe, kafka_probe
 from logpersister.member.duties import performing
 from logpersister.member.outages import ConnectivityProbe, OutageMonitor
-from logpersister.member.reports import Reports
+from logpersister.member.reports import OF_TOPICS, Reports
 from logpersister.member.shadow.watch import ShadowWatch, comparing, seconds_between
 from logpersister.member.spark_watch import SparkLostError, SparkWatch
 from logpersister.member.stopping import Stop
@@ -393,11 +393,12 @@ class Member:
         reasons |= {p: "no-schema" for p in left if p.topic in cycle.resolver.output_revisions.refused}
         reasons |= {p: hold.reason for p, hold in cycle.states.held().items() if p in left}
         reasons |= dict.fromkeys(self._given_up(left, targets), "unreadable")
+        reasons |= {p: "no-answer" for p in left if p not in reasons and self._is_unanswered(p.topic)}
         if reasons.keys() != left.keys() | targets.unread.keys():
             return None
         for partition in sorted(reasons):
             log.error("partition.not_current", partition=str(partition), reason=reasons[partition])
-        away = {"topic-deleted", "unreadable"} & set(reasons.values())
+        away = {"topic-deleted", "unreadable", "no-answer"} & set(reasons.values())
         return ExitCode.UNREACHABLE if away else ExitCode.HELD
 
     def _given_up(self, left: Collection[TopicPartition], targets: TargetOffsets) -> set[TopicPartition]:
@@ -405,6 +406,13 @@ class Member:
         now, unreadable = time.monotonic(), self._cycle.unreadable
         unread = targets.unread.keys() if now - self._began >= UNREADABLE_SECONDS else set()
         return {p for p in left if p in unreadable and now - unreadable[p].since >= UNREADABLE_SECONDS} | unread
+
+    def _is_unanswered(self, topic: str) -> bool:
+        """Whether the registry or catalog of a topic has not answered for that long."""
+        now = time.monotonic()
+        since = self._cycle.resolver.output_revisions.waiting_since.get(topic, now)
+        failing = max(self._reports.refusals.seconds(server, topic) for server in OF_TOPICS)
+        return max(now - since, failing) >= UNREADABLE_SECONDS
 
     def _drain(self) -> None:
         """Let running jobs end within the grace, commit what is stored, leave the rest pending."""

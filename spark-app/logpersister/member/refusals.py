@@ -21,7 +21,7 @@ FORGOTTEN_SECONDS: Final[dict[Server, float]] = {"kafka": 60.0, "bucket": 180.0,
 _REMEDIES: Final[dict[Server, str]] = {
     "kafka": "check the Secrets that spec.kafka.security names, and the rights of the user",
     "bucket": "check the Secret and the rights in spec.storage; the reason says more",
-    "registry": "check the registry and the Secret that spec.schema.registry names; the reason says more",
+    "registry": "check the registry and the Secret that its registry names; the reason says more",
     "catalog": "check spec.table.catalog, its Secret and its rights; the reason says more",
 }
 _TRIED: Final[dict[Server, str]] = {
@@ -65,20 +65,34 @@ class Refusals:
         with self._lock:
             self._failures.pop((server, topic), None)
 
+    def seconds(self, server: Server, topic: str) -> float:
+        """Return for how long a server has failed a topic."""
+        with self._lock:
+            failures = self._failures.get((server, topic))
+            return 0.0 if failures is None else self._clock() - failures.since
+
     def outages(self) -> tuple[Outage, ...]:
         """Return what has failed for long, at most one outage of each server."""
         now = self._clock()
         with self._lock:
             self._forget(now)
             found: dict[Server, Outage] = {}
+            latest = self._latest()
             for (server, _), failures in sorted(self._failures.items(), key=lambda item: item[1].since):
-                if failures.latest - failures.since >= LASTING_SECONDS and server not in found:
+                if latest[server] - failures.since >= LASTING_SECONDS and server not in found:
                     reason = failures.cause or failures.reason
                     found[server] = Outage(
                         server, reason, _REMEDIES[server], _TRIED[server], failures.wall, lasting=True
                     )
             return tuple(found.values())
 
+    def _latest(self) -> dict[Server, float]:
+        """Return when each server failed last: a registry is asked about one of its topics after the other."""
+        found: dict[Server, float] = {}
+        for (server, _), failures in self._failures.items():
+            found[server] = max(found.get(server, failures.latest), failures.latest)
+        return found
+
     def _forget(self, now: float) -> None:
-        for key in [one for one, it in self._failures.items() if now - it.latest > FORGOTTEN_SECONDS[one[0]]]:
-            del self._failures[key]
+        over = {server for server, latest in self._latest().items() if now - latest > FORGOTTEN_SECONDS[server]}
+        self._failures = {key: it for key, it in self._failures.items() if key[0] not in over}

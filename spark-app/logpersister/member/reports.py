@@ -36,7 +36,7 @@ from logpersister.storage.errors import StorageError
 from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
-_OF_TOPICS: Final[tuple[Server, ...]] = ("registry", "catalog")
+OF_TOPICS: Final[tuple[Server, ...]] = ("registry", "catalog")
 """Servers that a topic has, and others do not; each is a kind of error, too."""
 
 
@@ -70,7 +70,7 @@ class Reports(Listener):
 
     def stored(self, outcomes: Sequence[RangeOutcome]) -> None:
         for outcome in outcomes:
-            for server in _OF_TOPICS:
+            for server in OF_TOPICS:
                 self.refusals.worked(server, outcome.range.partition.topic)
             if outcome.objects:
                 self.refusals.worked("bucket")
@@ -120,7 +120,7 @@ class Reports(Listener):
     def failed(self, range_: Range, error: WorkError) -> None:
         if error.upload:
             self.refusals.failed("bucket", error.message)
-        for server in _OF_TOPICS:
+        for server in OF_TOPICS:
             if error.kind == server:
                 self.refusals.failed(server, error.message, range_.partition.topic)
         failed = RangeFailed(range_, error.kind, error.message, upload=error.upload)

@@ -11,7 +11,7 @@ import structlog
 from logpersister.group.answers import Registered, TopicDescription
 from logpersister.kafka_client.causes import in_words
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import Revision
+from logpersister.manifest.revisions.revision import Revision
 from logpersister.member.commits import Committer
 from logpersister.member.output_revisions import OutputRevisions
 from logpersister.member.ports import Dependencies
@@ -27,10 +27,8 @@ from logpersister.plan.protocol import written
 from logpersister.plan.recovery import PartitionContext, StoredTail, from_another_place, from_bucket, needs_bucket
 from logpersister.plan.states import Idle, InDoubt, Pending, State, Unresolved
 from logpersister.ranges import TopicPartition
-from logpersister.registry.errors import RegistryError
 from logpersister.report.lines import log_each
 from logpersister.storage.facts import ForeignObjectError
-from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
 
@@ -75,7 +73,14 @@ class Resolver:
         """Why partitions cannot be resolved whose log Kafka does not tell."""
         self.snapshots = RevisionSnapshots(revision, resource.spec.storage.place, dependencies.state_store)
         self.output_revisions = OutputRevisions(
-            resource, revision, dependencies.schemas, self.snapshots, documents, dependencies.tables, clock=clock
+            resource,
+            revision,
+            dependencies.schemas,
+            self.snapshots,
+            documents,
+            dependencies.tables,
+            clock=clock,
+            aside=dependencies.aside,
         )
         self.start_offsets = StartOffsets(
             resource.spec.kafka,
@@ -218,14 +223,13 @@ class Resolver:
         if not pending:
             return {}
         stored_tails, targets = self._tails(pending)
-        for partition, tail in stored_tails.items():
-            try:
-                revision = self.output_revisions.now(partition.topic)
-            except (RegistryError, TableError) as error:
-                log.warning("partition.waits", topic=partition.topic, partition=partition.partition, error=str(error))
-                continue  # and it is asked for again: others need not wait
+        intents = {partition: pending[partition].intent(partition) for partition in stored_tails}
+        revisions = self.output_revisions.anew({p: intent.end for p, intent in intents.items() if intent is not None})
+        for topic, error in self.output_revisions.take_errors().items():  # it is asked for again: others need not wait
+            log.warning("topic.waits", topic=topic, error=error.message)
+        for partition, revision in revisions.items():
             anew = replace(self._context(partition), revision=revision)
-            targets[partition] = from_another_place(anew, pending[partition], tail)
+            targets[partition] = from_another_place(anew, pending[partition], stored_tails[partition])
         return self._as_it_can_be_done(targets)  # what ours has begun is of one of its revisions
 
     def _context(self, partition: TopicPartition) -> PartitionContext:

@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from logpersister.manifest.revision import (
+from logpersister.manifest.revisions.revision import (
     Revision,
     RevisionError,
     original_of,

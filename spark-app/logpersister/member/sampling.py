@@ -1,5 +1,6 @@
 """Learns what one offset of a topic costs before anything is promised: one fetch, encoded, and thrown away."""
 
+import threading
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ SAMPLE_BYTES = 1 << 20
 
 
 class FormatSampler:
-    """Samples with the real reader and the real format, so that compression is in the estimate."""
+    """Samples with the real reader and the real format, so that compression is in the estimate. Thread-safe."""
 
     def __init__(
         self,
@@ -32,16 +33,20 @@ class FormatSampler:
             writers_of: returns by which schemas values of a manifest were written; None: its parser needs none.
         """
         self._reader = reader
+        self._reads = threading.Lock()
         self._resource_of = resource_of
         self._writers_of = writers_of
 
     def sample(self, partition: TopicPartition, start: Offset) -> tuple[int, int] | None:
         """Return offsets looked at and the bytes that they would be stored as; None when there was no record."""
-        batch = self._reader.sample(partition, start, SAMPLE_BYTES)
-        if batch.num_rows == 0:
-            return None
         resource = self._resource_of(partition.topic)
         spec = resource.spec
+        with self._reads:
+            if spec.output.format == "kafka":
+                return self._reader.sample_verbatim(partition, start, SAMPLE_BYTES)
+            batch = self._reader.sample(partition, start, SAMPLE_BYTES)
+        if batch.num_rows == 0:
+            return None
         layout = layout_for(spec, lambda one: self._writers_of(resource.model_copy(update={"spec": one})))
         file_format = format_of(spec)
         end = batch.column("offset")[-1].as_py() + 1

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from logpersister.group.answers import TopicDescription
-from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.member.ports import Offsets, Register, StateStore
 from logpersister.member.topic_bindings import TopicBindings
 from logpersister.plan import holds

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.member.ports import NoteError
 from logpersister.plan.intents import PLANNED_RANGES
 from logpersister.plan.recovery import StoredRange, StoredTail

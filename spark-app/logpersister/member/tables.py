@@ -8,11 +8,11 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any
 
+from logpersister.forms.problems import ManifestError, Problem
 from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister
-from logpersister.manifest.problems import ManifestError, Problem
+from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.secrets import Secrets, storage_credentials
-from logpersister.manifest.table import TableSpec
 from logpersister.member.duties import Duty
 from logpersister.member.hive_tables import hive_tables
 from logpersister.member.ports import Tables

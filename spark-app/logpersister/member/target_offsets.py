@@ -4,7 +4,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from logpersister.manifest.kafka import KafkaSpec
+from logpersister.kafka_client.causes import is_forbidden
+from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.member.ports import Offsets, Register
 from logpersister.plan.intents import CommittedOffset, same_topic
 from logpersister.plan.partitions import PartitionStates
@@ -32,7 +33,7 @@ class TargetOffsets:
     deleted: set[str] = field(default_factory=set)
     """Topics that were deleted since, or made again."""
     unread: dict[TopicPartition, Exception] = field(default_factory=dict)
-    """Partitions whose end could not be asked yet, and why."""
+    """Partitions whose end could not be asked yet, and why; of a topic that may not be described the first one."""
     _asked_at: float = float("-inf")
 
     def ask_again(self, offsets: Offsets) -> None:
@@ -40,9 +41,10 @@ class TargetOffsets:
         if not self.unread or self.clock() - self._asked_at < DESCRIBE_SECONDS / 5:
             return
         self._asked_at = self.clock()
-        answer = offsets.ends(self.unread)
+        hidden = {partition: error for partition, error in self.unread.items() if partition.topic not in self.topic_ids}
+        answer = offsets.ends(self.unread.keys() - hidden.keys())
         self.ends |= answer.values
-        self.unread = answer.errors
+        self.unread = answer.errors | hidden
 
     def find_deleted_topics(self, topics: Collection[str], offsets: Offsets) -> None:
         """Ask, now and then, whether topics that are behind still exist; raises KafkaError."""
@@ -73,7 +75,9 @@ def target_offsets_of(kafka: KafkaSpec, offsets: Offsets, clock: Callable[[], fl
             "the pattern, or create the topics first"
         )
     described = offsets.describe(topics)
-    missing = sorted(set(topics) - described.keys())
+    hidden = offsets.ends([TopicPartition(topic, 0) for topic in topics if topic not in described]).errors
+    hidden = {p: error for p, error in hidden.items() if is_forbidden(error)}
+    missing = sorted(set(topics) - described.keys() - {partition.topic for partition in hidden})
     if missing:
         raise NoTopicsError(
             f"spec.kafka.topics: {', '.join(missing)}: no such topic; create it, or remove it from the list"
@@ -81,7 +85,7 @@ def target_offsets_of(kafka: KafkaSpec, offsets: Offsets, clock: Callable[[], fl
     partitions = [TopicPartition(name, partition) for name, topic in described.items() for partition in topic.leaders]
     answer = offsets.ends(partitions)
     topic_ids = {name: topic.topic_id for name, topic in described.items()}
-    return TargetOffsets(answer.values, topic_ids, clock, unread=answer.errors)
+    return TargetOffsets(answer.values, topic_ids, clock, unread=answer.errors | hidden)
 
 
 def behind(

@@ -10,7 +10,7 @@ from logpersister.finish.telling import Teller, Telling, Told
 from logpersister.finish.topic_records import TopicRecords
 from logpersister.finish.webhook import Webhook
 from logpersister.manifest import LogPersister
-from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.blocks.finish import FinishSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.listener import Listener
 from logpersister.report.telling import TellingReport

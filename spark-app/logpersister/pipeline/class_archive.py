@@ -8,7 +8,7 @@ import sys
 from subprocess import Popen
 from typing import Any, cast
 
-from logpersister.manifest.spark import SparkSpec
+from logpersister.manifest.blocks.spark import SparkSpec
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.session import CLASS_ARCHIVE, start_spark
 from logpersister.report import logs

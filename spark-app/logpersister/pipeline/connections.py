@@ -11,11 +11,11 @@ from typing import Final
 from logpersister.formats.registry import format_of
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
-from logpersister.manifest.kafka import KafkaSpec
-from logpersister.manifest.keep import header_conditions
+from logpersister.manifest.blocks.kafka import KafkaSpec
+from logpersister.manifest.blocks.keep import header_conditions
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.storage import StorageSpec
 from logpersister.pipeline.reader import KafkaReader, ReaderSettings
 from logpersister.pipeline.retries import RetryTally
 from logpersister.records.typed import WritersOf

@@ -81,10 +81,7 @@ class DryRun:
 
 def _said(facts: ObjectFacts) -> dict[str, str]:
     """Return what an object says of its records, as far as it depends on nothing but them."""
-    return {
-        "first": str(facts.first),
-        "last": str(facts.last),
-        "records": str(facts.records),
-        "tombstones": str(facts.tombstones),
-        "checksum": facts.checksum,
-    }
+    said = {"first": str(facts.first), "last": str(facts.last), "records": str(facts.records)}
+    if facts.checksum_is_of_payloads:
+        said |= {"tombstones": str(facts.tombstones), "checksum": facts.checksum}
+    return said

@@ -6,9 +6,9 @@ from typing import Final
 
 import structlog
 
+from logpersister.manifest.rules.table_rules import registration
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.table_rules import registration
-from logpersister.pipeline.persist import RangeWriter
+from logpersister.pipeline.range_results import RangeResults
 from logpersister.records.escaping import is_aside
 from logpersister.report.facts import WrittenObject
 from logpersister.storage.names import parse_object_key
@@ -29,7 +29,7 @@ class FolderNotes:
     group: str
     _noted: set[tuple[str, str]] = field(default_factory=set)
 
-    def leave(self, writer: RangeWriter) -> None:
+    def leave(self, writer: RangeResults) -> None:
         """Note the folders of a range; waits for its objects. Raises StorageError, also where an object failed."""
         self.note(writer.objects())
 

@@ -7,9 +7,9 @@ Kubernetes". Pure.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from logpersister.manifest.problems import RefusedError
-from logpersister.manifest.quantity import parse_size
-from logpersister.manifest.spark import SparkSpec
+from logpersister.forms.problems import RefusedError
+from logpersister.forms.quantity import parse_size
+from logpersister.manifest.blocks.spark import SparkSpec
 
 DRIVER_PORT: Final = 7078
 BLOCK_MANAGER_PORT: Final = 7079

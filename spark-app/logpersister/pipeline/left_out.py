@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from logpersister.pipeline.persist import RangeWriter
+from logpersister.pipeline.range_results import RangeResults
 from logpersister.storage.left_out import LeftOutRange, note_left_out
 from logpersister.storage.store import ObjectStore
 
@@ -15,7 +15,7 @@ class LeftOutNotes:
     group: str
     revision: str
 
-    def leave(self, writer: RangeWriter) -> None:
+    def leave(self, writer: RangeResults) -> None:
         """Put the note of a range of which nothing is stored. Raises StorageError."""
         work = writer.work
         note = LeftOutRange(work.range, work.topic_id, work.generation, self.revision, writer.counts.dropped)

@@ -10,10 +10,8 @@ Parsing takes as long for a batch of few records as for one of hundreds. So reco
 the first pass ends or room is short (`waiting_types`).
 """
 
-import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +19,9 @@ import pyarrow as pa
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.held_rows import HeldRows, Ids, held_sizes
-from logpersister.pipeline.open_object import Finishing, OpenObject, OpenUpload
+from logpersister.pipeline.open_object import OpenObject, OpenUpload
 from logpersister.pipeline.path_states import PathStates, State
-from logpersister.pipeline.range_counts import RangeCounts
+from logpersister.pipeline.range_results import RangeResults
 from logpersister.pipeline.room import FILLED, LEAST_FILLED, Room
 from logpersister.pipeline.splitting import (
     Side,
@@ -42,15 +40,13 @@ from logpersister.ranges import Offset
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.type_names import REFUSED
 from logpersister.records.typed import AnyLayout, TypedLayout
-from logpersister.report.facts import Quarantined, WrittenObject
-from logpersister.storage.object_requests import StoredObject
 
 
 class TooManyRefusedError(Exception):
     """The parser refuses a larger share of a range than may go to quarantine; nothing was stored."""
 
 
-class RangeWriter:
+class RangeWriter(RangeResults):
     """Writes one range in one or more passes.
 
     Usage: `write` every batch of the range, then `end_pass`; while that returns True read the range again from its
@@ -73,10 +69,7 @@ class RangeWriter:
             hold_above: percentage of records that may go to quarantine; None: any.
             event_times: finds the newest event; None: it is not wanted.
         """
-        self.work = work
-        self.counts = RangeCounts(has_watermark=work.horizon is not None, event_times=event_times)
-        self.unexplained = 0
-        """Offsets at the end of the range without records of which brokers only said nothing."""
+        super().__init__(work, event_times)
         self._layout = layout
         self._format = file_format
         self._open_upload = open_upload
@@ -94,8 +87,6 @@ class RangeWriter:
         """Rows of held paths, by `Side.columns`."""
         self._open: dict[int, OpenObject] = {}
         """Objects of streamed paths, and the one that is encoded at the moment."""
-        self._finishing: list[Finishing] = []
-        self._started = time.monotonic()
 
     # A batch arrives.
 
@@ -347,43 +338,3 @@ class RangeWriter:
         for open_object in self._open.values():
             open_object.abort()
         self._open.clear()
-
-    # Results, once all passes have ended.
-
-    @property
-    def ready(self) -> bool:
-        """Whether `objects` would answer at once."""
-        return all(finishing.stored.done() for finishing in self._finishing)
-
-    def objects(self) -> tuple[WrittenObject, ...]:
-        """Wait until every object is durable; raises the first storage error."""
-        return tuple(finishing.result() for finishing in self._finishing)
-
-    @property
-    def paths(self) -> Sequence[str]:
-        """Partition paths that have an object."""
-        return [finishing.path for finishing in self._finishing]
-
-    def table_files(self) -> Iterator[tuple[str, StoredObject, Mapping[str, Any]]]:
-        """Yield path, object and `ParquetEncoder.table_facts` of each file of a table; waits as `objects` does."""
-        for finishing in self._finishing:
-            if finishing.table_facts is not None:
-                yield finishing.path, finishing.stored.result(), finishing.table_facts
-
-    def quarantined(self) -> Quarantined | None:
-        """Return what the parser refused (the range's dead letters); waits, and raises, as `objects` does."""
-        finishing = next((one for one in self._finishing if one.path == QUARANTINE), None)
-        if finishing is None or self.counts.first_refused is None:  # compaction may take a record between two passes
-            return None
-        stored = finishing.result()
-        records = stored.records if self.counts.late is None else self.counts.refused  # late ones may be in it, too
-        return Quarantined(stored.key, records, *self.counts.first_refused)
-
-    @property
-    def is_left_out(self) -> bool:
-        """Whether nothing is stored because all records are left out."""
-        return self.counts.dropped > 0 and not self._finishing
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self._started

@@ -9,8 +9,8 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from logpersister.formats.parquet_statistics import column_statistics, split_offsets
-from logpersister.manifest.table_binding import TableBinding
-from logpersister.pipeline.persist import RangeWriter
+from logpersister.manifest.revisions.table_binding import TableBinding
+from logpersister.pipeline.range_results import RangeResults
 from logpersister.records.escaping import own_path
 from logpersister.records.field_paths import NULL
 from logpersister.records.type_names import TypeNames
@@ -38,7 +38,7 @@ class Receipts:
     types: Collection[str] = ()
     """Types that should have tables; those without a binding are stored without theirs for now."""
 
-    def leave(self, writer: RangeWriter) -> None:
+    def leave(self, writer: RangeResults) -> None:
         """Put the receipt of a range; waits for its objects. Raises StorageError, also where an object failed.
 
         Of a range that Kafka has begun to delete, an earlier execution may have stored more than this one could. Then
@@ -57,7 +57,7 @@ class Receipts:
     def _of_table(self, of: TableBinding, files: Sequence[TableFile]) -> TableFiles:
         return TableFiles(of.uuid, of.schema_id, of.spec_id, tuple(files))
 
-    def _files(self, writer: RangeWriter, *, may_stand: bool) -> Iterator[tuple[str, TableFile]]:
+    def _files(self, writer: RangeResults, *, may_stand: bool) -> Iterator[tuple[str, TableFile]]:
         for path, stored, facts in sorted(writer.table_files(), key=lambda one: one[0]):
             type_, inner = self._type_of(path)
             stands = may_stand and stored.existing

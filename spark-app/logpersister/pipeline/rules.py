@@ -13,16 +13,14 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from logpersister.formats import registry
+from logpersister.forms.notation import RFC3339, epoch_unit
 from logpersister.manifest import LogPersister
-from logpersister.manifest.faults import REFUSED
-from logpersister.manifest.headed_schema import HeadedSchema
 from logpersister.manifest.hiding_key import fingerprint
-from logpersister.manifest.notation import RFC3339, epoch_unit
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.types import Plain
+from logpersister.manifest.values.faults import REFUSED
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records import (
     avro_rows,
     field_paths,
@@ -39,6 +37,7 @@ from logpersister.records import (
     type_names,
 )
 from logpersister.records.zones import WITHOUT_RULES, zone_rules
+from logpersister.schemas.types import Plain
 from logpersister.storage import names
 
 Rules = Mapping[str, int | str]
@@ -106,7 +105,8 @@ def _reads_times(spec: Spec) -> bool:
     schema = spec.row_schema
     types = {date.field: schema.type_at(date.field) for date in dates if schema is not None and date.field is not None}
     columns = () if schema is None else schema.columns
-    notations = [one.format for one in columns] + ([] if schema is None or schema.key is None else [schema.key.format])
+    of_keys = () if schema is None or schema.key is None else schema.key.schema.columns
+    notations = [one.format for one in (*columns, *of_keys)]
     return (
         any(date.format is not None for date in dates)
         or Plain("date") in types.values()
@@ -114,22 +114,22 @@ def _reads_times(spec: Spec) -> bool:
     )
 
 
-def _adjusts(parser: ParserSpec, schema: SchemaSpec) -> bool:
+def _adjusts(parser: Parsing, schema: RowSchema) -> bool:
     """Whether rows have more or other values than their fields."""
-    has_defaults = any(one.default is not None for one in schema.fields or ())
+    has_defaults = any(one.column.default is not None for one in schema.fields or ())
     return parser.faults != REFUSED or parser.rest is not None or has_defaults
 
 
-def _hiding_rules(schema: SchemaSpec) -> Rules:
+def _hiding_rules(schema: RowSchema) -> Rules:
     found: dict[str, int | str] = {} if schema.hash is None and not schema.mask else {"rows:hiding": hiding.RULES}
     return found if schema.hash is None else found | {"rows:hiding:key": fingerprint(schema.hash, Secrets())}
 
 
-def _key_rules(schema: SchemaSpec) -> Rules:
+def _key_rules(schema: RowSchema) -> Rules:
     added: dict[str, int | str] = {}
-    if isinstance(schema, HeadedSchema) and schema.head is not None:
+    if schema.head is not None:
         added = {"rows:head": keyed_rows.RULES, "heads:protobuf": protobuf_rows.PROTOBUF_RULES}
-    if isinstance(schema, HeadedSchema) and schema.numbers:
+    if schema.numbers:
         added["rows:numbers"] = frames.NUMBER_RULES
     if schema.key is None:
         return added

@@ -17,7 +17,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 
-from logpersister.manifest.spark import SparkSpec
+from logpersister.manifest.blocks.spark import SparkSpec
 from logpersister.pipeline import daemon, forkserver
 from logpersister.pipeline.kubernetes import executor_settings, template_settings
 from logpersister.pipeline.leftovers import end_leftovers

@@ -12,14 +12,17 @@ from typing import Final, Protocol
 import pyarrow as pa
 
 from logpersister.formats.base import Format
+from logpersister.formats.kafka import KafkaFormat
 from logpersister.pipeline.arrivals import NoteArrivals
 from logpersister.pipeline.dry_run import DryRun, OtherRulesError
 from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.open_object import OpenUpload
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
+from logpersister.pipeline.range_results import RangeResults
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.splitting import joined, pieces
+from logpersister.pipeline.verbatim import VerbatimWriter
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
 from logpersister.records.columns import Portion
@@ -63,9 +66,9 @@ class TaskResources:
     """Most records that are written at once; None: all that were read."""
     note_arrivals: NoteArrivals | None = None
     """None: the revision finishes no folders."""
-    leave_receipt: Callable[[RangeWriter], None] | None = None
+    leave_receipt: Callable[[RangeResults], None] | None = None
     """Puts the receipt of a range, or notes of its folders, once its objects are there; None: no table needs them."""
-    leave_note: Callable[[RangeWriter], None] | None = None
+    leave_note: Callable[[RangeResults], None] | None = None
     """Puts the note of a range whose records are all left out; None: there are no notes."""
     event_times: EventTimes | None = None
     """None: the revision finishes no folders by the times of a field."""
@@ -77,13 +80,15 @@ class TaskResources:
         return with_lateness(self.layout, self.lateness(work.horizon))
 
 
+Writer = RangeWriter | VerbatimWriter
+
 _LEAVING: Final = ThreadPoolExecutor(RECEIPTS_AT_ONCE, thread_name_prefix="receipt")
 
 
 class _Unfinished:
     """A range whose last bytes, or whose receipt or note, are on their way."""
 
-    def __init__(self, writer: RangeWriter, resources: TaskResources) -> None:
+    def __init__(self, writer: RangeResults, resources: TaskResources) -> None:
         self.writer = writer
         self._note_arrivals = resources.note_arrivals
         leave = [resources.leave_receipt, resources.leave_note if writer.is_left_out else None]
@@ -140,7 +145,7 @@ class Task:
                 self._dry_runs.update(self._resources.dry_runs(tuple(self._left.values())))
             writers = {range_: self._writer(item) for range_, item in self._left.items()}
             while writers:
-                again: dict[Range, RangeWriter] = {}
+                again: dict[Range, Writer] = {}
                 for read in self._resources.reader.read([_request(writer.work) for writer in writers.values()]):
                     writer = writers[read.range]
                     yield from self._one_pass(read, writer, again)
@@ -151,20 +156,24 @@ class Task:
             for item in self._left.values():
                 yield RangeOutcome(item.range, error=work_error(error))
 
-    def _writer(self, item: RangeWork) -> RangeWriter:
+    def _writer(self, item: RangeWork) -> Writer:
         of = self._resources
+        if isinstance(of.file_format, KafkaFormat):
+            return VerbatimWriter(item, of.open_upload)
         return RangeWriter(
             item, of.layout_of(item), of.file_format, of.open_upload, of.room, item.hold_above, of.event_times
         )
 
-    def _one_pass(
-        self, read: RangeRead, writer: RangeWriter, again: dict[Range, RangeWriter]
-    ) -> Iterator[RangeOutcome]:
+    def _one_pass(self, read: RangeRead, writer: Writer, again: dict[Range, Writer]) -> Iterator[RangeOutcome]:
         """Take a range through one pass; yields its outcome only when it failed."""
         target = self._dry_runs.pop(writer.work.range, writer)
         try:
-            for piece in self._pieces(read.batches()):
-                target.write(piece)
+            if isinstance(target, VerbatimWriter):
+                for batches in read.verbatim():
+                    target.write(batches)
+            else:
+                for piece in self._pieces(read.batches()):
+                    target.write(piece)
             if target.end_pass(read.unexplained):
                 again[read.range] = writer
             else:

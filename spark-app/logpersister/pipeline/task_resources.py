@@ -10,9 +10,9 @@ from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import original_of, resource_of
+from logpersister.manifest.revisions.revision import original_of, resource_of
+from logpersister.manifest.revisions.table_binding import TableBinding, table_of, tables_of
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.table_binding import TableBinding, table_of, tables_of
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.connections import begin_task, connections, retries
 from logpersister.pipeline.dry_run import DryRun
@@ -20,7 +20,7 @@ from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.left_out import LeftOutNotes
 from logpersister.pipeline.open_object import Upload
-from logpersister.pipeline.persist import RangeWriter
+from logpersister.pipeline.range_results import RangeResults
 from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.rules import begun_by_others
@@ -99,7 +99,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
 
 def _leaving(
     store: ObjectStore, group: str, revision: str, spec: Spec, bindings: Mapping[str, TableBinding]
-) -> Callable[[RangeWriter], None] | None:
+) -> Callable[[RangeResults], None] | None:
     """Return what leaves a word for the tables of a topic; None: there is none that needs it."""
     if bindings:
         names = None if spec.types is None else TypeNames(spec.types)

@@ -123,8 +123,8 @@ def too_many_refused(partition: TopicPartition, problem: str) -> Hold:
     """More of a promised range would go to quarantine than the manifest allows; nothing of it is visible."""
     return Hold(
         HoldReason.TOO_MANY_REFUSED,
-        f"{partition}: {problem}. Nothing of the range is stored. Correct the producer or spec.schema for later "
-        "ranges, and raise or remove spec.parser.quarantine.holdAbove: the range is stored as it was promised, and "
+        f"{partition}: {problem}. Nothing of the range is stored. Correct the producer or spec.value for later "
+        "ranges, and raise or remove spec.quarantine.holdAbove: the range is stored as it was promised, and "
         "`logpersister quarantine replay` then stores the records that the corrected manifest accepts",
     )
 
@@ -135,7 +135,7 @@ def schema_incompatible(partition: TopicPartition, version: int, before: int, pr
         HoldReason.SCHEMA_INCOMPATIBLE,
         f"{partition}: version {version} of the schema cannot read values of the versions from {before} on: {problem}; "
         "register a version that can (where none can, delete the version that does not fit), and restart this member; "
-        f"or set spec.schema.registry.version to {before}, or raise spec.generation to continue with it",
+        f"or set version of its registry to {before}, or raise spec.generation to continue with it",
     )
 
 

@@ -1,6 +1,6 @@
 """Values that were adjusted instead of refusing their records.
 
-A parser does it (``spec.parser.faults``), and a level by date whose field has no usable time (``date.format``).
+A parser does it (``faults`` of ``spec.value``), and a level by date whose field has no usable time (``date.format``).
 """
 
 from collections import Counter

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 import logpersister_native as native
 from logpersister.formats.avro_numbers import written
-from logpersister.manifest.faults import REFUSED, FaultsSpec
-from logpersister.manifest.parser import Framing
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.faults import REFUSED, FaultsSpec
+from logpersister.manifest.values.parser import Framing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.columns import row_columns
 from logpersister.records.resolved_rows import GIVEN, ResolvedRows
 from logpersister.records.unread_fields import tell, unread_fields
@@ -23,7 +23,7 @@ AVRO_RULES: Final = 2
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
 
 
-def misfit(schema: SchemaSpec, text: str) -> str | None:
+def misfit(schema: RowSchema, text: str) -> str | None:
     """Return why what was written by an Avro schema cannot become the columns; None: it can."""
     try:
         native.AvroParser(row_columns(schema), framing="plain").add_writer(GIVEN, text)
@@ -69,7 +69,7 @@ class AvroRows(ResolvedRows):
     kind = "avro"
 
     def __init__(
-        self, schema: SchemaSpec, framing: Framing, writers: Writers | None, faults: FaultsSpec = REFUSED
+        self, schema: RowSchema, framing: Framing, writers: Writers | None, faults: FaultsSpec = REFUSED
     ) -> None:
         """Learn no schema yet, but those of the manifest.
 

@@ -1,4 +1,4 @@
-"""Translates ``spec.schema`` into the Arrow schema of rows."""
+"""Translates columns into the Arrow schema of rows."""
 
 import json
 from collections.abc import Callable
@@ -7,9 +7,9 @@ from typing import Any, Final, cast
 
 import pyarrow as pa
 
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.schemas.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 
 NOTATION: Final = b"logpersister.notation"
 """Key of a field's metadata: how values have it, where the type does not say it."""
@@ -36,7 +36,7 @@ _PLAIN: "Final[dict[str, pa.DataType]]" = {
 }
 
 
-def row_columns(schema: SchemaSpec) -> pa.Schema:
+def row_columns(schema: RowSchema) -> pa.Schema:
     """Return the columns of rows: their names and types, whether they may be null, and the notation in values."""
     return pa.schema([_member(one, one.format or DEFAULT_NOTATION) for one in schema.columns])
 
@@ -54,12 +54,12 @@ class Portion:
         return self.bytes is None and batch.num_rows <= self.rows
 
 
-def most_rows(schema: SchemaSpec) -> int:
+def most_rows(schema: RowSchema) -> int:
     """Return how many rows may be made at once. The shortest value, ``{}``, takes its place in each column, too."""
     return max(1, MOST_BYTES_AT_ONCE // sum(_least(field) for field in row_columns(schema)))
 
 
-def portion_of(parser: ParserSpec, schema: SchemaSpec | None) -> Portion | None:
+def portion_of(parser: Parsing, schema: RowSchema | None) -> Portion | None:
     """Return how many values, and keys, are made rows of at once; None: of any number none are made."""
     if schema is None:
         return None

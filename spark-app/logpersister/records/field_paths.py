@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from logpersister.manifest.partition_rule import PartitionRule
+from logpersister.manifest.blocks.partition_rule import PartitionRule
 from logpersister.records.escaping import escape_value, unescape_value
 from logpersister.records.murmur3 import hash_bytes, hash_numbers
 from logpersister.records.schema import ROW

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 import logpersister_native as native
 from logpersister.formats import binary
-from logpersister.manifest.frame import LENGTH_BYTES, FrameSpec, NumberAt
+from logpersister.manifest.blocks.frame import LENGTH_BYTES, FrameSpec, NumberAt
 from logpersister.records.keyed_rows import HEAD
 from logpersister.records.parsers import Parsed, Refused
 

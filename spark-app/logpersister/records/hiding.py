@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 import logpersister_native as native
 from logpersister.manifest.hiding_key import key_of
-from logpersister.manifest.row_schema import SchemaSpec
 from logpersister.manifest.secrets import Secrets, SecretValue
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.parsers import Parsed, Parser
 
 RULES: Final = 1
@@ -38,7 +38,7 @@ class HidingParser:
         return parsed if parsed.rows is None else replace(parsed, rows=hidden(parsed.rows, self.fields))
 
 
-def hiding(parser: Parser, schema: SchemaSpec) -> Parser:
+def hiding(parser: Parser, schema: RowSchema) -> Parser:
     """Return a parser that hides what a schema asks for. Raises ManifestError when the key is not there."""
     fields: dict[tuple[str, ...], Hide] = {}
     if schema.hash is not None:

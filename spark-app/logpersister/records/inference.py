@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Final
 
-from logpersister.manifest.notation import Notation
-from logpersister.manifest.row_schema import MOST_FIELDS
-from logpersister.manifest.types import (
+from logpersister.forms.notation import Notation
+from logpersister.manifest.values.kind import MOST_FIELDS
+from logpersister.schemas.types import (
     MOST_COLUMNS,
     MOST_DIGITS,
     MOST_NESTED,
@@ -30,7 +30,7 @@ from logpersister.manifest.types import (
     Type,
     leaves,
 )
-from logpersister.manifest.written_column import unusable_name
+from logpersister.schemas.written_column import unusable_name
 
 MOST_NAMES: Final = 64
 """Most names of an object that is taken for a struct without another look."""

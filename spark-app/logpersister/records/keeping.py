@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from logpersister.manifest.condition_values import TEXT, notation_at, operands
-from logpersister.manifest.keep import Condition, Operator, field_conditions, header_conditions, named_columns
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.keep import Condition, Operator, field_conditions, header_conditions, named_columns
+from logpersister.manifest.rules.condition_values import TEXT, notation_at, operands
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.columns import row_columns
 from logpersister.records.parsers import Parsed, Parser
 from logpersister.records.paths import Assignment, Layout
@@ -164,7 +164,7 @@ class KeepingParser:
         return from_arrays(columns, fields=fields, mask=rows.is_null())
 
 
-def keeping(make: Callable[[SchemaSpec], Parser], schema: SchemaSpec, conditions: Sequence[Condition]) -> Parser:
+def keeping(make: Callable[[RowSchema], Parser], schema: RowSchema, conditions: Sequence[Condition]) -> Parser:
     """Return a parser whose rows fulfil those conditions that are on fields.
 
     Args:
@@ -179,7 +179,7 @@ def keeping(make: Callable[[SchemaSpec], Parser], schema: SchemaSpec, conditions
     return KeepingParser(make(parsed), list(_tests(parsed, found)), [one.name for one in schema.columns])
 
 
-def _tests(schema: SchemaSpec, conditions: Sequence[Condition]) -> Iterator[tuple[Sequence[str], ColumnTest]]:
+def _tests(schema: RowSchema, conditions: Sequence[Condition]) -> Iterator[tuple[Sequence[str], ColumnTest]]:
     for one in conditions:
         path = (one.field or "").split(".")
         type_, arrow = schema.type_at(one.field or ""), row_columns(schema).field(path[0]).type
@@ -201,7 +201,7 @@ _NO_SPACES: Final = r"\x00-\x08\x0e-\x1f!-\x{10ffff}"
 
 
 def re2_pattern(pattern: str) -> str:
-    r"""Return a pattern of `manifest.pattern` as RE2 has it, where ``\s`` lacks the vertical tab."""
+    r"""Return a pattern of `forms.pattern` as RE2 has it, where ``\s`` lacks the vertical tab."""
     parts: list[str] = []
     characters = iter(pattern)
     in_class = False

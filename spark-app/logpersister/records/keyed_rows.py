@@ -1,4 +1,4 @@
-"""Rows of values, with one more column: of the key (``spec.schema.key``), or of what stands around the value."""
+"""Rows of values, with one more column: of the key (``spec.key``), or of what stands around the value."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,9 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from logpersister.manifest.key_schema import TEXT
-from logpersister.manifest.line_parsers import RegexSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.line_parsers import RegexSpec
+from logpersister.manifest.values.row_schema import TEXT, RowSchema
 from logpersister.records.parsers import Parsed, Parser, Refused
 from logpersister.records.record_headers import OF_KEYS
 from logpersister.records.row_parsers import rows_of
@@ -103,7 +102,7 @@ def _good(parsed: Parsed, rows: int) -> _Mask:
     return good
 
 
-def keyed(values: Parser, schema: SchemaSpec, writers: Writers | None) -> Parser:
+def keyed(values: Parser, schema: RowSchema, writers: Writers | None) -> Parser:
     """Return a parser whose rows also have the column of the key, if the schema declares one.
 
     Args:
@@ -111,9 +110,9 @@ def keyed(values: Parser, schema: SchemaSpec, writers: Writers | None) -> Parser
         schema: of both.
         writers: by which schemas keys were written, where they name them.
     """
-    key, of_key = schema.key, schema.of_key
-    if key is None or of_key is None:
+    key = schema.key
+    if key is None:
         return values
-    if key.parser == "text":
-        return KeyedRows(values, RegexRows(of_key, _ANY_TEXT), key.column, is_plain=True)
-    return KeyedRows(values, rows_of(key.as_values, of_key, writers, OF_KEYS), key.column)
+    if key.as_values is None:
+        return KeyedRows(values, RegexRows(key.schema, _ANY_TEXT), key.column, is_plain=True)
+    return KeyedRows(values, rows_of(key.as_values, key.schema, writers, OF_KEYS), key.column)

@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow as pa
 
 import logpersister_native as native
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.protobuf.errors import ProtobufError
-from logpersister.manifest.protobuf.parts import Plan
-from logpersister.manifest.protobuf.schema import Schema, read_schema
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.event_types import Found, Indices
 from logpersister.records.keyed_rows import HEAD
 from logpersister.records.record_headers import with_ids
 from logpersister.records.type_names import NO_TYPE, REFUSED, UNKNOWN_SCHEMA, Place, TypeNames
 from logpersister.records.writers import Writers, asked_of
+from logpersister.schemas.protobuf.errors import ProtobufError
+from logpersister.schemas.protobuf.parts import Plan
+from logpersister.schemas.protobuf.schema import Schema, read_schema
 
 _NO_TYPE: Final = Place(REFUSED, reason=NO_TYPE)
 _NOBODYS: Final = Place(REFUSED, reason=UNKNOWN_SCHEMA)
@@ -29,9 +29,7 @@ _NOBODYS: Final = Place(REFUSED, reason=UNKNOWN_SCHEMA)
 class MessageTypes:
     """Finds the types of messages, and the parts that parsers get. May raise what `writers` raises."""
 
-    def __init__(
-        self, names: TypeNames, parser: ParserSpec, schema: SchemaSpec | None, writers: Writers | None
-    ) -> None:
+    def __init__(self, names: TypeNames, parser: Parsing, schema: RowSchema | None, writers: Writers | None) -> None:
         """Know no writer's schema yet.
 
         Args:
@@ -66,7 +64,7 @@ class MessageTypes:
     def _values(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         return cast("pa.BinaryArray", with_ids(batch, self._framing, self._writers).column("value"))
 
-    def _plan_of_all(self, schema: SchemaSpec | None) -> Plan | None:
+    def _plan_of_all(self, schema: RowSchema | None) -> Plan | None:
         """Return the plan of all values; None: each writer has its own."""
         types = self._names.types
         if types.any is not None and types.any.field is None:

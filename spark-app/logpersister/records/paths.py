@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from logpersister.manifest.partition_rule import DateRule, PartitionRule, TimeField
+from logpersister.manifest.blocks.partition_rule import DateRule, PartitionRule, TimeField
 from logpersister.records.adjusted import Adjusted, joined
 from logpersister.records.escaping import MAX_SEGMENT_BYTES, escape, is_safe_path
 from logpersister.records.field_paths import FieldStep, field_step

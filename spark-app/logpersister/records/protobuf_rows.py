@@ -8,21 +8,21 @@ from collections.abc import Mapping
 from typing import Final
 
 import logpersister_native as native
-from logpersister.manifest.faults import REFUSED, FaultsSpec
-from logpersister.manifest.parser import Framing
-from logpersister.manifest.protobuf.errors import ProtobufError
-from logpersister.manifest.protobuf.schema import read_schema
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.faults import REFUSED, FaultsSpec
+from logpersister.manifest.values.parser import Framing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.columns import row_columns
 from logpersister.records.resolved_rows import GIVEN, ResolvedRows
 from logpersister.records.schema_ids import id_of
 from logpersister.records.writers import Writers
+from logpersister.schemas.protobuf.errors import ProtobufError
+from logpersister.schemas.protobuf.schema import read_schema
 
 PROTOBUF_RULES: Final = 2
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
 
 
-def misfit(schema: SchemaSpec, text: str) -> str | None:
+def misfit(schema: RowSchema, text: str) -> str | None:
     """Return why what was written by a schema cannot become the columns; None: it can. Raises ProtobufError."""
     parser = native.ProtobufParser(row_columns(schema), framing="plain", message=_message(text, schema.message))
     parser.add_writer(GIVEN, read_schema(text).resolved())
@@ -40,7 +40,7 @@ class ProtobufRows(ResolvedRows):
     kind = "protobuf"
 
     def __init__(
-        self, schema: SchemaSpec, framing: Framing, writers: Writers | None, faults: FaultsSpec = REFUSED
+        self, schema: RowSchema, framing: Framing, writers: Writers | None, faults: FaultsSpec = REFUSED
     ) -> None:
         """Learn no schema yet, but the one of values without a header.
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from logpersister.manifest.headed_schema import HeadedSchema
-from logpersister.manifest.keep import Condition
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.keep import Condition
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.adjusted import joined
 from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
@@ -80,13 +79,13 @@ def _with_row(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBa
 
 
 def make_parser(
-    parser: ParserSpec,
-    schema: SchemaSpec | None,
+    parser: Parsing,
+    schema: RowSchema | None,
     writers: Writers | None = None,
     heads: Parser | None = None,
     keep: Sequence[Condition] = (),
 ) -> Parser | None:
-    """Return the parser of ``spec.parser`` and ``spec.schema``; None when any bytes are good.
+    """Return the parser of ``spec.value`` and ``spec.key``; None when any bytes are good.
 
     Args:
         parser: how values are read.
@@ -100,15 +99,14 @@ def make_parser(
     if schema is None:
         return JsonParser() if parser.type == "json" else None
 
-    def rows_by(parsed: SchemaSpec) -> Parser:
+    def rows_by(parsed: RowSchema) -> Parser:
         rows = renaming(rows_of(parser, parsed.as_written, writers), parsed.renames)
         rows = keyed(rows, parsed, writers)
-        if isinstance(parsed, HeadedSchema):
-            if heads is not None:
-                rows = KeyedRows(rows, heads, parsed.head.name, source=HEAD)
-            for number, column in parsed.numbers.items():
-                numbers = NumberRows(row_columns(parsed).field(column.name).type)
-                rows = KeyedRows(rows, numbers, column.name, is_plain=True, source=number)
+        if heads is not None and parsed.head is not None:
+            rows = KeyedRows(rows, heads, parsed.head.name, source=HEAD)
+        for number, column in parsed.numbers.items():
+            numbers = NumberRows(row_columns(parsed).field(column.name).type)
+            rows = KeyedRows(rows, numbers, column.name, is_plain=True, source=number)
         return rows
 
     return hiding(keeping(rows_by, schema.as_parsed, keep), schema)
@@ -116,8 +114,8 @@ def make_parser(
 
 def layout_of(
     output: OutputSpec,
-    parser: ParserSpec,
-    schema: SchemaSpec | None = None,
+    parser: Parsing,
+    schema: RowSchema | None = None,
     writers: Writers | None = None,
     heads: Parser | None = None,
     keep: Sequence[Condition] = (),
@@ -128,4 +126,4 @@ def layout_of(
         return inner
     layout = QuarantineLayout(checks, inner)
     hides = schema is not None and bool(schema.hidden)
-    return layout if parser.keeps_refused_values(hides=hides) else WithoutRefusedValues(layout)
+    return layout if parser.quarantine.keeps_refused_values(hides=hides) else WithoutRefusedValues(layout)

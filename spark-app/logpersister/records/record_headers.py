@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from logpersister.manifest.parser import Framing
+from logpersister.manifest.values.parser import Framing
 from logpersister.records.parsers import Parsed, Parser
 from logpersister.records.writers import Writers
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.finish import time_field
-from logpersister.manifest.frame import NumberAt
-from logpersister.manifest.partition_rule import PartitionRule, TimeField
+from logpersister.manifest.blocks.event_types import TypesSpec
+from logpersister.manifest.blocks.finish import time_field
+from logpersister.manifest.blocks.frame import NumberAt
+from logpersister.manifest.blocks.partition_rule import PartitionRule, TimeField
 from logpersister.records.field_times import times_at
 from logpersister.records.frames import timestamps_of
 

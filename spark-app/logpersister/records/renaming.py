@@ -1,4 +1,4 @@
-"""Rows whose columns, and fields in them, have other names than values have (``spec.schema.rename``).
+"""Rows whose columns, and fields in them, have other names than values have (``spec.value.rename``).
 
 Arrays stay what they are; only their types are told anew.
 """
@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from logpersister.manifest.renaming import Renames, below
+from logpersister.manifest.values.renaming import Renames, below
 from logpersister.records.parsers import Parsed, Parser
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Protocol, cast
 
 import pyarrow as pa
 
-from logpersister.manifest.parser import Framing, Parser
+from logpersister.manifest.values.parser import Framing, Parser
 from logpersister.records.native_rows import ToldAdjusted, parsed_of
 from logpersister.records.parsers import Parsed
 from logpersister.records.schema_ids import id_of

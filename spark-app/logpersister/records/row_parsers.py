@@ -1,8 +1,8 @@
 """Parsers that make rows of values, or of keys that are read like them: one for each kind."""
 
-from logpersister.manifest.line_parsers import CsvSpec
-from logpersister.manifest.parser import ParserSpec, ThriftSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.line_parsers import CsvSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.parsers import Parser
 from logpersister.records.protobuf_rows import ProtobufRows
@@ -11,7 +11,7 @@ from logpersister.records.rows import CsvRows, MessagePackRows, RegexRows, Thrif
 from logpersister.records.writers import Writers, for_framing
 
 
-def rows_of(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None, header: bytes = OF_VALUES) -> Parser:
+def rows_of(parser: Parsing, schema: RowSchema, writers: Writers | None, header: bytes = OF_VALUES) -> Parser:
     """Return what makes rows of a schema without keys.
 
     Args:
@@ -26,12 +26,12 @@ def rows_of(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None, hea
     return IdsInHeaders(rows, writers if parser.names_schemas else None, header)
 
 
-def _rows_of(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
+def _rows_of(parser: Parsing, schema: RowSchema, writers: Writers | None) -> Parser:
     match parser.type:
         case "messagepack":
             return MessagePackRows(schema, parser.unknown_fields, parser.faults)
         case "thrift":
-            return ThriftRows(schema, (parser.thrift or ThriftSpec()).protocol, parser.faults)
+            return ThriftRows(schema, parser.protocol, parser.faults)
         case "csv":
             return CsvRows(schema, parser.csv or CsvSpec(), parser.unknown_fields == "keep", parser.faults)
         case "regex":
@@ -44,7 +44,7 @@ def _rows_of(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) ->
             return make_rows(parser, schema)
 
 
-def _resolved_rows(parser: ParserSpec, schema: SchemaSpec, writers: Writers | None) -> Parser:
+def _resolved_rows(parser: Parsing, schema: RowSchema, writers: Writers | None) -> Parser:
     """Return what makes rows of values whose writers have schemas of their own."""
     rows = AvroRows if parser.type == "avro" else ProtobufRows
     if parser.framing == "plain":

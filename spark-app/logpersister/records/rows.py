@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 import logpersister_native as native
-from logpersister.manifest.faults import REFUSED, FaultsSpec
-from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
-from logpersister.manifest.parser import Framing, ParserSpec, Protocol, UnknownFields
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.faults import REFUSED, FaultsSpec
+from logpersister.manifest.values.line_parsers import CsvSpec, RegexSpec
+from logpersister.manifest.values.parser import Framing, Parsing, Protocol, UnknownFields
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.columns import row_columns
 from logpersister.records.native_rows import NativeRows
 
 RULES: Final = 2
 """Raise it when a JSON object is accepted or refused otherwise than before, or becomes another row."""
 FAULT_RULES: Final = 1
-"""Version as `RULES` where ``spec.parser.faults`` adjusts values, a field has a default, or unknown fields are kept."""
+"""Version as `RULES` where ``faults`` adjusts values, a field has a default, or unknown fields are kept."""
 MESSAGEPACK_RULES: Final = 2
 """Version of the rows of MessagePack; raise it as `RULES`."""
 THRIFT_RULES: Final = 1
@@ -32,7 +32,7 @@ REGEX_RULES: Final = 2
 class JsonRows(NativeRows["native.RowParser"]):
     """Each value is a header, if any, and one JSON object with the fields of a schema."""
 
-    schema: SchemaSpec
+    schema: RowSchema
     unknown_fields: UnknownFields
     faults: FaultsSpec = REFUSED
     framing: Framing = "plain"
@@ -47,7 +47,7 @@ class JsonRows(NativeRows["native.RowParser"]):
 class MessagePackRows(NativeRows["native.MessagePackParser"]):
     """Each value is one MessagePack map with the fields of a schema."""
 
-    schema: SchemaSpec
+    schema: RowSchema
     unknown_fields: UnknownFields
     faults: FaultsSpec = REFUSED
 
@@ -60,7 +60,7 @@ class MessagePackRows(NativeRows["native.MessagePackParser"]):
 class ThriftRows(NativeRows["native.ThriftParser"]):
     """Each value is one struct of the schema, in a protocol."""
 
-    schema: SchemaSpec
+    schema: RowSchema
     protocol: Protocol
     faults: FaultsSpec = REFUSED
 
@@ -73,7 +73,7 @@ class ThriftRows(NativeRows["native.ThriftParser"]):
 class CsvRows(NativeRows["native.CsvParser"]):
     """Each value is one CSV record with the fields of a schema."""
 
-    schema: SchemaSpec
+    schema: RowSchema
     syntax: CsvSpec
     keeps_unknown: bool = False
     """Whether the last column has what the schema does not name."""
@@ -97,7 +97,7 @@ class CsvRows(NativeRows["native.CsvParser"]):
 class RegexRows(NativeRows["native.RegexParser"]):
     """Each value is a text that a pattern matches; its groups are the fields of a schema."""
 
-    schema: SchemaSpec
+    schema: RowSchema
     regex: RegexSpec
     faults: FaultsSpec = REFUSED
 
@@ -106,5 +106,5 @@ class RegexRows(NativeRows["native.RegexParser"]):
         return native.RegexParser(columns, pattern=regex.pattern, null=regex.null_text, faults=self.faults.words)
 
 
-def make_rows(parser: ParserSpec, schema: SchemaSpec) -> JsonRows:
+def make_rows(parser: Parsing, schema: RowSchema) -> JsonRows:
     return JsonRows(schema, parser.unknown_fields, parser.faults, parser.framing)

@@ -27,6 +27,6 @@ RECORDS_WITH_HEADERS = RECORDS.append(pa.field("headers", HEADERS, nullable=Fals
 unchecked here: bytes are kept as they are."""
 
 ROW = "row"
-"""Column of batches on their way to an encoder: the value as a row of ``spec.schema``, null for a tombstone."""
+"""Column of batches on their way to an encoder: the value as a row of ``spec.value``, null for a tombstone."""
 REASON, FIELD = "reason", "field"
 """Columns of batches on their way to quarantine: why the parser refused the value, and in which field."""

@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import logpersister_native as native
-from logpersister.manifest.parser import Framing
+from logpersister.manifest.values.parser import Framing
 
 Places = npt.NDArray[np.int32]
 

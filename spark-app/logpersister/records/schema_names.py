@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 import logpersister_native as native
-from logpersister.manifest.parser import Framing, ParserSpec
-from logpersister.manifest.protobuf.errors import ProtobufError
-from logpersister.manifest.protobuf.schema import Schema, read_schema
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.parser import Framing, Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.avro_rows import fingerprint
 from logpersister.records.event_types import Found, Indices
 from logpersister.records.record_headers import with_ids
 from logpersister.records.type_names import NO_TYPE, REFUSED, UNKNOWN_SCHEMA, Place, TypeNames
 from logpersister.records.writers import Writers, WriterSchema, asked_of
+from logpersister.schemas.protobuf.errors import ProtobufError
+from logpersister.schemas.protobuf.schema import Schema, read_schema
 
 _NO_NAME: Final = Place(REFUSED, reason=NO_TYPE)
 _NOBODYS: Final = Place(REFUSED, reason=UNKNOWN_SCHEMA)
@@ -40,9 +40,7 @@ class _Names(Protocol):
 class SchemaNameFinder:
     """Finds the types of values whose headers name a schema. May raise what `writers` raises."""
 
-    def __init__(
-        self, names: TypeNames, parser: ParserSpec, schema: SchemaSpec | None, writers: Writers | None
-    ) -> None:
+    def __init__(self, names: TypeNames, parser: Parsing, schema: RowSchema | None, writers: Writers | None) -> None:
         """Know no schema yet, but those of the manifest.
 
         Args:

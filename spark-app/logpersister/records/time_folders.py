@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from logpersister.manifest.partition_rule import PartitionRule, TimeField
+from logpersister.manifest.blocks.partition_rule import PartitionRule, TimeField
 from logpersister.records.escaping import is_aside
 from logpersister.records.paths import DateStep, Granularity, make_layout
 from logpersister.records.zones import SECONDS_PER_DAY, day_offsets

@@ -6,7 +6,7 @@ All of them are over at instants, so whoever knows up to which instant a topic i
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.blocks.finish import FinishSpec
 from logpersister.manifest.spec import Spec
 from logpersister.records.record_times import RecordTimes
 from logpersister.records.time_folders import TimeFolder, TimeFolders, digest_of, time_folders

@@ -6,7 +6,7 @@ A name and its folder say the same: from the path of an object follows the rule 
 from dataclasses import dataclass, field
 from typing import Final
 
-from logpersister.manifest.event_types import MOST_NAME_BYTES, OTHER_TYPES, RuleFinder, TypesSpec
+from logpersister.manifest.blocks.event_types import MOST_NAME_BYTES, OTHER_TYPES, RuleFinder, TypesSpec
 from logpersister.records.escaping import escape_value, own_path, unescape, unescape_value
 
 RULES: Final = 2

@@ -7,11 +7,12 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.keep import field_conditions, named_columns
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.event_types import TypesSpec
+from logpersister.manifest.blocks.keep import field_conditions, named_columns
 from logpersister.manifest.spec import Spec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.manifest.values.value import ANY_BYTES
 from logpersister.records.columns import Portion, portion_of
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Indices, TypeFinder
@@ -106,9 +107,9 @@ def judging_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
 
 def _judging(spec: Spec) -> Spec:
     output = spec.output.model_copy(update={"partition_by": ()})
-    if not field_conditions(spec.keep) or spec.declared_schema is None:
-        return spec.model_copy(update={"output": output, "parser": ParserSpec(), "declared_schema": None})
-    return spec.model_copy(update={"output": output, "declared_schema": spec.declared_schema.as_parsed})
+    if not field_conditions(spec.keep) or spec.row_schema is None:
+        return spec.model_copy(update={"output": output, "value": ANY_BYTES})
+    return spec.model_copy(update={"output": output, "value": spec.value.model_copy(update={"hash": None})})
 
 
 def with_lateness(layout: AnyLayout, lateness: Places | None) -> AnyLayout:
@@ -127,8 +128,8 @@ def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Parser | None
     header = None if types.frame is None else types.frame.header
     if header is None or header.row_schema is None:
         return None
-    schema = SchemaSpec(protobuf=header.row_schema.protobuf, message=header.row_schema.message)
-    return make_parser(ParserSpec(type="protobuf", framing="plain"), schema)
+    schema = RowSchema(protobuf=header.row_schema.protobuf, message=header.row_schema.message)
+    return make_parser(Parsing(type="protobuf", framing="plain"), schema)
 
 
 def _found_by(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> tuple[FindTypes, Bodies | None]:

@@ -1,4 +1,4 @@
-"""Fields that writers have and nobody reads: with ``spec.schema.fields`` a new one would be left out in silence."""
+"""Fields that writers have and nobody reads: with ``fields`` a new one would be left out in silence."""
 
 import json
 from collections.abc import Collection

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 from uuid import UUID
 
-from logpersister.manifest.parser import Framing, Parser
+from logpersister.manifest.values.parser import Framing, Parser
 
 _HIGHEST: Final[Mapping[Framing, int]] = {"confluent": 2**31 - 1, "apicurio": 2**63 - 1}
 """Ids that are Java's integers, and not negative."""
@@ -31,7 +31,7 @@ class WriterSchema:
     """Schema of an id, or why there is none."""
 
     text: str | None = None
-    """Schema with its references: Avro and JSON Schema as JSON, or protobuf as `manifest.protobuf.schema` reads it.
+    """Schema with its references: Avro and JSON Schema as JSON, or protobuf as `schemas.protobuf.schema` reads it.
     None: there is no schema of this id, or nobody can read it."""
     problem: str = ""
     """Why there is none."""

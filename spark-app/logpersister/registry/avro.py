@@ -3,8 +3,8 @@
 import json
 from typing import Any, Final
 
-from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.registry.answers import Schema
+from logpersister.schemas.avro_columns import AvroTextError
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 

@@ -158,7 +158,7 @@ class RegistryClient:
 
     def _get(self, path: str, doing: str) -> Any:
         """Ask, again if that may help; return the JSON value of the answer."""
-        return patiently(lambda: self._ask(path, doing), self._attempts, self._sleep)
+        return patiently(lambda: self._ask(path, doing), self._attempts, self._sleep, READ_SECONDS)
 
     def _ask(self, path: str, doing: str) -> Any:
         """Ask the address that answered last; where it fails, or something else answers there, the others in turn."""

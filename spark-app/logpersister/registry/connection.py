@@ -5,9 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from logpersister.manifest.problems import ManifestError
-from logpersister.manifest.registry import RegistrySpec
+from logpersister.forms.problems import ManifestError
 from logpersister.manifest.secrets import AwsKeys, Secrets, aws_keys
+from logpersister.manifest.values.registry import RegistrySpec
 from logpersister.registry.access import RegistryAccess, access
 from logpersister.registry.answers import Client
 from logpersister.registry.client import RegistryClient
@@ -18,7 +18,7 @@ Answer = TypeVar("Answer")
 
 ATTEMPTS: Final = 2
 """Attempts per request; then what needs the answer waits, and is tried again by its member."""
-_SECRET: Final = "spec.schema.registry.secretName"  # noqa: S105 - the field that names it
+_SECRET: Final = "secretName of its registry"  # noqa: S105 - the field that names it
 
 Connect = Callable[[], Client]
 """Makes a client by the Secret as it is then. Raises ManifestError."""

@@ -27,7 +27,7 @@ RETRIABLE: Final[frozenset[str]] = frozenset({"unreachable", "timeout", "throttl
 REMEDIES: Final[dict[RegistryErrorKind, str]] = {
     "unreachable": "check the url, and the network between here and there",
     "timeout": "check the load of the registry and the network between here and there",
-    "unauthorized": "check the login in the Secret that spec.schema.registry.secretName names (schema infer: "
+    "unauthorized": "check the login in the Secret that secretName of its registry names (schema infer: "
     "--registry-secret; AWS Glue: without one, the role of this process), and that it may read subjects and schemas",
     "unknown": "check the name of the subject, and that this is the registry that the producers use",
     "unsupported": "use a registry that knows GUIDs, as Confluent's does, or set value.schema.id.serializer (or key.…) "

@@ -14,8 +14,8 @@ import boto3.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from logpersister.manifest.registry import GluePlace
 from logpersister.manifest.secrets import AwsKeys
+from logpersister.manifest.values.registry import GluePlace
 from logpersister.registry.answers import Schema, SubjectVersion
 from logpersister.registry.client import ATTEMPTS, CONNECT_SECONDS, CONNECTIONS, READ_SECONDS
 from logpersister.registry.errors import RegistryError, failure

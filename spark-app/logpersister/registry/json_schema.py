@@ -7,8 +7,8 @@ refer to it.
 import json
 from typing import Any, Final
 
-from logpersister.manifest.json_schema.errors import JsonSchemaError
 from logpersister.registry.answers import Schema
+from logpersister.schemas.json_schema.errors import JsonSchemaError
 
 _DEFINITIONS: Final = "$defs"
 

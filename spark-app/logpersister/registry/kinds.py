@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from logpersister.manifest.avro_columns import AvroTextError
-from logpersister.manifest.json_schema.errors import JsonSchemaError
-from logpersister.manifest.json_schema.reading import unreadable
-from logpersister.manifest.parser import Parser
-from logpersister.manifest.protobuf.errors import ProtobufError
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.parser import Parser
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records import avro_rows, protobuf_rows
 from logpersister.registry import avro, json_schema, protobuf
 from logpersister.registry.answers import Schema
+from logpersister.schemas.avro_columns import AvroTextError
+from logpersister.schemas.json_schema.errors import JsonSchemaError
+from logpersister.schemas.json_schema.reading import unreadable
+from logpersister.schemas.protobuf.errors import ProtobufError
 
 SchemaTextError = (AvroTextError, ProtobufError, JsonSchemaError)
 """Raised for what is no schema of its kind."""
@@ -27,7 +27,7 @@ class Kind:
     """Type as `Schema.type` has it."""
     self_contained: Callable[[Schema], str]
     """Returns the text of a schema with all that it refers to. Raises `SchemaTextError`."""
-    misfit: Callable[[SchemaSpec, str], str | None]
+    misfit: Callable[[RowSchema, str], str | None]
     """Returns why what a schema has written cannot become columns; None: it can. Raises `SchemaTextError`."""
 
 

@@ -4,9 +4,9 @@ import base64
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from logpersister.manifest.protobuf.errors import ProtobufError
-from logpersister.manifest.protobuf.text import read_text
 from logpersister.registry.answers import Schema
+from logpersister.schemas.protobuf.errors import ProtobufError
+from logpersister.schemas.protobuf.text import read_text
 
 
 def self_contained(schema: Schema) -> str:

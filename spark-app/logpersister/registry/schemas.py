@@ -5,9 +5,9 @@ from typing import Final
 import structlog
 
 from logpersister.manifest import LogPersister, ManifestError, Problem
-from logpersister.manifest.registry import LATEST, RegistryPlace, RegistrySpec
-from logpersister.manifest.revision import OutputSchema, resource_with
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.revisions.revision import OutputSchema, resource_with
+from logpersister.manifest.values.registry import LATEST, RegistryPlace, RegistrySpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.parsers import bounded
 from logpersister.registry.answers import Client, SubjectVersion
 from logpersister.registry.connection import Connect, Connection
@@ -16,7 +16,7 @@ from logpersister.registry.kinds import KINDS, SchemaTextError
 
 log = structlog.get_logger(__name__)
 _MOST_NAMED: Final = 20
-_REMEDY: Final = "register a version that can, or name the columns in spec.schema.fields"
+_REMEDY: Final = "register a version that can, or name the columns in fields of spec.value"
 MOST_EARLIER: Final = 50
 """Versions that are compared at most with the one that declares the columns."""
 
@@ -117,13 +117,13 @@ class RegistrySchemas:
                 return f"of version {version}, {bounded(problem)}"
         return None
 
-    def _columns(self, topic: str, now: OutputSchema) -> SchemaSpec:
+    def _columns(self, topic: str, now: OutputSchema) -> RowSchema:
         """Return the columns that a schema declares, with the names that values have."""
         schema = self.with_schema(topic, now).spec.row_schema
         assert schema is not None
         return schema.as_written
 
-    def _misfit(self, columns: SchemaSpec, subject: str, version: int, text: str | None = None) -> str | None:
+    def _misfit(self, columns: RowSchema, subject: str, version: int, text: str | None = None) -> str | None:
         """Return why what a version has written cannot become columns; None: it can. Its text is asked for."""
         try:
             return self._kind.misfit(columns, self._text(subject, version) if text is None else text)

@@ -1,11 +1,12 @@
 """The registries of a group, whose topics may have one each (``spec.overrides``)."""
 
+import threading
 from collections.abc import Sequence
 
 from logpersister.manifest import LogPersister
-from logpersister.manifest.registry import RegistryPlace, RegistrySpec
-from logpersister.manifest.revision import OutputSchema
+from logpersister.manifest.revisions.revision import OutputSchema
 from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.values.registry import RegistryPlace, RegistrySpec
 from logpersister.registry.connection import connector
 from logpersister.registry.schemas import RegistrySchemas
 from logpersister.registry.writers import RegistryWriters, pace_of
@@ -84,10 +85,14 @@ def _schemas(resource: LogPersister, secrets: Secrets) -> RegistrySchemas | None
 
 
 class Registries:
-    """The registries that know the schemas of writers, each opened when it is asked for first. To be closed."""
+    """The registries that know the schemas of writers, each opened when it is first asked for. Thread-safe.
+
+    To be closed.
+    """
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
+        self._lock = threading.Lock()
         self._opened: dict[RegistryPlace, RegistryWriters] = {}
 
     def of(self, resource: LogPersister) -> RegistryWriters | None:
@@ -107,6 +112,7 @@ class Registries:
             writers.close()
 
     def _of(self, registry: RegistrySpec) -> RegistryWriters:
-        if registry.place not in self._opened:
-            self._opened[registry.place] = RegistryWriters(connector(registry, self._secrets), pace_of(registry))
-        return self._opened[registry.place]
+        with self._lock:
+            if registry.place not in self._opened:
+                self._opened[registry.place] = RegistryWriters(connector(registry, self._secrets), pace_of(registry))
+            return self._opened[registry.place]

@@ -9,13 +9,14 @@ import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 from uuid import UUID
 
-from logpersister.manifest.registry import RegistrySpec
+from logpersister.aside import Threads
+from logpersister.backoff import Backoff
+from logpersister.manifest.values.registry import RegistrySpec
 from logpersister.records.avro_rows import fingerprint
 from logpersister.records.parsers import bounded
 from logpersister.records.writers import NO_ID, WriterSchema, shown
@@ -28,8 +29,9 @@ ASKED_AGAIN_SECONDS: Final = 5.0
 """An id that is not there may be so new that not every server of the registry has it. Records that are read were in
 Kafka before, and their schemas in the registry: so long after reading has begun a server that follows has them."""
 
-SPARED_SECONDS: Final = 10.0
-"""Pause after a failure, so that other ranges of a task need not wait for the same time-outs."""
+SPARED: Final = Backoff(10.0, 60.0)
+"""Pauses after failures in a row, so that other ranges of a task need not wait for the same time-outs, and a registry
+that is silent takes little of the time that tasks have for other topics."""
 
 MOST_ABSENT: Final = 100_000
 """Ids that the registry does not know, of which that is remembered."""
@@ -56,10 +58,11 @@ Known = TypeVar("Known")
 
 
 class _Remembering(ABC, Generic[Known]):
-    """What ids mean, which is asked for once each. One thread may use it."""
+    """What ids mean, which is asked for once each. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
         self._clock, self._sleep = clock, sleep
+        self._lock = threading.Lock()
         self._known: dict[int, Known] = {}
         self._absent: OrderedDict[int, float] = OrderedDict()
         """When the registry said last that it does not know an id, the oldest first."""
@@ -71,7 +74,10 @@ class _Remembering(ABC, Generic[Known]):
 
     def look_up(self, ids: Iterable[int]) -> Mapping[int, Known]:
         """Return what ids mean. Raises RegistryError."""
-        wanted = list(ids)
+        with self._lock:
+            return self._look_up(list(ids))
+
+    def _look_up(self, wanted: Sequence[int]) -> Mapping[int, Known]:
         missing = self._ask([one for one in wanted if one not in self._known and not self._is_absent(one)])
         late = self._begun + ASKED_AGAIN_SECONDS - self._clock()
         if late > 0 and (new := [one for one in missing if one not in self._absent]):
@@ -191,7 +197,7 @@ class RegistryWriters(_Remembering[WriterSchema]):
     def _ask(self, ids: Sequence[int]) -> list[int]:
         if len(ids) <= FEW:
             return [one for one in ids if not self._learn(one)]
-        with ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="registry") as threads:
+        with Threads(self._pace.at_once, "registry") as threads:
             return [one for one, is_known in zip(ids, threads.map(self._learn, ids), strict=True) if not is_known]
 
     def _learn(self, writer_id: int) -> bool:
@@ -269,6 +275,7 @@ class _Asked:
         self._clock = clock
         self._gate = _Gate(pace.questions, clock, sleep)
         self._failure: RegistryError | None = None
+        self._failures = 0
         self._failed_until = float("-inf")
 
     @property
@@ -284,11 +291,14 @@ class _Asked:
         if self._failure is not None and self._clock() < self._failed_until:
             raise self._failure
         try:
-            return self._connection.ask(question)
+            answer = self._connection.ask(question)
         except RegistryError as error:
             if error.kind not in ("unknown", "unsupported"):
-                self._failure, self._failed_until = error, self._clock() + SPARED_SECONDS
+                self._failures += 1
+                self._failure, self._failed_until = error, self._clock() + SPARED.pause(self._failures)
             raise
+        self._failures = 0
+        return answer
 
 
 class _Gate:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
-from logpersister.manifest.keep import header_conditions
+from logpersister.manifest.blocks.keep import header_conditions
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.open_object import Upload
@@ -194,12 +194,12 @@ class Replayer:
         """Raise SourceError where values are not there, or would not be of what is refused again."""
         if (self._store.metadata(key) or {}).get(VALUES) == LEFT_OUT:
             raise SourceError(
-                "values were left out of it (spec.parser.quarantine.keepValue: false); while Kafka has its range, "
+                "values were left out of it (spec.quarantine.keepValue: false); while Kafka has its range, "
                 "store it again in a higher generation"
             )
         if not output.spec.keeps_refused_values:
             raise SourceError(
-                "what the manifest refuses again would lose its values (spec.parser.quarantine.keepValue is not true); "
+                "what the manifest refuses again would lose its values (spec.quarantine.keepValue is not true); "
                 "replay with a manifest that says true"
             )
 

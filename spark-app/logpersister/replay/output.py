@@ -7,7 +7,7 @@ from typing import Any, Self
 from logpersister.formats.base import Format
 from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import Revision
+from logpersister.manifest.revisions.revision import Revision
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.room import Room
 from logpersister.records.columns import Portion

@@ -3,7 +3,7 @@
 from typing import Final
 
 REMEDY: Final = (
-    "while Kafka has its range, store it again in a higher generation. Set spec.parser.quarantine.format to parquet "
+    "while Kafka has its range, store it again in a higher generation. Set spec.quarantine.format to parquet "
     "for those to come"
 )
 """Remedy for objects that do not keep all of a record."""

@@ -14,9 +14,9 @@ import boto3.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from logpersister.manifest.problems import ManifestError
+from logpersister.forms.problems import ManifestError
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import AwsKeys
-from logpersister.manifest.storage import StorageSpec
 from logpersister.storage.errors import Place, StorageError, classify
 from logpersister.storage.lean import LeanClient, Route
 

@@ -14,8 +14,9 @@ from logpersister.storage.names import ObjectName
 
 RANGE_KEYS = ("group", "generation", "revision", "topic", "topic-id", "partition", "start", "end")
 """Known when an upload begins."""
-CONTENT_KEYS = ("first", "last", "records", "tombstones", "checksum")
-"""Known when it ends; and ``payload``, which objects of earlier releases do not have, and perhaps ``unexplained``."""
+CONTENT_KEYS = ("first", "last", "records", "checksum")
+"""Known when it ends; and ``tombstones`` and ``payload``, which objects of record batches do not have, nor the latter
+those of earlier releases; and perhaps ``unexplained``."""
 _PAYLOAD = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
@@ -43,11 +44,12 @@ class ObjectFacts:
     last: Offset
     """Offset of the last record in the object."""
     records: int
-    tombstones: int
+    tombstones: int | None
+    """None: not counted, in objects of record batches."""
     checksum: str
-    """Checksum of the payloads (`records.checksum`)."""
+    """Checksum of the payloads (`records.checksum`), or of record batches (`formats.kafka`)."""
     payload: tuple[int, int] | None = None
-    """Bytes of all values and of all keys; None in objects of earlier releases."""
+    """Bytes of all values and of all keys; None in objects of record batches, and in those of earlier releases."""
     parser: str = ANY_BYTES
     """Parser of the range's values. With any but this, refused records are in an object of their own."""
     unexplained: int = 0
@@ -57,6 +59,11 @@ class ObjectFacts:
     horizon: int | None = None
     """Records of its range whose folders ended at this instant or before it (milliseconds since the epoch) came late,
     and stand elsewhere; None: none did."""
+
+    @property
+    def checksum_is_of_payloads(self) -> bool:
+        """Whether its checksum is one of keys and values, however they are stored."""
+        return self.checksum.startswith("crc32:")
 
 
 def facts_document(metadata: Mapping[str, str], facts: Mapping[str, str]) -> dict[str, Any]:
@@ -118,7 +125,7 @@ def _parsed(key: str, texts: Mapping[str, str]) -> ObjectFacts:
         first=first,
         last=last,
         records=number("records"),
-        tombstones=number("tombstones"),
+        tombstones=number("tombstones") if "tombstones" in texts else None,
         checksum=texts["checksum"],
         payload=_payload(key, texts.get("payload")),
         parser=texts.get("parser", ANY_BYTES),

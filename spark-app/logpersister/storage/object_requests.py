@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.storage.connection import Connection
 from logpersister.storage.errors import StorageError
 from logpersister.storage.lean import LIMIT, LeanClient

@@ -5,10 +5,12 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import wait
 from urllib.parse import urlsplit
 
+from logpersister.aside import in_a_thread
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import AwsKeys
-from logpersister.manifest.storage import StorageSpec
 from logpersister.storage import names
 from logpersister.storage.connection import Connection, Timeouts
 from logpersister.storage.errors import PLAIN_SERVER, TLS_SERVER, Place, StorageError
@@ -34,7 +36,6 @@ def check(
     """
     until = time.monotonic() + deadline
     patience = Timeouts(connect=max(0.5, deadline / 3), read=max(0.5, deadline / 3), attempts=1)
-    outcome: list[Exception | list[str]] = []
     latest: list[StorageError] = []
 
     def connect(spec: StorageSpec) -> Connection:
@@ -51,23 +52,17 @@ def check(
     def use() -> list[str]:
         return prove(connection, names.probe_key(storage.prefix, group, new_attempt()), connect, reach, latest.append)
 
-    def work() -> None:
+    def work() -> list[str]:
         try:
-            outcome.append(_try_until(until, use, latest))
-        except Exception as error:  # noqa: BLE001 - handed over to the thread that waits
-            outcome.append(error)
+            return _try_until(until, use, latest)
         finally:
             connection.close()
 
-    thread = threading.Thread(target=work, name="check-bucket", daemon=True)
-    thread.start()
-    thread.join(deadline)
+    answer = in_a_thread(work, deadline)
     if reached.is_set():
-        thread.join(deadline)  # it answers, if slowly
-    for found in outcome:
-        if isinstance(found, Exception):
-            raise found
-        return found
+        wait([answer], deadline)  # it answers, if slowly
+    if answer.done():
+        return answer.result()
     silent = TimeoutError(f"no answer within {deadline:g} s")
     place = Place(storage.endpoint or "AWS S3", storage.bucket)
     raise latest[-1] if latest else place.error("checking the bucket", None, silent)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import Any, Final, NoReturn
 
-from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.storage.connection import Connection
 from logpersister.storage.deleting import delete_object, delete_objects
 from logpersister.storage.errors import CONDITION_IGNORED, NOT_LISTED, Place, StorageError

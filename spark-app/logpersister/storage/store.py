@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn, Self
 
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import AwsKeys, Secrets, storage_authority, storage_credentials
-from logpersister.manifest.storage import StorageSpec
 from logpersister.storage import names, probe, sweep
 from logpersister.storage.budget import ByteBudget
 from logpersister.storage.connection import Connection, RetryCounter, Timeouts

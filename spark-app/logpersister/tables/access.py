@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from logpersister.manifest.problems import ManifestError, Problem
+from logpersister.forms.problems import ManifestError, Problem
+from logpersister.manifest.blocks.storage import StorageSpec
+from logpersister.manifest.blocks.table import CatalogSpec
 from logpersister.manifest.secrets import AwsKeys, Secrets, SecretValue, aws_keys, storage_credentials
-from logpersister.manifest.storage import StorageSpec
-from logpersister.manifest.table import CatalogSpec
 
 _TOKEN: Final = re.compile(r"[!-~]+", re.ASCII)
 

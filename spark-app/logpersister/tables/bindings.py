@@ -14,16 +14,17 @@ catalog. Meanwhile the topic waits.
 import random
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import structlog
 
+from logpersister.aside import Threads
 from logpersister.backoff import Backoff
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import Revision, resource_of
-from logpersister.manifest.table_binding import TableBinding, parse_binding, with_table
+from logpersister.manifest.revisions.revision import Revision, resource_of
+from logpersister.manifest.revisions.table_binding import TableBinding, parse_binding, with_table
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import table_key
 from logpersister.storage.receipts import NO_TYPE
@@ -95,8 +96,8 @@ class Bindings(Generic[OfTable]):
         self._asked: dict[tuple[str, str], _Asked] = {}
         self._errors: dict[str, Exception] = {}
         self._columns: dict[str, OfTable] = {}
-        self._of_bucket = ThreadPoolExecutor(1, thread_name_prefix="table-notes")
-        self._of_catalog = ThreadPoolExecutor(1, thread_name_prefix="table-columns")
+        self._of_bucket = Threads(1, "table-notes")
+        self._of_catalog = Threads(1, "table-columns")
 
     def bound(self, topic: str, revision: Revision) -> Revision | None:
         """Return the revision with its table; None: that is not known yet, and the topic has to wait."""

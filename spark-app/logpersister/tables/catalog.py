@@ -30,10 +30,10 @@ from requests import Session
 from requests.adapters import HTTPAdapter
 
 from logpersister.formats.field_ids import id_paths, with_field_ids
+from logpersister.manifest.blocks.storage import StorageSpec
+from logpersister.manifest.blocks.table import FORMAT_VERSION, WRITTEN_VERSION, CatalogSpec, TableSpec
+from logpersister.manifest.revisions.table_binding import TableBinding
 from logpersister.manifest.secrets import Secrets, storage_credentials
-from logpersister.manifest.storage import StorageSpec
-from logpersister.manifest.table import FORMAT_VERSION, WRITTEN_VERSION, CatalogSpec, TableSpec
-from logpersister.manifest.table_binding import TableBinding
 from logpersister.storage.names import object_address
 from logpersister.storage.receipts import NO_TYPE, TableFile
 from logpersister.tables.access import catalog_login, glue_credentials

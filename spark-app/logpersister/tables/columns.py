@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from logpersister.formats.file_columns import columns_of
 from logpersister.manifest import LogPersister
-from logpersister.manifest.table_rules import refusal
+from logpersister.manifest.rules.table_rules import refusal
 from logpersister.records.columns import map_of, row_columns, without_notation
 from logpersister.tables.errors import TableError
 

@@ -7,13 +7,13 @@ happens to one table is `tables.appender`.
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import structlog
 
+from logpersister.aside import Threads
 from logpersister.backoff import PartlyFailedError
 from logpersister.report.tables import TableReport, TablesReport
 from logpersister.storage.errors import StorageError
@@ -224,7 +224,7 @@ class TableDuty:
 
         if len(keys) == 1:
             return [outcome(key) for key in keys]
-        with ThreadPoolExecutor(len(keys), thread_name_prefix="tables") as threads:
+        with Threads(len(keys), "tables") as threads:
             return list(threads.map(outcome, keys))
 
     def _behind(self, topic: Topic) -> Sequence[TableKey]:

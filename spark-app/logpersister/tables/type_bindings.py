@@ -9,16 +9,17 @@ of all types, so the topic waits, as one without types does.
 import random
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
 
+from logpersister.aside import Threads
 from logpersister.backoff import Backoff
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import Revision, resource_of
-from logpersister.manifest.table_binding import TableBinding, with_tables
+from logpersister.manifest.revisions.revision import Revision, resource_of
+from logpersister.manifest.revisions.table_binding import TableBinding, with_tables
 from logpersister.storage.names import table_key
 from logpersister.storage.store import ObjectStore
 from logpersister.tables.bindings import EnsuredTable, read_note
@@ -87,7 +88,7 @@ class TypeBindings:
         self._topics: dict[str, tuple[str, _Asked]] = {}
         """Present revision and what is known of it, by topic."""
         self._errors: dict[str, Exception] = {}
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="table-columns")
+        self._threads = Threads(AT_ONCE, "table-columns")
 
     def bound(self, topic: str, revision: Revision) -> Revision | None:
         """Return the revision with its tables; None: they are not known yet, and the topic has to wait."""

@@ -40,15 +40,14 @@ class Tally:
 
     def differences(self, facts: ObjectFacts) -> list[str]:
         """Return what the facts of an object say otherwise."""
-        sizes = self.checksum.sizes
-        mine = (self.records, self.tombstones, self.first, self.last, self.checksum.text(), sizes)
-        said_sizes = sizes if facts.payload is None else facts.payload  # earlier releases did not say it
-        theirs = (facts.records, facts.tombstones, facts.first, facts.last, facts.checksum, said_sizes)
-        names = ("records", "tombstones", "first", "last", "checksum", "payload")
+        mine = (self.records, self.first, self.last, self.tombstones, self.checksum.text(), self.checksum.sizes)
+        checksum = facts.checksum if facts.checksum_is_of_payloads else None
+        theirs = (facts.records, facts.first, facts.last, facts.tombstones, checksum, facts.payload)
+        names = ("records", "first", "last", "tombstones", "checksum", "payload")
         return [
             f"{name} {said} where Kafka has {true}"
             for name, said, true in zip(names, theirs, mine, strict=True)
-            if said != true
+            if said is not None and said != true
         ]
 
 
@@ -211,7 +210,7 @@ class OwnFacts:
     def surplus(self) -> int:
         """Items more than records: lines, where values contain the delimiter."""
         facts = self._facts
-        return self._items - (facts.records - facts.tombstones * self._content.skips_tombstones)
+        return self._items - (facts.records - (facts.tombstones or 0) * self._content.skips_tombstones)
 
     def difference(self) -> str | None:
         """Return what is wrong once everything went through; None also where nothing can be said (`surplus`)."""
@@ -223,7 +222,7 @@ class OwnFacts:
         if not self._values_are_kept:
             return None
         of_bytes, of_lengths, *_ = self._facts.checksum.removeprefix("crc32:").split("-")
-        nulls_are_lost = self._facts.tombstones > 0
+        nulls_are_lost = bool(self._facts.tombstones)
         if of_bytes != f"{self._bytes:08x}" or (of_lengths != f"{self._lengths:08x}" and not nulls_are_lost):
             return "what it holds does not have the checksum of its facts"
         return None

@@ -22,6 +22,7 @@ from logpersister.formats.file_columns import KAFKA_FIELDS, Columns
 from logpersister.formats.file_rows import FileRows, nullable_type
 from logpersister.formats.jsonl import JsonLinesFormat
 from logpersister.formats.jsonl_read import LINE_FEED, bytes_in, document
+from logpersister.formats.kafka import KafkaFormat
 from logpersister.formats.lines_read import Lines, whole_lines
 from logpersister.formats.orc import OrcFormat
 from logpersister.formats.orc_instants import with_whole_seconds
@@ -34,9 +35,11 @@ from logpersister.formats.sequencefile_read import SequenceRows
 from logpersister.formats.sorted_groups import SortColumn
 from logpersister.formats.text import DelimiterInValue, TextFormat, unescaped
 from logpersister.formats.tombstones import Tombstones
+from logpersister.pipeline.reader.segment import Segment
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import FIELD, REASON
+from logpersister.storage.facts import ObjectFacts
 from logpersister.verify.parquet_footer import require_footer
 from logpersister.verify.writing import Writing
 
@@ -76,8 +79,10 @@ class Content(Protocol):
         """Return the offsets of rows; None where they are not kept."""
 
 
-def content_of(writing: Writing, partition: TopicPartition, path: str) -> Content:
-    """Return how to read objects of a partition and a partition path."""
+def content_of(  # noqa: PLR0911  (one for each format)
+    writing: Writing, partition: TopicPartition, path: str, facts: ObjectFacts | None = None
+) -> Content:
+    """Return how to read objects of a partition and a partition path; `facts`: those of the object."""
     identity = ObjectIdentity(Range(partition, 0, 1), path)  # offsets are in no row by their range
     match writing.format_at(path):
         case ParquetFormat() as found:
@@ -99,6 +104,8 @@ def content_of(writing: Writing, partition: TopicPartition, path: str) -> Conten
             return TextContent(found, identity)
         case JsonLinesFormat() as found:
             return JsonLinesContent(found, identity)
+        case KafkaFormat() if facts is not None:
+            return KafkaContent(facts)
         case other:
             raise AssertionError(f"no reader for {other}")
 
@@ -279,6 +286,31 @@ class JsonLinesContent:
     @property
     def _is_quarantine(self) -> bool:
         return self.identity.path == QUARANTINE
+
+
+@dataclass(frozen=True)
+class KafkaContent:
+    """Record batches, of which only the records of the range count."""
+
+    facts: ObjectFacts
+    skips_tombstones: bool = False
+    may_split_values: bool = False
+    sorting: Sequence[SortColumn] = ()
+
+    def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+        segment = Segment(pieces, self.facts.first, self.facts.range.end)
+        yield from segment.batches()
+        if segment.checksum != self.facts.checksum:
+            raise ContentError("its record batches do not have the checksum of its facts")
+
+    def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+        return lambda batch: batch
+
+    def values(self, rows: pa.RecordBatch) -> None:  # noqa: ARG002  (its checksum is not of values)
+        return None
+
+    def offsets(self, rows: pa.RecordBatch) -> list[Offset]:
+        return _plain(rows, "offset")
 
 
 def _written_lines(encoder: Encoder, delimiter: bytes) -> Callable[[pa.RecordBatch], list[bytes]]:

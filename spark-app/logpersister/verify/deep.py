@@ -217,7 +217,7 @@ class _TileComparison:
             yield from self._paths_without_objects(tallies)
 
     def _content(self, one: StoredObject) -> Content:
-        return content_of(self._writing, one.name.topic_partition, one.name.path)
+        return content_of(self._writing, one.name.topic_partition, one.name.path, one.facts)
 
     @property
     def _at_once(self) -> int:

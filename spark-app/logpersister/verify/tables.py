@@ -58,7 +58,7 @@ def table_findings(
         facts = one.facts
         if facts is None or one.name.path == QUARANTINE or one.name.replay or not is_file(facts.revision):
             continue
-        own = facts.records if keeps_tombstones else facts.records - facts.tombstones
+        own = facts.records if keeps_tombstones else facts.records - (facts.tombstones or 0)
         holds = _holds(content.held, one, facts.topic_id)
         count = live[object_address(bucket, one.key)]
         if count > 1:

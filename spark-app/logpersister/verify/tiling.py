@@ -20,7 +20,7 @@ from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.replays import Replays
 from logpersister.verify.spans import Span, common, minus, union
 
-_CHECKSUM = re.compile(r"crc32:[0-9a-f]{8}(-[0-9a-f]{8}){3}")
+_CHECKSUM = re.compile(r"crc32:[0-9a-f]{8}(-[0-9a-f]{8}){3}|batches:[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def _implausible(name: ObjectName, facts: ObjectFacts) -> str | None:
     fewest = 1 if facts.first == facts.last else 2
     if not fewest <= facts.records <= spanned:
         return f"it says {facts.records} records at offsets {facts.first} to {facts.last}"
-    if facts.tombstones > facts.records:
+    if (facts.tombstones or 0) > facts.records:
         return f"it says {facts.tombstones} tombstones among {facts.records} records"
     if not _CHECKSUM.fullmatch(facts.checksum):
         return f"its checksum {facts.checksum!r} is none"

@@ -127,7 +127,7 @@ class Verification:
                 result.bytes += one.size
                 if one.facts is not None:
                     result.records += one.facts.records
-                    result.tombstones += one.facts.tombstones
+                    result.tombstones += one.facts.tombstones or 0
                     result.quarantined += one.facts.records if one.name.path == QUARANTINE else 0
             result.findings += examination.findings
             result.findings += missing_offsets.explain(examination, self._reader, omissions)

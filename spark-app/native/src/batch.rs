@@ -23,7 +23,7 @@ const LOG_OVERHEAD: usize = 12;
 /// Bytes that must be there to know the magic.
 const MAGIC_END: usize = 17;
 /// Where the bytes begin that the CRC covers.
-const CHECKED_BEGIN: usize = 21;
+pub const CHECKED_BEGIN: usize = 21;
 /// Bytes of a whole header of magic 2.
 const HEADER_BYTES: usize = 61;
 
@@ -135,6 +135,11 @@ impl BatchHeader {
             attributes,
         };
         Ok((header, cursor.rest()))
+    }
+
+    /// Every offset from the first to the last has its record: none was removed by compaction.
+    pub fn is_dense(&self) -> bool {
+        i64::from(self.records) == i64::from(self.last_offset_delta) + 1
     }
 
     pub fn codec(&self) -> Result<Codec, Reason> {

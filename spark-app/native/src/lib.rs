@@ -2,7 +2,7 @@
 //!
 //! [`decode`] takes the bytes of one partition of a fetch response and returns its records as columns. It is total: any
 //! bytes give rows or a [`CorruptBatch`], never a panic, and memory in proportion to the data (docs/design/native-decoder.md).
-//! [`not_json`] takes a column of values and says which of them are no JSON documents; [`RowParser`] makes columns of the
+//! [`select`] tells which of those bytes are stored as they are. [`not_json`] takes a column of values and says which of them are no JSON documents; [`RowParser`] makes columns of the
 //! fields of a schema from them, [`AvroParser`] of Avro values, [`ProtobufParser`] of protobuf messages, [`ThriftParser`]
 //! of Thrift structs, [`MessagePackParser`] of MessagePack, [`CsvParser`] and [`RegexParser`] of lines of text; [`json_lines`] makes JSON of columns and
 //! [`avro_datums`] Avro. [`json_texts`], [`numbers`], [`parts`], [`schema_keys`] and [`MessageParts`] tell of what type values are,
@@ -29,6 +29,8 @@ mod records;
 mod rows;
 mod scan;
 mod transactions;
+mod verbatim;
+mod walk;
 
 pub use compression::{Codec, Decompressor};
 pub use datums::{Datums, avro_datums};
@@ -45,3 +47,4 @@ pub use rows::{
     ThriftParser, UnknownFields, WrongType, avro_fingerprint, instants, schema_keys,
 };
 pub use transactions::Aborted;
+pub use verbatim::{Selected, select};

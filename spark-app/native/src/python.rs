@@ -3,6 +3,7 @@
 mod parquet_writer;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, BinaryArray, Int64Array, RecordBatch, StringArray};
@@ -59,17 +60,9 @@ fn decode(
     max_bytes: usize,
     max_batch_bytes: usize,
 ) -> PyResult<Run> {
-    let aborted =
-        aborted.into_iter().map(|(producer_id, first_offset)| Aborted { producer_id, first_offset }).collect();
-    let request = Request { wanted: start..end, aborted, keys, headers, max_bytes, max_batch_bytes };
-    request.check().map_err(PyValueError::new_err)?;
-    let data = binary(data)?;
-    if data.len() != 1 {
-        return Err(PyValueError::new_err(format!("the records are one value, not {}", data.len())));
-    }
-    let run = py
-        .detach(|| crate::decode(data.value(0), request))
-        .map_err(|error| CorruptBatchError::new_err((error.offset, error.reason.to_string())))?;
+    let request = request(start..end, aborted, keys, headers, max_bytes, max_batch_bytes)?;
+    let data = one_value(data)?;
+    let run = py.detach(|| crate::decode(data.value(0), request)).map_err(corrupt)?;
     Ok(Run {
         batch: run.batch.to_pyarrow(py)?.unbind(),
         next_offset: run.next_offset,
@@ -78,6 +71,78 @@ fn decode(
         cut_off_bytes: run.cut_off_bytes,
         legacy: run.legacy.into_iter().map(|Legacy { row, bytes }| (row, bytes.start, bytes.end)).collect(),
     })
+}
+
+/// What is stored of a fetch response as it is.
+#[pyclass(frozen, get_all, module = "logpersister_native")]
+struct Selected {
+    /// Where whole record batches stand in the data, from and to; neighbours are one.
+    kept: Vec<(usize, usize)>,
+    /// Those of magic 0 and 1 among them, each by itself: not checked, and their records not counted.
+    legacy: Vec<(usize, usize)>,
+    /// The first 21 bytes of each, which have the checksum of the others.
+    heads: Py<PyBytes>,
+    /// Records with offsets in [start, end).
+    records: u64,
+    /// Offsets of the first and the last of them.
+    offsets: Option<(i64, i64)>,
+    /// First offset not yet seen, at least `start`.
+    next_offset: i64,
+}
+
+/// Select the whole record batches with a record in [start, end), without those of control records and aborted transactions.
+///
+/// `data` and what is raised are as with `decode`.
+#[pyfunction]
+#[pyo3(signature = (data, start, end, *, aborted, max_batch_bytes))]
+fn select(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    start: i64,
+    end: i64,
+    aborted: Vec<(i64, i64)>,
+    max_batch_bytes: usize,
+) -> PyResult<Selected> {
+    let request = request(start..end, aborted, false, false, 0, max_batch_bytes)?;
+    let data = one_value(data)?;
+    let found = py.detach(|| crate::select(data.value(0), request)).map_err(corrupt)?;
+    let pairs = |ranges: Vec<Range<usize>>| ranges.into_iter().map(|one| (one.start, one.end)).collect();
+    Ok(Selected {
+        kept: pairs(found.kept),
+        legacy: pairs(found.legacy),
+        heads: PyBytes::new(py, &found.heads).unbind(),
+        records: found.records,
+        offsets: found.offsets,
+        next_offset: found.next_offset,
+    })
+}
+
+fn request(
+    wanted: Range<i64>,
+    aborted: Vec<(i64, i64)>,
+    keys: bool,
+    headers: bool,
+    max_bytes: usize,
+    max_batch_bytes: usize,
+) -> PyResult<Request> {
+    let aborted =
+        aborted.into_iter().map(|(producer_id, first_offset)| Aborted { producer_id, first_offset }).collect();
+    let request = Request { wanted, aborted, keys, headers, max_bytes, max_batch_bytes };
+    request.check().map_err(PyValueError::new_err)?;
+    Ok(request)
+}
+
+/// The records of a fetch response, which are the only value of an array.
+fn one_value(data: &Bound<'_, PyAny>) -> PyResult<BinaryArray> {
+    let data = binary(data)?;
+    if data.len() != 1 {
+        return Err(PyValueError::new_err(format!("the records are one value, not {}", data.len())));
+    }
+    Ok(data)
+}
+
+fn corrupt(error: crate::CorruptBatch) -> PyErr {
+    CorruptBatchError::new_err((error.offset, error.reason.to_string()))
 }
 
 /// Decompress the records of a batch; `codec` is the id in its attributes. Raises CorruptBatchError, also beyond `limit`.
@@ -584,8 +649,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         AvroParser, CorruptBatchError, CsvParser, MessagePackParser, MessageParts, ProtobufParser, RegexParser,
-        RowParser, Run, ThriftParser, avro_datums, avro_fingerprint, decode, decompress, instants, json_lines,
-        json_texts, keyed_hashes, not_json, numbers, parts, schema_keys,
+        RowParser, Run, Selected, ThriftParser, avro_datums, avro_fingerprint, decode, decompress, instants,
+        json_lines, json_texts, keyed_hashes, not_json, numbers, parts, schema_keys, select,
     };
 
     #[pymodule_export]

@@ -6,7 +6,7 @@ mod common;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use common::{CODECS, HEADER_BYTES, Header, Random};
-use logpersister_native::{Aborted, Request, Run, decode};
+use logpersister_native::{Aborted, Request, Run, decode, select};
 
 const COUNT: usize = 12;
 const BASE: i64 = 1000;
@@ -26,7 +26,14 @@ fn request(random: &mut Random) -> Request {
 fn check(data: &[u8], request: Request, seed: u64) {
     let wanted = request.wanted.clone();
     let (keys, headers) = (request.keys, request.headers);
-    let Ok(Run { batch, next_offset, bytes_used, .. }) = decode(data, request) else { return };
+    let selected = select(data, request.clone());
+    let reads_all = request.max_bytes > data.len() << 8;
+    let Ok(Run { batch, next_offset, bytes_used, legacy, .. }) = decode(data, request) else { return };
+    if reads_all && legacy.is_empty() {
+        let selected = selected.unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
+        assert_eq!((selected.records, selected.next_offset), (batch.num_rows() as u64, next_offset), "seed {seed}");
+        assert!(selected.kept.iter().all(|kept| kept.end <= bytes_used), "seed {seed}");
+    }
     let offsets = batch.column(0).as_primitive::<Int64Type>().values();
     assert!(offsets.windows(2).all(|pair| pair[0] < pair[1]), "seed {seed}: {offsets:?}");
     assert!(offsets.iter().all(|offset| wanted.contains(offset) && *offset < next_offset), "seed {seed}");

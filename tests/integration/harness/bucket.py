@@ -149,8 +149,10 @@ def _records(extension: str, content: bytes, delimiter: bytes) -> tuple[tuple[in
             return (), tuple(json.dumps(row, default=str).encode() for row in table.to_pylist())
         values: list[Any] = table.column("value").to_pylist()
         return (), tuple(values)
+    if extension == ".kafka":
+        return (), ()  # Kafka's own tool reads it
     if extension == ".jsonl.gz":
-        return (), tuple(json.loads(line)["value"].encode() for line in gzip.decompress(content).splitlines())
+        return (), tuple((json.loads(line)["value"] or "").encode() for line in gzip.decompress(content).splitlines())
     text = {".txt": _plain, ".txt.gz": gzip.decompress, ".txt.zst": _zstd}[extension](content)
     assert text.endswith(delimiter), "a text object does not end with a whole line"
     return (), tuple(text.removesuffix(delimiter).split(delimiter))

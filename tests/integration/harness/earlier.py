@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.stack.artifacts import ROOT
 
-COMMIT: Final = "fb8c6410091ee6dfa7dded594cfb70b91ba6a1c3"
+COMMIT: Final = "455b78cd3dd917a27570e50eee571ec454b34e95"
 """Of the last release; until there is one, the first whose dependencies and pods (`RENDERING`) are those of today.
 
 Each release raises it."""
@@ -16,17 +16,17 @@ PACKAGES: Final = ("spark-app/logpersister", "operator/logpersister_operator")
 """What its operator consists of. It runs with today's dependencies."""
 
 
-def archive(*paths: str, prefix: str = "", commit: str = COMMIT) -> bytes:
-    """Return paths of a commit as a tar file, with ``prefix`` before each."""
-    command = ["git", "archive", "--format=tar", f"--prefix={prefix}", commit, *paths]
+def archive(*paths: str, prefix: str = "") -> bytes:
+    """Return paths of that commit as a tar file, with ``prefix`` before each."""
+    command = ["git", "archive", "--format=tar", f"--prefix={prefix}", COMMIT, *paths]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-    assert done.returncode == 0, f"clone the whole history, this test needs {commit}: {done.stderr!r}"
+    assert done.returncode == 0, f"clone the whole history, this test needs {COMMIT}: {done.stderr!r}"
     return done.stdout
 
 
-def check_out(folder: Path, *paths: str, commit: str = COMMIT) -> Path:
-    """Write paths of a commit into a folder, and return it."""
-    with tarfile.open(fileobj=io.BytesIO(archive(*paths, commit=commit))) as tar:
+def check_out(folder: Path, *paths: str) -> Path:
+    """Write paths of that commit into a folder, and return it."""
+    with tarfile.open(fileobj=io.BytesIO(archive(*paths))) as tar:
         tar.extractall(folder, filter="data")
     return folder
 

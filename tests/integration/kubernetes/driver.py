@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
-from logpersister.manifest.spark import SparkSpec
+from logpersister.manifest.blocks.spark import SparkSpec
 from logpersister.member.spark_watch import SparkWatch
 from logpersister.member.stopping import Stop
 from logpersister.pipeline import session

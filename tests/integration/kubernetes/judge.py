@@ -2,25 +2,53 @@
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
+from pydantic import BaseModel
+
+from logpersister.forms.constraint import Condition, Text
+from logpersister.forms.problems import Finding, RefusedError
+from logpersister.forms.rule import Rule
 from logpersister.manifest import ManifestError, Problem, parse
 from tests.stack.kubernetes import Client, Refused
 from tests.stack.kubernetes.client import Cause
-from tests.unit.manifest.test_rule import expectations_not_in_cel
 
 COLLECTION = "/apis/logpersister.dev/v1alpha1/namespaces/{}/logpersisters"
 
-ONLY_THE_MODEL_SAYS = tuple(expectations_not_in_cel())
-"""What the API server lets through and the model refuses. The operator tells it by ``SpecValid``."""
-
-_OF_OVERRIDES = re.compile(
-    r"spec\.(overrides\[[0-9]+\]|types\.entries\[[0-9]+\]|types\.others)"
-    r"(\.(parser|schema|output|keep)\b.*: |\.topics\[|\.upload\.maxBytes: .* does not fit|: does not go)"
+_ELSEWHERE = re.compile(
+    r"spec\.(overrides|types\.entries)\[[0-9]+\]\.(value|key|quarantine|output|keep)\b"
+    r"|spec\.(value|key|output)\b.*: .*(is not within|is larger than any size|is not a whole number|is neither latest"
+    r"|cannot be the default)"
 )
-"""Of what an override replaces the API server knows fields and patterns, and no rules: they would cost too much. Of
-what an entry of types replaces it knows nothing."""
+"""Of what overrides and entries of types replace the API server knows fields, types and words, but no forms of texts;
+of values, keys and outputs no sizes, and of a default nothing."""
+
+
+@contextmanager
+def _noticing() -> Iterator[set[str]]:
+    """Notice what rules and conditions say that the definition has not."""
+    said: set[str] = set()
+    findings, check = Rule.findings, Text._check
+
+    def of_rule(self: Rule, *versions: BaseModel) -> Iterator[Finding]:
+        for one in findings(self, *versions):
+            if self.validation is None:
+                said.add(one.expectation)
+            yield one
+
+    def of_conditions(conditions: tuple[Condition, ...], value: str) -> None:
+        try:
+            check(conditions, value)
+        except RefusedError as error:
+            said.update(one.expectation for one in error.findings)
+            raise
+
+    with patch.object(Rule, "findings", of_rule), patch.object(Text, "_check", staticmethod(of_conditions)):
+        yield said
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +59,8 @@ class Verdicts:
     """Of the API server; None when it accepts."""
     problems: list[Problem] | None
     """Of the model; None when it accepts."""
+    only_ours: frozenset[str]
+    """What only the model says. The operator tells it by ``SpecValid``."""
     message: str = ""
 
     @property
@@ -42,11 +72,8 @@ class Verdicts:
 
     @property
     def only_the_model_can_know(self) -> bool:
-        """Whether all that the model has against the document is listed as its own."""
-        return all(
-            problem.expectation.startswith(ONLY_THE_MODEL_SAYS) or _OF_OVERRIDES.match(str(problem))
-            for problem in self.problems or ()
-        )
+        """Whether the definition has nothing of all that the model has against the document."""
+        return all(one.expectation in self.only_ours or _ELSEWHERE.match(str(one)) for one in self.problems or ())
 
     def __str__(self) -> str:
         theirs = "accepts" if self.causes is None else self.message
@@ -69,15 +96,17 @@ class Judge:
         return self._known[text]
 
     def _ask_both(self, document: dict[str, Any]) -> Verdicts:
-        try:
-            parse(document)
-            problems = None
-        except ManifestError as error:
-            problems = error.problems
+        problems = None
+        with _noticing() as said:
+            try:
+                parse(document)
+            except ManifestError as error:
+                problems = error.problems
+        ours = frozenset(said)
         try:
             self._api.create(self._path, document, dryRun="All")
         except Refused as refused:
             if refused.code not in (400, 422):  # neither unreadable nor invalid
                 raise
-            return Verdicts(refused.causes, problems, str(refused))
-        return Verdicts(None, problems)
+            return Verdicts(refused.causes, problems, ours, str(refused))
+        return Verdicts(None, problems, ours)

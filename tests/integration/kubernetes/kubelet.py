@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Self
 
 from tests.integration.kubernetes.operator_process import Resource
@@ -25,15 +25,8 @@ class Kubelet:
         """Names of StatefulSets whose members crash."""
         self.missing: set[str] = set()
         """Images that cannot be pulled."""
-        self.address = "127.0.0.1"
-        """Of members that start from now on."""
         self.addresses: dict[int, str] = {}
-        """Of members by their number, of those that are somewhere else."""
-        self.shadow_address = "127.0.0.1"
-        self.silent_node = ""
-        """Of pods that start from now on: nobody there says that one has ended."""
-        self.seen: set[str] = set()
-        """Names of all StatefulSets that there ever were."""
+        """Of members by their number, of those that are not at 127.0.0.1."""
         self.broken: list[str] = []
         self.most = 0
         self._was_ready = False
@@ -57,7 +50,6 @@ class Kubelet:
     def _round(self) -> None:
         sets, pods = self._resource.stateful_sets(), self._resource.children("api/v1", "pods")
         wanted = {f"{name}-{number}" for name, one in sets.items() for number in range(one["spec"]["replicas"])}
-        self.seen |= sets.keys()
         if pods.keys() != wanted:
             for name in pods.keys() - wanted:
                 with contextlib.suppress(Refused):  # it may be gone already
@@ -74,29 +66,20 @@ class Kubelet:
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
         account = owner["spec"]["template"]["spec"]["serviceAccountName"]
         spec = {"serviceAccountName": account, "containers": [{"name": "member", "image": "x"}]}
-        if self.silent_node:
-            spec |= {"nodeName": self.silent_node, "terminationGracePeriodSeconds": 1}
         self._api.apply(f"{self._path}/{name}", pod | {"spec": spec})
-        address = self.addresses.get(int(name.rpartition("-")[2]), self.address)
-        if _is_shadow(template):
-            address = self.shadow_address
+        address = self.addresses.get(int(name.rpartition("-")[2]), "127.0.0.1")
         status = _crashing() if owner["metadata"]["name"] in self.crashing else _ready(address)
         image = owner["spec"]["template"]["spec"]["containers"][0]["image"]
         if image in self.missing:
             status = _waiting_for(image)
         self._api.apply(f"{self._path}/{name}/status", pod | {"status": status}, manager="kubelet")
 
-    def _judge(self, there: Iterable[Document]) -> None:
-        pods = [one for one in there if not _is_shadow(one["metadata"])]
+    def _judge(self, pods: Collection[Document]) -> None:
         ready = [one for one in pods if "podIP" in one.get("status", {})]
         self.most = max(self.most, len(pods))
         if self._was_ready and not ready:
             self.broken.append("no member is ready")
         self._was_ready = bool(ready)
-
-
-def _is_shadow(metadata: Document) -> bool:
-    return bool(metadata["labels"]["app.kubernetes.io/component"] == "shadow")
 
 
 def _ready(address: str) -> Document:

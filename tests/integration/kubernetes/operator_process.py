@@ -19,7 +19,7 @@ from tests.integration.kubernetes.forks import Fork
 from tests.stack import reaper
 from tests.stack.kubernetes import ApiServer, Client, Refused
 from tests.stack.kubernetes.client import Document
-from tests.stack.ports import LOOPBACK, free_port
+from tests.stack.ports import free_port, in_url
 
 IMAGE = "registry.example/logpersister:0.1.0"
 SPEC: dict[str, Any] = {
@@ -48,6 +48,7 @@ class OperatorProcess:
     ) -> None:
         self.log = directory / "operator.log"
         self._events = EventLog(self.log)
+        self._host = in_url(server.host)
         self._health, self._metrics = free_port(), free_port()
         ours = {
             "IMAGE": IMAGE,
@@ -148,7 +149,7 @@ class OperatorProcess:
 
     def _get(self, port: int, path: str) -> tuple[int, str]:
         try:
-            with urllib.request.urlopen(f"http://{LOOPBACK}:{port}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://{self._host}:{port}{path}", timeout=5) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, ""

@@ -8,16 +8,9 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from logpersister.report.listening import family_of
 from logpersister_operator.render.network import HTTP_PORT
 from tests.unit.kubernetes.samples import report
-
-SAME: dict[str, Any] = {
-    "since": "2026-11-21T12:00:00.000Z", "partitions": 4, "offsets": 1000, "ranges": 2,
-    "records": {"stable": 1000, "shadow": 1000}, "objects": {"stable": 4, "shadow": 2},
-    "bytes": {"stable": 9000, "shadow": 7000}, "checksums": {"compared": 2, "impossible": 0},
-    "differences": 0, "examples": [], "error": None,
-}  # fmt: skip
-"""What a shadow says that stores the same."""
 
 
 @contextmanager
@@ -36,7 +29,10 @@ def saying(address: str, **changes: Any) -> Iterator[dict[str, Any]]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer((address, HTTP_PORT), Handler) as server:
+    class Server(ThreadingHTTPServer):
+        address_family = family_of(address)
+
+    with Server((address, HTTP_PORT), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:

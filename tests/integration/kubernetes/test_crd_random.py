@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
-from logpersister.manifest.constraint import compiled
+from logpersister.forms.constraint import compiled
 from tests.examples import examples
 from tests.integration.kubernetes.judge import Judge
 from tests.integration.kubernetes.test_crd_rules import Node, base, nodes

@@ -1,4 +1,4 @@
-"""The API server and the model give one answer: on every example, every rule, every constraint of the schema."""
+"""The API server refuses nothing that the model takes, and what the definition can say it refuses, too."""
 
 import contextlib
 import copy
@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
+from logpersister.forms.constraint import compiled
 from logpersister.manifest import ManifestError, parse
-from logpersister.manifest.constraint import compiled
 from tests.integration.kubernetes.conftest import CRD_FILE
 from tests.integration.kubernetes.judge import Judge
 from tests.stack.kubernetes.client import Document
@@ -49,12 +49,7 @@ def test_what_is_no_duration_is_refused_in_words_alone(judge: Judge) -> None:
     causes = judge.both(changed({"spec.upload.maxAge": "15 minutes"})).causes
     assert causes is not None
     assert len(causes) == 1, causes
-    assert "is not a duration; write for example 15m, 1h30m or 90s" in causes[0].message
-
-
-def test_a_reserved_setting_is_refused_with_what_to_use_instead(judge: Judge) -> None:
-    verdicts = judge.both(changed({"spec.spark": {"conf": {"spark.note": "1", "spark.master": "yarn"}}}))
-    assert "spark.master is set by logpersister itself; remove it: use spec.spark.executors" in str(verdicts.causes)
+    assert "is not a duration within 1s to 30d; write for example 15m or 1h30m" in causes[0].message
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +100,13 @@ def _pattern_of(schema: Document) -> str:
 
 @cache
 def nodes() -> list[Node]:
-    """Return all nodes, but for those in blocks of an override, which are there once more elsewhere."""
+    """Return all nodes, but for those in blocks of entries of overrides and types, which are there once more."""
     schema = yaml.safe_load(CRD_FILE.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     found = _nodes(schema["properties"]["spec"], ("spec",))
-    return [one for one in found if not (one.steps[:2] == ("spec", "overrides") and one.steps[4:])]
+    return [one for one in found if not _BLOCK_ELSEWHERE.match(one.path)]
+
+
+_BLOCK_ELSEWHERE = re.compile(r"spec\.(overrides|types\.entries)\[0\]\.(value|key|quarantine|output|keep)[.\[]")
 
 
 def _value(document: Any, steps: Sequence[str | int]) -> Any:
@@ -139,12 +137,13 @@ def _candidates() -> list[Document]:
 
 def _with_entries_turned(document: Document) -> Iterator[Document]:
     yield document
-    spec = document["spec"]
-    for block, name in (("output", "partitionBy"), ("schema", "fields")):
-        entries = _value(spec, (block, name)) or []
+    kinds = (("spec", block, kind, "fields") for block in ("value", "key") for kind in document["spec"].get(block, ()))
+    for steps in (("spec", "output", "partitionBy"), *kinds):
+        entries = _value(document, steps) or []
         for first in range(1, len(entries)):
-            turned = {**spec[block], name: entries[first:] + entries[:first]}
-            yield {**document, "spec": {**spec, block: turned}}
+            turned = copy.deepcopy(document)
+            _value(turned, steps[:-1])[steps[-1]] = entries[first:] + entries[:first]
+            yield turned
 
 
 @cache
@@ -154,7 +153,7 @@ def _lean(number: int, blocks: tuple[str, ...]) -> Document:
     The API server takes 45 ms for the largest one of all, and 10 ms for a small one.
     """
     document = _candidates()[number]
-    for beside in ((), ("parser", "schema"), ("parser", "schema", "output")):
+    for beside in ((), ("value",), ("value", "quarantine", "output")):
         kept = {"kafka", "storage", *beside, *blocks}
         lean = {**document, "spec": {name: value for name, value in document["spec"].items() if name in kept}}
         with contextlib.suppress(ManifestError):
@@ -277,17 +276,14 @@ def test_both_agree_at_every_limit(judge: Judge) -> None:
 
 def test_both_refuse_and_every_rule_does(judge: Judge) -> None:
     declared = {
-        (node.shape, re.sub(r"\[\d+\]", "[]", node.path), _as_pattern(entry["message"]))
+        (node.shape, re.sub(r"\[\d+\]", "[]", node.path), re.escape(entry["message"]))
         for node in nodes()
         for entry in node.schema.get("x-kubernetes-validations", ())
     }
-    assert len({(path, message) for _, path, message in declared}) > 80
+    assert len({(path, message) for _, path, message in declared}) > 60
     seen: set[tuple[str, str]] = set()
     refused = [judge.both(changed(changes)) for changes in OUR_REFUSED]
-    for verdicts in refused:
-        assert verdicts.problems is not None, verdicts
-        only_ours = verdicts.only_the_model_can_know
-        assert (verdicts.causes is None) == only_ours, f"only the model is expected to know: {only_ours}: {verdicts}"
+    assert not (differ := [one for one in refused if one.problems is None or not one.agree]), told(differ)
     violated = [judge.both(with_value(one.node, one.value)) for one in _of_each_shape(violations())]
     for cause in chain.from_iterable(verdicts.causes or () for verdicts in [*refused, *violated]):
         field = re.sub(r"\[\d+\]", "[]", cause.field)
@@ -296,12 +292,3 @@ def test_both_refuse_and_every_rule_does(judge: Judge) -> None:
                 seen.add((shape, message))
     missing = sorted((path, message) for shape, path, message in declared if (shape, message) not in seen)
     assert not missing, told(missing)
-
-
-def _as_pattern(message: str) -> str:
-    """Return a rule's message as a pattern: names of fields stand for their values when it is told."""
-    pattern = re.escape(message)
-    for field in ("protocol", "format"):
-        name = re.escape(f"{field} {field}")
-        pattern = pattern.replace(name, rf"{field}\ \w+")
-    return pattern

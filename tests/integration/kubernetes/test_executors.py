@@ -1,7 +1,11 @@
-"""Executors of an earlier process of a pod, on a real API server, with the rights that members have."""
+"""Executors of an earlier process of a pod, on a real API server, with the rights that members have.
+
+All addresses are of IPv6; tests/cluster/test_executors.py has executors in a cluster of IPv4.
+"""
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +24,7 @@ from tests.integration.harness.waiting import eventually
 from tests.stack import reaper
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
+from tests.stack.ports import LOOPBACK_6
 from tests.unit.kubernetes.samples import resource
 
 DRIVER = "clicks-backup-0a1b2c3d4e5f-1"
@@ -29,6 +34,18 @@ PLURALS = {
     "RoleBinding": "apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings",
 }
 MakePod = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    with ApiServer(tmp_path_factory.mktemp("kubernetes"), host=LOOPBACK_6) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def api(api_server: ApiServer) -> Iterator[Client]:
+    with api_server.client() as client:
+        yield client
 
 
 @pytest.fixture
@@ -51,18 +68,17 @@ def account(api_server: ApiServer, api: Client, namespace: str, tmp_path: Path) 
 @pytest.fixture
 def environment(api_server: ApiServer, namespace: str, tmp_path: Path) -> dict[str, str]:
     """What a member's pod is told."""
-    host, _, port = api_server.url.removeprefix("https://").partition(":")
     template = tmp_path / "executor.json"
     template.write_text(json.dumps(pod_document("template", namespace)))
     return {
         "POD_NAME": DRIVER,
-        "POD_IP": "127.0.0.1",
+        "POD_IP": LOOPBACK_6,
         "POD_NAMESPACE": namespace,
         "LOGPERSISTER_EXECUTOR_IMAGE": "image",
         "LOGPERSISTER_EXECUTOR_TEMPLATE": str(template),
         "LOGPERSISTER_EXECUTOR_ACCOUNT": "clicks-backup-executor",
-        "KUBERNETES_SERVICE_HOST": host,
-        "KUBERNETES_SERVICE_PORT": port,
+        "KUBERNETES_SERVICE_HOST": LOOPBACK_6,
+        "KUBERNETES_SERVICE_PORT": str(api_server.kube_apiserver.port),
     }
 
 
@@ -140,6 +156,10 @@ def test_executors_come_beside_those_that_are_there_and_in_place_of_killed_ones_
         eventually("two new ones", lambda: len(new()) == 2, seconds=300, explain=log.read_text)
         assert "own-1" not in pods(api, namespace)
         assert {one["metadata"]["labels"][DRIVER_LABEL] for one in new()} == {DRIVER}
+        variables = {one["name"]: one.get("value", "") for one in new()[0]["spec"]["containers"][0]["env"]}
+        before, _, port = variables["SPARK_DRIVER_URL"].rpartition(":")
+        assert before.endswith("@[::1]")
+        socket.create_connection((LOOPBACK_6, int(port)), timeout=60).close()
         killed: set[str] = set()
 
         def kill_next() -> None:

@@ -11,9 +11,7 @@ from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.kubelet import Kubelet
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
 from tests.integration.kubernetes.saying import saying
-from tests.integration.kubernetes.test_operator import spec
 from tests.stack import KafkaBroker
-from tests.stack.kubernetes import Client
 from tests.stack.topics import Record, produce
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
@@ -89,34 +87,6 @@ def test_it_is_named_and_restarted_as_often_as_the_budget_allows(
         assert uids(resource) == after, "one that is new knows that the budget is used up"
         told = resource.condition("MembersProgressing")
         assert {**told, "message": ""} == {**found, "message": ""}, "nor is it any news"
-    assert kubelet.broken == []
-
-
-@pytest.mark.soak  # it takes a minute; each run has tests/unit/kubernetes/test_repair.py
-def test_one_whose_node_is_lost_is_given_up_where_that_is_wanted(
-    resource: Resource, kubelet: Kubelet, api: Client
-) -> None:
-    """test_member_group.py and the chaos show that Kafka refuses the one that perhaps still runs there."""
-    kubelet.silent_node = "lost"
-    resource.apply(spec(autoRepair={"nodeLostAfter": "1m"}))
-    (members,) = resource.wait_stateful_sets(1)
-    resource.get_ready(members)
-    resource.wait("Ready", "True", "MembersReady")
-    lost = uids(resource)
-    kubelet.silent_node = ""
-    api.delete(f"/api/v1/namespaces/{resource.namespace}/pods/{members}-0")
-    assert uids(resource) == lost, "it waits for its node"
-
-    eventually(
-        "another one has its name",
-        lambda: set(uids(resource).values()).isdisjoint(lost.values()),
-        seconds=180,
-        explain=lambda: str(resource.status()),
-    )
-    (restart,) = resource.status()["restarts"]
-    assert (restart["pod"], restart["forced"]) == (lost[f"{members}-0"], True)
-    (event,) = resource.wait_events("LostMemberDeleted")
-    assert "its node lost does not say" in event["message"]
     assert kubelet.broken == []
 
 

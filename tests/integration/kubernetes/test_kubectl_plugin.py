@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from logpersister.manifest.rollout import ABORT, PROMOTE, RETRY
+from logpersister.manifest.blocks.rollout import ABORT, PROMOTE, RETRY
 from logpersister_operator.decide.decision import PAUSED_ANNOTATION
 from logpersister_operator.decide.health.data_losses import ACKNOWLEDGED
 from logpersister_operator.render.application import RESOURCE_LABEL

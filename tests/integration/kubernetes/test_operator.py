@@ -15,7 +15,8 @@ from tests.integration.kubernetes.operator_process import IMAGE, SPEC, OperatorP
 from tests.stack import KafkaBroker
 from tests.stack.kubernetes import Client, Refused
 from tests.stack.kubernetes.client import Document
-from tests.stack.topics import produce
+
+ZSTD = {"text": {"compression": "zstd"}}
 
 pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
 CreateTopic = Callable[..., str]
@@ -50,11 +51,11 @@ def test_the_life_of_a_resource(resource: Resource, operator: OperatorProcess) -
     assert resource.children("api/v1", "configmaps").keys() == {first}
     assert resource.children("apis/policy/v1", "poddisruptionbudgets").keys() == {"clicks-members"}
 
-    resource.apply(spec(members=2, output={"compression": "zstd"}))
+    resource.apply(spec(members=2, output=ZSTD))
     both = resource.wait_stateful_sets(2)
     (second,) = both.keys() - {first}
     assert (both[first]["spec"]["replicas"], both[second]["spec"]["replicas"]) == (2, 1), "a canary"
-    resource.apply(spec(members=2, output={"compression": "zstd"}), **{"logpersister.dev/promote": second[-12:]})
+    resource.apply(spec(members=2, output=ZSTD), **{"logpersister.dev/promote": second[-12:]})
 
     def replaced() -> bool:
         for name in resource.stateful_sets():
@@ -65,13 +66,13 @@ def test_the_life_of_a_resource(resource: Resource, operator: OperatorProcess) -
     resource.wait("Ready", "True", "MembersReady")
     resource.eventually("the old ConfigMap goes", lambda: len(resource.children("api/v1", "configmaps")) == 1)
 
-    resource.apply(spec(members=3, output={"compression": "zstd"}), **{"logpersister.dev/reconcile": "paused"})
+    resource.apply(spec(members=3, output=ZSTD), **{"logpersister.dev/reconcile": "paused"})
     resource.wait("ReconciliationPaused", "True", "ReconciliationPaused")
-    resource.apply(spec(members=2, output={"compression": "zstd"}), **{"logpersister.dev/paused": "true"})
+    resource.apply(spec(members=2, output=ZSTD), **{"logpersister.dev/paused": "true"})
     resource.wait("Paused", "True", "Paused")
     assert resource.condition("ReconciliationPaused") == {}
     resource.eventually("no member", lambda: resource.stateful_sets()[second]["spec"]["replicas"] == 0)
-    resource.apply(spec(members=2, output={"compression": "zstd"}))
+    resource.apply(spec(members=2, output=ZSTD))
     resource.wait("Paused", "False", "Active")
     resource.eventually("members again", lambda: resource.stateful_sets()[second]["spec"]["replicas"] == 2)
 
@@ -228,18 +229,6 @@ def test_an_operator_that_is_newer_than_the_definition_says_so(
     resource.wait("Reconciling", "True", "StartingMembers")
 
 
-def test_lag_comes_from_kafka_itself(
-    resource: Resource, kafka: KafkaBroker, topic: CreateTopic, tmp_path: Path
-) -> None:
-    name = topic(2)
-    produce(kafka.bootstrap, name, [b"x"] * 10)
-    resource.apply(spec(kafka={"bootstrapServers": kafka.bootstrap, "topics": [name, "not-yet"]}))
-    resource.eventually("the lag is known", lambda: resource.status().get("lag", {}).get("records") == 10)
-    assert resource.condition("LagWithinTarget")["reason"] == "TopicsMissing"
-    assert "not-yet" in resource.condition("LagWithinTarget")["message"]
-    assert resource.status()["summary"]["lag"] == "10"
-
-
 def test_at_rest_nothing_is_written_though_kafka_is_asked_again_and_again(
     resource: Resource, operator: OperatorProcess, kafka: KafkaBroker, topic: CreateTopic
 ) -> None:
@@ -277,21 +266,6 @@ def test_a_broker_that_is_away_makes_the_lag_unknown_until_it_is_back(
         assert resource.status()["summary"]["lag"] == "Unknown"
         broker.restart()
         resource.eventually("the lag is known again", lambda: resource.status().get("lag", {}).get("records") == 0)
-
-
-def test_a_resource_whose_kafka_hangs_does_not_delay_others(
-    resource: Resource, api: Client, namespace: str, operator: OperatorProcess, tmp_path: Path
-) -> None:
-    with KafkaBroker(tmp_path / "kafka") as broker:
-        broker.suspend()
-        for number in range(5):
-            stuck = Resource(api, namespace, f"stuck-{number}", operator.tail)
-            stuck.apply(
-                spec(kafka={"bootstrapServers": broker.bootstrap, "topics": ["clicks"], "groupId": str(number)})
-            )
-        resource.apply(spec())
-        resource.wait_stateful_sets(1)
-        broker.resume()
 
 
 def test_members_that_are_not_ready_do_not_keep_their_node_from_being_drained(

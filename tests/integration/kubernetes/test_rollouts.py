@@ -17,8 +17,7 @@ SPEC = LEAST | {
     "members": MEMBERS,
     "rollout": {"canary": {"analysis": {"duration": "1s", "minRanges": 0}}, "progressDeadline": "60s"},
 }
-CHANGED = {"output": {"compression": "zstd"}}
-RECONCILIATIONS = 'logpersister_operator_reconciles_total{outcome="done"}'
+CHANGED = {"output": {"text": {"compression": "zstd"}}}
 
 
 def members(resource: Resource) -> dict[str, int]:

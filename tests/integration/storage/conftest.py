@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.storage import StorageSpec
 from logpersister.storage.connection import Timeouts
 from logpersister.storage.store import ObjectStore, open_store
 from tests.integration.storage.writing import MakeStore, Retries

@@ -6,7 +6,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from logpersister.member.shadow.stored_objects import StoredObjects, TooManyError, Window
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.storage.ahead import first_ahead, newest_folders
@@ -27,13 +26,12 @@ from logpersister.storage.finished import (
     read_arrivals,
 )
 from logpersister.storage.losses import Loss, list_losses, record_loss
-from logpersister.storage.names import encode_metadata, facts_key, finished_key, folder_key, object_key, topic_key
+from logpersister.storage.names import finished_key, folder_key, object_key, topic_key
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.topics import TopicNote, bind_topic, first_note, note_selection
 from logpersister.storage.untold import Untold, delete_untold, list_untold, put_untold
 from tests.integration.storage.writing import (
-    FACTS,
     GROUP,
     PART,
     begin,
@@ -41,7 +39,6 @@ from tests.integration.storage.writing import (
     facts_of,
     key_of,
     keys,
-    metadata_of,
     read,
     write_in_pieces,
 )
@@ -80,23 +77,6 @@ def test_listings_go_over_pages_and_the_inventory_leaves_out_what_is_not_ours(
     assert len(list(store.list_objects())) == 27
 
 
-def test_objects_behind_an_offset_are_found_in_the_last_folders(
-    store: ObjectStore, s3: "S3Client", bucket: str
-) -> None:
-    """As a shadow looks for them, with little work however much is older."""
-    for day, hour, start in [(1, 3, 10), (9, 22, 20), (9, 23, 30), (10, 0, 40), (10, 0, 50), (10, 0, 60)]:
-        s3.put_object(Bucket=bucket, Key=key_of(start, path=f"dt=2026-11-{day:02d}/hr={hour:02d}"), Body=b"")
-    stored_objects = StoredObjects(store, GROUP, in_folders=True, most=3)
-    folders = stored_objects.newest("clicks")
-    assert folders == ["dt=2026-11-09/hr=22", "dt=2026-11-09/hr=23", "dt=2026-11-10/hr=00"]
-    partition = TopicPartition("clicks", 0)
-    windows = {partition: Window(30, 60)}
-    with pytest.raises(TooManyError):
-        stored_objects.find("clicks", windows, {1})
-    found = stored_objects.find("clicks", windows, {1, 2}, folders)
-    assert sorted(name.start for name, _ in found[partition]) == [30, 40, 50]
-
-
 def _list_in_pages_of(keys_: int, store: ObjectStore) -> None:
     def limit(params: dict[str, Any], **_: object) -> None:
         params["MaxKeys"] = keys_
@@ -119,18 +99,6 @@ def test_a_foreign_object_and_a_lost_facts_document_are_told_apart(
     s3.delete_object(Bucket=bucket, Key=document)
     with pytest.raises(ForeignObjectError, match="facts document is missing"):
         store.facts(key_of(100))
-
-
-def test_an_object_of_an_earlier_release_is_read_with_its_facts(
-    store: ObjectStore, s3: "S3Client", bucket: str
-) -> None:
-    """The name of its facts ends with eight digits of a digest of its metadata."""
-    metadata = encode_metadata({**metadata_of(0), "facts": "89abcdef"})
-    s3.put_object(Bucket=bucket, Key=key_of(0), Body=b"", Metadata=metadata)
-    store.put_json(facts_key("raw", GROUP, key_of(0), "89abcdef"), {**metadata_of(0), **FACTS})
-    facts = store.facts(key_of(0))
-    assert facts is not None
-    assert facts.records == 10
 
 
 def test_groups_that_share_a_prefix_are_found(store: ObjectStore) -> None:

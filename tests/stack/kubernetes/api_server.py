@@ -11,10 +11,12 @@ from pathlib import Path
 from tests.stack import artifacts
 from tests.stack.authority import Authority, signing_key
 from tests.stack.kubernetes.client import Client
-from tests.stack.ports import LOOPBACK, free_port
+from tests.stack.ports import LOOPBACK, LOOPBACK_6, free_port, in_url
 from tests.stack.server import START_TIMEOUT, Launched, Server
 
 _ISSUER = "https://kubernetes.default.svc.cluster.local"
+_SERVICES = {LOOPBACK: "10.0.0.0/24", LOOPBACK_6: "fd00:10::/112"}
+"""Their addresses, by that of the API server: both have one family."""
 _HOSTS = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
 
@@ -23,16 +25,17 @@ class Etcd(Server):
 
     name = "etcd"
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, host: str) -> None:
         super().__init__(directory)
+        self._host = in_url(host)
         self._peer_port = free_port()
 
     @property
     def url(self) -> str:
-        return f"http://{LOOPBACK}:{self.port}"
+        return f"http://{self._host}:{self.port}"
 
     def _command(self) -> Sequence[str]:
-        peer = f"http://{LOOPBACK}:{self._peer_port}"
+        peer = f"http://{self._host}:{self._peer_port}"
         return [
             str(artifacts.go_program("etcd")),
             f"--data-dir={self._data}",
@@ -72,9 +75,10 @@ class KubeApiServer(Server):
 
     name = "kube-apiserver"
 
-    def __init__(self, directory: Path, etcd: Etcd, flags: Sequence[str] = ()) -> None:
+    def __init__(self, directory: Path, etcd: Etcd, host: str, flags: Sequence[str]) -> None:
         super().__init__(directory)
         self._etcd = etcd
+        self._host = host
         self._flags = list(flags)
         self._pki = directory / "pki"
         self.kubeconfig = directory / "kubeconfig"
@@ -82,7 +86,7 @@ class KubeApiServer(Server):
 
     @property
     def url(self) -> str:
-        return f"https://{LOOPBACK}:{self.port}"
+        return f"https://{in_url(self._host)}:{self.port}"
 
     def context(self) -> ssl.SSLContext:
         """Return what a client of `kubeconfig` connects with."""
@@ -96,11 +100,11 @@ class KubeApiServer(Server):
         pki = self._pki
         return [
             str(artifacts.go_program("kube-apiserver")),
-            f"--bind-address={LOOPBACK}",
+            f"--bind-address={self._host}",
             f"--secure-port={self.port}",
             f"--etcd-servers={self._etcd.url}",
             "--endpoint-reconciler-type=none",  # its own Service may not have an address of loopback
-            "--service-cluster-ip-range=10.0.0.0/24",
+            f"--service-cluster-ip-range={_SERVICES[self._host]}",
             "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction",
             f"--client-ca-file={pki / 'ca.crt'}",
@@ -117,7 +121,7 @@ class KubeApiServer(Server):
         self._pki.mkdir(parents=True)
         authority = Authority("LogPersister test cluster")
         files: dict[str, bytes] = {"ca.crt": authority.certificate}
-        files["server.key"], files["server.crt"] = authority.server("kube-apiserver", _HOSTS)
+        files["server.key"], files["server.crt"] = authority.server("kube-apiserver", (*_HOSTS, self._host))
         files["admin.key"], files["admin.crt"] = authority.client("admin", "system:masters")
         files["accounts.key"], files["accounts.pub"] = signing_key()
         for name, content in files.items():
@@ -151,12 +155,13 @@ class KubeApiServer(Server):
 class ApiServer(Launched):
     """Both in ``directory``; restarts keep ports, certificates and objects.
 
-    ``flags`` are added to those of kube-apiserver.
+    ``flags`` are added to those of kube-apiserver. ``host`` is `LOOPBACK` or `LOOPBACK_6`.
     """
 
-    def __init__(self, directory: Path, *, flags: Sequence[str] = ()) -> None:
-        self.etcd = Etcd(directory / "etcd")
-        self.kube_apiserver = KubeApiServer(directory / "kube-apiserver", self.etcd, flags)
+    def __init__(self, directory: Path, *, host: str = LOOPBACK, flags: Sequence[str] = ()) -> None:
+        self.host = host
+        self.etcd = Etcd(directory / "etcd", host)
+        self.kube_apiserver = KubeApiServer(directory / "kube-apiserver", self.etcd, host, flags)
 
     @property
     def kubeconfig(self) -> Path:
@@ -169,7 +174,7 @@ class ApiServer(Launched):
 
     def client(self) -> Client:
         """Return a client that may do everything; the caller closes it."""
-        return Client(LOOPBACK, self.kube_apiserver.port, self.kube_apiserver.context())
+        return Client(self.host, self.kube_apiserver.port, self.kube_apiserver.context())
 
     def start(self, timeout: float = START_TIMEOUT) -> Path:
         """Start both, wait until they serve, return `kubeconfig`."""

@@ -16,10 +16,10 @@ from tests.unit.manifest.documents import accepted
 
 @pytest.mark.parametrize(("type_", "is_row"), [("int64", True), ("string", False)])
 def test_it_says_which_field_no_message_fits(type_: str, is_row: bool) -> None:
-    schema = {"protobuf": "message Order { optional int64 id = 1; }", "fields": [{"name": "id", "type": type_}]}
-    changes = {"spec.parser": {"type": "protobuf", "framing": "plain"}, "spec.schema": schema}
+    message = {"schema": "message Order { optional int64 id = 1; }", "fields": [{"name": "id", "type": type_}]}
+    changes = {"spec.value": {"protobuf": message}}
     told = (
-        "spec.schema.fields: id: the writer's message has int64, which cannot become string; "
+        "the fields of spec.value: id: the writer's message has int64, which cannot become string; "
         "all records would go into quarantine; correct the field or the schema of the values"
     )
     assert list(messages_findings(accepted(changes).spec)) == ([] if is_row else [Finding("schema", "warning", told)])
@@ -31,13 +31,11 @@ TEXT = INT.replace('"int"', '"string"')
 
 def test_it_says_which_field_no_avro_record_fits() -> None:
     fields = [{"name": "id", "type": "int64"}]
-    schema = {"avro": INT, "writers": [TEXT], "fields": fields, "key": {"parser": "avro", "framing": "plain"}}
-    schema["key"] |= {"avro": TEXT, "type": "struct<id: int64>"}  # type: ignore[operator]
-    parser = {"type": "avro", "framing": "singleObject", "quarantine": {"format": "parquet"}}
-    found = [one.message for one in messages_findings(accepted({"spec.parser": parser, "spec.schema": schema}).spec)]
-    told = (
-        "spec.schema.fields: id: the writer's schema has string, which cannot become int64; {} would go into quarantine"
-    )
+    value = {"avro": {"singleObject": {"schemas": [INT, TEXT]}, "fields": fields}}
+    key = {"avro": {"writer": TEXT, "fields": fields}}
+    found = [one.message for one in messages_findings(accepted({"spec.value": value, "spec.key": key}).spec)]
+    told = "the fields of spec.value: id: the writer's schema has string, which cannot become int64; {} would go into "
+    told += "quarantine"
     assert [one.rpartition(";")[0] for one in found] == [
         told.format("records of this schema"),
         told.format("all records"),
@@ -46,13 +44,12 @@ def test_it_says_which_field_no_avro_record_fits() -> None:
 
 def test_what_the_columns_of_many_topics_do_not_hold_is_said_once() -> None:
     topics = ["clicks", "orders", "views"]
-    schema = {"jsonSchema": '{"type": "object", "properties": {"id": {"type": "integer"}}}'}
+    value = {"json": {"jsonSchema": '{"type": "object", "properties": {"id": {"type": "integer"}}}'}}
     changes = {
         "spec.kafka.topics": topics,
-        "spec.parser": {"type": "json", "unknownFields": "keep", "restColumn": "rest"},
-        "spec.output": {"format": "parquet"},
-        "spec.schema": schema,
-        "spec.overrides": [{"topics": [topic], "schema": schema} for topic in topics],
+        "spec.output": {"parquet": {}},
+        "spec.value": value,
+        "spec.overrides": [{"topics": [topic], "value": value} for topic in topics],
     }
     (found,) = columns_findings(accepted(changes).spec)
     assert found.message.startswith("id: a whole number beyond 64 bits refuses the record")
@@ -62,48 +59,46 @@ def test_it_says_what_becomes_of_times_that_columns_do_not_hold() -> None:
     types = {"s": "timestamp[s]", "ms": "list<timestamp[ms]>", "of_day": "time[ms]", "ns": "timestamp[ns]"}
     fields: list[dict[str, Any]] = [{"name": name, "type": type_} for name, type_ in types.items()]
     fields += [{"name": f"in_{unit}", "type": "timestamp[ms]", "format": f"epoch[{unit}]"} for unit in ("ms", "us")]
-    changes = {"spec.parser": {"type": "json"}, "spec.output": {"format": "parquet"}}
-    found = [one.message for one in columns_findings(accepted(changes | {"spec.schema": {"fields": fields}}).spec)]
+    found = [one.message for one in columns_findings(accepted({"spec.value": {"json": {"fields": fields}}}).spec)]
     cut = "digits of a second finer than"
     assert found == [f"s: {cut} s are cut off", f"ms, of_day, in_us: {cut} ms are cut off"]
 
     local = {"type": "long", "logicalType": "local-timestamp-nanos"}
     avro = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "at", "type": local}]})
-    changes["spec.parser"] = {"type": "avro", "framing": "plain"}
-    (zone,) = columns_findings(accepted(changes | {"spec.schema": {"avro": avro}}).spec)
+    (zone,) = columns_findings(accepted({"spec.value": {"avro": {"schema": avro}}}).spec)
     assert zone.message == "at: a local-timestamp-nanos has no zone, and is taken as UTC"
+
+
+DOCUMENTS: dict[str, Any] = {"spec.value": {"json": {}}}
 
 
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
         ({}, []),
-        ({"spec.parser": {"type": "json"}}, ["spec.parser"]),
-        ({"spec.parser": {"type": "json"}, "spec.output": {"format": "sequencefile"}}, ["spec.parser"]),
-        ({"spec.parser": {"type": "json", "quarantine": {"format": "parquet"}}}, []),
-        ({"spec.parser": {"type": "json"}, "spec.output": {"format": "avro"}}, []),
+        (DOCUMENTS, ["spec"]),
+        (DOCUMENTS | {"spec.output": {"sequencefile": {}}}, ["spec"]),
+        (DOCUMENTS | {"spec.quarantine": {"format": "parquet"}}, []),
+        (DOCUMENTS | {"spec.output": {"avro": {}}}, []),
         (
-            {
-                "spec.parser": {"type": "json"},
-                "spec.overrides": [
-                    {"topics": ["clicks"], "parser": {"type": "json"}},
-                    {"topics": ["orders"], "output": {"format": "jsonl"}},
-                ],
+            DOCUMENTS
+            | {
+                "spec.overrides": [{"topics": ["orders"], "output": {"jsonl": {}}}],
                 "spec.kafka.topics": ["clicks", "orders"],
-                "spec.output": {"format": "sequencefile", "sequencefile": {"key": "messagepack"}},
+                "spec.output": {"sequencefile": {"key": "messagepack"}},
             },
             [],
         ),
         (
-            {
+            DOCUMENTS
+            | {
                 "spec.overrides": [
-                    {"topics": ["clicks"], "parser": {"type": "json"}},
-                    {"topics": ["orders"], "output": {"format": "jsonl"}},
+                    {"topics": ["clicks"], "quarantine": {"holdAbove": "5%"}},
+                    {"topics": ["orders"], "output": {"jsonl": {}}},
                 ],
                 "spec.kafka.topics": ["clicks", "orders"],
-                "spec.parser": {"type": "json"},
             },
-            ["spec.parser", "spec.overrides[0].parser"],
+            ["spec", "spec.overrides[0]"],
         ),
     ],
 )
@@ -114,77 +109,82 @@ def test_it_says_whose_refused_records_are_not_kept_whole(spec: dict[str, Any], 
 
 
 ENV: dict[str, Any] = {"header": "env", "in": ["prod"]}
-ORDERS: dict[str, Any] = {"topics": ["orders"], "output": {"format": "avro"}}
+ORDERS: dict[str, Any] = {"topics": ["orders"], "output": {"avro": {}}}
 BY_HEADER: dict[str, Any] = {
     "header": "event-type",
-    "entries": [{"names": ["signup"], "parser": {"type": "json"}, "keep": [ENV]}],
+    "entries": [{"names": ["signup"], "value": {"json": {}}, "keep": [ENV]}],
 }
-ORC: dict[str, Any] = {"format": "orc", "tombstones": "null"}
-JSON_ROWS: dict[str, Any] = {"spec.parser": {"type": "json"}, "spec.output": ORC}
+IN_ORC: dict[str, Any] = {"spec.output": {"orc": {"tombstones": "null"}}}
+
+
+def of_rows(*, required: bool) -> dict[str, Any]:
+    return {"spec.value": {"json": {"fields": [{"name": "a", "type": "int8", "required": required}]}}}
 
 
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ({}, ["are in no file (spec.output.tombstones: skip)"]),
-        ({"spec.output": {"format": "sequencefile"}}, ["are stored as empty values (spec.output.tombstones: empty)"]),
-        (JSON_ROWS, []),
-        (JSON_ROWS | {"spec.schema": {"fields": [{"name": "a", "type": "int8", "required": True}]}}, []),
+        ({}, ["are in no file (tombstones: skip)"]),
+        ({"spec.output": {"sequencefile": {}}}, ["are stored as empty values (tombstones: empty)"]),
+        (IN_ORC, []),
+        (IN_ORC | of_rows(required=True), []),
         (
-            JSON_ROWS | {"spec.schema": {"fields": [{"name": "a", "type": "int8"}]}},
-            ["are rows like those of values whose fields are all null, because no field is required (spec.output"],
+            IN_ORC | of_rows(required=False),
+            ["are rows like those of values whose fields are all null, because no field is required (tombstones"],
         ),
         (
             {
                 "spec.types": {
                     **BY_HEADER,
-                    "entries": [{"names": ["a"], "output": {"format": "avro"}}, {"names": ["b"]}],
+                    "entries": [{"names": ["a"], "output": {"avro": {}}}, {"names": ["b"]}],
                 }
             },
-            ["are in no file (spec.output.tombstones: skip)"],
+            ["are in no file (tombstones: skip)"],
         ),
     ],
 )
 def test_it_says_what_becomes_of_records_without_a_value(spec: dict[str, Any], told: list[str]) -> None:
     found = [one.message for one in left_out_findings(accepted(spec).spec) if "tombstones" in one.message]
-    assert [one.partition("(tombstones) ")[2][: len(start)] for one, start in zip(found, told, strict=True)] == told
+    assert [
+        one.removeprefix("records without a value ")[: len(start)] for one, start in zip(found, told, strict=True)
+    ] == told
 
 
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ({"spec.output": {"format": "avro"}}, ["spec avro spec header env"]),
+        ({"spec.output": {"avro": {}}}, ["spec avro spec header env"]),
         (
-            {"spec.output": {"format": "sequencefile", "sequencefile": {"key": "messagepack"}}},
+            {"spec.output": {"sequencefile": {"key": "messagepack"}}},
             ["spec sequencefile spec header env"],
         ),
         (
-            {"spec.output": {"format": "orc"}, "spec.keep": [{"header": "b", "in": ["x"]}, ENV]},
+            {"spec.output": {"orc": {}}, "spec.keep": [{"header": "b", "in": ["x"]}, ENV]},
             ["spec orc spec header b, header env"],
         ),
-        ({"spec.output": {"format": "avro", "kafkaColumns": ["headers"]}}, []),
-        ({"spec.output": {"format": "avro"}, "spec.parser": {"type": "bytes"}}, []),
-        ({"spec.output": {"format": "avro"}, "spec.parser": {"type": "json", "quarantine": {"format": "parquet"}}}, []),
-        ({"spec.output": {"format": "avro"}, "spec.keep": []}, []),
-        ({"spec.output": {"format": "jsonl"}}, []),  # without a schema lines have headers
-        ({"spec.output": {"format": "avro"}, "spec.parser": {"type": "bytes"}, "spec.types": BY_HEADER}, []),
-        ({"spec.output": {"format": "jsonl"}, "spec.overrides": [ORDERS]}, ["spec avro spec header env"]),
+        ({"spec.output": {"avro": {"kafkaColumns": ["headers"]}}}, []),
+        ({"spec.output": {"avro": {}}, "spec.value": {"bytes": {}}}, []),
+        ({"spec.output": {"avro": {}}, "spec.quarantine": {"format": "parquet"}}, []),
+        ({"spec.output": {"avro": {}}, "spec.keep": []}, []),
+        ({"spec.output": {"jsonl": {}}}, []),  # without a schema lines have headers
+        ({"spec.output": {"avro": {}}, "spec.value": {"bytes": {}}, "spec.types": BY_HEADER}, []),
+        ({"spec.output": {"jsonl": {}}, "spec.overrides": [ORDERS]}, ["spec avro spec header env"]),
         (
             {
-                "spec.output": {"format": "jsonl"},
+                "spec.output": {"jsonl": {}},
                 "spec.keep": [],
-                "spec.overrides": [ORDERS | {"keep": [ENV], "parser": {"type": "json"}}],
+                "spec.overrides": [ORDERS | {"keep": [ENV]}],
             },
-            ["spec.overrides[0] avro spec.overrides[0] header env"],
+            ["spec avro spec.overrides[0] header env"],
         ),
     ],
 )
 def test_it_says_whose_refused_records_lack_the_headers_of_conditions(spec: dict[str, Any], told: list[str]) -> None:
-    common = {"spec.parser": {"type": "json"}, "spec.keep": [ENV], "spec.kafka.topics": ["clicks", "orders"]}
+    common = DOCUMENTS | {"spec.keep": [ENV], "spec.kafka.topics": ["clicks", "orders"]}
     found = list(quarantine_findings(accepted(common | spec).spec))
     assert all(one.verdict == "warning" and one.message.endswith("set it to parquet") for one in found)
     form = re.compile(
-        r"(.*)[.]parser[.]quarantine[.]format: format (\w+) does not keep headers of a record that the parser refuses, "
+        r"(.*)[.]quarantine[.]format: format (\w+) does not keep headers of a record that the parser refuses, "
         r"and (.*)[.]keep has conditions on (.*), so logpersister quarantine replay cannot store it again; set it .*"
     )
     assert [form.sub(r"\1 \2 \3 \4", one.message) for one in found] == told
@@ -195,10 +195,10 @@ def test_a_secret_that_cannot_be_used_ends_no_look_at_anything_else() -> None:
         "spec.kafka.bootstrapServers": "127.0.0.1:9",
         "spec.kafka.security": {"protocol": "SSL", "caSecretName": "absent"},
         "spec.storage.secretName": "absent",
-        "spec.output": {"format": "parquet"},
-        "spec.parser": {"type": "json", "quarantine": {"format": "parquet", "keepValue": False}},
-        "spec.schema": {
-            "fields": [{"name": "id", "type": "int64"}],
+        "spec.output": {"parquet": {}},
+        "spec.quarantine": {"keepValue": False},
+        "spec.value": {
+            "json": {"fields": [{"name": "id", "type": "int64"}]},
             "hash": {"secretName": "absent", "fields": ["id"]},
         },
     }

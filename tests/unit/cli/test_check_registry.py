@@ -1,5 +1,6 @@
 """What ``logpersister check`` says of columns that a registry declares."""
 
+import time
 from typing import Any
 
 import pytest
@@ -8,9 +9,11 @@ from logpersister.cli.check.finding import Finding
 from logpersister.cli.check.registry import all_columns_findings, columns_findings, registry_findings
 from logpersister.cli.exits import CommandError, UnreachableError
 from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.values.registry import RegistryPlace
 from logpersister.registry import RegistryError, SubjectVersion, TopicSchemas
+from logpersister.registry import client as client_module
 from logpersister.registry.errors import RegistryErrorKind
-from tests.stack.http_server import serving
+from tests.stack.http_server import serving, silent
 from tests.unit.manifest.documents import accepted
 from tests.unit.registry.test_schemas import BY_REGISTRY, V1, FakeClient, record, schemas, versions
 
@@ -33,8 +36,8 @@ def test_it_says_which_earlier_versions_go_into_quarantine_and_why() -> None:
         "clicks: version 5 cannot read all versions before it: "
         "id: the writer's schema has string, which cannot become int64 (version 1, 4), "
         "id: it is required, has no default, and is not in the writer's schema (version 3); "
-        "records of those go into quarantine; set spec.schema.registry.version to a version that reads them, or name "
-        "the columns in spec.schema.fields, or replay these records out of quarantine later "
+        "records of those go into quarantine; set version of its registry to a version that reads them, or name "
+        "the columns in fields of spec.value, or replay these records out of quarantine later "
         "(docs/schemas.md#columns-from-the-registry)"
     )
     assert found == Finding("registry", "warning", told)
@@ -53,7 +56,7 @@ def test_it_says_what_columns_do_not_hold_and_which_fields_are_left_out() -> Non
     infinite = {"type": "long", "logicalType": "timestamp-micros"}
     both = ["long", "double"]
     found = found_of(record(id="long", v=both, w=both, at={"type": infinite}, odd=["string", "int"]), compares=False)
-    refused = "refuses the record (overflow), unless spec.parser.faults sets it to null"
+    refused = "refuses the record (overflow), unless faults of spec.value sets it to null"
     assert found[1:] == [
         Finding(
             "registry", "ok", f"clicks: v, w: a long that no float64 is exactly (from 9007199254740993 on) {refused}"
@@ -70,13 +73,13 @@ def test_it_says_what_columns_do_not_hold_and_which_fields_are_left_out() -> Non
 def test_a_topic_whose_schema_cannot_be_columns_keeps_no_other_from_starting() -> None:
     client = FakeClient({"clicks-value": versions(V1), "orders-value": versions('"string"')})
     known = TopicSchemas(accepted(BY_REGISTRY), [schemas(client)])
-    good, bad = all_columns_findings(known, ["orders", "clicks"], compares=False, goes_on=False)
+    good, bad = all_columns_findings(known, ["orders", "clicks"], {}, compares=False)
     assert (good.verdict, bad.verdict) == ("ok", "warning")
     assert bad.message.startswith("orders: ")
     assert bad.message.endswith("; this topic waits, and all others do not")
     for topics, compares in ((["orders"], False), (["clicks", "orders"], True)):
         with pytest.raises(RegistryError):
-            list(all_columns_findings(known, topics, compares=compares, goes_on=True))
+            list(all_columns_findings(known, topics, {}, compares=compares))
 
 
 @pytest.mark.parametrize("kind", ["timeout", "other"])
@@ -88,25 +91,25 @@ def test_a_subject_about_which_a_registry_does_not_answer_keeps_no_other_from_st
 
     client = Client({"clicks-value": versions(V1)})
     known = TopicSchemas(accepted(BY_REGISTRY), [schemas(client)])
-    good, *bad = all_columns_findings(known, ["clicks", "orders", "views"], compares=False, goes_on=True)
-    assert (good.verdict, [one.message.partition(":")[0] for one in bad]) == ("ok", ["orders", "views"])
-    assert client.asked == (2 if kind == "timeout" else 3), "who is silent is not asked about each topic"
-    for topics, goes_on in ((["orders", "views"], True), (["clicks", "orders"], False)):
+    away: dict[RegistryPlace, RegistryError] = {}
+    good, *bad = all_columns_findings(known, ["clicks", "orders", "views"], away, compares=False)
+    told = [] if kind == "timeout" else ["orders", "views"]
+    assert (good.verdict, [one.message.partition(":")[0] for one in bad]) == ("ok", told)
+    assert (len(away), client.asked) == ((1, 2) if kind == "timeout" else (0, 3)), "who is silent is asked, told once"
+    for topics, compares in ((["orders", "views"], False), (["clicks", "orders"], True)):
         with pytest.raises(RegistryError):
-            list(all_columns_findings(known, topics, compares=False, goes_on=goes_on))
+            list(all_columns_findings(known, topics, {}, compares=compares))
 
 
 def test_a_registry_that_does_not_answer_keeps_no_topic_from_starting_that_asks_for_another() -> None:
     with serving(lambda _: (200, b"[]")) as here:
 
-        def found_by(url: str, *others: str, goes_on: bool = True) -> list[str]:
+        def found_by(url: str, *others: str, compares: bool = False) -> list[str]:
             overrides = [{"topics": [f"of{place}"], **_by_fields(other)} for place, other in enumerate(others)]
             names = ["clicks", *(f"of{place}" for place in range(len(others)))]
-            changes = {"spec.kafka.topics": names, "spec.overrides": overrides, "spec.output": {"format": "parquet"}}
+            changes = {"spec.kafka.topics": names, "spec.overrides": overrides, "spec.output": {"parquet": {}}}
             of_all = {f"spec.{name}": it for name, it in _by_fields(url).items()}
-            looks = registry_findings(
-                accepted(changes | of_all), Secrets({}), 1.0, compares=not goes_on, goes_on=goes_on
-            )
+            looks = registry_findings(accepted(changes | of_all), Secrets({}), 1.0, compares=compares)
             verdicts: list[str] = []
             try:
                 verdicts += (one.verdict for one in looks)
@@ -118,7 +121,20 @@ def test_a_registry_that_does_not_answer_keeps_no_topic_from_starting_that_asks_
         assert found_by(NOWHERE, here) == ["ok", "warning"]
         assert found_by(NOWHERE, "") == ["warning"], "who needs none"
         assert found_by(NOWHERE) == ["refused True"]
-        assert found_by(here, NOWHERE, NOWHERE + "/b", goes_on=False) == ["ok", "failed", "refused True"]
+        assert found_by(here, NOWHERE, NOWHERE + "/b", compares=True) == ["ok", "failed", "refused True"]
+
+
+def test_registries_that_never_answer_take_the_time_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "READ_SECONDS", 1.0)
+    with silent() as there:
+        by_registry = [_by_fields(f"{there}/{number}") for number in range(8)]
+        overrides = [{"topics": [f"of{number}"], **one} for number, one in enumerate(by_registry)]
+        names = ["clicks", *(f"of{number}" for number in range(8))]
+        changes = {"spec.kafka.topics": names, "spec.overrides": overrides, "spec.output": {"parquet": {}}}
+        began = time.monotonic()
+        found = list(registry_findings(accepted(changes), Secrets({}), 1.0, compares=False))
+    assert [one.verdict for one in found] == ["warning"] * 8
+    assert time.monotonic() - began < 7
 
 
 @pytest.mark.parametrize(
@@ -127,12 +143,10 @@ def test_a_registry_that_does_not_answer_keeps_no_topic_from_starting_that_asks_
 def test_a_secret_of_a_registry_that_cannot_be_used_is_told(secret: str, told: str) -> None:
     registry = {"url": NOWHERE, "secretName": secret}
     secrets = Secrets({"LOGPERSISTER_SECRET_CA_CA_CRT": "PEM", "LOGPERSISTER_SECRET_CA_TOKEN": "t"})
-    for schema in ({"fields": [{"name": "id", "type": "int64"}]}, {}):
-        resource = accepted({"spec.parser": {"type": "avro"}, "spec.schema": {**schema, "registry": registry}})
-        with pytest.raises(
-            CommandError, match=rf"spec.schema.registry.secretName: names the Secret {secret}, .*({told})"
-        ):
-            list(registry_findings(resource, secrets, 1.0, compares=True, goes_on=False))
+    for declared in ({"fields": [{"name": "id", "type": "int64"}]}, {}):
+        resource = accepted({"spec.value": {"avro": {**declared, "registry": registry}}})
+        with pytest.raises(CommandError, match=rf"secretName of its registry: names the Secret {secret}, .*({told})"):
+            list(registry_findings(resource, secrets, 1.0, compares=True))
 
 
 NOWHERE = "http://127.0.0.1:9"
@@ -140,7 +154,5 @@ NOWHERE = "http://127.0.0.1:9"
 
 def _by_fields(url: str) -> dict[str, Any]:
     """Return what makes rows of values whose writers a registry knows; nothing of a registry without a URL."""
-    schema: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}]}
-    if not url:
-        return {"parser": {"type": "json"}, "schema": schema}
-    return {"parser": {"type": "avro"}, "schema": {**schema, "registry": {"url": url}}}
+    block: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}]}
+    return {"value": {"avro": {**block, "registry": {"url": url}}} if url else {"json": block}}

@@ -7,7 +7,7 @@ import pytest
 from logpersister.cli.lag import GroupLag, _show_tables, document
 from logpersister.group.answers import Answer, GroupDescription, GroupMember
 from logpersister.group.observation import observe
-from logpersister.manifest.kafka import KafkaSpec
+from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.plan.intents import CommittedOffset, Intent, UnknownMetadataError, promised, stored
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import WORST, GenerationShare, generations
@@ -67,24 +67,6 @@ def offsets() -> Offsets:
     )
 
 
-def test_positions_ages_and_losses(offsets: Offsets) -> None:
-    p0, p1, p2 = look(offsets).observation.partitions
-    assert (p0.lag.position, p0.lag.records, p0.lost) == (40, 60, 10)
-    assert p0.lag.age_seconds == pytest.approx(50, rel=0.03), "of the first record that is still there"
-    assert (p1.lag.records, p1.lag.age_seconds, p1.lost) == (0, 0.0, 0)
-    assert (p2.committed, p2.lag.position, p2.lag.records) == (None, 10, 90)
-
-
-def test_the_document(offsets: Offsets) -> None:
-    found = document(look(offsets), every=False)
-    assert "partitions" not in found
-    assert (found["complete"], found["missingTopics"], found["errors"]) == (True, ["later"], [])
-    assert (found["lag"]["records"], found["lag"]["behindPartitions"]) == (150, 2)
-    assert found["members"] == [{"name": "member-0", "host": "10.0.0.1", "partitions": 3}]
-    every = document(look(offsets), every=True)["partitions"]
-    assert [(one["generation"], one["since"]) for one in every] == [(1, None), (2, 70), (None, None)]
-
-
 def test_the_generations_that_partitions_are_in(offsets: Offsets) -> None:
     lag = look(offsets)
     assert lag.observation.generations == (GenerationShare(1, 1, {}), GenerationShare(2, 1, {P1: 70}))
@@ -108,21 +90,6 @@ def test_a_topic_that_cannot_be_asked_hides_no_other_and_is_not_counted(offsets:
     out = io.StringIO()
     _show_tables(lag, out, every=False)
     assert "(without 2 partitions that could not be read)" in out.getvalue()
-
-
-def test_an_unreadable_mark_is_an_error_of_its_partition(offsets: Offsets) -> None:
-    offsets.commits = {P0: UnknownMetadataError("committed by a newer release")}
-    found = document(look(offsets), every=True)
-    assert found["errors"] == [{"topic": "clicks", "partition": 0, "message": "committed by a newer release"}]
-    assert [one["partition"] for one in found["partitions"]] == [1, 2]
-
-
-def test_start_from_a_time(offsets: Offsets) -> None:
-    offsets.commits = {}
-    kafka = KafkaSpec.model_validate(
-        {"bootstrapServers": "broker-1:9092", "topics": ["clicks"], "startFrom": "2027-01-15T07:59:30Z"}
-    )
-    assert [state.lag.records for state in look(offsets, kafka).observation.partitions] == [30, 30, 30]
 
 
 def test_the_tables_name_what_is_special(offsets: Offsets) -> None:

@@ -52,8 +52,7 @@ spec:
     region: us-east-1
     secretName: s3                        # outside of Kubernetes $LOGPERSISTER_SECRET_S3_AWS_ACCESS_KEY_ID, …, or files
   output:
-    format: text                          # values only, one a line; jsonl and sequencefile keep keys and offsets, too
-    compression: gzip                     # or zstd, or none
+    text: {compression: gzip}             # values only, one a line; jsonl and sequencefile keep keys and offsets, too
     partitionBy:
       - date: {granularity: day}          # folders such as dt=2026-11-21, by the record's timestamp, in UTC
   upload:

@@ -9,7 +9,7 @@ from logpersister.cli.check.spec import names_findings
 from logpersister.cli.name_lengths import may_be_too_long
 from tests.unit.manifest.documents import accepted
 
-TEXT = {"spec.parser": {"type": "json"}, "spec.schema": {"fields": [{"name": "s", "type": "string"}]}}
+TEXT = {"spec.value": {"json": {"fields": [{"name": "s", "type": "string"}]}}}
 LONG = "t" * 249
 LEVELS = [{kind: "s", "prefix": f"{kind}="} for kind in ("field", "lower")]
 WIDE = {"truncate": {"field": "s", "width": 10}}

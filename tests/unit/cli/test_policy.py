@@ -50,22 +50,21 @@ def test_shadows_and_keys_are_in_the_policy(key: str) -> None:
 
 def test_members_read_schemas_of_glue_wherever_a_manifest_names_it() -> None:
     columns = {"fields": [{"name": "id", "type": "int64"}], "registry": {"url": "glue://eu-central-1/clicks"}}
-    of_avro = {"parser": {"type": "avro", "framing": "glue"}, "schema": columns}
+    of_avro = {"value": {"avro": columns}}
     expected = {"Sid": "ReadSchemas", "Effect": "Allow", "Action": ["glue:GetSchemaVersion"], "Resource": ["*"]}
     for changes in (
-        {f"spec.{name}": block for name, block in of_avro.items()},
+        {"spec.value": {"avro": columns}},
         {"spec.overrides": [{"topics": ["clicks"], **of_avro}]},
         {
             "spec.types": {
-                "header": "type", "entries": [{"names": ["a"], **of_avro}],
-                "others": {"action": "store", "parser": {"type": "bytes"}, "output": {"format": "jsonl"}},
+                "header": "type",
+                "entries": [{"names": ["a"], **of_avro}, {"pattern": ".", "value": {"bytes": {}}}],
             },
-            "spec.output": {"format": "parquet"},
         },
     ):  # fmt: skip
         assert iam_policy(accepted(changes))["Statement"][-1] == expected, changes
     columns["registry"] = {"url": "https://registry.example.com"}
-    elsewhere = accepted({f"spec.{name}": block for name, block in of_avro.items()} | {"spec.parser": {"type": "avro"}})
+    elsewhere = accepted({"spec.value": {"avro": columns}})
     assert "ReadSchemas" not in [one["Sid"] for one in iam_policy(elsewhere)["Statement"]]
 
 
@@ -127,7 +126,7 @@ def test_users_of_strimzi_in_the_examples_have_these_rights(example: Path) -> No
 def test_rights_in_glue_are_those_of_its_tables(table_format: str, create: bool) -> None:
     catalog = {"type": "glue", "region": "cn-north-1", "warehouse": "s3://lake/tables", "properties": {"glue.id": "12"}}
     table = {"format": table_format, "catalog": catalog, "name": "Lake_{generation}.{topic}", "create": create}
-    changes = {"spec.output.format": "parquet", "spec.table": table}
+    changes = {"spec.output": {"parquet": {}}, "spec.table": table}
     *_, found = iam_policy(accepted(changes | {"spec.kafka.topics": ["clicks", "orders"]}))["Statement"]
     if table_format == "iceberg":
         assert found["Resource"] == ["arn:aws:s3:::lake/tables/lake_*.db/*/*"]

@@ -11,10 +11,9 @@ from logpersister.cli import progress
 from logpersister.cli.progress import ProgressReporter, RateEstimate, RateMeter, counted
 from logpersister.ranges import Range, TopicPartition
 from logpersister.report import logs
-from logpersister.report.facts import Identity, Quarantined, RangeWritten, WrittenObject
+from logpersister.report.facts import Identity, RangeWritten, WrittenObject
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.status import MemberState, StatusBoard
-from tests.integration.harness.waiting import eventually
 
 PARTITION = TopicPartition("clicks", 0)
 
@@ -102,42 +101,6 @@ def test_a_run_that_ends_between_two_looks_has_a_rate(board: StatusBoard) -> Non
     store(board, left=0)
     board.state(MemberState.STOPPED)
     assert meter.estimate(board.snapshot()) == RateEstimate(per_second=20.0, seconds_left=0.0)
-
-
-def test_a_line_says_rate_and_time_left(board: StatusBoard) -> None:
-    out = io.StringIO()
-    logs.configure("json", "info", out)
-    with ProgressReporter(out, interval=0.01) as reporter:
-        board.state(MemberState.RUNNING)
-        reporter.watch(board)
-        eventually("the first line", lambda: "member.progress" in out.getvalue())
-        store(board, left=1500)
-        eventually("the second line", lambda: '"left": 1500' in out.getvalue())
-    line = json.loads(out.getvalue().splitlines()[-1])
-    assert line["records_per_second"] > 0
-    assert line["seconds_left"] == pytest.approx(1500 / line["records_per_second"], abs=1)
-
-
-def test_what_is_in_quarantine_is_said_when_there_is_something(board: StatusBoard) -> None:
-    quarantined = Quarantined("other", 1200, 17, "not JSON: expected value at line 1 column 1")
-    objects = (WrittenObject("key", 2048, 8800), WrittenObject("other", 1024, 1200))
-    out = io.StringIO()
-    logs.configure("json", "info", out)
-    with ProgressReporter(out, interval=0.01) as reporter:
-        reporter.watch(board)
-        board.range_written(RangeWritten(Range(PARTITION, 0, 10_000), objects, 5000, 1.0, quarantined))
-    said = "10,000 records stored in 2 objects (3.0 KiB), 1,200 of them in quarantine"
-    assert progress.done(board.snapshot()) == said
-    assert json.loads(out.getvalue().splitlines()[-1])["quarantined"] == 1200
-
-
-def test_a_bar_on_a_terminal(board: StatusBoard) -> None:
-    out = Terminal()
-    with ProgressReporter(out, interval=0.01) as reporter:
-        reporter.watch(board)
-        store(board, left=0)
-    assert "100 records stored in 1 object (2.0 KiB); 0 left" in out.getvalue()
-    assert "100%" in out.getvalue()
 
 
 def test_a_run_that_fails_before_it_starts_closes_cleanly() -> None:

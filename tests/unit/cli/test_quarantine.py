@@ -16,7 +16,7 @@ from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import revision_of
+from logpersister.manifest.revisions.revision import revision_of
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.late import lateness_of
@@ -41,13 +41,15 @@ VALUES: list[bytes | None] = [
 ]
 SCHEMA = {"fields": [{"name": "id", "type": "int64", "required": True}]}
 OUTPUTS: dict[str, dict[str, Any]] = {
-    "text": {"format": "text"},
-    "sequencefile": {"format": "sequencefile", "sequencefile": {"key": "messagepack"}},
-    "parquet": {"format": "parquet"},
-    "jsonl": {"format": "jsonl", "compression": "zstd"},
-    "avro": {"format": "avro"},
-    "orc": {"format": "orc"},
+    "text": {"text": {}},
+    "sequencefile": {"sequencefile": {"key": "messagepack"}},
+    "parquet": {"parquet": {}},
+    "jsonl": {"jsonl": {"compression": "zstd"}},
+    "avro": {"avro": {}},
+    "orc": {"orc": {}},
 }
+
+AWAY = {"avro": {"registry": {"url": "http://127.0.0.1:1"}}}
 
 
 class Bucket:
@@ -89,8 +91,8 @@ class Bucket:
 
 
 def resource_of(output: dict[str, Any], **spec: Any) -> LogPersister:
-    changes = {"spec.output": output, "spec.kafka.topics": ["clicks"], "spec.parser": {"type": "json"}}
-    return accepted(changes | {"spec.schema": SCHEMA} | spec)
+    changes = {"spec.output": output, "spec.kafka.topics": ["clicks"], "spec.value": {"json": SCHEMA}}
+    return accepted(changes | spec)
 
 
 def run(
@@ -120,7 +122,7 @@ def test_records_are_counted_by_reason_and_field(monkeypatch: pytest.MonkeyPatch
     code, out, _ = run(monkeypatch, Bucket(resource), resource, "ls", json=True)
     document = json.loads(out)
     told = [(one["reason"], one["field"], one["records"], one["offset"]) for one in document["reasons"]]
-    offsets = (101, 103, 102, 107) if output["format"] != "text" else (None,) * 4
+    offsets = (101, 103, 102, 107) if "text" not in output else (None,) * 4
     assert code == Exit.OK
     assert sorted(told, key=str) == sorted(
         [
@@ -135,21 +137,20 @@ def test_records_are_counted_by_reason_and_field(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_another_schema_would_accept_is_told(monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]) -> None:
-    changed = resource_of(output, **{"spec.schema": {"fields": [{"name": "id", "type": "json"}]}})
+    changed = resource_of(output, **{"spec.value": {"json": {"fields": [{"name": "id", "type": "json"}]}}})
     code, out, _ = run(monkeypatch, Bucket(resource_of(output)), changed, "ls")
     lines = out.splitlines()
     assert code == Exit.OK
     assert lines[0].split() == ["TOPIC", "RECORDS", "REASON", "FIELD", "FIRST"]
-    first = "0:100+" if output["format"] == "text" else "0:101"
+    first = "0:100+" if "text" in output else "0:101"
     assert lines[1].split() == ["clicks", "3", "accepted", "-", first]
     assert lines[-2].startswith("5 records in 1 object, ")
     assert lines[-1].startswith("the parser of clicks-backup accepts 3 of them now")
 
 
 def test_keys_are_judged_with_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    key = {"parser": "json", "type": "struct<a: int64>"}
-    parser = {"type": "json", "quarantine": {"format": "parquet"}}
-    changed = {"spec.schema": {"fields": [{"name": "id", "type": "json"}], "key": key}, "spec.parser": parser}
+    key = {"json": {"fields": [{"name": "a", "type": "int64"}]}}
+    changed = {"spec.value": {"json": {"fields": [{"name": "id", "type": "json"}]}}, "spec.key": key}
     for output in (one for name, one in OUTPUTS.items() if name != "text"):
         _, out, _ = run(monkeypatch, Bucket(resource_of(output)), resource_of(output, **changed), "ls", json=True)
         told = {(one["reason"], one["field"]): one["records"] for one in json.loads(out)["reasons"]}
@@ -158,15 +159,15 @@ def test_keys_are_judged_with_values(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_conditions_leave_out_now_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those on headers count only where an object has headers: here they are of no record."""
-    schema = {"fields": [{"name": "id", "type": "json"}]}
+    value = {"json": {"fields": [{"name": "id", "type": "json"}]}}
     keep = {"spec.keep": [{"header": "env", "in": ["prod"]}]}
-    text = {"fields": [{"name": "id", "type": "string"}]}
+    text = {"json": {"fields": [{"name": "id", "type": "string"}]}}
     without_1 = {"spec.keep": [{"field": "id", "notIn": ["1"], "orAbsent": True}]}
-    with_all = {"spec.parser": {"type": "json", "quarantine": {"format": "parquet"}}}
+    with_all = {"spec.quarantine": {"format": "parquet"}}
     for stored, changes, expected in (
-        ({}, {"spec.schema": text, **without_1}, {"accepted": 2, "left_out": 1, "not_json": 1, "not_utf8": 1}),
-        ({}, {"spec.schema": schema, **keep}, {"accepted": 3, "not_json": 1, "not_utf8": 1}),
-        (with_all, {"spec.schema": schema, **keep}, {"left_out": 5}),
+        ({}, {"spec.value": text, **without_1}, {"accepted": 2, "left_out": 1, "not_json": 1, "not_utf8": 1}),
+        ({}, {"spec.value": value, **keep}, {"accepted": 3, "not_json": 1, "not_utf8": 1}),
+        (with_all, {"spec.value": value, **keep}, {"left_out": 5}),
     ):
         bucket, manifest = Bucket(resource_of(OUTPUTS["jsonl"], **stored)), resource_of(OUTPUTS["jsonl"], **changes)
         document = json.loads(run(monkeypatch, bucket, manifest, "ls", json=True)[1])
@@ -196,7 +197,7 @@ def test_what_came_late_is_told_while_its_folder_is_finished(
 def test_records_are_shown_with_their_reasons(monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]) -> None:
     resource = resource_of(output)
     _, out, _ = run(monkeypatch, Bucket(resource), resource, "show", records=3)
-    where = ["0:100+"] * 3 if output["format"] == "text" else ["0:101", "0:102", "0:103"]
+    where = ["0:100+"] * 3 if "text" in output else ["0:101", "0:102", "0:103"]
     assert out.splitlines() == [
         f'clicks\t{where[0]}\twrong_type\tid\t{{"id": "1"}}',
         f"clicks\t{where[1]}\tnot_utf8\t-\t\\xff",
@@ -238,6 +239,13 @@ def test_a_damaged_object_is_named_and_the_others_are_read(
     assert sum(one["records"] for one in document["reasons"] if one["partition"] == 0) >= 5
 
 
+def test_a_topic_whose_registry_is_away_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    bucket, silent = Bucket(resource_of(OUTPUTS["parquet"])), resource_of(OUTPUTS["parquet"], **{"spec.value": AWAY})
+    code, out, err = run(monkeypatch, bucket, silent, "ls", json=True)
+    assert (code, json.loads(out)["reasons"]) == (Exit.UNREACHABLE, [])
+    assert "cannot be read: registry: " in err
+
+
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [({"group": "another"}, "group another has written it"), ({"group": None}, "logpersister has not written it")],
@@ -262,8 +270,7 @@ def test_an_empty_quarantine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_quarantine_of_text_that_keeps_all_tells_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
-    parser = {"type": "json", "quarantine": {"format": "parquet"}}
-    resource = resource_of(OUTPUTS["text"], **{"spec.parser": parser})
+    resource = resource_of(OUTPUTS["text"], **{"spec.quarantine": {"format": "parquet"}})
     bucket = Bucket(resource)
     assert [key.partition(".")[2] for key in bucket.contents] == ["txt.gz", "parquet"]
     code, out, _ = run(monkeypatch, bucket, resource, "show", json=True)
@@ -271,8 +278,7 @@ def test_a_quarantine_of_text_that_keeps_all_tells_offsets(monkeypatch: pytest.M
 
 
 def test_records_without_values_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    parser = {"type": "json", "quarantine": {"format": "parquet", "keepValue": False}}
-    resource = resource_of(OUTPUTS["text"], **{"spec.parser": parser})
+    resource = resource_of(OUTPUTS["text"], **{"spec.quarantine": {"keepValue": False}})
     bucket = Bucket(resource)
     bucket.metadata = {"values": "left-out"}
     code, out, _ = run(monkeypatch, bucket, resource, "ls", json=True)

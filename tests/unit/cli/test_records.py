@@ -18,11 +18,11 @@ from logpersister.cli.shown_record import ShownRecord
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.formats.damage import ContentError
 from logpersister.formats.registry import make_format
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.revision import revision_of
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.revisions.revision import revision_of
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of
 from logpersister.storage.peek import Peeked
@@ -30,6 +30,7 @@ from tests.examples import examples
 from tests.unit.formats import samples
 from tests.unit.formats.samples import IDENTITY, SEQUENCEFILE_FORMATS, TEXT_FORMATS, Record, batch, encode, label
 from tests.unit.manifest.documents import accepted
+from tests.unit.reader.test_verbatim import DATA
 
 METADATA = {"topic": "clicks", "group": "clicks-backup", "revision": "0123456789ab"}
 KEY = "a/raw/clicks/1_0_00000000000000000100.txt"
@@ -85,11 +86,11 @@ def written_as(output: dict[str, Any]) -> Bucket:
 def test_every_format_that_is_written(file_format: Format, rows: list[Record], data: st.DataObject) -> None:
     options: Any = file_format.options  # type: ignore[attr-defined]
     is_text = file_format.extension.startswith(".txt")
-    output: dict[str, Any] = {"format": "text" if is_text else "sequencefile", "compression": str(options.compression)}
+    settings = {"compression": str(options.compression)}
     if is_text:
         delimiter = options.delimiter.decode()
-        output["text"] = {"delimiter": delimiter, "delimiterInValue": str(options.delimiter_in_value)}
-    bucket = written_as(output)
+        settings |= {"delimiter": delimiter, "delimiterInValue": str(options.delimiter_in_value)}
+    bucket = written_as({"text" if is_text else "sequencefile": settings})
     content = encode(file_format, [batch(rows)])
     middle = data.draw(st.integers(0, len(content)))
     found = begin(content[:middle], content[middle:], bucket=bucket, metadata=METADATA)
@@ -105,6 +106,14 @@ def test_every_format_that_is_written(file_format: Format, rows: list[Record], d
         assert [(one.offset, one.timestamp, one.key) for one in shown] == [
             (row.offset, row.timestamp, row.key) for row in kept
         ]
+
+
+def test_record_batches_and_of_these_only_what_is_in_the_range() -> None:
+    bucket, metadata = written_as({"kafka": {}}), METADATA | {"start": "1", "end": "5"}
+    found = begin(DATA[:50], DATA[50:-80], bucket=bucket, metadata=metadata)
+    assert (found.format, found.keeps_offsets, found.keeps_headers) == ("kafka", True, True)
+    first = [(one.offset, one.value, one.is_tombstone) for _, one in zip(range(3), found.records, strict=False)]
+    assert first == [(1, b"", True), (2, b"2", False), (4, b"value", False)]
 
 
 def test_a_snapshot_that_is_gone_is_said() -> None:
@@ -191,10 +200,10 @@ def test_a_terminal_obeys_nothing_of_a_record(shown: ShownRecord, expected: str)
 
 
 def parquet(schema: bool, values: list[bytes | None], **options: Any) -> bytes:
-    spec = SchemaSpec(fields=(FieldSpec(name="at", type="timestamp[ns]"), FieldSpec(name="raw", type="binary[base64]")))
+    spec = RowSchema(fields=(FieldSpec(name="at", type="timestamp[ns]"), FieldSpec(name="raw", type="binary[base64]")))
     records = batch([Record(7 + number, 5, b"k", value) for number, value in enumerate(values)])
-    output = OutputSpec.model_validate({"format": "parquet", **options})
-    layout = layout_of(output, ParserSpec(type="json"), spec if schema else None)
+    output = OutputSpec.model_validate({"parquet": options})
+    layout = layout_of(output, Parsing(type="json"), spec if schema else None)
     ((path, rows),) = by_path(records, layout)
     identity = ObjectIdentity(IDENTITY.range, path)
     return encode(make_format(output, schema=spec if schema else None), [rows], identity)
@@ -202,7 +211,7 @@ def parquet(schema: bool, values: list[bytes | None], **options: Any) -> bytes:
 
 @pytest.mark.parametrize("kafka", [["offset"], []], ids=["offsets", "none"])
 def test_json_lines_are_shown_as_they_are(kafka: list[str]) -> None:
-    output = {"format": "jsonl", "kafkaColumns": kafka}
+    output = {"jsonl": {"kafkaColumns": kafka}}
     rows = batch([Record(7, 5, b"k", b'{"a": 1}'), Record(9, 5, b"k", b"\xff")])
     content = encode(make_format(OutputSpec.model_validate(output)), [rows])
     found = begin(content, bucket=written_as(output), metadata=METADATA)
@@ -234,7 +243,7 @@ def test_rows_are_shown_with_dates_and_instants_as_text(
     file_format: str, time: str, whole: str, early: str, by_revision: bool
 ) -> None:
     names = ("date", time, "timestamp[s]", "timestamp[us]", "list<map<string, struct<n: decimal(3,1)>>>")
-    schema = SchemaSpec(
+    schema = RowSchema(
         fields=(
             *(FieldSpec(name=f"a{number}", type=name) for number, name in enumerate(names)),
             FieldSpec(name="raw", type="binary[base64]"),
@@ -243,12 +252,11 @@ def test_rows_are_shown_with_dates_and_instants_as_text(
     value = b"""{"a0": "2026-11-21", "a1": "05:00:00.500", "a2": "2026-11-21T05:00:00Z",
         "a3": "EARLY",
         "a4": [{"x": {"n": 1.5}}, null], "raw": "AAE="}""".replace(b"EARLY", early.encode())
-    settings = {"kafkaColumns": ["offset", "timestamp", "key"]}
-    output = OutputSpec.model_validate({"format": file_format, **settings})
+    output = OutputSpec.model_validate({file_format: {"kafkaColumns": ["offset", "timestamp", "key"]}})
     records = batch([Record(7, 5, b"k", value), Record(9, -1, None, b"{}")])
-    ((_, rows),) = by_path(records, layout_of(output, ParserSpec(type="json"), schema))
+    ((_, rows),) = by_path(records, layout_of(output, Parsing(type="json"), schema))
     content = encode(make_format(output, schema=schema), [rows])
-    written: Any = {"bucket": written_as({"format": file_format}), "metadata": METADATA}
+    written: Any = {"bucket": written_as({file_format: {}}), "metadata": METADATA}
     found = begin(content, **(written if by_revision else {}))
     assert (found.format, found.compression, found.keeps_offsets) == (file_format, "inside", True)
     first, second = found.records

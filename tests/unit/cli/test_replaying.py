@@ -13,6 +13,8 @@ from logpersister.cli import quarantine, replaying
 from logpersister.cli.exits import Exit
 from logpersister.manifest import LogPersister
 from logpersister.plan.intents import UnknownMetadataError
+from tests.unit.cli.test_quarantine import AWAY
+from tests.unit.manifest.documents import accepted
 from tests.unit.replay.bucket import CLICKS, Bucket, KilledError, bucket_with, replayer, store_range
 from tests.unit.replay.samples import NUMBERS, RECORDS, TEXTS, TEXTS_BUT_4, noted, resource
 from tests.unit.verify.samples import committed
@@ -24,7 +26,12 @@ def bucket() -> Bucket:
 
 
 def run(
-    monkeypatch: pytest.MonkeyPatch, bucket: Bucket, manifest: LogPersister, commits: Any = None, **options: Any
+    monkeypatch: pytest.MonkeyPatch,
+    bucket: Bucket,
+    manifest: LogPersister,
+    commits: Any = None,
+    away: Any = None,
+    **options: Any,
 ) -> tuple[int, str, str]:
     @contextmanager
     def opened(*_: Any) -> Iterator[Bucket]:
@@ -33,7 +40,7 @@ def run(
     monkeypatch.setattr("logpersister.cli.bucket.opened", opened)
     monkeypatch.setattr("logpersister.cli.context.manifest", lambda _: manifest)
     monkeypatch.setattr("logpersister.cli.context.secrets", lambda *_: None)
-    monkeypatch.setattr(replaying, "_commits", lambda *_: commits)
+    monkeypatch.setattr(replaying, "_commits", lambda *_: (commits, away or {}))
     given = {"file": "-", "topic": None, "json": False, "dry_run": False, "without_kafka": commits is None}
     arguments = argparse.Namespace(action="replay", timeout=1.0, **({"leave_out": False} | given | options))
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
@@ -83,7 +90,7 @@ def test_what_the_manifest_leaves_out_is_deleted_only_if_somebody_says_so(
 def test_adjusted_values_are_counted(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:
     """As members count them: of records that are stored, also by who finishes what another one began."""
     manifest = resource("int64", faults={"wrongType": "convert"})
-    told = "2 values {}adjusted, as spec.parser.faults says: wrong_type 2"
+    told = "2 values {}adjusted, as faults of spec.value says: wrong_type 2"
     dry = run(monkeypatch, bucket, manifest, dry_run=True)[1]
     assert dry.splitlines()[-1] == told.format("would be ")
     document = json.loads(run(monkeypatch, bucket, manifest, json=True)[1])
@@ -120,8 +127,19 @@ def test_what_is_not_committed_waits(monkeypatch: pytest.MonkeyPatch, bucket: Bu
     assert bucket.objects == before
 
 
+def test_a_topic_that_may_not_be_read_or_whose_registry_is_away_is_named(
+    monkeypatch: pytest.MonkeyPatch, bucket: Bucket
+) -> None:
+    before = dict(bucket.objects)
+    silent = accepted({"spec.output": {"parquet": {}}, "spec.value": AWAY})
+    for manifest, away, why in ((TEXTS, {"clicks": "not allowed to read it"}, "not allowed"), (silent, {}, "registry")):
+        code, _, err = run(monkeypatch, bucket, manifest, {CLICKS: committed(200, topic_id="id")}, away)
+        assert (code, f"cannot be replayed: {why}" in err) == (Exit.UNREACHABLE, True)
+    assert bucket.objects == before
+
+
 def test_what_cannot_be_replayed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    bucket = bucket_with(resource("int64", format="text"), RECORDS)
+    bucket = bucket_with(resource("int64", text={}), RECORDS)
     code, out, err = run(monkeypatch, bucket, TEXTS)
     assert code == Exit.FAILED
     assert out.startswith("TOPIC   OBJECTS  RECORDS  ACCEPTED  REFUSED  LEFT OUT\nclicks        1        -")

@@ -97,7 +97,7 @@ def test_a_broker_of_the_old_revision_that_cannot_be_reached(
 def test_neither_a_shadow_nor_a_replay_goes_past_a_table(tmp_path: Path, capsys: Capture) -> None:
     catalog = {"type": "rest", "uri": "https://catalog.example.com"}
     table = {"format": "iceberg", "catalog": catalog, "name": "lake.{topic}"}
-    assert run_shadow(tmp_path, output={"format": "parquet"}, table=table) == Exit.INVALID
+    assert run_shadow(tmp_path, output={"parquet": {}}, table=table) == Exit.INVALID
     assert "spec.table: a shadow has no table" in capsys.readouterr().err
     assert main(["quarantine", "replay", "-f", str(tmp_path / "new.yaml")]) == Exit.INVALID
     assert "the objects of a replay would not be in the table" in capsys.readouterr().err

@@ -1,10 +1,12 @@
 import io
+from unittest.mock import Mock
 
 import pytest
 
 from logpersister.cli.exits import Exit
-from logpersister.cli.verify import MOST_NOTES, exit_code, show
+from logpersister.cli.verify import _verified, exit_code, show
 from logpersister.ranges import TopicPartition
+from logpersister.registry import RegistryError
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.verification import TopicResult
 
@@ -30,39 +32,10 @@ def test_exit_codes(results: list[TopicResult], code: Exit) -> None:
     assert exit_code(results) == code
 
 
-def test_a_table_then_problems_then_notes_then_the_verdict() -> None:
-    out = io.StringIO()
-    show("backup", [result(NOTE, PROBLEM)], out)
-    assert out.getvalue().splitlines() == [
-        "TOPIC   PARTITIONS  OBJECTS    BYTES  RECORDS  NOTES  PROBLEMS",
-        "clicks           4    1,234  5.0 MiB   99,999      1         1",
-        "",
-        "missing: clicks-3 [100,200): nobody has them",
-        "",
-        "no-record: clicks-3 [300,301): nothing was there",
-        "",
-        "group backup: 1 problem",
-    ]
-
-
-def test_what_was_compared_is_shown_when_it_was() -> None:
-    out = io.StringIO()
-    deep = result()
-    deep.compared = 77
-    show("backup", [deep], out)
-    assert out.getvalue().splitlines()[:2] == [
-        "TOPIC   PARTITIONS  OBJECTS    BYTES  RECORDS  COMPARED  NOTES  PROBLEMS",
-        "clicks           4    1,234  5.0 MiB   99,999        77      0         0",
-    ]
-
-
-def test_many_notes_are_counted_and_problems_all_shown() -> None:
-    out = io.StringIO()
-    show("backup", [result(*[NOTE] * (MOST_NOTES + 5), *[PROBLEM] * 50)], out)
-    lines = out.getvalue().splitlines()
-    assert sum(line.startswith("missing:") for line in lines) == 50
-    assert sum(line.startswith("no-record: clicks") for line in lines) == MOST_NOTES
-    assert "no-record: 5 more (--json has all)" in lines
+def test_a_registry_that_does_not_answer_about_a_topic_ends_no_verification_of_another() -> None:
+    verification = Mock(topic=Mock(side_effect=RegistryError("timeout", "it did not answer in time")))
+    found = _verified(verification, "clicks", 4, 1.0, Mock())
+    assert (found.topic, found.errors) == ("clicks", ["it did not answer in time"])
 
 
 NO_PROBLEM = "group backup: no problem; every stored offset is in one object, or explained"

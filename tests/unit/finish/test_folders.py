@@ -6,7 +6,7 @@ import pytest
 
 from logpersister.finish.folders import content_of, existing_folders, has_folders
 from logpersister.finish.positions import Positions
-from logpersister.manifest.partition_rule import PartitionRule
+from logpersister.manifest.blocks.partition_rule import PartitionRule
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.time_folders import TimeFolders, time_folders

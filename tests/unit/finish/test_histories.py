@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.partition_rule import PartitionRule
+from logpersister.manifest.blocks.partition_rule import PartitionRule
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples

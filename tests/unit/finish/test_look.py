@@ -1,9 +1,7 @@
 """Which folders are finished when: partitions, idleness, late records, other processes; in a world in memory."""
 
-import copy
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from typing import Any
 
@@ -12,7 +10,7 @@ import pytest
 from logpersister.finish.by_hand import SOMETHING_CAME, State, judge
 from logpersister.finish.positions import NotKnownError, Positions
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
-from logpersister.ranges import NewestEvent, Range, TopicPartition
+from logpersister.ranges import NewestEvent
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from tests.unit.finish.world import (
@@ -20,11 +18,8 @@ from tests.unit.finish.world import (
     MIDNIGHT_MS,
     OF_A_FIELD,
     TOPIC,
-    KilledError,
     World,
-    before_write,
     hour,
-    killed,
     spec,
 )
 
@@ -95,18 +90,6 @@ def test_a_day_is_finished_with_its_hours_by_choice() -> None:
     assert {"dt=2026-03-26", "dt=2026-03-26/hr=17"} <= {*world.finished()}
 
 
-def test_a_day_without_its_last_hours_is_finished_when_they_would_be() -> None:
-    world = World(spec=spec(outerLevels=True), has_types=True)
-    world.store_new(0, 0.2, 0.3, 0.5, 3)
-    assert hours_later(world, 3) == [f"type=order/{hour(0)}"]
-    world.store_new(0, 24.05)
-    of_hours = [f"type=order/{hour(number)}" for number in (0, 3)]
-    assert hours_later(world, 24.1) == of_hours, "ten minutes of lateness"
-    world.store_new(0, 24.2)
-    of_day = "dt=2026-03-28"
-    assert hours_later(world, 24.5) == [f"type=order/{of_day}", *of_hours, f"type=refund/{of_day}"]
-
-
 def test_not_before_what_is_earlier_is_stored() -> None:
     world = World()
     world.produce(0, 0.5, 0.6, 1.5)
@@ -139,14 +122,6 @@ def test_not_before_what_is_earlier_is_stored() -> None:
     }
 
 
-def test_not_before_the_clock_has_passed_the_end_and_the_lateness() -> None:
-    world = World()
-    world.store_new(0, 0.5, 1.2)
-    assert hours_later(world, 1 + 9.9 / 60) == []
-    assert hours_later(world, 1 + 10 / 60) == [], "there is a record of a time that has not come"
-    assert hours_later(world, 1.2) == [hour(0)]
-
-
 def test_the_manifest_and_the_marks_are_there_before_the_success_file() -> None:
     world = World(partitions=2)
     world.produce(0, 0.5, 2)
@@ -169,57 +144,6 @@ def test_an_idle_partition_holds_a_folder_back_for_a_while(records: list[float])
     world.store_range(1)
     assert [hours_later(world, at) for at in (1.5, 2, 2.49)] == [[], [], []]
     assert hours_later(world, 2.5) == [hour(0), hour(1)], "an hour after both were seen first"
-
-
-def test_a_partition_with_records_that_are_not_stored_is_not_idle() -> None:
-    world = World(partitions=2)
-    world.produce(0, 0.5, 1.5)
-    world.produce(1, 0.2)
-    world.store_range(0)
-    assert [hours_later(world, at) for at in (1.5, 12)] == [[], []]
-    world.store_range(1)
-    assert hours_later(world, 12) == [hour(0), hour(1)]
-
-
-def test_who_takes_over_watches_idle_partitions_anew() -> None:
-    world = World(partitions=2)
-    world.store_new(0, 0.5, 1.5)
-    hours_later(world, 1.5)
-    world.finisher = world.new_finisher()
-    assert [hours_later(world, at) for at in (2.5, 3.4)] == [[], []]
-    assert hours_later(world, 3.5) == [hour(0), hour(1)]
-
-
-def test_the_current_folder_of_a_topic_that_stops_is_finished_after_its_end_only() -> None:
-    world = World()
-    world.store_new(0, 5.1)
-    assert [hours_later(world, at) for at in (5.2, 6.1)] == [[], []]
-    assert [hours_later(world, at) for at in (6.2, 7.1, 7.2)] == [[], [], [hour(5)]]
-
-
-def test_a_record_from_the_future_proves_nothing_before_its_time() -> None:
-    world = World()
-    world.produce(0, 0.5, 24 * 365 * 50, 0.6)
-    world.store_range(0, 2)
-    world.at(3)
-    assert world.look().reason == (
-        "partition 0 has a record from the future (offset 1, 2076-03-15T00:00:00Z), and waits until all is stored that "
-        "Kafka has at 2026-03-28T02:10:00Z"
-    )
-    world.store_range(0)
-    assert hours_later(world, 3) == [hour(0)], "all that Kafka had at three is stored"
-
-
-def test_a_busy_partition_with_a_record_from_the_future_passes_by_the_clock() -> None:
-    world = World()
-    world.store_new(0, 24 * 365 * 50, 0.5)
-    for number in range(12, 40):
-        world.at(number / 10)
-        world.look()
-        assert world.finished() == ([] if number < 23 else [hour(0)] if number < 33 else [hour(0), hour(1)]), number
-        world.produce(0, number / 10)
-        world.store_range(0, len(world.partitions[0].times) - 1)
-    assert world.content(hour(0))["lateRecords"] == 0
 
 
 def test_it_is_said_which_partitions_have_passed_by_a_guess() -> None:
@@ -260,26 +184,6 @@ def test_a_guess_by_a_field_is_said_and_none_by_the_clock() -> None:
     assert [one.guesses for one in by_clock.look().finished] == [{}]
 
 
-def test_folders_of_all_types_are_finished_by_the_records_of_any_type() -> None:
-    """Offset 0 is a refund, with folders by day; 1 has no time; all others are orders, with folders by hour."""
-    world = World(has_types=True)
-    world.store_new(0, 0.2, 0.3, 0.5, 1.5)
-    assert hours_later(world, 1.6) == [f"type=order/{hour(0)}"]
-    world.store_new(0, 24.5)
-    assert hours_later(world, 25) == [f"type=order/{hour(0)}", f"type=order/{hour(1)}", "type=refund/dt=2026-03-28"]
-    assert world.content("type=refund/dt=2026-03-28")["records"] == 1
-
-    # Records of a type that was declared since, or out of quarantine, are late as all others are.
-    world.store_new(0, 1.7, 25, 0.7)
-    world.at(25.1)
-    assert [(one.folder.path, one.published.late_records) for one in world.look().late] == [
-        (f"type=order/{hour(1)}", 1),
-        ("type=refund/dt=2026-03-28", 1),
-    ]
-    assert world.content("type=refund/dt=2026-03-28")["number"] == 2
-    assert world.arrivals() == 0
-
-
 def test_types_are_not_listed_again_and_again_while_a_partition_holds_them_back() -> None:
     world = World(partitions=2, has_types=True)
     world.store_new(0, 0.2, 0.3, 0.5, 1.5)
@@ -297,51 +201,6 @@ def test_types_are_not_listed_again_and_again_while_a_partition_holds_them_back(
 
 def by_field(partitions: int = 1) -> World:
     return World(partitions, rules=OF_A_FIELD)
-
-
-def test_by_a_field_a_partition_passes_with_the_newest_event_that_is_stored() -> None:
-    world = by_field(partitions=2)
-    world.at(1.2)
-    world.produce(0, 0.5, 1 + 10 / 60)
-    world.produce(1, 0.5, 1 + 9 / 60, 0.4)
-    world.store_range(0)
-    world.store_range(1)
-    assert world.look().reason == (
-        "partition 1 has stored no event of 2026-03-28T01:10:00Z or later (the newest is of 2026-03-28T01:09:00Z), and "
-        "no newer one has come for 0 of 3600 seconds"
-    )
-    world.produce(1, 1 + 10 / 60)
-    assert hours_later(world, 1.2) == [], "it is in Kafka, and not stored"
-    world.store_range(1)
-    assert hours_later(world, 1.2) == [hour(0)]
-    assert world.content(hour(0))["records"] == 3
-
-
-def test_by_a_field_an_event_from_the_future_does_not_count() -> None:
-    world = by_field()
-    world.at(0.6)
-    world.store_new(0, 0.5, 5)
-    assert hours_later(world, 1.3) == []
-    world.store_new(0, 0.7, 1.2)
-    assert hours_later(world, 1.3) == [hour(0)]
-    assert world.content(hour(0))["lateRecords"] == 0
-
-
-@pytest.mark.parametrize("event", [None, 0.1, 5])
-def test_by_a_field_a_busy_partition_without_newer_events_is_idle(event: float | None) -> None:
-    """Its records have no time, come from far behind, or are of the future; they are stored an hour after they came."""
-    world = by_field()
-    world.at(0.5)
-    world.store_new(0, 0.5)
-    for number in range(6, 40):
-        world.at(number / 10)
-        world.produce(0, event)
-        world.look()
-        if number % 10 == 0:
-            world.store_range(0)
-            world.look()
-        assert (hour(0) in world.finished()) == (number >= 30), number
-    assert world.finished() == [hour(0)]
 
 
 def test_by_a_field_a_partition_that_is_behind_is_not_idle() -> None:
@@ -393,20 +252,6 @@ def test_by_the_clock_a_folder_is_finished_when_all_is_stored_that_kafka_had_the
     assert hours_later(world, 1.3) == [hour(0)], "the newest record of partition 0 is not stored, and came later"
 
 
-def test_a_partition_that_comes_holds_back_what_is_not_finished_yet() -> None:
-    world = World()
-    world.store_new(0, 0.5, 1.5, 3)
-    world.at(2)
-    world.look()
-    assert world.finished() == [hour(0)]
-    world.partitions[1] = type(world.partitions[0])()
-    world.produce(1, 1.5)
-    world.at(3)
-    assert world.look().reason == "partition 1 has no committed offset of this group yet"
-    world.store_new(1, 3)
-    assert hours_later(world, 3) == [hour(0), hour(1)]
-
-
 def test_late_records_give_the_content_a_higher_number_and_are_counted_once() -> None:
     world = World()
     world.store_new(0, 0.5, 2)
@@ -446,26 +291,6 @@ def test_a_late_record_does_not_wait_for_a_folder_of_its_range_that_is_not_finis
     world.look()
     assert world.finished() == [hour(0), hour(1)]
     assert (world.content(hour(0))["number"], world.arrivals()) == (2, 0)
-
-
-def test_late_records_that_stand_elsewhere_are_nothing_to_a_finished_folder() -> None:
-    """Neither a change of it, nor an arrival, nor a folder by time; what another horizon has let in is one as ever."""
-    world = World(spec=spec(late="folder"))
-    world.store_new(0, 0.5, 2)
-    assert world.horizon() is None
-    hours_later(world, 2)
-    assert world.horizon() == MIDNIGHT_MS + HOUR_MS
-    before = world.content(hour(0))
-    world.produce(0, 0.7, 2.1, 3.5)
-    world.store_range(0, horizon=world.horizon())
-    assert any(f"/_late/{hour(0)}/" in key for key in world.store.objects)
-    assert world.arrivals() == 0
-    assert hours_later(world, 4) == [hour(0), hour(2)]
-    assert world.content(hour(0)) == before
-
-    world.store_new(0, 0.8)
-    assert [one.folder.path for one in world.look().late] == [hour(0)]
-    assert world.content(hour(0))["lateRecords"] == 1
 
 
 def raised(world: World) -> None:
@@ -517,44 +342,6 @@ def test_late_records_that_are_appended_need_no_note_of_the_generation() -> None
     raised(world)
     world.partitions.clear()
     assert world.look().settled_to == MIDNIGHT_MS + HOUR_MS, "Kafka is not even asked"
-
-
-def test_a_late_record_may_make_a_folder() -> None:
-    world = World()
-    world.store_new(0, 2.5, 4)
-    assert hours_later(world, 4) == [hour(2)]
-    world.store_new(0, 0.5)
-    world.look()
-    assert world.finished() == [hour(0), hour(2)]
-    assert (world.content(hour(0))["number"], world.content(hour(0))["lateRecords"]) == (1, 1)
-
-
-def test_what_is_stored_and_not_committed_is_told_once_it_is() -> None:
-    """Its task has stored it before the folder could be finished, and left no note; whoever lists the folder does."""
-    world = World()
-    world.store_new(0, 0.5, 2)
-    world.produce(0, 0.7)
-    world.at(0.75)
-    world.write_objects(Range(TopicPartition(TOPIC, 0), 2, 3))
-    assert world.arrivals() == 0
-    assert hours_later(world, 2) == [hour(0)]
-    assert (world.content(hour(0))["records"], world.arrivals()) == (1, 1)
-    world.look()
-    assert world.arrivals() == 1, "it is not committed yet"
-    world.commit(0, 3)
-    world.look()
-    assert (world.content(hour(0))["records"], world.arrivals()) == (2, 0)
-
-
-def test_a_backlog_is_finished_folder_by_folder_and_its_arrivals_are_not_late() -> None:
-    world = World()
-    world.at(100)
-    for number in range(30):
-        world.store_new(0, number, number + 0.5)
-        world.look()
-    assert world.finished() == [hour(number) for number in range(28 + 1)]
-    assert all(world.content(hour(number))["lateRecords"] == 0 for number in range(29))
-    assert world.arrivals() == 1, "that of the folder which is not finished"
 
 
 def test_many_folders_take_several_looks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -657,29 +444,6 @@ def test_a_folder_that_comes_while_one_looks_is_not_late(monkeypatch: pytest.Mon
     assert world.content(hour(3))["lateRecords"] == 0
 
 
-def test_a_generation_that_replays_adds_its_objects() -> None:
-    world = World()
-    world.store_new(0, 0.5, 2)
-    hours_later(world, 2)
-    world.generation = 2
-    world.partitions[0].committed = CommittedOffset(0, OffsetMetadata("id", 2))
-    world.store_range(0)
-    world.look()
-    content = world.content(hour(0))
-    assert [(one["generation"], one["start"]) for one in content["objects"]] == [(1, 0), (2, 0)]
-    assert (content["number"], content["offsets"]) == (2, {"0": 2})
-
-
-def test_an_upgrade_in_the_middle_of_a_folder() -> None:
-    world = World()
-    world.produce(0, 0.2, 0.4, 2)
-    world.store_range(0, 1)
-    world.generation = 2
-    world.store_range(0)
-    assert hours_later(world, 2) == [hour(0)]
-    assert [one["generation"] for one in world.content(hour(0))["objects"]] == [1, 2]
-
-
 @pytest.mark.parametrize(
     "committed", [None, CommittedOffset(3, None), CommittedOffset(3, OffsetMetadata("another topic", 1))]
 )
@@ -688,23 +452,6 @@ def test_an_offset_that_is_not_ours_says_nothing(committed: CommittedOffset | No
     world.store_new(0, 0.5, 0.6, 2)
     world.partitions[0].committed = committed
     assert hours_later(world, 2) == []
-
-
-def test_a_stale_offset_only_delays() -> None:
-    world = World()
-    world.produce(0, 0.5, 0.6, 2)
-    world.store_range(0, 1)
-    stale = copy.copy(world.partitions[0].committed)
-    world.store_range(0)
-    world.at(2)
-    now = world.partitions[0].committed
-    world.partitions[0].committed = stale
-    assert world.look().finished == []
-    world.partitions[0].committed = now
-    assert hours_later(world, 2) == [hour(0)]
-    world.partitions[0].committed = stale
-    world.look(world.new_finisher())
-    assert (world.content(hour(0))["number"], world.content(hour(0))["records"]) == (1, 2)
 
 
 def test_a_bucket_that_deletes_nothing_delays_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -724,59 +471,6 @@ def test_a_bucket_that_deletes_nothing_delays_no_folder(monkeypatch: pytest.Monk
         assert (world.arrivals(), world.content(hour(0))["number"]) == (1, 2)
     world.look()
     assert (world.arrivals(), world.content(hour(0))["number"]) == (0, 2)
-
-
-def test_whoever_dies_anywhere_is_followed_by_one_that_ends_it() -> None:
-    """Killed before each single write in turn: each number once, the same content, the note deleted."""
-
-    def scene() -> World:
-        world = World()
-        world.store_new(0, 0.5, 0.6, 1.5, 3)
-        hours_later(world, 1.8)
-        world.store_new(0, 0.7)
-        return world
-
-    whole = scene()
-    before_write(whole, -1, lambda: None)
-    hours_later(whole, 3)
-    writes = len(whole.store.written) - len(scene().store.written)
-    assert writes > 8
-    for alive in range(writes):
-        world = scene()
-        before_write(world, alive, killed)
-        with pytest.raises(KilledError):
-            hours_later(world, 3)
-        world.look(world.new_finisher())
-        for folder in (hour(0), hour(1)):
-            assert world.content(folder) == whole.content(folder)
-        assert (world.finished(), world.arrivals()) == (whole.finished(), 0)
-
-
-def test_a_zombie_takes_nothing_back() -> None:
-    """It stands still before each single write in turn, while others finish the folder and take in what is late."""
-
-    def scene() -> World:
-        world = World()
-        world.store_new(0, 0.5, 2)
-        world.at(2)
-        return world
-
-    def others_work(world: World) -> None:
-        world.look(world.new_finisher())
-        world.store_new(0, 0.7, 3)
-        world.look(world.new_finisher())
-        assert world.content(hour(0))["number"] == 2
-
-    whole = scene()
-    whole.look()
-    for before in range(len(whole.store.written)):
-        world = scene()
-        before_write(world, before, partial(others_work, world))
-        world.look(world.new_finisher())
-        content = world.content(hour(0))
-        assert (content["number"], content["records"], content["lateRecords"]) == (2, 2, 1), before
-        world.look(world.new_finisher())
-        assert world.content(hour(0)) == content
 
 
 def test_a_copy_of_an_object_in_a_folder_is_told_and_is_in_no_manifest() -> None:

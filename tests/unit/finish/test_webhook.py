@@ -10,9 +10,9 @@ import pytest
 
 from logpersister.finish.telling import Message, NotTakenError, RefusedError
 from logpersister.finish.webhook import Webhook, key_of
-from logpersister.manifest.problems import ManifestError
+from logpersister.forms.problems import ManifestError
+from logpersister.manifest.blocks.telling import WebhookSpec
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.telling import WebhookSpec
 from tests.stack.authority import Authority
 from tests.stack.ports import free_port
 from tests.stack.webhooks import Receiver, receiving

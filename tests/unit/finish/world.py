@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from logpersister.finish.look import Look, TopicFolders
 from logpersister.group.answers import Answer, Registered, TopicDescription
-from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.finish import FinishSpec
-from logpersister.manifest.partition_rule import PartitionRule
+from logpersister.manifest.blocks.event_types import TypesSpec
+from logpersister.manifest.blocks.finish import FinishSpec
+from logpersister.manifest.blocks.partition_rule import PartitionRule
 from logpersister.pipeline.arrivals import ArrivalNotes
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata

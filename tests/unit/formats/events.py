@@ -6,16 +6,16 @@ import pyarrow as pa
 
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of
 from logpersister.records.writers import Writers
 from tests.unit.formats.samples import IDENTITY, Record
 
-SCHEMA = SchemaSpec(
+SCHEMA = RowSchema(
     fields=(
         FieldSpec(name="n", type="int32", required=True),
         FieldSpec(name="at", type="timestamp[ms]"),
@@ -23,7 +23,7 @@ SCHEMA = SchemaSpec(
         FieldSpec(name="tags", type="list<struct<a: map<string, int8>, b: float64 not null>>"),
     )
 )
-JSON = ParserSpec(type="json")
+JSON = Parsing(type="json")
 EVERYTHING = ["topic", "partition", "offset", "timestamp", "key"]
 
 
@@ -51,8 +51,8 @@ RECORDS = [record(number) for number in range(2500)]
 def files(
     output: OutputSpec,
     batches: "list[pa.RecordBatch]",
-    schema: SchemaSpec | None = SCHEMA,
-    parser: ParserSpec = JSON,
+    schema: RowSchema | None = SCHEMA,
+    parser: Parsing = JSON,
     writers: Writers | None = None,
 ) -> dict[str, bytes]:
     """Return the file of each path."""

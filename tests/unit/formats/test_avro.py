@@ -17,10 +17,10 @@ from logpersister.formats.avro_read import AvroRows
 from logpersister.formats.damage import ContentError
 from logpersister.formats.file_rows import plain
 from logpersister.formats.registry import make_format
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.output import COMPRESSIONS, OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.columns import row_columns, without_notation
 from logpersister.records.escaping import QUARANTINE
@@ -28,23 +28,24 @@ from logpersister.records.quarantine import layout_of
 from logpersister.records.rows import JsonRows
 from logpersister.verify.content import content_of
 from tests.examples import examples
+from tests.formats_of_output import COMPRESSIONS
 from tests.unit.formats.events import EVERYTHING, RECORDS, files
 from tests.unit.formats.samples import IDENTITY, Record, batch, encode, many_records, with_headers
 from tests.unit.records.row_samples import batch_of_values, documents, schemas
 from tests.unit.verify.samples import writing
 
-JSON = ParserSpec(type="json")
+JSON = Parsing(type="json")
 
 
 def output_of(compression: str = "deflate", **avro: Any) -> OutputSpec:
-    return OutputSpec.model_validate({"format": "avro", "compression": compression, **avro})
+    return OutputSpec.of("avro", compression=compression, **avro)
 
 
-def with_names_of_avro(schema: SchemaSpec) -> SchemaSpec:
+def with_names_of_avro(schema: RowSchema) -> RowSchema:
     def valid(text: str) -> str:
         return re.sub(r"[$@-]", "_", text)
 
-    return SchemaSpec(
+    return RowSchema(
         fields=tuple(
             FieldSpec(name=valid(one.name), type=valid(one.type), required=one.required, format=one.format)
             for one in schema.fields or ()
@@ -63,7 +64,7 @@ def _plain(column: "pa.ChunkedArray[Any]") -> list[Any]:
 @pytest.mark.slow
 @examples(60)
 @given(st.data(), schemas().map(with_names_of_avro), st.sampled_from(COMPRESSIONS["avro"]))
-def test_rows_of_any_schema_are_read_by_others(data: st.DataObject, schema: SchemaSpec, compression: str) -> None:
+def test_rows_of_any_schema_are_read_by_others(data: st.DataObject, schema: RowSchema, compression: str) -> None:
     """By fastavro, which has no code of ours, and by our own reader."""
     values: list[bytes | None] = data.draw(st.lists(documents(schema), min_size=1, max_size=12))
     records = batch([Record(number, 5, None, value) for number, value in enumerate(values)])

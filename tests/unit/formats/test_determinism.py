@@ -1,6 +1,5 @@
 """The promise of `formats.base.Encoder`: how records are cut into batches has no influence on the bytes."""
 
-import pickle
 from itertools import count
 from unittest import mock
 
@@ -54,13 +53,6 @@ def test_cutting_any_content_otherwise_gives_the_same_bytes(
 def test_record_by_record_gives_the_same_bytes(file_format: Format) -> None:
     few = MANY.slice(0, 300)
     assert encode(file_format, cut(few, range(300))) == encode(file_format, [few])
-
-
-@pytest.mark.parametrize("file_format", FORMATS, ids=label)
-def test_survives_pickling(file_format: Format) -> None:
-    copy = pickle.loads(pickle.dumps(file_format))
-    assert copy == file_format
-    assert encode(copy, [MANY.slice(0, 50)]) == encode(file_format, [MANY.slice(0, 50)])
 
 
 @pytest.mark.parametrize("file_format", FORMATS, ids=label)

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
 from tests.examples import examples
 from tests.unit.formats.samples import IDENTITY, Record, batch, with_headers
 
-BYTES, JSON = ParserSpec(), ParserSpec(type="json")
-SCHEMA = SchemaSpec(
+BYTES, JSON = Parsing(), Parsing(type="json")
+SCHEMA = RowSchema(
     fields=(
         FieldSpec(name="n", type="int32", required=True),
         FieldSpec(name="at", type="timestamp[ms]", format="epoch[s]"),
@@ -34,11 +34,11 @@ SCHEMA = SchemaSpec(
 
 
 def output_of(**jsonl: Any) -> OutputSpec:
-    return OutputSpec.model_validate({"format": "jsonl", "compression": "none", **jsonl})
+    return OutputSpec.of("jsonl", compression="none", **jsonl)
 
 
 def files(
-    output: OutputSpec, records: pa.RecordBatch, parser: ParserSpec = BYTES, schema: SchemaSpec | None = None
+    output: OutputSpec, records: pa.RecordBatch, parser: Parsing = BYTES, schema: RowSchema | None = None
 ) -> dict[str, bytes]:
     """Return the file of each path."""
     written = {}

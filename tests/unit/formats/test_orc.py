@@ -22,16 +22,16 @@ from logpersister.formats.orc_instants import with_whole_seconds
 from logpersister.formats.orc_read import FarInstantError, OrcRows, has_far_instants
 from logpersister.formats.orc_structs import with_whole_structs
 from logpersister.formats.registry import make_format
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.output import COMPRESSIONS, OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
 from logpersister.verify.content import content_of
 from tests.examples import examples
-from tests.outputs import output_in
+from tests.formats_of_output import COMPRESSIONS
 from tests.readers.arrow import rows_of
 from tests.readers.others import plain
 from tests.readers.typed_rows import columns, documents
@@ -41,13 +41,13 @@ from tests.unit.records.row_samples import documents as documents_of
 from tests.unit.records.row_samples import schemas
 from tests.unit.verify.samples import writing
 
-JSON = ParserSpec(type="json")
+JSON = Parsing(type="json")
 SHAPES = {"plain": "timestamp[{}]", "list": "list<timestamp[{}]>"}
 
 
 def output_of(compression: str = "zstd", **settings: Any) -> OutputSpec:
     settings = {"kafkaColumns": EVERYTHING, "stripeBytes": "64Ki"} | settings
-    return OutputSpec.model_validate(output_in("orc", settings, compression=compression))
+    return OutputSpec.of("orc", compression=compression, **settings)
 
 
 def written(compression: str = "zstd") -> dict[str, bytes]:
@@ -92,7 +92,7 @@ def test_the_machine_is_not_in_the_bytes() -> None:
 @pytest.mark.slow
 @examples(60)
 @given(st.data(), schemas(), st.sampled_from(COMPRESSIONS["orc"]))
-def test_rows_of_any_schema_are_read_by_verification(data: st.DataObject, schema: SchemaSpec, compression: str) -> None:
+def test_rows_of_any_schema_are_read_by_verification(data: st.DataObject, schema: RowSchema, compression: str) -> None:
     if "time[" in str([one.type for one in schema.fields or ()]).replace("timestamp[", ""):
         reject()
     values: list[bytes | None] = data.draw(st.lists(documents_of(schema), min_size=1, max_size=12))
@@ -130,7 +130,7 @@ def test_structs_of_any_part_of_the_rows_are_those_of_their_records(type_: str, 
     geos = [shape() for _ in range(40)]
     documents = [json.dumps({"geo": geo}).encode() for geo in geos]
     records = batch([Record(number, 5, None, value) for number, value in enumerate(documents)])
-    schema = SchemaSpec(fields=(FieldSpec(name="geo", type=type_),))
+    schema = RowSchema(fields=(FieldSpec(name="geo", type=type_),))
     rows = dict(by_path(records, layout_of(output_of(), JSON, schema)))[""]
     begin, middle, end = sorted(chance.sample(range(1, 40), 3))
     parts = [rows.slice(begin, middle - begin), rows.slice(middle, end - middle)][: 1 if seed < 6 else 2]
@@ -184,7 +184,7 @@ def test_stripes_end_with_the_group_that_fills_them() -> None:
 
 def test_texts_that_repeat_are_in_a_dictionary() -> None:
     def stored(texts: list[str]) -> int:
-        schema = SchemaSpec(fields=(FieldSpec(name="text", type="string"),))
+        schema = RowSchema(fields=(FieldSpec(name="text", type="string"),))
         records = batch([Record(n, 5, None, b'{"text": "%s"}' % text.encode()) for n, text in enumerate(texts)])
         content = files(output_of("none", kafkaColumns=[]), [records], schema)[""]
         assert [one["text"] for one in verified(content)] == texts == read(content).column("text").to_pylist()
@@ -206,7 +206,7 @@ def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:
 
 
 @pytest.mark.parametrize(("schema", "first"), [(None, "value"), (SCHEMA, "n")], ids=["values", "rows"])
-def test_a_file_without_rows_has_its_columns(schema: SchemaSpec | None, first: str) -> None:
+def test_a_file_without_rows_has_its_columns(schema: RowSchema | None, first: str) -> None:
     nothing = files(output_of(), [batch([Record(1, 5, b"a", None)])], schema)[""]
     assert (read(nothing).num_rows, read(nothing).column_names[0], verified(nothing)) == (0, first, [])
 
@@ -296,7 +296,7 @@ def test_instants_of_each_unit_are_read_by_pyarrow(compression: str) -> None:
     texts = ["1677-09-22T00:00:00Z", "1969-12-31T23:59:59Z", "1970-01-01T00:00:00.123456789Z", "2262-04-11T23:47:16.5Z"]
     told = [-9_223_286_400 * 10**9, -(10**9), 123_456_789, 9_223_372_036_500_000_000]
     types = {f"{unit}_{shape}": type_.format(unit) for unit in units for shape, type_ in SHAPES.items()}
-    schema = SchemaSpec(fields=tuple(FieldSpec(name=name, type=type_) for name, type_ in types.items()))
+    schema = RowSchema(fields=tuple(FieldSpec(name=name, type=type_) for name, type_ in types.items()))
     values = [{name: [text] if name.endswith("list") else text for name in types} for text in texts]
     records = batch([Record(100 + at, 5, None, json.dumps(one).encode()) for at, one in enumerate(values)])
     (content,) = files(output_of(compression), [records], schema).values()
@@ -309,7 +309,7 @@ def test_instants_of_each_unit_are_read_by_pyarrow(compression: str) -> None:
 
 def test_instants_beyond_nanoseconds_are_not_read_and_told() -> None:
     chosen = [one for one in columns(["timestamp[us]"]) if one.shape == "plain"]
-    schema = SchemaSpec(fields=(FieldSpec(name="plain_timestamp_us", type="timestamp[us]"),))
+    schema = RowSchema(fields=(FieldSpec(name="plain_timestamp_us", type="timestamp[us]"),))
     records = batch([Record(number, 5, None, value) for number, value in enumerate(documents(chosen))])
     content = files(output_of(), [records], schema)[""]
     with pytest.raises(FarInstantError, match="instants outside of 1677-09-21 to 2262-04-11"):

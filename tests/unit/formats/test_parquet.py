@@ -14,19 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.parquet import ParquetFormat, ParquetOptions
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.escaping import QUARANTINE
 from tests.examples import examples
-from tests.outputs import output_in
 from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
 from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode
 
 
 def output_of(**parquet: Any) -> OutputSpec:
     settings = {"kafkaColumns": EVERYTHING, "rowGroupBytes": "64Ki"} | parquet
-    return OutputSpec.model_validate(output_in("parquet", settings))
+    return OutputSpec.of("parquet", **settings)
 
 
 WHOLE = files(output_of(), [batch(RECORDS)])
@@ -81,7 +80,7 @@ def test_options_of_columns_reach_the_files_and_change_no_row() -> None:
     ],
 )
 def test_each_type_can_have_a_bloom_filter(type_: str) -> None:
-    schema = SchemaSpec(fields=(FieldSpec(name="a", type=f"struct<b: {type_}>"),))
+    schema = RowSchema(fields=(FieldSpec(name="a", type=f"struct<b: {type_}>"),))
     output = output_of(bloomFilters=[{"field": "a.b"}])
     (content,) = files(output, [batch([Record(1, 5, None, b"{}")])], schema).values()
     column: Any = pq.ParquetFile(io.BytesIO(content)).metadata.row_group(0).column(0)
@@ -134,7 +133,7 @@ def test_without_a_schema_the_reason_is_told_too() -> None:
 
 
 @pytest.mark.parametrize(("schema", "first"), [(None, "value"), (SCHEMA, "n")], ids=["values", "rows"])
-def test_a_file_without_rows_has_its_columns(schema: SchemaSpec | None, first: str) -> None:
+def test_a_file_without_rows_has_its_columns(schema: RowSchema | None, first: str) -> None:
     nothing = files(output_of(), [batch([Record(1, 5, b"a", None)])], schema)[""]
     assert (read(nothing).num_rows, read(nothing).column_names[0]) == (0, first)
 
@@ -144,7 +143,7 @@ def test_a_file_without_rows_has_its_columns(schema: SchemaSpec | None, first: s
 )
 def test_a_tombstone_may_be_a_row_of_structs_with_required_fields(others: list[Record]) -> None:
     required = "struct<t: string not null, at: date not null, n: list<int8> not null, d: decimal(38,2) not null>"
-    schema = SchemaSpec(fields=(FieldSpec(name="s", type=f"struct<a: {required}, b: {required} not null>"),))
+    schema = RowSchema(fields=(FieldSpec(name="s", type=f"struct<a: {required}, b: {required} not null>"),))
     few = [batch([Record(1, 5, b"a", None), *others])]
     stored = files(output_of(tombstones="null"), few, schema)
     assert read(stored[""]).column("s").is_valid().to_pylist() == [False, *(True for _ in others)]

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from logpersister.formats.registry import RULES
-from logpersister.manifest.output import OutputSpec
-from tests.outputs import output_in
+from logpersister.manifest.blocks.output import OutputSpec
 from tests.unit.formats.events import EVERYTHING, RECORDS, files
 from tests.unit.formats.samples import batch
 
@@ -32,8 +31,7 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
 
 def noted(options: dict[str, Any]) -> dict[str, Any]:
     """Return what is known of the files of some records: without compression, whose libraries are others'."""
-    output = output_in("parquet", options, compression="none")
-    written = files(OutputSpec.model_validate(output), [batch(RECORDS)])
+    written = files(OutputSpec.of("parquet", compression="none", **options), [batch(RECORDS)])
     assert written.keys() == {"", "_quarantine"}
     metadata = pq.ParquetFile(io.BytesIO(written[""])).metadata
     return {

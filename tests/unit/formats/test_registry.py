@@ -1,7 +1,7 @@
 """From the manifest to a format."""
 
 import io
-from typing import Any, get_args
+from typing import get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,24 +15,22 @@ from logpersister.formats.sequencefile_keys import KeyLayout
 from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
 from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
-from logpersister.manifest.format_settings import SequenceFileSpec, TextSpec
-from logpersister.manifest.output import COMPRESSIONS, TOMBSTONES, OutputSpec
+from logpersister.manifest.blocks.format_settings import SequenceFileSpec, TextSpec
+from logpersister.manifest.blocks.output import Format, OutputSpec
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.late import CAME_LATE
 from logpersister.records.schema import FIELD, REASON
+from tests.formats_of_output import COMPRESSIONS, TOMBSTONES
 from tests.unit.formats.samples import Record, batch, encode, many_records, with_headers
 
 
-def _output(**document: Any) -> OutputSpec:
-    return OutputSpec.model_validate(document)
-
-
 @pytest.mark.parametrize(
-    ("name", "compression"), [(name, each) for name, allowed in COMPRESSIONS.items() for each in allowed]
+    ("name", "compression"),
+    [(name, each) for name, allowed in COMPRESSIONS.items() for each in allowed],
 )
-def test_everything_that_the_manifest_allows_exists(name: str, compression: str) -> None:
-    made = make_format(_output(format=name, compression=compression))
+def test_everything_that_the_manifest_allows_exists(name: Format, compression: str) -> None:
+    made = make_format(OutputSpec.of(name, compression=compression))
     assert encode(made, [with_headers(batch(many_records(1000)))])
 
 
@@ -51,16 +49,16 @@ def test_the_manifest_allows_everything_that_exists() -> None:
 
 
 def test_text_settings() -> None:
-    settings = {"delimiter": "¶", "delimiterInValue": "escape"}
-    assert make_format(_output(format="text", compression="zstd", tombstones="empty", text=settings)) == TextFormat(
+    output = OutputSpec.of("text", compression="zstd", tombstones="empty", delimiter="¶", delimiterInValue="escape")
+    assert make_format(output) == TextFormat(
         TextOptions(Compression.ZSTD, "¶".encode(), Tombstones.EMPTY, DelimiterInValue.ESCAPE)
     )
 
 
 def test_quarantine_with_late_records_has_all_of_them_whatever_the_others_have() -> None:
     """Also null values, which text leaves out."""
-    made = make_format(_output(format="text"), quarantines_late=True)
-    plain = make_format(_output(format="text"))
+    made = make_format(OutputSpec(), quarantines_late=True)
+    plain = make_format(OutputSpec())
     records = with_headers(batch([Record(7, 5, b"k", None)]), [[(b"h", b"v")]])
     late = records.append_column(REASON, pa.array([CAME_LATE])).append_column(FIELD, pa.nulls(1, pa.string()))
     content = encode(made, [late], ObjectIdentity(Range(TopicPartition("clicks", 0), 7, 8), QUARANTINE))
@@ -71,10 +69,8 @@ def test_quarantine_with_late_records_has_all_of_them_whatever_the_others_have()
 
 
 def test_sequencefile_settings() -> None:
-    settings = {"key": "messagepack", "compressionType": "record"}
-    assert make_format(
-        _output(format="sequencefile", compression="deflate", tombstones="skip", sequencefile=settings)
-    ) == SequenceFileFormat(
+    output = OutputSpec.of("sequencefile", tombstones="skip", key="messagepack", compressionType="record")
+    assert make_format(output) == SequenceFileFormat(
         SequenceFileOptions(
             SequenceFileCompression.DEFLATE, CompressionType.RECORD, KeyLayout.MESSAGEPACK, Tombstones.SKIP
         )

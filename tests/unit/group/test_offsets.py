@@ -9,11 +9,9 @@ from kafka.errors import KafkaConnectionError, KafkaTimeoutError, NotCoordinator
 from kafka.protocol.metadata import CoordinatorType, MetadataRequest
 
 from logpersister.group import offsets
-from logpersister.group.answers import TopicDescription
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client.causes import in_words
-from logpersister.plan.intents import CommittedOffset, OffsetMetadata, UnknownMetadataError
-from logpersister.ranges import TopicPartition, topic_id_text
+from logpersister.ranges import TopicPartition
 
 BAD, SILENT = "forbidden", 3
 
@@ -108,21 +106,6 @@ def admin_of(reader: OffsetReader) -> FakeAdmin:
     return admin
 
 
-def test_committed_offsets_come_with_their_marks(reader: OffsetReader) -> None:
-    marks = {0: "lp1;topic=-;gen=1", 1: "", 2: None, 3: "lp2;whatever", 4: ""}
-    found = {KafkaTopicPartition("t", index): SimpleNamespace(offset=10, metadata=it) for index, it in marks.items()}
-    found[KafkaTopicPartition("t", 4)].offset = -1
-    admin_of(reader).committed = found
-    answer = reader.committed([TopicPartition("t", index) for index in range(6)])
-    assert answer[TopicPartition("t", 0)] == CommittedOffset(10, OffsetMetadata(None, 1))
-    assert answer[TopicPartition("t", 1)] == CommittedOffset(10, None)
-    assert answer[TopicPartition("t", 2)] == CommittedOffset(10, None)
-    assert isinstance(answer[TopicPartition("t", 3)], UnknownMetadataError)
-    assert answer[TopicPartition("t", 4)] is None, "no committed offset"
-    assert TopicPartition("t", 5) not in answer, "not told is not the same as none"
-    assert reader.committed([]) == {}
-
-
 def test_after_an_error_the_coordinator_is_looked_for_anew(reader: OffsetReader) -> None:
     """kafka-python keeps the one that it once found, for ever."""
     admin = admin_of(reader)
@@ -173,25 +156,3 @@ def test_a_leader_that_was_down_for_long_is_asked_again(reader: OffsetReader, mo
     admin.leaders["clicks"] = {0: 2}
     admin.in_service.add(2)
     assert reader.ends([partition]).values == {partition: 7}
-
-
-def test_no_record_since_a_time_is_none(reader: OffsetReader) -> None:
-    answer = reader.first_since({TopicPartition("a", 0): 5, TopicPartition("b", 0): 10**15})
-    assert answer.values == {TopicPartition("a", 0): (7, 99), TopicPartition("b", 0): None}
-
-
-def test_topics_are_described_with_their_ids(reader: OffsetReader) -> None:
-    described = reader.describe(["clicks", "old", BAD, "clicks"])
-    assert described == {
-        "clicks": TopicDescription(topic_id_text(UUID(int=5)), {0: 1}),
-        "old": TopicDescription(None, {0: 1}),
-    }
-
-
-@pytest.mark.parametrize(("topic", "expected"), [("compacted", True), ("deleted", False), (BAD, None)])
-def test_whether_a_topic_is_compacted(reader: OffsetReader, topic: str, expected: bool | None) -> None:
-    assert reader.compacted(topic) is expected
-
-
-def test_topics_are_matched_by_name(reader: OffsetReader) -> None:
-    assert reader.topics_matching(lambda topic: topic.startswith("web.")) == ["web.a", "web.b"]

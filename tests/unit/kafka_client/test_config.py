@@ -4,7 +4,6 @@ import copy
 import json
 import logging
 import pickle
-import ssl
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,9 @@ from kafka.admin import KafkaAdminClient
 from kafka.net.sasl import get_sasl_mechanism
 
 from logpersister.kafka_client import client_config
-from logpersister.kafka_client.config import CLIENT_ID
 from logpersister.kafka_client.tls import ssl_context
 from logpersister.manifest import ManifestError
-from logpersister.manifest.kafka import KafkaSpec, Mechanism, Protocol, SecuritySpec
+from logpersister.manifest.blocks.kafka import KafkaSpec, Mechanism, Protocol, SecuritySpec
 from logpersister.manifest.secrets import Secrets
 from tests.stack.tls import Certificates
 
@@ -37,14 +35,6 @@ def secrets(**values: str) -> Secrets:
 def tls_secrets(directory: Path, certificates: Certificates) -> Secrets:
     certificates.write_secret(directory, "k")
     return Secrets({"LOGPERSISTER_SECRETS_DIR": str(directory)})
-
-
-def test_plain_connections() -> None:
-    config = client_config(kafka(), Secrets({}))
-    assert config["bootstrap_servers"] == ["a:1", "[::1]:2"]
-    assert config["client_id"] == CLIENT_ID
-    assert config["security_protocol"] == "PLAINTEXT"
-    assert not [key for key in config if key.startswith(("sasl", "ssl"))]
 
 
 def test_every_client_takes_all_of_it(tmp_path: Path, certificates: Certificates) -> None:
@@ -87,12 +77,6 @@ def test_the_next_login_uses_a_rotated_secret(mechanism: Mechanism, tmp_path: Pa
     assert get_sasl_mechanism(mechanism)(host="a", **config).username == "second", "half of it is there: as it was"
 
 
-def test_mechanisms_still_take_plain_text() -> None:
-    """The registry is kafka-python's: a producer of someone else in this process must go on working."""
-    config = {"sasl_mechanism": "PLAIN", "sasl_plain_username": "u", "sasl_plain_password": "p"}
-    assert get_sasl_mechanism("PLAIN")(host="a", **config).auth_bytes() == b"u\0u\0p"
-
-
 @pytest.mark.parametrize("key", ["username", "password"])
 def test_a_missing_key_is_named(key: str) -> None:
     found = {"username": USER, "password": SECRET}
@@ -115,25 +99,6 @@ def test_requests_are_never_logged() -> None:
         assert logger.level == logging.WARNING
     finally:
         logger.setLevel(before)
-
-
-def test_tls_from_pem(tmp_path: Path, certificates: Certificates) -> None:
-    config = client_config(kafka("SSL", None, "k"), tls_secrets(tmp_path, certificates))
-    context: ssl.SSLContext = config["ssl_context"]
-    assert context.verify_mode is ssl.CERT_REQUIRED
-    assert context.check_hostname
-    assert context.minimum_version is ssl.TLSVersion.TLSv1_2
-    subjects = [authority["subject"] for authority in context.get_ca_certs()]
-    assert len(subjects) == 1
-    assert "LogPersister test authority" in str(subjects)
-    with pytest.raises(TypeError):
-        pickle.dumps(config)
-
-
-def test_tls_without_a_secret_uses_public_authorities() -> None:
-    context = ssl_context(SecuritySpec(protocol="SSL", verify_hostname=False), Secrets({}))
-    assert context.verify_mode is ssl.CERT_REQUIRED
-    assert not context.check_hostname
 
 
 def _encrypted(path: Path) -> str:

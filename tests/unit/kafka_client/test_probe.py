@@ -26,7 +26,7 @@ from logpersister.kafka_client.check import (
 from logpersister.kafka_client.oauth import TokenError
 from logpersister.kafka_client.probe import API_VERSIONS, probe
 from logpersister.kafka_client.tls import ssl_context
-from logpersister.manifest.kafka import Address, KafkaSpec, SecuritySpec
+from logpersister.manifest.blocks.kafka import Address, KafkaSpec, SecuritySpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.storage.errors import StorageError
 from tests.stack.ports import free_port

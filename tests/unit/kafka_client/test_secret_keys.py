@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from logpersister.forms.problems import ManifestError
 from logpersister.kafka_client import secret_keys
 from logpersister.kafka_client.secret_keys import jaas_options
 from logpersister.kafka_client.tls import ssl_context
-from logpersister.manifest.kafka import SecuritySpec
-from logpersister.manifest.problems import ManifestError
+from logpersister.manifest.blocks.kafka import SecuritySpec
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets
 from tests.stack import strimzi
 from tests.stack.tls import Certificates

@@ -14,10 +14,9 @@ from logpersister_operator.decide import decision
 from logpersister_operator.decide.health import departed_members
 from logpersister_operator.decide.reported import Reported
 from logpersister_operator.decide.validity import check
-from logpersister_operator.observe.objects import view
 from logpersister_operator.observe.resource import resource_of
 from logpersister_operator.observe.uploads import UploadTally
-from logpersister_operator.observed_objects import Child, Pod
+from logpersister_operator.observed_objects import Child, view
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, SecretsSeen
 from logpersister_operator.plan import Plan, Scale
 from logpersister_operator.render.workload import RESTART_ANNOTATION
@@ -69,13 +68,6 @@ def observed(document: Document | None = None, **known: Any) -> ObservedState:
 def views(children: Mapping[Reference, Document]) -> dict[Reference, Child]:
     """Return what observers keep of children."""
     return {reference: view(child) for reference, child in children.items()}
-
-
-def pod_view(document: Document) -> Pod:
-    """Return what observers keep of a pod."""
-    found = view(document)
-    assert isinstance(found, Pod)
-    return found
 
 
 def decide(known: ObservedState) -> Plan:

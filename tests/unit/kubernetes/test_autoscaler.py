@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.autoscale import AutoscaleSpec
+from logpersister.manifest.blocks.autoscale import AutoscaleSpec
 from logpersister_operator.crd.status_autoscale import Autoscale
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.scaling.autoscaler import (

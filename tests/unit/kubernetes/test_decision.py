@@ -70,7 +70,7 @@ def test_labels_and_annotations_of_the_resource_are_not_copied() -> None:
 def test_a_new_revision_takes_over_when_it_is_ready() -> None:
     life = Life.running(resource(members=2))
     (old,) = life.revisions()
-    life.change(output={"compression": "zstd"}, rollout=AT_ONCE)
+    life.change(output={"text": {"compression": "zstd"}}, rollout=AT_ONCE)
     plan = life.step()
     assert life.revisions() == {old: 2, plan.status["revision"]: 1}, "both run, in one group"
     assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
@@ -108,7 +108,7 @@ def test_while_reconciliation_is_paused_nothing_is_touched(during: dict[str, str
     plan = life.step(lag=lag())
     assert "ReconciliationPaused" in [event.reason for event in plan.events]
     life.annotate(**{"logpersister.dev/reconcile": "paused"}, **during)
-    life.change(members=5, output={"compression": "zstd"})
+    life.change(members=5, output={"text": {"compression": "zstd"}})
     life.resource["metadata"]["generation"] += 1
     del life.children[next(one for one in before if one.kind == "PodDisruptionBudget")]
     there = dict(life.children)
@@ -146,7 +146,7 @@ def test_what_only_has_our_label_is_left_alone() -> None:
 def test_an_invalid_spec_leaves_the_last_valid_one_running() -> None:
     life = Life.running()
     (revision,) = life.revisions()
-    life.change(output={"compression": "rar"})
+    life.change(output={"text": {"compression": "rar"}})
     plan = life.step()
     assert life.revisions() == {revision: 1}
     assert verdict(plan, "SpecValid") == ("False", "SpecInvalid")
@@ -154,7 +154,7 @@ def test_an_invalid_spec_leaves_the_last_valid_one_running() -> None:
     assert verdict(plan, "Stalled") == ("True", "SpecInvalid")
     assert verdict(plan, "Ready") == ("False", "SpecInvalid")
     assert plan.status["revision"] == revision
-    life.change(output={"compression": "gzip"})
+    life.change(output={"text": {"compression": "gzip"}})
     assert verdict(life.step(), "SpecValid")[0] == "True"
 
 
@@ -175,7 +175,7 @@ def test_without_its_secret_nothing_new_starts_and_nothing_old_stops() -> None:
     assert verdict(plan, "Stalled") == ("True", "SecretMissing")
     assert "Secret s3" in condition(plan, "Ready")["message"]
     life = Life.running()
-    life.change(output={"compression": "zstd"})
+    life.change(output={"text": {"compression": "zstd"}})
     plan = life.step(secrets=missing)
     assert not plan.apply
     assert not plan.delete

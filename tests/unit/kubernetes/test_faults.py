@@ -147,14 +147,14 @@ def annotate(value: str) -> Callable[[Document], None]:
 _UNWATCHED: Document = {"canary": {"analysis": {"duration": "0s", "minRanges": 0}}}
 CHANGES: list[Callable[[Document], None]] = [
     spec(),
-    spec(output={"compression": "zstd"}, rollout=_UNWATCHED),
+    spec(output={"text": {"compression": "zstd"}}, rollout=_UNWATCHED),
     spec(members=3, networkPolicy="Restricted"),
     spec(spark={"executors": 2}),
-    spec(output={"compression": "rar"}),
+    spec(output={"text": {"compression": "rar"}}),
     annotate("true"),
-    spec(output={"compression": "none"}, networkPolicy="None"),
+    spec(output={"text": {"compression": "none"}}, networkPolicy="None"),
     annotate("false"),
-    spec(output={"compression": "zstd"}, rollout={"shadow": {"groupId": "shadow", "prefix": "shadow"}}),
+    spec(output={"text": {"compression": "zstd"}}, rollout={"shadow": {"groupId": "shadow", "prefix": "shadow"}}),
     spec(spark={"executors": 0}, generation=2, rollout=_UNWATCHED),
 ]
 

@@ -1,12 +1,15 @@
 """What answers the probes, and what the operator waits for before it begins."""
 
 import asyncio
-import contextlib
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import pytest
 
 from logpersister_operator.health import Health, serve
-from logpersister_operator.watchdog import LOOP_SECONDS, EventLoopWatchdog
+from logpersister_operator.watchdog import LIMIT_SECONDS, LOOP_SECONDS, Watchdog
 from tests.stack.ports import LOOPBACK, free_port
 
 
@@ -31,17 +34,31 @@ def test_probes_are_answered_as_long_as_the_block_runs_and_then_the_port_is_free
         assert ask(port, "/readyz") == (200, "ok")
 
 
-def test_an_event_loop_that_stands_still_ends_the_process() -> None:
-    now = 0.0
-    watchdog = EventLoopWatchdog(lambda: now)
-    now = LOOP_SECONDS
-    assert watchdog.failure() is None
-    now += 1
-    assert watchdog.failure() == "the event loop has not turned for 31 s"
+def test_an_event_loop_that_stands_still_and_a_pool_that_is_blocked_end_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("logpersister_operator.watchdog.PERIOD_SECONDS", 0.001)
+    now, free = 0.0, Event()
 
-    async def turn() -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(watchdog.run(), 0.01)
+    async def live() -> None:
+        nonlocal now
+        task = asyncio.create_task(watchdog.run())
+        async with asyncio.timeout(60):
+            while watchdog.failure() is not None:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.001)
+            pool.submit(free.wait, 60)
+            while "all threads are blocked" not in (watchdog.failure() or ""):
+                now += LIMIT_SECONDS + 1
+                await asyncio.sleep(0.002)
+            free.set()
+            while watchdog.failure() is not None:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+        task.cancel()
 
-    asyncio.run(turn())
-    assert watchdog.failure() is None
+    with ThreadPoolExecutor(1) as pool:
+        watchdog = Watchdog(pool, lambda: now)
+        now = LOOP_SECONDS
+        assert watchdog.failure() is None
+        now += 1
+        assert watchdog.failure() == "the event loop has not turned for 31 s"
+        asyncio.run(live())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from logpersister.cli import context
-from logpersister.manifest.substitution import SWITCH
+from logpersister.forms.substitution import SWITCH
 from tests.unit.kubernetes.samples import Life, resource
 
 ROOT = Path(__file__).parents[3]

@@ -102,7 +102,7 @@ def test_nothing_changes_while_the_resource_is_not_at_rest_or_the_lag_is_not_kno
     scaled.life.annotate()
     scaled.minutes(2, CALM)
     assert scaled.members == 2, "as many as before the pause"
-    scaled.life.change(output={"compression": "zstd"})
+    scaled.life.change(output={"text": {"compression": "zstd"}})
     assert verdict(scaled.minutes(5, OVER), "Autoscaling") == ("False", "RollingOut")
     assert scaled.status["members"] == 2
     assert sorted(scaled.life.revisions().values()) == [1, 2], "the canary is watched, and nothing else changes"
@@ -128,7 +128,7 @@ def test_members_that_no_node_has_room_for_are_given_up() -> None:
 
 def test_the_lag_counts_again_when_a_revision_has_failed_and_gone() -> None:
     scaled = Scaled()
-    scaled.life.change(output={"compression": "zstd"}, rollout={"progressDeadline": "6m"})
+    scaled.life.change(output={"text": {"compression": "zstd"}}, rollout={"progressDeadline": "6m"})
     stable = next(iter(scaled.life.revisions()))
     for _ in range(20):  # its canary never gets ready
         scaled.minutes(1, CALM, ready=False)

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from prometheus_client import generate_latest
 
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.metrics import Metrics
@@ -13,7 +14,7 @@ from logpersister_operator.rollout.transitions import Phase
 from tests.unit.kubernetes.samples import NOW, Life, by_reference, decide, lag, observed, pod, resource, waiting
 
 KEY = ResourceKey("logs", "clicks-backup")
-CHANGED: dict[str, Any] = {"output": {"compression": "zstd"}}
+CHANGED: dict[str, Any] = {"output": {"text": {"compression": "zstd"}}}
 CRASHING = [waiting("CrashLoopBackOff", restarts=4)]
 
 
@@ -84,7 +85,7 @@ def test_a_rollout_that_another_one_takes_the_place_of_or_that_is_taken_back() -
     watched = Watched()
     watched.life.change(**CHANGED)
     watched.minutes(2)
-    watched.life.change(output={"compression": "none"})
+    watched.life.change(output={"text": {"compression": "none"}})
     began = watched.minute().began
     assert watched.ended() == {"superseded": 1}
     assert began == watched.now, "the third revision is a rollout of its own"
@@ -113,7 +114,7 @@ def test_a_rollout_that_fails() -> None:
 def test_a_rollout_that_began_under_an_operator_that_noted_no_time_is_counted_all_the_same() -> None:
     metrics = Metrics()
     metrics.rollouts_ended([Ended(Ending.COMPLETED, None)])
-    text = metrics.render().decode()
+    text = generate_latest(metrics.registry).decode()
     assert 'logpersister_operator_rollouts_ended_total{outcome="completed"} 1.0' in text
     assert "rollout_duration_seconds_count" not in text
     metrics.rollouts({KEY: RolloutProgress(Phase.CANARY, 0, 1, 0, datetime.max.replace(tzinfo=NOW.tzinfo))})

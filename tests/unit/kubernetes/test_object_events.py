@@ -8,6 +8,7 @@ import pytest
 
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.decide.health.observed_fleets import unexplained
 from logpersister_operator.observe.object_events import AGAIN_SECONDS, PATIENCE_SECONDS, ObjectEvents, last_warning
 from tests.unit.kubernetes.fake_cluster import FakeCluster
 from tests.unit.kubernetes.samples import (
@@ -91,6 +92,7 @@ def test_pods_that_are_refused_say_why_and_it_clears_by_itself() -> None:
     assert verdict(plan, "Stalled") == ("False", "Progressing")
 
 
+@pytest.mark.parametrize("component", ["member", "executor"])
 @pytest.mark.parametrize(
     ("reason", "told", "expected"),
     [
@@ -99,16 +101,18 @@ def test_pods_that_are_refused_say_why_and_it_clears_by_itself() -> None:
         ("ImagePullBackOff", PULL, ("True", "ImageUnavailable")),
     ],
 )
-def test_a_pod_that_does_not_start_says_why(reason: str, told: str, expected: tuple[str, str]) -> None:
+def test_a_pod_that_does_not_start_says_why(reason: str, told: str, expected: tuple[str, str], component: str) -> None:
     life = Life()
     life.step()
     (revision,) = life.revisions()
     held_up = pod("clicks-backup-0", revision=revision, containerStatuses=[waiting(reason, "Back-off")])
     held_up["metadata"]["uid"], held_up["spec"] = "77", {"nodeName": "node-1"}
+    held_up["metadata"]["labels"]["app.kubernetes.io/component"] = component
     life.children |= by_reference([held_up])
     plan = life.step(told={"77": told} if told else {})
     assert verdict(plan, "Stalled") == expected
     assert told in condition(plan, "Stalled")["message"]
+    assert "77" in unexplained(life.observed().own)
 
 
 def test_a_node_that_is_lost_is_named_with_what_to_do() -> None:

@@ -25,7 +25,7 @@ from tests.unit.kubernetes.samples import (
 )
 
 SHADOW = {"groupId": "clicks-shadow", "prefix": "shadow", "duration": "2m", "minRanges": 2}
-CHANGED: dict[str, Any] = {"output": {"compression": "zstd"}}
+CHANGED: dict[str, Any] = {"output": {"text": {"compression": "zstd"}}}
 EXAMPLE = {"topic": "clicks", "partition": 3, "start": 100, "end": 200, "message": "99 records instead of 100"}
 
 
@@ -236,7 +236,7 @@ def test_what_an_earlier_try_left_counts_for_nothing() -> None:
     shadowed.change(**CHANGED)
     left = shadowed.start(ready=True)
     earlier = shadowed.told()
-    shadowed.life.change(output={"compression": "gzip"})
+    shadowed.life.change(output={"text": {"compression": "gzip"}})
     shadowed.step(shadow_reports=earlier)
     assert shadowed.life.shadows() == {}
     shadowed.now += timedelta(seconds=30)

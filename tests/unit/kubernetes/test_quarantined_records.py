@@ -129,7 +129,7 @@ def test_a_new_operator_and_a_pause_tell_nothing_new() -> None:
 class Tried(Rollout):
     """A canary that has a parser, beside three old members that have none; all of them tell what they store."""
 
-    changed: ClassVar[dict[str, Any]] = {"parser": {"type": "json"}}
+    changed: ClassVar[dict[str, Any]] = {"value": {"json": {}}}
 
     def __init__(self, **rollout: Any) -> None:
         super().__init__(**rollout)
@@ -178,7 +178,7 @@ def test_a_canary_with_the_same_parser_may_have_the_bad_partitions() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [{"image": "other"}, {"parser": {"type": "json"}}, {"kafka": SPEC["kafka"] | {"topics": ["more"]}}]
+    "other", [{"image": "other"}, {"value": {"json": {}}}, {"kafka": SPEC["kafka"] | {"topics": ["more"]}}]
 )
 def test_revisions_are_known_to_refuse_the_same_only_when_nothing_about_it_differs(other: dict[str, Any]) -> None:
     def application(image: str = IMAGE, **sections: Any) -> Application:

@@ -7,10 +7,10 @@ import pytest
 
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import DEPLOYMENT, LOGPERSISTER, POD, Document, Kind
-from logpersister_operator.release import Release, Target, TimeUpError
+from logpersister_operator.release import Release, Target
 from logpersister_operator.supervision import FINALIZER
 
-TARGET = Target("system", "operator", "app=operator")
+TARGET = Target("system", "operator", "app=operator", seconds=30)
 
 
 class Api:
@@ -74,30 +74,15 @@ def run() -> Callable[..., int]:
         def sleep(seconds: float) -> None:
             time.now += seconds
 
-        return Release(api, target, 30, clock=lambda: time.now, sleep=sleep).run()  # type: ignore[arg-type]
+        return Release(api, target, clock=lambda: time.now, sleep=sleep).run()  # type: ignore[arg-type]
 
     return run
-
-
-def test_only_our_finalizer_goes(run: Callable[..., int]) -> None:
-    api = Api(resource("a"), resource("b", finalizers=("other", FINALIZER)), resource("c", finalizers=("other",)))
-    assert run(api) == 2
-    assert api.finalizers() == [[], ["other"], ["other"]]
-    assert api.replicas == 0
 
 
 def test_pages(run: Callable[..., int]) -> None:
     api = Api(*(resource(f"r{number}") for number in range(5)))
     assert run(api) == 5
     assert api.finalizers() == [[]] * 5
-
-
-def test_only_in_its_namespaces(run: Callable[..., int]) -> None:
-    api = Api(resource("a", "ours"), resource("a", "theirs"))
-    assert run(api, Target("system", "operator", "app=operator", "shard=a", ("ours", "empty"))) == 1
-    assert api.finalizers() == [[], [FINALIZER]]
-    assert set(api.listed) == {"ours", "empty"}
-    assert api.labels == "shard=a"
 
 
 def test_one_that_has_changed_meanwhile_is_looked_at_again(run: Callable[..., int]) -> None:
@@ -115,28 +100,3 @@ def test_an_api_server_that_is_away_for_a_moment(run: Callable[..., int]) -> Non
         "a": [ClusterError("Too Many Requests (429)", 429)],
     }
     assert run(api) == 1
-
-
-def test_without_a_deployment_or_a_definition_there_is_nothing_to_do(run: Callable[..., int]) -> None:
-    api = Api()
-    api.deployed = False
-    api.failures = {"list": [ClusterError("Not Found (404)", 404)]}
-    assert run(api) == 0
-
-
-def test_it_touches_no_resource_before_the_operator_is_gone(run: Callable[..., int]) -> None:
-    api = Api(resource("a"))
-    api.pods = 5
-    assert run(api) == 1
-    api = Api(resource("a"))
-    api.pods = 1000
-    with pytest.raises(TimeUpError, match="pods are still there"):
-        run(api)
-    assert api.finalizers() == [[FINALIZER]]
-
-
-def test_when_the_time_is_up_it_says_what_is_left_and_why(run: Callable[..., int]) -> None:
-    api = Api(resource("a"))
-    api.failures = {"a": [ClusterError("Forbidden (403)", 403)] * 100}
-    with pytest.raises(TimeUpError, match="still resources with our finalizer: Forbidden"):
-        run(api)

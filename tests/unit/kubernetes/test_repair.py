@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister.manifest import parse
-from logpersister.manifest.repair import RepairSpec
+from logpersister.manifest.blocks.repair import RepairSpec
 from logpersister.manifest.spec import Spec
 from logpersister.ranges import TopicPartition
 from logpersister.report.plain import rfc3339
@@ -276,7 +276,7 @@ def test_a_plan_has_the_restart_in_its_status_but_not_while_members_are_replaced
     assert [event.reason for event in plan.events].count("MemberRestarted") == 1
 
     life.resource["status"]["restarts"] = []
-    life.change(output={"compression": "zstd"})
+    life.change(output={"text": {"compression": "zstd"}})
     plan = life.step(**known)
     assert verdict(plan, "MembersProgressing") == ("False", "MemberHangs")
     assert "a rollout is in progress" in condition(plan, "MembersProgressing")["message"]

@@ -194,12 +194,12 @@ def test_one_that_waits_for_promotion_keeps_its_place_though_the_old_revision_is
 
 def test_a_users_change_neither_waits_nor_counts() -> None:
     fleet = Fleet("data/a", "data/b", "data/c")
-    fleet.lives["data/a"].change(output={"compression": "zstd"})
+    fleet.lives["data/a"].change(output={"text": {"compression": "zstd"}})
     assert verdict(fleet.step("data/a"), "Reconciling") == ("True", "TryingCanary")
     fleet.image = NEW
     assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "TryingCanary")
     assert verdict(fleet.step("data/c"), "Reconciling") == ("True", "WaitingForTurn")
-    fleet.lives["data/c"].change(output={"compression": "zstd"})
+    fleet.lives["data/c"].change(output={"text": {"compression": "zstd"}})
     assert verdict(fleet.step("data/c"), "Reconciling") == ("True", "TryingCanary"), "with the new image"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from kubernetes.client import Configuration
+from prometheus_client import generate_latest
 
 from logpersister import manifest
 from logpersister.group.answers import GroupDescription, GroupMember
@@ -23,15 +24,15 @@ from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits, 
 from logpersister_operator.observe import resource as observe_resource
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observe.lag_connection import LagConnection
-from logpersister_operator.observe.namespaces import CanaryNamespaces, Namespaces
+from logpersister_operator.observe.namespaces import Namespaces
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import MISSING_SECONDS
-from logpersister_operator.observed_state import KnownLag, ResourceKey, UnknownLag
+from logpersister_operator.observed_state import KnownLag, MemberReport, ResourceKey, UnknownLag
 from logpersister_operator.runtime import UNSETTLED_SECONDS, Operator
 from logpersister_operator.settings import Settings
 from logpersister_operator.supervision import Supervisors
 from tests.unit.kubernetes.fake_cluster import FakeCluster
-from tests.unit.kubernetes.samples import IMAGE, lag, pod, resource
+from tests.unit.kubernetes.samples import IMAGE, lag, pod, report, resource
 
 KEY = ResourceKey("logs", "clicks-backup")
 
@@ -175,6 +176,30 @@ def test_a_spec_is_parsed_once_for_each_reconciliation(operator: Operator, monke
     assert parsed == [KEY.name]
 
 
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {},
+        {"lag": [1]},
+        {"startedAt": "yesterday"},
+        {"uploads": {"objects": -1, "failuresLastHour": "some"}},
+        {"rebalance": None, "errors": {"recent": [{"upload": True}]}},
+    ],
+)
+def test_what_is_said_in_the_name_of_a_member_keeps_no_resource_from_being_reconciled(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch, strange: Document
+) -> None:
+    told = MemberReport({**(report().document or {}), **strange} if strange else {})
+    monkeypatch.setattr(operator._reports, "answer", lambda _: runtime._Reports({"clicks-backup-0": told}, {}))
+    cluster: Any = operator._cluster
+    cluster.children = operator.children
+    cluster.put_resource(resource(storage={"bucket": "logs"}))
+    operator.reconcile(cluster.get(LOGPERSISTER, KEY.namespace, KEY.name))
+    status = cluster.get(LOGPERSISTER, KEY.namespace, KEY.name)["status"]
+    assert failed(status)["reason"] == "Complete"
+    assert told.essence is not None
+
+
 def make_a_mistake(*_: object) -> None:
     raise KeyError("image")
 
@@ -214,7 +239,7 @@ def test_what_keeps_a_resource_from_being_reconciled_is_shown_on_it_until_it_is(
     assert "KeyError('image') (2 attempts in a row)" in failed(shown)["message"], "a count alone is written later"
     assert shown["summary"]["state"] == "ReconciliationFailed"
     operator._count_resources()
-    assert b'status="False",type="Reconciled"} 1.0' in operator.metrics.render()
+    assert b'status="False",type="Reconciled"} 1.0' in generate_latest(operator.metrics.registry)
 
     operator.reconcile(get())
     assert failed(get()["status"])["reason"] == "Complete"
@@ -351,9 +376,14 @@ class Strange:
 
 def test_an_answer_that_nobody_expects_does_not_end_the_look_at_namespaces() -> None:
     named = Namespaces(Strange(), Settings(image=IMAGE, namespaces=("logs", "web")), look_seconds=0.001)  # type: ignore[arg-type]
+
+    async def canaries() -> None:
+        found = asyncio.Event()
+        settings = Settings(image=IMAGE, canary_namespace_selector="a=b")
+        namespaces = Namespaces(Strange("logs"), settings, look_seconds=0.001)  # type: ignore[arg-type]
+        task = asyncio.create_task(namespaces.look_for_canaries(lambda _: found.set()))
+        await asyncio.wait_for(found.wait(), 60)
+        task.cancel()
+
     asyncio.run(asyncio.wait_for(named.until_changed(("logs",), lambda: False), 60))
-    found = threading.Event()
-    canaries = CanaryNamespaces(Strange("logs"), "a=b", lambda _: found.set(), look_seconds=0.001)  # type: ignore[arg-type]
-    canaries.start()
-    assert found.wait(60)
-    canaries.stop()
+    asyncio.run(canaries())

@@ -13,7 +13,8 @@ DOCUMENT = (Path(__file__).parents[3] / "docs" / "status.md").read_text()
 
 def first_cells(heading: str) -> set[str]:
     section = DOCUMENT.split(f"## {heading}\n")[1].split("\n## ")[0]
-    return set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    cells = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", section, re.MULTILINE)
+    return set(re.findall(r"\w+", " ".join(cells)))
 
 
 def test_conditions() -> None:

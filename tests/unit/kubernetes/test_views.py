@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.health import pod_failures
-from logpersister_operator.observe.objects import view
 from logpersister_operator.observe.resource import resource_of
-from logpersister_operator.observed_objects import Child, ConfigMap, StatefulSet
+from logpersister_operator.observed_objects import Child, ConfigMap, StatefulSet, view
 from logpersister_operator.observed_state import MemberReport, ObservedState
 from tests.unit.kubernetes.samples import by_reference, decide, observed, pod, resource
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from tests.outputs import output_in
 from tests.unit.manifest.documents import at
 
-F, KEEP, OF = "spec.output.", "spec.keep", "spec.overrides"
+KEEP, OF = "spec.keep", "spec.overrides"
 COMPARED = (
     {"name": "country", "type": "string"},
     {"name": "of", "type": "struct<n: int8, f: float32, d: decimal(5,2), b: bool, day: date, t: time[ms], raw: json>"},
@@ -18,9 +17,9 @@ COMPARED = (
 
 def keeping(*conditions: dict[str, Any], drop: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return changes with conditions on fields of all types."""
-    parser = {"type": "json", "quarantine": {"format": "parquet", "keepValue": True}}
-    schema = {"fields": list(COMPARED)} | ({"drop": list(drop)} if drop else {})
-    return {"spec.parser": parser, "spec.schema": schema, F + "format": "parquet", KEEP: list(conditions)}
+    value = {"json": {"fields": list(COMPARED)}} | ({"drop": list(drop)} if drop else {})
+    quarantine = {"keepValue": True}
+    return {"spec.value": value, "spec.quarantine": quarantine, "spec.output": {"parquet": {}}, KEEP: list(conditions)}
 
 
 def on(field: str, **operators: Any) -> dict[str, Any]:
@@ -28,30 +27,25 @@ def on(field: str, **operators: Any) -> dict[str, Any]:
     return {"field": field} | {{"is_in": "in"}.get(name, name): value for name, value in operators.items()}
 
 
-def keyed(type_: str, parser: str = "text") -> dict[str, Any]:
-    changes = keeping()
-    return changes | {"spec.schema": changes["spec.schema"] | {"key": {"parser": parser, "type": type_}}}
+def keyed(kind: str, **block: Any) -> dict[str, Any]:
+    return keeping() | {"spec.key": {kind: block}}
 
 
-BY_REGISTRY: dict[str, Any] = {
-    "spec.parser": {"type": "avro"},
-    "spec.schema": {"registry": {"url": "http://registry:8081"}},
-}
+BY_REGISTRY: dict[str, Any] = {"spec.value": {"avro": {"registry": {"url": "http://registry:8081"}}}}
 
 
 def in_types(*keep: dict[str, Any], **entry: Any) -> dict[str, Any]:
     """Return changes with conditions on the records of a type."""
-    fields = [{"name": "id", "type": "int8"}]
-    shape = {"parser": {"type": "json"}, "schema": {"fields": fields}, "output": {"format": "jsonl"}}
-    entries = [{"names": ["a"], **shape, **entry, "keep": list(keep)}]
+    value = {"json": {"fields": [{"name": "id", "type": "int8"}]}}
+    entries = [{"names": ["a"], "value": value, "output": {"jsonl": {}}, **entry, "keep": list(keep)}]
     return {"spec.types": {"header": "h", "entries": entries}}
 
 
 def requiring(field: str = "id", type_: str = "string", *, required: bool = True, **parquet: Any) -> dict[str, Any]:
     """Return changes with a condition that asks for records without a field."""
     fields = [{"name": "id", "type": type_, "required": required}]
-    changes = keeping(on(field, absent=True)) | {"spec.schema": {"fields": fields}}
-    return changes | {F + name: value for name, value in output_in("parquet", parquet).items()}
+    value = {"json": {"fields": fields}}
+    return keeping(on(field, absent=True)) | {"spec.value": value, "spec.output": {"parquet": parquet}}
 
 
 ACCEPTED_CONDITIONS: list[dict[str, Any]] = [
@@ -70,11 +64,11 @@ ACCEPTED_CONDITIONS: list[dict[str, Any]] = [
     keeping(on("sent", atLeast=1_795_237_200_000, below="2026-11-21T06:00:00"), drop=("sent",)),
     keeping(on("country", matches="(?:a{10}){100}")),
     {KEEP: [{"header": "env", "in": ["prod"]}, {"header": "env", "absent": False}]},
-    keeping(on("country", is_in=["x"])) | {OF: [{"topics": ["clicks"], "parser": {"type": "bytes"}, "keep": []}]},
+    keeping(on("country", is_in=["x"])) | {OF: [{"topics": ["clicks"], "value": {"bytes": {}}, "keep": []}]},
     keeping() | {OF: [{"topics": ["clicks"], "keep": [on("country", notIn=["x"], orAbsent=True)]}]},
     BY_REGISTRY | {KEEP: [on("unknown.yet", is_in=["x"])]},
-    keyed("int64") | {KEEP: [on("key", atLeast=5)]},
-    keyed("struct<id: int64>", "json") | {KEEP: [on("key.id", atLeast=5)]},
+    keyed("text", type="int64") | {KEEP: [on("key", atLeast=5)]},
+    keyed("json", fields=[{"name": "id", "type": "int64"}]) | {KEEP: [on("key.id", atLeast=5)]},
     in_types(on("id", atLeast=5), {"header": "env", "in": ["prod"]}) | {KEEP: [{"header": "env", "absent": False}]},
 ]
 
@@ -109,16 +103,16 @@ REFUSED_CONDITIONS: list[tuple[dict[str, Any], str]] = [
     (keeping(on("fine", atLeast="2500-01-01T00:00:00Z")), "spec.keep[0].atLeast"),
     *at("spec.keep[0].atLeast", keeping(on("sent", atLeast=1_500)), keeping(on("sent", atLeast="x"))),
     (keeping(on("of.b", below=True)), "spec.keep[0].below"),
-    (keeping(drop=("sent",)), "spec.schema.drop[0]"),
+    (keeping(drop=("sent",)), "spec.value.drop[0]"),
     (
-        keeping(on("country", is_in=["x"])) | {OF: [{"topics": ["clicks"], "parser": {"type": "bytes"}}]},
+        keeping(on("country", is_in=["x"])) | {OF: [{"topics": ["clicks"], "value": {"bytes": {}}}]},
         "spec.overrides[0]",
     ),
     (keeping() | {OF: [{"topics": ["clicks"], "keep": [on("a", is_in=["x"])]}]}, "spec.overrides[0].keep[0].field"),
     (
         in_types()
         | {KEEP: [on("id", atLeast=5)]}
-        | {"spec.parser": {"type": "json"}, "spec.schema": {"fields": [{"name": "id", "type": "int8"}]}},
+        | {"spec.value": {"json": {"fields": [{"name": "id", "type": "int8"}]}}},
         "spec.keep",
     ),
     (in_types(on("a", is_in=[5])), "spec.types.entries[0].keep[0].field"),

@@ -35,7 +35,7 @@ def changed(changes: dict[str, Any]) -> dict[str, Any]:
         if value is REMOVE:
             del mapping[name]
         else:
-            mapping[name] = value
+            mapping[name] = copy.deepcopy(value)
     return document
 
 

@@ -50,16 +50,18 @@ BY_NAME: dict[str, Any] = {
             "checksums": "when_required",
         },
         "output": {
-            "format": "text",
-            "compression": "zstd",
-            "tombstones": "empty",
-            "text": {"delimiter": "\u001e", "delimiterInValue": "escape"},
+            "text": {
+                "compression": "zstd",
+                "tombstones": "empty",
+                "delimiter": "\u001e",
+                "delimiterInValue": "escape",
+            },
             "partitionBy": [
                 {"date": {"granularity": "day", "timezone": "Europe/Berlin", "prefix": "day="}},
                 {"offset": {"every": 1000}},
             ],
         },
-        "parser": {"type": "json"},
+        "value": {"json": {}},
         "upload": {"maxBytes": "512Mi", "maxAge": "1d"},
         "finish": {
             "outerLevels": True,
@@ -124,19 +126,28 @@ BY_PATTERN = rich(
     "by-pattern",
     kafka={"bootstrapServers": "a:9092", "topicPattern": "^web[.]", "excludeTopicPattern": "test$"},
     output={
-        "format": "sequencefile",
-        "compression": "deflate",
-        "tombstones": "skip",
-        "sequencefile": {"key": "messagepack", "compressionType": "record"},
+        "sequencefile": {
+            "compression": "deflate",
+            "tombstones": "skip",
+            "key": "messagepack",
+            "compressionType": "record",
+        },
         "partitionBy": [{"date": {"granularity": "hour"}}, {"date": {"granularity": "minute"}}],
     },
-    overrides=[{"topicPattern": "^web[.]raw", "output": {"compression": "none"}}],
+    overrides=[{"topicPattern": "^web[.]raw", "output": {"text": {"compression": "none"}}}],
     spark={"minExecutors": 1, "maxExecutors": 10},
     serviceAccount={"name": "logs-writer"},
 )
+_REGISTRY = {"url": "http://registry:8081", "secretName": "login", "version": 2, "subject": "a"}
+_FIELDS = [
+    {"name": "id", "type": "int64", "required": True},
+    {"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"},
+]
+_ID = {"json": {"fields": [{"name": "id", "type": "int64"}]}}
+_BY_ID = [{"field": "id", "prefix": "of="}]
 BY_TYPES = rich(
     "by-types",
-    output={"format": "parquet"},
+    output={"parquet": {}},
     types={
         "header": "event-type",
         "prefix": "event=",
@@ -145,21 +156,16 @@ BY_TYPES = rich(
                 "names": ["order", "refund"],
                 "folder": "orders",
                 "action": "store",
-                "parser": {"type": "json"},
-                "schema": {"fields": [{"name": "id", "type": "int64"}]},
-                "output": {"format": "avro", "partitionBy": [{"field": "id", "prefix": "of="}]},
+                "value": _ID,
+                "key": {"text": {"type": "int64"}},
+                "output": {"avro": {}, "partitionBy": _BY_ID},
             },
             {"pattern": "^noise[.]", "action": "drop"},
+            {"pattern": ".", "folder": "others", "value": _ID, "output": {"jsonl": {}}},
         ],
-        "others": {
-            "action": "store",
-            "folder": "others",
-            "parser": {"type": "json"},
-            "schema": {"fields": [{"name": "id", "type": "int64"}]},
-            "output": {"format": "jsonl"},
-        },
-        "holdAbove": "10%",
+        "others": {"action": "drop"},
     },
+    quarantine={"holdAbove": "10%"},
 )
 BY_FRAMES = rich(
     "by-frames",
@@ -184,55 +190,54 @@ _PAYLOAD = {"name": "payload", "parse": "field"}
 _ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
 _KEPT = rich(
     "by-conditions",
-    parser={"type": "json", "quarantine": {"format": "parquet", "keepValue": False}},
-    schema={
-        "fields": [
-            {"name": "country", "type": "string"},
-            {"name": "level", "type": "int16"},
-            {"name": "id", "type": "int64"},
-        ],
+    value={
+        "json": {
+            "fields": [
+                {"name": "country", "type": "string"},
+                {"name": "level", "type": "int16"},
+                {"name": "id", "type": "int64"},
+            ]
+        },
         "drop": ["level"],
     },
-    output={"format": "parquet"},
+    quarantine={"format": "parquet", "keepValue": False},
+    output={"parquet": {}},
 )
 _BOUNDS: dict[str, Any] = {"atLeast": -3, "atMost": 300, "below": 300, "orAbsent": True}
+_ORDERS = {"bootstrapServers": "a:9092", "topics": ["orders"]}
+_IN_AVRO = {"avro": {"kafkaColumns": ["offset"], "tombstones": "null", "compression": "snappy"}, "partitionBy": _BY_ID}
+_OF_TEXTS = {"overflow": "setNull", "badText": "setNull"}
+_OF_LINES = {**_OF_TEXTS, "wrongType": "setNull", "invalidUtf8": "replace"}
+_OF_DOCUMENTS = {**_OF_LINES, "wrongType": "convert", "duplicates": "last"}
 
 RICH = (
     BY_NAME,
     BY_PATTERN,
     rich(
         "by-schema",
-        parser={
-            "type": "json",
-            "unknownFields": "keep",
-            "restColumn": "others",
-            "faults": {
-                "wrongType": "convert",
-                "overflow": "setNull",
-                "badText": "setNull",
-                "duplicates": "last",
-                "invalidUtf8": "replace",
+        value={
+            "json": {
+                "fields": [
+                    {"name": "at", "type": "list<timestamp[ms] not null>", "required": True, "format": "epoch[us]"},
+                    {"name": "id", "type": "int64"},
+                    {"name": "seen", "type": "timestamp[ms]"},
+                    {"name": "land", "type": "string", "default": "unknown"},
+                    {"name": "user", "type": "struct<email: string, phone: string>"},
+                ],
+                "unknownFields": "keep",
+                "restColumn": "others",
+                "faults": _OF_DOCUMENTS,
             },
-            "quarantine": {"format": "parquet", "holdAbove": "5%", "keepValue": False},
-        },
-        schema={
-            "fields": [
-                {"name": "at", "type": "list<timestamp[ms] not null>", "required": True, "format": "epoch[us]"},
-                {"name": "id", "type": "int64"},
-                {"name": "seen", "type": "timestamp[ms]"},
-                {"name": "land", "type": "string", "default": "unknown"},
-                {"name": "user", "type": "struct<email: string, phone: string>"},
-            ],
             "rename": [{"field": "land", "to": "country"}],
             "hash": {"fields": ["user.email"], "secretName": "pseudonyms"},
             "mask": [{"fields": ["user.phone"], "keepLast": 3}],
         },
+        quarantine={"format": "parquet", "holdAbove": "5%", "keepValue": False},
         output={
-            "format": "parquet",
-            "compression": "snappy",
-            "kafkaColumns": ["offset", "key"],
-            "tombstones": "null",
             "parquet": {
+                "compression": "snappy",
+                "kafkaColumns": ["offset", "key"],
+                "tombstones": "null",
                 "rowGroupBytes": "8Mi",
                 "pageBytes": "64Ki",
                 "pageIndex": True,
@@ -252,37 +257,49 @@ RICH = (
     rich(
         "by-override",
         kafka={"bootstrapServers": "a:9092", "topics": ["events", "raw"]},
-        parser={"type": "json"},
+        value={"json": {}},
         overrides=[
             {
                 "topics": ["events"],
-                "parser": {"type": "avro", "framing": "apicurio"},
-                "schema": {"registry": {"url": "http://registry:8081"}},
-                "output": {"format": "jsonl", "kafkaColumns": ["key"], "partitionBy": []},
+                "value": {"avro": {"registry": {"url": "http://registry:8081", "framing": "apicurio"}}},
+                "key": {"avro": {"fields": _FIELDS}},
+                "quarantine": {"holdAbove": "5%"},
+                "output": {"jsonl": {"kafkaColumns": ["key"]}, "partitionBy": []},
                 "upload": {"maxBytes": "1Mi", "maxAge": "1m"},
             },
-            {"topicPattern": "^raw", "parser": {"type": "bytes"}, "output": {"compression": "none"}},
+            {"topicPattern": "^raw", "value": {"bytes": {}}, "output": {"text": {"compression": "none"}}},
         ],
     ),
     rich(
         "by-value",
-        parser={"type": "avro", "framing": "apicurio", "quarantine": {"format": "parquet"}},
-        schema={
-            "registry": {"url": "https://registry.example.com:8081/apis/ccompat/v7", "secretName": "registry-login"},
-            "fields": [{"name": "country", "type": "string"}],
-            "key": {
-                "parser": "avro",
-                "type": "struct<id: int64 not null, at: timestamp[s]>",
-                "format": "epoch[ms]",
-                "framing": "apicurio",
-                "column": "of",
+        value={
+            "avro": {
+                "registry": {
+                    "url": "https://registry.example.com:8081/apis/ccompat/v7",
+                    "secretName": "registry-login",
+                    "framing": "apicurio",
+                },
+                "fields": [*_FIELDS, {"name": "country", "type": "string"}],
+                "faults": _OF_TEXTS,
+            }
+        },
+        key={
+            "avro": {
+                "registry": {
+                    "url": "https://registry.example.com:8081/apis/ccompat/v7",
+                    "secretName": "registry-login",
+                    "framing": "confluent",
+                    "version": 3,
+                },
+                "fields": [
+                    {"name": "id", "type": "int64", "required": True},
+                    {"name": "at", "type": "timestamp[s]", "format": "epoch[ms]"},
+                ],
             },
+            "column": "of",
         },
         output={
-            "format": "jsonl",
-            "compression": "zstd",
-            "kafkaColumns": ["key", "offset"],
-            "tombstones": "null",
+            "jsonl": {"compression": "zstd", "kafkaColumns": ["key", "offset"], "tombstones": "null"},
             "partitionBy": [
                 {"lower": "country", "prefix": "land="},
                 {"date": {"granularity": "day", "field": "country", "format": "pattern[yyyyMMdd]"}},
@@ -291,74 +308,113 @@ RICH = (
     ),
     rich(
         "by-avro",
-        parser={"type": "avro", "quarantine": {"holdAbove": "0%"}},
-        schema={
-            "registry": {"url": "http://registry:8081"},
-            "avro": _ORDER.replace("}]", '}, {"name": "mail", "type": "string"}]'),
+        value={
+            "avro": {
+                "registry": {"url": "http://registry:8081"},
+                "schema": _ORDER.replace("}]", '}, {"name": "mail", "type": "string"}]'),
+            },
             "drop": ["mail"],
         },
-        output={"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
+        quarantine={"holdAbove": "0%"},
+        output={"parquet": {}, "partitionBy": _BY_ID},
     ),
     rich(
         "by-registry",
-        parser={"type": "avro"},
-        schema={"registry": {"url": "http://registry:8081", "version": 4, "subject": "all.{topic}"}},
-        output={"format": "parquet", "partitionBy": [{"date": {"granularity": "day", "field": "at"}}]},
+        value={"avro": {"registry": {"url": "http://registry:8081", "version": 4, "subject": "all.{topic}"}}},
+        output={"parquet": {}, "partitionBy": [{"date": {"granularity": "day", "field": "at"}}]},
     ),
     rich(
         "by-message",
-        parser={"type": "protobuf", "framing": "plain"},
-        schema={
-            "protobuf": "package shop; message Item { } message Click { required int64 id = 1; }",
-            "message": "shop.Click",
+        value={
+            "protobuf": {
+                "schema": "package shop; message Item { } message Click { required int64 id = 1; }",
+                "message": "shop.Click",
+                "fields": _FIELDS[:1],
+                "faults": _OF_TEXTS,
+            }
         },
-        output={
-            "format": "avro",
-            "kafkaColumns": ["offset"],
-            "tombstones": "null",
-            "partitionBy": [{"field": "id", "prefix": "of="}],
+        output=_IN_AVRO,
+    ),
+    rich(
+        "by-subject",
+        value={
+            "protobuf": {
+                "registry": {**_REGISTRY, "framing": "apicurio"},
+                "fields": _FIELDS,
+            }
+        },
+        key={
+            "protobuf": {
+                "registry": {**_REGISTRY, "framing": "confluent"},
+                "fields": _FIELDS,
+            }
         },
     ),
     rich(
         "by-struct",
-        parser={"type": "thrift", "thrift": {"protocol": "compact"}},
-        schema={"thrift": {"idl": "struct Item { } struct Click { 1: required i64 id }", "struct": "Click"}},
+        value={
+            "thrift": {
+                "idl": "struct Item { } struct Click { 1: required i64 id, 2: i64 at }",
+                "struct": "Click",
+                "protocol": "compact",
+                "fields": _FIELDS,
+                "faults": _OF_TEXTS,
+            }
+        },
         output={
-            "format": "orc",
-            "kafkaColumns": ["offset"],
-            "tombstones": "null",
-            "orc": {"stripeBytes": "16Mi"},
-            "partitionBy": [{"field": "id", "prefix": "of="}],
+            "orc": {"compression": "zlib", "kafkaColumns": ["offset"], "tombstones": "null", "stripeBytes": "16Mi"},
+            "partitionBy": _BY_ID,
         },
     ),
     rich(
         "by-csv",
-        parser={
-            "type": "csv",
-            "csv": {"delimiter": ";", "quote": "'", "escape": "|", "nullText": "NULL", "columns": ["id", "left_out"]},
+        value={
+            "csv": {
+                "delimiter": ";",
+                "quote": "'",
+                "escape": "|",
+                "nullText": "NULL",
+                "columns": ["id", "at", "left_out"],
+                "fields": _FIELDS,
+                "unknownFields": "keep",
+                "restColumn": "others",
+                "faults": _OF_LINES,
+            }
         },
-        schema={"fields": [{"name": "id", "type": "int64"}]},
-        output={"format": "parquet", "partitionBy": [{"field": "id", "prefix": "of="}]},
+        output={"parquet": {}, "partitionBy": _BY_ID},
     ),
     rich(
         "by-regex",
         storage={"bucket": "logs", "acl": "bucket-owner-full-control", "conditionalWrites": False},
         autoRepair={"nodeLostAfter": "5m"},
-        parser={"type": "regex", "regex": {"pattern": "(?P<id>\\d+|-)", "nullText": "-"}},
-        schema={"fields": [{"name": "id", "type": "int64"}]},
-        output={
-            "format": "avro",
-            "kafkaColumns": ["offset"],
-            "tombstones": "null",
-            "partitionBy": [{"field": "id", "prefix": "of="}],
+        value={
+            "regex": {
+                "pattern": "(?P<id>\\d+|-) (?P<at>\\d+)",
+                "nullText": "-",
+                "fields": _FIELDS,
+                "faults": _OF_LINES,
+            }
         },
+        output=_IN_AVRO,
+    ),
+    rich(
+        "by-map",
+        value={
+            "messagepack": {
+                "fields": [*_FIELDS, {"name": "n", "type": "int64", "default": 1}],
+                "unknownFields": "keep",
+                "restColumn": "others",
+                "faults": _OF_DOCUMENTS,
+            }
+        },
+        key={"messagepack": {"fields": _FIELDS}},
+        output={"avro": {}},
     ),
     rich(
         "by-table",
         kafka={"bootstrapServers": "a:9092", "topics": ["events", "clicks"]},
-        parser={"type": "json"},
-        schema={"fields": [{"name": "id", "type": "int64"}, {"name": "at", "type": "timestamp[us]"}]},
-        output={"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
+        value={"json": {"fields": [{"name": "id", "type": "int64"}, {"name": "at", "type": "timestamp[us]"}]}},
+        output={"parquet": {}, "partitionBy": [{"date": {"granularity": "day"}}]},
         table={
             "format": "iceberg",
             "catalog": {
@@ -379,7 +435,7 @@ RICH = (
     rich(
         "by-hive",
         kafka={"bootstrapServers": "a:9092", "topics": ["events", "clicks"]},
-        output={"format": "avro", "partitionBy": [{"date": {"granularity": "day"}}]},
+        output={"avro": {}, "partitionBy": [{"date": {"granularity": "day"}}]},
         finish={"policy": ["successFile"]},
         table={
             "format": "hive",
@@ -391,13 +447,15 @@ RICH = (
     BY_TYPES,
     rich(
         "by-types-in-tables",
-        parser={"type": "json"},
-        schema={"fields": [{"name": "id", "type": "int64"}]},
-        output={"format": "parquet"},
+        value=_ID,
+        output={"parquet": {}},
         types={
             "header": "event-type",
-            "entries": [{"names": ["order", "refund"], "table": True}, {"pattern": "^audit[.]", "table": False}],
-            "others": {"action": "store", "folder": "others", "table": False},
+            "entries": [
+                {"names": ["order", "refund"], "table": True},
+                {"pattern": "^audit[.]", "table": False},
+                {"pattern": ".", "folder": "others", "table": False},
+            ],
         },
         table={
             "format": "iceberg",
@@ -407,65 +465,88 @@ RICH = (
     ),
     BY_FRAMES,
     rich("by-frames", types={"key": True, "entries": [{"pattern": "^order"}]}),
-    rich("by-frames", types={"field": "meta.type", "entries": [{"pattern": "^order"}]}),
+    rich("by-frames", types={"field": "meta.type", "entries": [{"pattern": "^order"}], "others": {"action": "store"}}),
     rich(
         "by-schema-names",
-        **{
-            **BY_FRAMES["spec"],
-            "parser": {"type": "avro"},
-            "schema": {"registry": {"url": "https://registry:8081"}},
-            "types": {
-                "schemaName": "record",
-                "entries": [{"names": ["shop.Order"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}],
-            },
+        value={"avro": {"registry": {"url": "https://registry:8081"}}},
+        types={
+            "schemaName": "record",
+            "entries": [
+                {"names": ["shop.Order"], "value": {"avro": {"fields": _FIELDS}}},
+            ],
         },
     ),
     *(
         rich(
             f"by-{way}",
-            parser={"type": "protobuf", "framing": "plain"},
-            schema={"protobuf": _ENVELOPE},
-            types={way: {**of, "column": "envelope"}, "entries": [{"names": [name], "schema": {"message": "Order"}}]},
+            value={"protobuf": {"schema": _ENVELOPE}},
+            types={
+                way: {**of, "column": "envelope"},
+                "entries": [{"names": [name], "value": {"protobuf": {"message": "Order"}}}],
+            },
         )
         for way, of, name in (("any", {"field": "event"}, "Order"), ("oneof", _PAYLOAD, "order"))
     ),
     rich(
         "without-ids",
-        kafka={"bootstrapServers": "a:9092", "topics": ["orders"]},
-        parser={"type": "avro", "framing": "singleObject", "quarantine": {"format": "parquet"}},
-        schema={
-            "avro": _ORDER,
-            "writers": [_ORDER.replace("Order", "Former")],
-            "registry": {"url": "glue://eu-central-1/orders", "subject": "{topic}-orders"},
-            "key": {"parser": "avro", "framing": "singleObject", "avro": _ORDER, "subject": "{topic}-ids"},
+        kafka=_ORDERS,
+        value={
+            "avro": {
+                "registry": {"url": "glue://eu-central-1/orders", "subject": "{topic}-orders"},
+                "singleObject": {"schemas": [_ORDER.replace("Order", "Former")]},
+                "schema": _ORDER,
+            }
         },
+        key={
+            "avro": {
+                "registry": {"url": "glue://eu-central-1/orders", "subject": "{topic}-ids"},
+                "singleObject": {"schemas": [_ORDER]},
+                "schema": _ORDER,
+            }
+        },
+    ),
+    rich(
+        "without-header",
+        value={"avro": {"writer": _ORDER, "fields": _FIELDS}},
+        key={"avro": {"writer": _ORDER, "schema": _ORDER}},
     ),
     rich(
         "json-schema",
-        kafka={"bootstrapServers": "a:9092", "topics": ["orders"]},
-        parser={"type": "json", "framing": "glue", "quarantine": {"format": "parquet"}},
-        schema={
-            "jsonSchema": '{"type": "object", "properties": {"n": {"type": "integer"}}}',
-            "key": {
-                "parser": "protobuf",
-                "framing": "plain",
-                "protobuf": "message A { } message Key { required int64 id = 1; }",
-                "message": "Key",
-            },
+        kafka=_ORDERS,
+        value={
+            "json": {
+                "jsonSchema": '{"type": "object", "properties": {"n": {"type": "integer"}}}',
+                "framing": "glue",
+            }
         },
+        key={"protobuf": {"schema": "message A { } message Key { required int64 id = 1; }", "message": "Key"}},
+    ),
+    rich(
+        "json-keys",
+        value={"json": {"fields": [{"name": "n", "type": "int64"}], "framing": "confluent"}},
+        key={"json": {"fields": _FIELDS, "framing": "confluent"}},
     ),
     rich(
         "thrift-keys",
-        kafka={"bootstrapServers": "a:9092", "topics": ["orders"]},
-        parser={"type": "json", "framing": "apicurio", "quarantine": {"format": "parquet"}},
-        schema={
-            "registry": {"url": "http://registry:8081", "version": 2},
-            "key": {
-                "parser": "thrift",
-                "thrift": {"idl": "struct Other { } struct Key { 1: i64 id }", "struct": "Key", "protocol": "compact"},
-            },
+        kafka=_ORDERS,
+        value={"json": {"registry": _REGISTRY, "framing": "apicurio"}},
+        key={
+            "thrift": {
+                "idl": "struct Other { } struct Key { 1: i64 id, 2: i64 at }",
+                "struct": "Key",
+                "protocol": "compact",
+                "fields": _FIELDS,
+            }
         },
     ),
+    rich(
+        "message-keys",
+        value={"avro": {"registry": {"url": "http://registry:8081"}, "fields": [{"name": "n", "type": "int64"}]}},
+        key={"protobuf": {"writer": "message Key { required int64 id = 1; }"}},
+    ),
+    rich("any-bytes", value={"bytes": {}}, output={"kafka": {}}),
+    rich("by-writer", value={"protobuf": {"writer": "message Click { required int64 id = 1; }"}}),
+    rich("text-keys", value=_ID, key={"text": {"type": "timestamp[ms]", "format": "epoch[s]"}, "column": "at"}),
     rich(
         "by-conditions",
         **{
@@ -486,7 +567,6 @@ RICH = (
             "types": {
                 "header": "event-type",
                 "entries": [{"names": ["a"], "keep": [{"header": "env", "in": ["prod"]}]}],
-                "others": {"action": "store", "keep": [{"header": "env", "notIn": ["test"]}]},
             },
         },
     ),

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.avro_columns import AvroTextError, columns_of
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import Struct
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.avro_rows import AvroRows
+from logpersister.schemas.avro_columns import AvroTextError, columns_of
+from logpersister.schemas.types import Struct
 from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters, encoded, topics
 from tests.unit.records.row_samples import batch_of_values
@@ -153,7 +153,7 @@ def test_whatever_a_schema_writes_fits_its_columns(data: st.DataObject) -> None:
     written, _, values = data.draw(topics())
     fields = [one for one in columns_of(json.dumps(written)) if one.type is not None]
     if fields:
-        columns = SchemaSpec(fields=tuple(FieldSpec(name=one.name, type=str(one.type)) for one in fields))
+        columns = RowSchema(fields=tuple(FieldSpec(name=one.name, type=str(one.type)) for one in fields))
         found: list[bytes | None] = [encoded(written, one) for one in data.draw(st.lists(values, max_size=4))]
         refused = AvroRows(columns, "confluent", KnownWriters({1: written})).parse(batch_of_values(found)).refused
         # A value may be what its logical type does not allow; its schema never is.

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import parse
-from logpersister.manifest.revision import revision_of
+from logpersister.manifest.revisions.revision import revision_of
 from tests.chaos import sales
 from tests.chaos.choices import TABLES, Choices
 from tests.chaos.outputs import OUTPUTS, Addresses, Edits, Output, outputs

@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, Field
 
-from logpersister.manifest.constraint import Model
-from logpersister.manifest.descriptions import field_descriptions
+from logpersister.forms.constraint import Model
+from logpersister.forms.descriptions import field_descriptions
 from logpersister.manifest.schema import json_schema
 
 

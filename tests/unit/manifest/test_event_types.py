@@ -5,15 +5,16 @@ from typing import Any
 import pytest
 
 from logpersister.cli.check.spec import unused_findings
-from logpersister.manifest.problems import ManifestError
-from logpersister.manifest.revision import reached_like, resource_of, revision_of
+from logpersister.forms.problems import ManifestError
+from logpersister.manifest.revisions.revision import reached_like, resource_of, revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry import open_schemas
 from tests.unit.manifest.documents import accepted, problems
 
-JSON: dict[str, Any] = {"type": "json"}
-ID: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}]}
-NAMED: dict[str, Any] = {"names": ["a"], "parser": JSON, "schema": ID}
+FIELDS: list[dict[str, Any]] = [{"name": "id", "type": "int64"}]
+ID: dict[str, Any] = {"json": {"fields": FIELDS}}
+NAMED: dict[str, Any] = {"names": ["a"], "value": ID}
+TEXT = [{"name": "n", "type": "string"}]
 FRAME: dict[str, Any] = {"type": {"at": 0}, "body": {"lengthAt": 4}}
 
 
@@ -26,13 +27,12 @@ message Envelope { google.protobuf.Any event = 1; repeated Order many = 4; oneof
 message Order { int64 id = 1; }"""
 
 
-def in_messages(way: dict[str, Any], schema: dict[str, Any] | None = None, **parser: Any) -> dict[str, Any]:
-    """Return a change to a topic whose types are in messages, with one entry."""
+def in_messages(way: dict[str, Any], **message: Any) -> dict[str, Any]:
+    """Return a change to a topic whose types are in messages, with one entry; `message`: what its values are."""
     names = ["order"] if "oneof" in way else ["a"]
-    entry = {"names": names} | ({} if schema is None else {"schema": schema}) | ({"parser": parser} if parser else {})
+    entry = {"names": names} | ({"value": {"protobuf": message}} if message else {})
     return {
-        "spec.parser": {"type": "protobuf", "framing": "plain"},
-        "spec.schema": {"protobuf": ENVELOPE, "message": "Envelope"},
+        "spec.value": {"protobuf": {"schema": ENVELOPE, "message": "Envelope"}},
         "spec.types": {**way, "entries": [entry]},
     }
 
@@ -44,8 +44,8 @@ def of_headers(protobuf: str, **header: Any) -> dict[str, Any]:
 
 def test_the_column_of_headers_is_one_of_each_entry_with_a_schema() -> None:
     frame = of_headers("message M { optional int32 a = 1; }")
-    entries = [{"names": ["1"], "parser": JSON, "schema": ID}, {"names": ["2"]}]
-    spec = accepted({"spec.types": {"frame": frame, "entries": entries}, "spec.output": {"format": "parquet"}}).spec
+    entries = [{"names": ["1"], "value": ID}, {"names": ["2"]}]
+    spec = accepted({"spec.types": {"frame": frame, "entries": entries}, "spec.output": {"parquet": {}}}).spec
     first, second, _ = spec.of_types()
     assert first.row_schema is not None
     assert [f"{one.name} {one.type}" for one in first.row_schema.columns] == ["id int64", "header struct<a: int32>"]
@@ -55,8 +55,8 @@ def test_the_column_of_headers_is_one_of_each_entry_with_a_schema() -> None:
 
 def test_numbers_of_frames_are_columns_of_their_size() -> None:
     frame = {"type": {"at": 0, "bytes": 2, "column": "kind"}, "timestamp": {"at": 2, "bytes": 8, "column": "at"}}
-    types = {"frame": {**frame, "body": {"lengthAt": 10}}, "entries": [{"names": ["1"], "parser": JSON, "schema": ID}]}
-    first, _ = accepted({"spec.types": types, "spec.output": {"format": "parquet"}}).spec.of_types()
+    types = {"frame": {**frame, "body": {"lengthAt": 10}}, "entries": [{"names": ["1"], "value": ID}]}
+    first, _ = accepted({"spec.types": types, "spec.output": {"parquet": {}}}).spec.of_types()
     assert first.row_schema is not None
     assert [f"{one.name} {one.type}" for one in first.row_schema.columns] == [
         "id int64",
@@ -66,32 +66,29 @@ def test_numbers_of_frames_are_columns_of_their_size() -> None:
 
 
 def test_an_entry_has_the_messages_of_the_topic() -> None:
-    spec = accepted(in_messages({"any": {"field": "event"}}, {"message": "Order"})).spec
+    spec = accepted(in_messages({"any": {"field": "event"}}, message="Order")).spec
     of_entry, _ = spec.of_types()
     assert of_entry.parser.framing == "plain"
     assert of_entry.row_schema is not None
     assert [one.name for one in of_entry.row_schema.columns] == ["id"]
     whole = accepted(
-        in_messages({"oneof": {"name": "payload"}}, {"fields": [{"name": "order", "type": "struct<id: int64>"}]})
+        in_messages({"oneof": {"name": "payload"}}, fields=[{"name": "order", "type": "struct<id: int64>"}])
     )
     of_entry, _ = whole.spec.of_types()
     assert of_entry.row_schema is not None
     assert (of_entry.row_schema.message, of_entry.row_schema.protobuf) == ("Envelope", ENVELOPE)
-    registry = {"url": "http://r:8081"}
-    framed = in_messages({"oneof": {"name": "payload", "parse": "field"}}, {"protobuf": ENVELOPE, "message": "Order"})
-    of_entry, _ = accepted(
-        framed | {"spec.parser": {"type": "protobuf"}, "spec.schema": {"registry": registry}}
-    ).spec.of_types()
+    framed = in_messages({"oneof": {"name": "payload", "parse": "field"}}, schema=ENVELOPE, message="Order")
+    of_registry = {"spec.value": {"protobuf": {"registry": {"url": "http://r:8081"}}}}
+    of_entry, _ = accepted(framed | of_registry).spec.of_types()
     assert of_entry.parser.framing == "plain", "what is inside of a message has no header"
 
 
 def test_an_entry_is_the_topic_s_spec_with_what_it_replaces() -> None:
     spec = accepted(
         {
-            "spec.parser": JSON,
-            "spec.schema": ID,
-            "spec.output": {"format": "parquet"},
-            **types({"names": ["a"]}, {"names": ["b"], "parser": {"type": "bytes"}, "output": {"format": "jsonl"}}),
+            "spec.value": ID,
+            "spec.output": {"parquet": {}},
+            **types({"names": ["a"]}, {"names": ["b"], "value": {"bytes": {}}, "output": {"jsonl": {}}}),
         }
     ).spec
     first, second, others = spec.of_types()
@@ -110,20 +107,16 @@ def test_an_entry_is_the_topic_s_spec_with_what_it_replaces() -> None:
 
 def test_an_entry_asks_the_registry_of_the_topic() -> None:
     registry = {"url": "http://r:8081", "secretName": "login", "version": 3, "subject": "{topic}-x"}
+    other = {"url": "http://other:8081"}
     spec = accepted(
         {
-            "spec.parser": {"type": "avro"},
-            "spec.schema": {"registry": registry},
+            "spec.value": {"avro": {"registry": registry}},
             **types(
-                {"names": ["a"], "schema": ID},
-                {"names": ["b"], "schema": {**ID, "registry": {"url": "http://other:8081"}}},
-                {"names": ["c"], "parser": JSON, "schema": ID},
-                {"names": ["d"], "parser": {"type": "protobuf"}, "schema": ID},
-                {
-                    "names": ["e"],
-                    "parser": JSON,
-                    "schema": {**ID, "key": {"parser": "avro", "type": "struct<k: int64>"}},
-                },
+                {"names": ["a"], "value": {"avro": {"fields": FIELDS}}},
+                {"names": ["b"], "value": {"avro": {"fields": FIELDS, "registry": other}}},
+                {"names": ["c"], "value": ID},
+                {"names": ["d"], "value": {"protobuf": {"fields": FIELDS}}},
+                {"names": ["e"], "value": ID, "key": {"avro": {"fields": FIELDS}}},
                 header=None,
                 schemaName="record",
             ),
@@ -132,19 +125,19 @@ def test_an_entry_asks_the_registry_of_the_topic() -> None:
     assert spec.types is not None
     found = [None if one.row_schema is None else one.row_schema.registry for one in spec.of_types()]
     ours = [None if one is None else (one.url, one.secret_name, one.version, one.subject) for one in found]
-    of_topic = ("http://r:8081", "login", None, None)
-    assert ours[:5] == [of_topic, ("http://other:8081", None, None, None), None, of_topic, of_topic]
+    of_topic = ("http://r:8081", "login", None, "{topic}-x")
+    of_keys = (*of_topic[:3], None)
+    assert ours[:5] == [of_topic, ("http://other:8081", None, None, None), None, of_topic, of_keys]
     assert open_schemas(accepted({}).model_copy(update={"spec": spec}), Secrets({})) is None, "no columns are asked for"
 
 
-def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_that_of_the_topic() -> None:
+def test_an_override_with_a_value_has_no_types_and_may_have_a_limit_of_its_own() -> None:
     spec = accepted(
         {
             "spec.kafka.topics": ["clicks", "raw"],
-            "spec.overrides": [
-                {"topics": ["raw"], "parser": {"type": "json", "quarantine": {"holdAbove": "5%"}}},
-            ],
-            **types(NAMED, holdAbove="7%"),
+            "spec.quarantine": {"holdAbove": "7%"},
+            "spec.overrides": [{"topics": ["raw"], "value": {"json": {}}, "quarantine": {"holdAbove": "5%"}}],
+            **types(NAMED),
         }
     ).spec
     assert spec.for_topic("raw").types is None
@@ -152,198 +145,186 @@ def test_an_override_with_a_parser_has_no_types_and_the_limit_of_quarantine_is_t
     assert (spec.hold_above("clicks"), spec.hold_above("raw")) == (7, 5)
 
 
-@pytest.mark.parametrize(
-    ("changes", "path", "said"),
-    [
-        (types(NAMED, key=True), "spec.types", "is not exactly one of header, key, field, frame"),
-        (types({"names": ["a"], "pattern": "a"}), "spec.types.entries[0]", "is not exactly one of names and pattern"),
-        (types({}), "spec.types.entries[0]", "is not exactly one of names and pattern"),
-        (
-            {
-                "spec.finish": {},
-                "spec.output": {"partitionBy": [{"date": {"granularity": "day"}}]},
-                **types({"names": ["a"], "output": {"format": "text"}}),
+CONTRADICTIONS: list[tuple[dict[str, Any], str, str]] = [
+    (types(NAMED, key=True), "spec.types", "needs exactly one of header, key, field, frame"),
+    (types({"names": ["a"], "pattern": "a"}), "spec.types.entries[0]", "needs exactly one of names and pattern"),
+    (types({}), "spec.types.entries[0]", "needs exactly one of names and pattern"),
+    (
+        {
+            "spec.finish": {},
+            "spec.output": {"partitionBy": [{"date": {"granularity": "day"}}]},
+            **types({"names": ["a"], "output": {"text": {}}}),
+        },
+        "spec.finish",
+        "needs folders by time",
+    ),
+    (
+        {
+            "spec.table": {
+                "format": "iceberg",
+                "catalog": {"type": "rest", "uri": "http://c:8181"},
+                "name": "a.{topic}",
             },
-            "spec.finish",
-            "needs folders by time",
-        ),
-        (
+            **types(NAMED),
+        },
+        "spec.table.name",
+        "has the placeholder of types without spec.types, or spec.types without it",
+    ),
+    (types({**NAMED, "action": "drop"}), "spec.types.entries[0].action", "its records are not stored"),
+    (types({"names": ["a"], "folder": "f", "action": "quarantine"}), "spec.types.entries[0].action", "not stored"),
+    (types(NAMED, NAMED), "spec.types.entries[1].names[0]", "already named by spec.types.entries[0]"),
+    (types({"pattern": "a"}, NAMED), "spec.types.entries[1].names[0]", "already named by spec.types.entries[0]"),
+    (
+        types(NAMED, {"names": ["b"], "folder": "a"}),
+        "spec.types.entries[1].folder",
+        "folder of spec.types.entries[0]",
+    ),
+    (types({"names": ["ü" * 51]}), "spec.types.entries[0].names[0]", "takes more than 100 bytes"),
+    (
+        types(
             {
-                "spec.table": {
-                    "format": "iceberg",
-                    "catalog": {"type": "rest", "uri": "http://c:8181"},
-                    "name": "a.{topic}",
-                },
-                **types(NAMED),
-            },
-            "spec.table.name",
-            "has the placeholder of types without spec.types, or spec.types without it",
+                "names": ["a"],
+                "value": {"json": {"fields": [{"name": "Type", "type": "string"}]}},
+                "output": {"avro": {}},
+            }
         ),
-        (types({**NAMED, "action": "drop"}), "spec.types.entries[0].action", "its records are not stored"),
-        (types({"names": ["a"], "folder": "f", "action": "quarantine"}), "spec.types.entries[0].action", "not stored"),
-        (types(NAMED, NAMED), "spec.types.entries[1].names[0]", "already named by spec.types.entries[0]"),
-        (types({"pattern": "a"}, NAMED), "spec.types.entries[1].names[0]", "already named by spec.types.entries[0]"),
-        (
-            types(NAMED, {"names": ["b"], "folder": "a"}),
-            "spec.types.entries[1].folder",
-            "folder of spec.types.entries[0]",
-        ),
-        (
-            types({"names": ["b"], "folder": "f"}, others={"action": "store", "folder": "f"}),
-            "spec.types.others.folder",
-            "is the folder of spec.types.entries[0]",
-        ),
-        (types({"names": ["ü" * 51]}), "spec.types.entries[0].names[0]", "takes more than 100 bytes"),
-        (
-            types({**NAMED, "schema": {"fields": [{"name": "Type", "type": "string"}]}, "output": {"format": "avro"}}),
-            "spec.types.entries[0].schema",
-            "has a field of the name of the folder type=",
-        ),
-        (
-            types({"names": ["a"], "output": {"partitionBy": [{"date": {"granularity": "day", "prefix": "type="}}]}}),
-            "spec.types.entries[0].output.partitionBy",
-            "has folders that begin with type=",
-        ),
-        (
-            types({"names": ["a"], "parser": {"type": "avro"}, "schema": {"registry": {"url": "http://r:8081"}}}),
-            "spec.types.entries[0].schema",
-            "declares no columns",
-        ),
-        (
-            types({**NAMED, "schema": {"fields": [{"name": "n", "type": "string"}], "mask": [{"fields": ["n"]}]}}),
-            "spec.types.entries[0].schema",
-            "hides fields",
-        ),
-        (types({"names": ["a"], "parser": {"type": "csv"}}), "spec.types.entries[0]", "schema, which then is missing"),
-        (
-            types({**NAMED, "parser": {**JSON, "quarantine": {"holdAbove": "5%"}}}),
-            "spec.types.entries[0].parser.quarantine",
-            "does not apply beside spec.types",
-        ),
-        (types({"names": ["a"]}, header=None, schemaName="record"), "spec.types.schemaName", "has no such header"),
-        (
-            {
-                "spec.parser": {"type": "protobuf", "framing": "plain"},
-                "spec.schema": {"protobuf": "message M { optional int64 id = 1; }"},
-                **types({"names": ["a"]}, header=None, schemaName="record"),
-            },
-            "spec.types.schemaName",
-            "has no such header",
-        ),
-        (
-            {"spec.parser": {"type": "avro"}, **types({"names": ["a"]}, header=None, schemaName="record")},
-            "spec.schema.registry",
-            "is missing",
-        ),
-        (types({"names": ["a"]}, header=None, any={}), "spec.types", "spec.parser reads no messages"),
-        (in_messages({"any": {"field": "evnt"}}), "spec.types.any.field", "message Envelope has no field evnt"),
-        (in_messages({"any": {"field": "order"}}), "spec.types.any.field", "field order is a Order"),
-        (in_messages({"any": {"field": "many"}}), "spec.types.any.field", "field Envelope.many is no single message"),
-        (
-            in_messages({"oneof": {"name": "payload"}})
-            | {"spec.types": {"oneof": {"name": "payload"}, "entries": [{"names": ["order", "ordr"]}]}},
-            "spec.types.entries[0].names[1]",
-            '"ordr" is not in the message of spec.schema; name a field of the oneof (order), or remove it',
-        ),
-        (in_messages({"oneof": {"name": "order.of"}}), "spec.types.oneof.name", "message Order has no oneof of"),
-        (
-            in_messages({"oneof": {"name": "payload"}}, {"message": "Odrer"}),
-            "spec.types.entries[0].schema.message",
-            '"Odrer" cannot be the columns: the schema has no such message; did you mean Order?',
-        ),
-        (
-            in_messages({"any": {"field": "event"}}, {"fields": ID["fields"]}),
-            "spec.types.entries[0].schema.message",
-            "is missing, and spec.schema.protobuf begins with the message of whole values",
-        ),
-        (in_messages({"any": {}}, None), "spec.types.entries[0]", "spec.schema.protobuf, which then is missing"),
-        (
-            in_messages({"any": {}}, {"message": "Order", "registry": {"url": "http://r:8081"}}, type="protobuf"),
-            "spec.types.entries[0].parser",
-            "needs a header, but parsers get parts of messages",
-        ),
-        (
-            {"spec.types": {"frame": of_headers("message M { optional M m = 1; }"), "entries": [{"names": ["1"]}]}},
-            "spec.types.frame.header.schema.protobuf",
-            "M has itself in it",
-        ),
-        (
-            {
-                "spec.types": {
-                    "frame": of_headers("message M { optional int32 a = 1; }", column="ID"),
-                    "entries": [{"names": ["1"], "parser": JSON, "schema": ID}],
-                }
-            },
-            "spec.types.entries[0].schema",
-            "of the name of the column ID, which spec.types adds",
-        ),
-        (
-            {
-                "spec.types": {
-                    "frame": {**FRAME, "type": {"at": 0, "column": "Id"}},
-                    "entries": [{"names": ["1"], "parser": JSON, "schema": ID}],
-                }
-            },
-            "spec.types.entries[0].schema",
-            "of the name of the column Id, which spec.types adds",
-        ),
-        (
-            in_messages({"any": {"column": "whole"}})
-            | {"spec.parser": {"type": "protobuf"}, "spec.schema": {"registry": {"url": "http://r:8081"}}},
-            "spec.types",
-            "but spec.schema declares no columns",
-        ),
-        ({"spec.parser": {"type": "protobuf"}, "spec.schema": {"message": "M"}}, "spec.schema.registry", "is missing"),
-        ({"spec.parser": JSON, "spec.schema": {"message": "M"}}, "spec.schema.message", "is for parser protobuf"),
-        (
-            {"spec.types": {"frame": FRAME, "entries": [{"names": ["click"]}]}},
-            "spec.types.entries[0].names[0]",
-            "is not a whole number",
-        ),
-        (
-            {"spec.types": {"frame": {**FRAME, "header": {"lengthAt": 6}}, "entries": [{"names": ["1"]}]}},
-            "spec.types.frame.header.lengthAt",
-            "overlaps another number: body.lengthAt, which ends at 8",
-        ),
-        (
-            {"spec.types": {"frame": FRAME, "entries": [{"names": ["1"], "parser": JSON}]}},
-            "spec.types.entries[0].parser",
-            "checks a part of the value",
-        ),
-    ],
-)
+        "spec.types.entries[0].value",
+        "has a field of the name of the folder type=",
+    ),
+    (
+        types({"names": ["a"], "output": {"partitionBy": [{"date": {"granularity": "day", "prefix": "type="}}]}}),
+        "spec.types.entries[0].output.partitionBy",
+        "has folders that begin with type=",
+    ),
+    (
+        types({"names": ["a"], "value": {"avro": {"registry": {"url": "http://r:8081"}}}}),
+        "spec.types.entries[0].value",
+        "declares no columns",
+    ),
+    (
+        types({"names": ["a"], "value": {"json": {"fields": TEXT}, "mask": [{"fields": ["n"]}]}}),
+        "spec.types.entries[0].value",
+        "hides fields",
+    ),
+    (types({"names": ["a"], "value": {"csv": {}}}), "spec.types.entries[0].value.csv.fields", "is missing"),
+    (types(NAMED, others={"action": "store", "folder": "f"}), "spec.types.others.folder", "is an unknown field"),
+    (types({"names": ["a"]}, header=None, schemaName="record"), "spec.types.schemaName", "has no such header"),
+    (
+        {
+            "spec.value": {"protobuf": {"schema": "message M { optional int64 id = 1; }"}},
+            **types({"names": ["a"]}, header=None, schemaName="record"),
+        },
+        "spec.types.schemaName",
+        "has no such header",
+    ),
+    (
+        {"spec.value": {"avro": {}}, **types({"names": ["a"]}, header=None, schemaName="record")},
+        "spec.value.avro.schema",
+        "is missing",
+    ),
+    (types({"names": ["a"]}, header=None, any={}), "spec.types", "spec.value is none"),
+    (in_messages({"any": {"field": "evnt"}}), "spec.types.any.field", "message Envelope has no field evnt"),
+    (in_messages({"any": {"field": "order"}}), "spec.types.any.field", "field order is a Order"),
+    (in_messages({"any": {"field": "many"}}), "spec.types.any.field", "field Envelope.many is no single message"),
+    (
+        in_messages({"oneof": {"name": "payload"}})
+        | {"spec.types": {"oneof": {"name": "payload"}, "entries": [{"names": ["order", "ordr"]}]}},
+        "spec.types.entries[0].names[1]",
+        '"ordr" is not in the message of spec.value; name a field of the oneof (order), or remove it',
+    ),
+    (in_messages({"oneof": {"name": "order.of"}}), "spec.types.oneof.name", "message Order has no oneof of"),
+    (
+        in_messages({"oneof": {"name": "payload"}}, message="Odrer"),
+        "spec.types.entries[0].value.protobuf.message",
+        '"Odrer" cannot be the columns: the schema has no such message; did you mean Order?',
+    ),
+    (in_messages({"any": {}}), "spec.types.entries[0]", "spec.value.protobuf.schema, which then is missing"),
+    (
+        in_messages({"any": {}}, message="Order", registry={"url": "http://r:8081"}),
+        "spec.types.entries[0].value",
+        "needs a header, but parsers get parts of messages",
+    ),
+    (
+        {"spec.types": {"frame": of_headers("message M { optional M m = 1; }"), "entries": [{"names": ["1"]}]}},
+        "spec.types.frame.header.schema.protobuf",
+        "M has itself in it",
+    ),
+    (
+        {
+            "spec.types": {
+                "frame": of_headers("message M { optional int32 a = 1; }", column="ID"),
+                "entries": [{"names": ["1"], "value": ID}],
+            }
+        },
+        "spec.types.entries[0].value",
+        "of the name of the column ID, which spec.types adds",
+    ),
+    (
+        {
+            "spec.types": {
+                "frame": {**FRAME, "type": {"at": 0, "column": "Id"}},
+                "entries": [{"names": ["1"], "value": ID}],
+            }
+        },
+        "spec.types.entries[0].value",
+        "of the name of the column Id, which spec.types adds",
+    ),
+    (
+        in_messages({"any": {"column": "whole"}})
+        | {"spec.value": {"protobuf": {"registry": {"url": "http://r:8081"}}}},
+        "spec.types",
+        "but spec.value declares no columns",
+    ),
+    ({"spec.value": {"protobuf": {"message": "M"}}}, "spec.value.protobuf.schema", "is missing"),
+    (
+        {"spec.types": {"frame": FRAME, "entries": [{"names": ["click"]}]}},
+        "spec.types.entries[0].names[0]",
+        "is not a whole number",
+    ),
+    (
+        {"spec.types": {"frame": {**FRAME, "header": {"lengthAt": 6}}, "entries": [{"names": ["1"]}]}},
+        "spec.types.frame.header.lengthAt",
+        "overlaps another number: body.lengthAt, which ends at 8",
+    ),
+    (
+        {"spec.types": {"frame": FRAME, "entries": [{"names": ["1"], "value": {"json": {}}}]}},
+        "spec.types.entries[0].value",
+        "checks a part of the value",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "path", "said"), CONTRADICTIONS)
 def test_what_contradicts_is_told_where_it_can_be_put_right(changes: dict[str, Any], path: str, said: str) -> None:
     found = problems(changes)
     assert any(one.startswith(f"{path}: ") and said in one for one in found), found
 
 
 def test_a_revision_of_types_is_read_back_and_reaches_registries_our_way() -> None:
-    registry = {"url": "http://r:8081", "secretName": "old"}
-    of_avro = {"names": ["a"], "parser": {"type": "avro"}, "schema": {**ID, "registry": registry}}
-    resource = accepted(types(of_avro, {"names": ["b"]}))
+    def of_avro(secret: str) -> dict[str, Any]:
+        return {"avro": {"fields": FIELDS, "registry": {"url": "http://r:8081", "secretName": secret}}}
+
+    resource = accepted(types({"names": ["a"], "value": of_avro("old")}, {"names": ["b"]}))
     document = revision_of(resource, "1").document
     assert resource_of(document).spec.types == resource.spec.types
-    now = accepted(types({**of_avro, "schema": {**ID, "registry": {**registry, "secretName": "new"}}}))
+    now = accepted(types({"names": ["a"], "value": of_avro("new")}))
     reached = resource_of(reached_like(document, revision_of(now, "1").document)).spec
     assert reached.types is not None
-    schema = reached.types.entries[0].row_schema
-    assert schema is not None
-    assert schema.registry is not None
-    assert schema.registry.secret_name == "new"
+    value = reached.types.entries[0].value
+    assert value is not None
+    assert value.registry is not None
+    assert value.registry.secret_name == "new"
 
 
 def test_folders_may_be_by_a_field_that_every_type_declares() -> None:
     """The topic has no schema then, so that each type is asked."""
     named = {"name": "country", "type": "string"}
-    changes = {
-        "spec.parser": {"type": "json"},
-        "spec.output": {"format": "parquet", "partitionBy": [{"field": "country", "prefix": "of="}]},
-    }
-    click = {"names": ["click"], "schema": {"fields": [{"name": "id", "type": "int64"}, named]}}
-    view = {"names": ["view"], "schema": {"fields": [named]}}
+    folders = {"partitionBy": [{"field": "country", "prefix": "of="}]}
+    changes = {"spec.value": {"json": {}}, "spec.output": {"parquet": {}, **folders}}
+    click = {"names": ["click"], "value": {"json": {"fields": [*FIELDS, named]}}}
+    view = {"names": ["view"], "value": {"json": {"fields": [named]}}}
     assert accepted(changes | types(click, view)).spec.types is not None
-    lacks = {"names": ["view"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}
-    for entry in (lacks, {"names": ["view"]}):
+    for entry in (NAMED, {"names": ["view"]}):
         with pytest.raises(ManifestError, match=r"entries\[1\].*cannot name folders"):
             accepted(changes | types(click, entry))
 

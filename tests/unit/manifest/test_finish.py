@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from logpersister.manifest.finish import FinishSpec, has_time_folders
+from logpersister.manifest.blocks.finish import FinishSpec, has_time_folders
 from logpersister.records.time_folders import time_folders
 from tests.unit.manifest.documents import REMOVE, accepted, problems
 

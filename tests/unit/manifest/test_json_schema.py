@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.column import Column
-from logpersister.manifest.declared_columns import columns_by_json_schema
-from logpersister.manifest.json_schema.columns import columns_of
-from logpersister.manifest.json_schema.errors import JsonSchemaError
-from logpersister.manifest.json_schema.reading import unreadable
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.declared_columns import columns_by_json_schema
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.rows import JsonRows
+from logpersister.schemas.column import Column
+from logpersister.schemas.json_schema.columns import columns_of
+from logpersister.schemas.json_schema.errors import JsonSchemaError
+from logpersister.schemas.json_schema.reading import unreadable
 from tests.examples import examples
 from tests.judges.rows import RowOracle
 from tests.unit.records.judging import judged_by, of_oracle
@@ -150,7 +150,7 @@ def test_what_a_property_becomes(schema: Json, expected: str) -> None:
 
 def test_all_that_is_declared_can_be_columns() -> None:
     properties = {f"p{place}": schema for place, (schema, _) in enumerate(TYPES)}
-    schema = SchemaSpec(json_schema=text_of(**properties))
+    schema = RowSchema(json_schema=text_of(**properties))
     left_out = [one.path for one in schema.remarks if one.is_left_out and "." not in one.path]
     assert len(schema.columns) + len(left_out) == len(TYPES)
     assert len(left_out) == 1, "an object with no other name than one that columns cannot have"
@@ -440,7 +440,7 @@ def test_a_document_that_is_valid_is_a_row(data: st.DataObject) -> None:
     definition = data.draw(schemas(0))
     root = {"type": "object", "properties": properties, "required": required, "$defs": {"d": definition}}
     validator = jsonschema.Draft202012Validator(root, format_checker=jsonschema.FormatChecker(["date"]))
-    schema = SchemaSpec(json_schema=json.dumps(root))
+    schema = RowSchema(json_schema=json.dumps(root))
     rows = st.fixed_dictionaries({}, optional={name: fitting(one, definition) for name, one in properties.items()})
     found = data.draw(st.lists(rows, min_size=1, max_size=6))
     values: list[bytes | None] = [json.dumps(one).encode() for one in found]
@@ -467,7 +467,7 @@ def _type_at(columns: tuple[Column, ...], path: str) -> Any:
 
 
 def test_formats_are_what_the_row_says() -> None:
-    schema = SchemaSpec(json_schema=text_of(at={"type": "string", "format": "date-time"}))
+    schema = RowSchema(json_schema=text_of(at={"type": "string", "format": "date-time"}))
     rows, refused = judged_by(JsonRows(schema, "drop"), [b'{"at": "2026-11-21T05:00:00.5Z"}', b'{"at": "soon"}'])
     assert rows == [{"at": 1_795_237_200_500_000}]
     assert refused == [(1, "bad_text", "at")]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.linear_pattern import Patterns, is_linear_pattern
-from logpersister.manifest.problems import RefusedError
+from logpersister.forms.linear_pattern import Patterns, is_linear_pattern
+from logpersister.forms.problems import RefusedError
 from tests.unit.manifest.test_pattern import ACCEPTED
 
 PATTERNS = [*ACCEPTED, "^audit[.]", r"\bV[0-9]+$", r"^\w+[.]\D*\S$", "(a|b)c{2,3}?", "x|y", r"[\d_]\s"]

@@ -53,9 +53,7 @@ def test_json_is_yaml() -> None:
 
 def test_a_character_that_json_escapes_in_two_halves_is_one() -> None:
     rows = """
-  parser: {type: json}
-  output: {format: parquet}
-  schema: {fields: [{name: "\\ud83d\\ude00", type: string}]}
+  value: {json: {fields: [{name: "\\ud83d\\ude00", type: string}]}}
 """
     schema = parse_text(MANIFEST + rows).spec.row_schema
     assert schema is not None
@@ -188,12 +186,12 @@ def test_words_of_yaml_1_1_are_text(word: str) -> None:
 @pytest.mark.parametrize(
     ("section", "path"),
     [
-        ("output: {format: parquet, tombstones: null}", "output.tombstones"),
-        ("parser: {type: csv, csv: {nullText: NULL}}", "parser.csv.nullText"),
-        ("parser: {type: csv, csv: {quote: ~}}", "parser.csv.quote"),
+        ("output: {parquet: {tombstones: null}}", "output.parquet.tombstones"),
+        ("value: {csv: {fields: [{name: a, type: int8}], nullText: NULL}}", "value.csv.nullText"),
+        ("value: {csv: {fields: [{name: a, type: int8}], quote: ~}}", "value.csv.quote"),
         (
-            "overrides: [{topicPattern: c.*, output: {format: avro, tombstones:}}]",
-            "overrides[0].output.tombstones",
+            "overrides: [{topicPattern: c.*, output: {avro: {tombstones:}}}]",
+            "overrides[0].output.avro.tombstones",
         ),
     ],
 )
@@ -205,7 +203,7 @@ def test_null_is_no_word(section: str, path: str) -> None:
 
 
 def test_other_fields_that_are_null_have_their_default() -> None:
-    assert parse_text(f"{MANIFEST}  parser: null\n  output: {{format: null, partitionBy:}}\n") == parse_text(MANIFEST)
+    assert parse_text(f"{MANIFEST}  value: null\n  output: {{text: null, partitionBy:}}\n") == parse_text(MANIFEST)
 
 
 @pytest.mark.parametrize("number", ["0x10", "010", "1_0", "1:30", "0o7", pytest.param("9" * 5000, id="5,000 digits")])

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from logpersister.manifest.json_schema.columns import columns_of
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import parse_type
-from logpersister.manifest.written_column import column_name, unusable_name
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.manifest.values.value import ValueSpec
 from logpersister.records.renaming import renaming
 from logpersister.records.rows import JsonRows
+from logpersister.schemas.json_schema.columns import columns_of
+from logpersister.schemas.types import parse_type
+from logpersister.schemas.written_column import column_name, unusable_name
 from tests.unit.records.judging import judged_by
 
 NESTED = "struct<`user agent`: string, `a.b`: int32>"
@@ -25,9 +26,11 @@ RENAME = {
 }  # fmt: skip
 
 
-def schema_of(rename: dict[str, str], **declared: Any) -> SchemaSpec:
+def schema_of(rename: dict[str, str], kind: str = "json", **block: Any) -> RowSchema:
     renames = [{"field": field, "to": to} for field, to in rename.items()]
-    return SchemaSpec.model_validate({**declared, "rename": renames})
+    schema = ValueSpec.model_validate({kind: block, "rename": renames}).row_schema
+    assert schema is not None
+    return schema
 
 
 def test_fields_of_any_name_become_columns() -> None:
@@ -47,9 +50,9 @@ def test_fields_of_any_name_become_columns() -> None:
 
 
 def test_what_is_unknown_is_kept_beside_fields_of_any_name() -> None:
-    schema = SchemaSpec.model_validate({"fields": FIELDS, "rename": [{"field": f, "to": t} for f, t in RENAME.items()]})
+    schema = schema_of(RENAME, fields=FIELDS, unknownFields="keep")
     values: list[bytes | None] = [b'{"say \\"\\\\": true, "service": {"user agent": "y", "z": 1}, "more": 2}']
-    rows, _ = judged_by(JsonRows(schema.as_written.with_rest("_rest"), "keep"), values)
+    rows, _ = judged_by(JsonRows(schema.as_written, "keep"), values)
     assert rows[0]["_rest"] == '{"service":{"z":1},"more":2}'
 
 
@@ -67,7 +70,7 @@ def test_what_is_unknown_is_kept_beside_fields_of_any_name() -> None:
 def test_an_error_says_which_name_would_do(name: str, to: str) -> None:
     assert column_name(name) == to
     assert unusable_name(to) is None
-    with pytest.raises(ValueError, match=rf"give it another by spec.schema.rename: {{field: {name}, to: {to}}}"):
+    with pytest.raises(ValueError, match=rf"give it another by spec.value.rename: {{field: {name}, to: {to}}}"):
         schema_of({}, fields=[{"name": name, "type": "string"}])
 
 
@@ -106,7 +109,7 @@ def test_what_has_no_name_for_a_column_is_left_out_alone() -> None:
 def test_a_field_that_is_not_stored_takes_its_name_from_no_other(dropped: str, kept: str) -> None:
     fields = [{"name": name, "type": "long"} for name in ("userId", "userid")]
     avro = json.dumps({"type": "record", "name": "R", "fields": fields})
-    schema = SchemaSpec.model_validate({"avro": avro, "drop": [dropped]})
+    schema = RowSchema(avro=avro, drop=(dropped,))
     assert [one.name for one in schema.columns] == [kept]
     assert not schema.remarks
 
@@ -120,7 +123,7 @@ def test_what_can_be_no_column_costs_no_field_beside_it() -> None:
         {"name": "l", "type": {"type": "array", "items": union}},
         {"name": "big", "type": {"type": "bytes", "logicalType": "decimal", "precision": 50, "scale": 2}},
     ]
-    schema = SchemaSpec(avro=json.dumps({"type": "record", "name": "R", "fields": fields}))
+    schema = RowSchema(avro=json.dumps({"type": "record", "name": "R", "fields": fields}))
     assert [(one.name, str(one.type)) for one in schema.columns] == [
         ("id", "int64"), ("g", "struct<y: int32 not null>"), ("big", "binary[base64]"),
     ]  # fmt: skip

@@ -5,20 +5,22 @@ from typing import Any
 
 import pytest
 
-from logpersister.manifest.revision import resource_of, revision_of
+from logpersister.manifest.revisions.revision import resource_of, revision_of
+from logpersister.manifest.values.row_schema import RowSchema
 from tests.unit.manifest.documents import accepted, problems
 
-CLICKS: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}]}
-ORDERS: dict[str, Any] = {"fields": [{"name": "price", "type": "decimal(10,2)"}]}
+ID: list[dict[str, Any]] = [{"name": "id", "type": "int64"}]
+PRICE: list[dict[str, Any]] = [{"name": "price", "type": "decimal(10,2)"}]
+CLICKS: dict[str, Any] = {"json": {"fields": ID}}
+ORDERS: dict[str, Any] = {"json": {"fields": PRICE}}
 GROUP: dict[str, Any] = {
     "spec.kafka.topics": ["clicks", "orders", "raw.a", "raw.b"],
-    "spec.parser": {"type": "json"},
-    "spec.schema": CLICKS,
-    "spec.output": {"format": "parquet"},
+    "spec.value": CLICKS,
+    "spec.output": {"parquet": {}},
     "spec.upload": {"maxBytes": "64Mi"},
 }
-RAW: dict[str, Any] = {"topicPattern": "^raw", "parser": {"type": "bytes"}, "output": {"format": "jsonl"}}
-ORDERS_FIRST: dict[str, Any] = {"topics": ["orders"], "schema": ORDERS, "upload": {"maxAge": "1m"}}
+RAW: dict[str, Any] = {"topicPattern": "^raw", "value": {"bytes": {}}, "output": {"jsonl": {}}}
+ORDERS_FIRST: dict[str, Any] = {"topics": ["orders"], "value": ORDERS, "upload": {"maxAge": "1m"}}
 
 
 def hash_of(topic: str, *overrides: dict[str, Any], **changes: Any) -> str:
@@ -30,8 +32,8 @@ def hash_of(topic: str, *overrides: dict[str, Any], **changes: Any) -> str:
     ("topic", "same_as"),
     [
         ("clicks", {}),
-        ("orders", {"spec.schema": ORDERS, "spec.upload": {"maxBytes": "64Mi", "maxAge": "1m"}}),
-        ("raw.a", {"spec.parser": {"type": "bytes"}, "spec.schema": None, "spec.output": {"format": "jsonl"}}),
+        ("orders", {"spec.value": ORDERS, "spec.upload": {"maxBytes": "64Mi", "maxAge": "1m"}}),
+        ("raw.a", {"spec.value": {"bytes": {}}, "spec.output": {"jsonl": {}}}),
         ("raw.b", {"spec.upload": {"maxBytes": "64Mi", "maxAge": "1h"}}),
     ],
 )
@@ -46,7 +48,7 @@ def test_a_topic_has_what_a_manifest_without_overrides_would_say(topic: str, sam
 
 def test_an_override_changes_nothing_of_other_topics() -> None:
     for topic in ("clicks", "raw.a"):
-        assert hash_of(topic, RAW, ORDERS_FIRST) == hash_of(topic, ORDERS_FIRST | {"schema": CLICKS}, RAW)
+        assert hash_of(topic, RAW, ORDERS_FIRST) == hash_of(topic, ORDERS_FIRST | {"value": CLICKS}, RAW)
     assert hash_of("orders", RAW, ORDERS_FIRST) == hash_of("orders", ORDERS_FIRST)
     assert hash_of("clicks", RAW) == hash_of("clicks"), "a manifest without overrides has the same"
     assert hash_of("raw.a", RAW) == hash_of("raw.b", RAW), "topics of one shape share a revision"
@@ -59,7 +61,7 @@ def test_a_manifest_without_overrides_is_its_own() -> None:
     assert list(resource.spec.variants()) == [resource.spec]
 
 
-SINGLE_OBJECT = {"type": "avro", "framing": "singleObject"}
+RECORD = '{"type": "record", "name": "A", "namespace": "a", "fields": [{"name": "id", "type": "long"}]}'
 
 
 @pytest.mark.parametrize(
@@ -77,77 +79,56 @@ SINGLE_OBJECT = {"type": "avro", "framing": "singleObject"}
 def test_a_topic_has_the_subjects_whose_fingerprints_are_asked_for(
     registry: dict[str, Any], key: dict[str, Any] | None, subjects: tuple[str, str | None]
 ) -> None:
-    schema: dict[str, Any] = {**CLICKS, "registry": {"url": "http://r:8081", **registry}}
+    of_values = {"url": "http://r:8081", **registry}
+    changes = {"spec.value": {"avro": {"singleObject": {}, "fields": ID, "registry": of_values}}}
     if key is not None:
-        schema["key"] = {"type": "struct<a: string>", "parser": "avro", "framing": "singleObject", **key}
-    parser = SINGLE_OBJECT | {"quarantine": {"format": "parquet"}}
-    resource = accepted({**GROUP, "spec.parser": parser, "spec.schema": schema})
+        of_keys = {"registry": {"url": of_values["url"], **key}} if key else {}
+        changes["spec.key"] = {"avro": {"singleObject": {}, "fields": ID, **of_keys}}
+    resource = accepted({**GROUP, **changes})
     found = resource.for_topic("clicks").spec.row_schema
     assert found is not None
     assert found.registry is not None
-    assert (found.registry.subject, None if found.key is None else found.key.subject) == subjects
+    assert (found.registry.subject, None if found.key is None else _subject(found.key.schema)) == subjects
     assert resource.for_topic("clicks").for_topic("orders").spec.row_schema == found, "it is named once"
     of_own = [resource.for_topic(topic).spec.row_schema for topic in ("clicks", "orders")]
     assert resource.spec.names_subjects is (of_own[0] != of_own[1])
 
 
+def _subject(schema: RowSchema) -> str | None:
+    return None if schema.registry is None else schema.registry.subject
+
+
 def test_topics_share_a_revision_where_ids_say_all() -> None:
-    registry = {"registry": {"url": "http://r:8081"}}
-    for parser, schema in (({"type": "avro"}, CLICKS | registry), ({"type": "json", "framing": "confluent"}, CLICKS)):
-        resource = accepted({**GROUP, "spec.parser": parser, "spec.schema": schema})
+    of_registry = {"avro": {"registry": {"url": "http://r:8081"}, "fields": ID}}
+    for value in (of_registry, {"json": {"framing": "confluent", "fields": ID}}):
+        resource = accepted({**GROUP, "spec.value": value})
         assert not resource.spec.names_subjects
         assert resource.for_topic("clicks").spec == resource.spec
 
 
 def test_entries_of_types_have_the_subjects_and_the_writers_of_their_topic() -> None:
-    entry: dict[str, Any] = {"names": ["a.A"], "schema": CLICKS}
+    entry: dict[str, Any] = {"names": ["a.A"], "value": {"avro": {"fields": ID}}}
     types: dict[str, Any] = {"schemaName": "record", "entries": [entry], "others": {"action": "drop"}}
-    record = '{"type": "record", "name": "A", "namespace": "a", "fields": [{"name": "id", "type": "long"}]}'
-    for schema in ({"registry": {"url": "http://r:8081"}}, {"avro": record}):
-        resource = accepted({**GROUP, "spec.parser": SINGLE_OBJECT, "spec.schema": schema, "spec.types": types})
-        assert resource.spec.names_subjects is ("registry" in schema)
+    schemas = {"singleObject": {"schemas": [RECORD]}, "schema": RECORD}
+    for of_writers in ({"singleObject": {}, "registry": {"url": "http://r:8081"}}, schemas):
+        resource = accepted({**GROUP, "spec.value": {"avro": of_writers}, "spec.types": types})
+        assert resource.spec.names_subjects is ("registry" in of_writers)
         found = resource.for_topic("clicks").spec.of_types()[0].row_schema
         assert found is not None
-        if "registry" in schema:
+        if "registry" in of_writers:
             assert found.registry is not None
             assert found.registry.subject == "clicks-value"
         else:
-            assert found.written_by("singleObject") == (record,)
+            assert found.written_by("singleObject") == (RECORD,)
 
 
-def test_what_is_kept_is_a_column_of_each_topic_whose_parser_says_so() -> None:
-    lenient = {"type": "json", "unknownFields": "keep", "restColumn": "others"}
-    renamed = {"fields": CLICKS["fields"], "rename": [{"field": "id", "to": "number"}]}
-    types = {
-        "header": "h",
-        "entries": [
-            {"names": ["a"], "schema": ORDERS},
-            {"names": ["b"], "parser": {"type": "json"}, "schema": ORDERS},
-        ],
-        "others": {"action": "store"},
-    }
-    overrides = [
-        {"topics": ["orders"], "schema": ORDERS},
-        {"topics": ["raw.a"], "parser": {"type": "json", "unknownFields": "keep"}, "schema": renamed},
-        {"topics": ["raw.b"], "parser": {"type": "json"}, "schema": ORDERS},
-    ]
-    changes = {**GROUP, "spec.parser": lenient, "spec.overrides": overrides, "spec.types": types}
-    spec = accepted(changes).spec
-    of_types = [one.row_schema for one in spec.for_topic("clicks").of_types()]
-    schemas = [spec.for_topic(topic).row_schema for topic in ("orders", "raw.a", "raw.b")]
-    names = [[column.name for column in one.columns] for one in (*of_types, *schemas) if one is not None]
-    kept = [["price", "others"], ["price"], ["id", "others"]]
-    assert names == [*kept, ["price", "others"], ["number", "_rest"], ["price"]]
-
-
-def test_what_does_not_go_together_with_what_is_kept_is_told_where_it_is() -> None:
-    entry = {"topics": ["orders"], "schema": {"fields": [{"name": "_REST", "type": "int8"}]}}
-    lenient = {**GROUP, "spec.parser": {"type": "json", "unknownFields": "keep"}}
-    (problem,) = problems({**lenient, "spec.overrides": [entry]})
-    assert str(problem).startswith("spec.overrides[0]: does not go together with spec.parser.restColumn, which then is")
-    types = {"header": "h", "entries": [{"names": ["a"], "output": {"format": "text"}}]}
-    (problem,) = problems({**lenient, "spec.types": types})
-    assert str(problem).startswith("spec.types.entries[0]: does not go together with spec.parser.unknownFields, which")
+def test_what_does_not_go_together_with_the_key_is_told_where_it_is() -> None:
+    key = {**GROUP, "spec.key": {"text": {}, "column": "PRICE"}}
+    (problem,) = problems({**key, "spec.overrides": [{"topics": ["orders"], "value": ORDERS}]})
+    assert str(problem).startswith("spec.overrides[0]: does not go together with spec.key.column, which then is")
+    types = {"header": "h", "entries": [{"names": ["a"], "value": ORDERS}]}
+    (problem,) = problems({**key, "spec.types": types})
+    assert str(problem).startswith("spec.types.entries[0]: does not go together with spec.key.column, which then is")
 
 
 def test_the_name_of_another_table_fits_to_the_topics_of_the_entry() -> None:

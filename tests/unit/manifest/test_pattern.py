@@ -2,8 +2,8 @@
 
 import pytest
 
-from logpersister.manifest.pattern import groups_of, size_of
-from logpersister.manifest.problems import RefusedError
+from logpersister.forms.pattern import groups_of, size_of
+from logpersister.forms.problems import RefusedError
 
 ACCEPTED = {
     r"(?P<level>[A-Z]+) (?P<message>.*)": ("level", "message"),

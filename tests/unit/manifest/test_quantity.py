@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.problems import RefusedError
-from logpersister.manifest.quantity import (
+from logpersister.forms.problems import RefusedError
+from logpersister.forms.quantity import (
     DURATION_PATTERN,
     SIZE_PATTERN,
     Share,

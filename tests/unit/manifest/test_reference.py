@@ -11,7 +11,7 @@ import yaml
 
 from logpersister.manifest import load
 from logpersister.manifest.reference import FieldDescription, fields, main, with_tables
-from logpersister.manifest.revision import revision_of
+from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.schema import json_schema
 from tests.pages import PAGES
 from tests.unit.manifest.documents import accepted

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import LogPersister, parse
-from logpersister.manifest.revision import (
+from logpersister.manifest.revisions.revision import (
     Revision,
     RevisionError,
     reached_like,
@@ -70,7 +70,7 @@ def test_a_document_gives_its_resource_and_its_hash_again(changes: dict[str, Any
         {"spec.kafka.groupId": "clicks-backup"},
         {"spec.upload.maxAge": "900s"},
         {"spec.upload.maxBytes": 268435456},
-        {"spec.output": {"format": "text", "compression": "gzip", "text": {"delimiter": "\n"}}},
+        {"spec.output": {"text": {"compression": "gzip", "delimiter": "\n"}}},
         {"spec.storage.pathStyle": False},
         {"spec.kafka.security": {}},
     ],
@@ -90,8 +90,8 @@ def test_what_means_the_same_is_the_same_revision(changes: dict[str, Any]) -> No
         {"spec.kafka.isolationLevel": "read_uncommitted"},
         {"spec.storage.prefix": "raw"},
         {"spec.storage.partSize": "8Mi"},
-        {"spec.output.compression": "zstd"},
-        {"spec.output.tombstones": "empty"},
+        {"spec.output.text": {"compression": "zstd"}},
+        {"spec.output.text": {"tombstones": "empty"}},
         {"spec.output.partitionBy": [{"date": {"granularity": "day"}}]},
         {"spec.upload.maxBytes": "1Mi"},
         {"spec.spark.conf": {"spark.executor.memory": "2g"}},
@@ -138,10 +138,12 @@ def test_it_holds_what_the_user_said_and_what_depends_on_other_parts() -> None:
         "codeVersion": VERSION,
     }
     levels = [{"date": {"granularity": "day", "timezone": "UTC"}}, {"offset": {"every": 1000}}]
-    output = revision({"spec.output": {"compression": "zstd", "partitionBy": levels}}).document["spec"]["output"]
-    assert output["compression"] == "zstd"
+    written = {"text": {"compression": "zstd", "delimiter": "\n"}, "partitionBy": levels}
+    output = revision({"spec.output": written}).document["spec"]["output"]
+    assert output["text"] == {"compression": "zstd"}
     assert output["partitionBy"][0] == {"date": {"granularity": "day"}}
-    assert output.keys() == {"compression", "partitionBy"}
+    assert output.keys() == {"text", "partitionBy"}
+    assert revision({"spec.output.partitionBy": levels}).document["spec"]["output"].keys() == {"partitionBy"}
 
 
 def test_an_older_document_has_the_defaults_of_newer_fields() -> None:
@@ -153,15 +155,15 @@ def test_an_older_document_has_the_defaults_of_newer_fields() -> None:
 
 def test_a_newer_document_is_refused_with_what_to_do() -> None:
     document = revision({}).document | {"codeVersion": "9.0.0"}
-    document["spec"]["output"] = {"format": "rcfile"}
-    document["spec"]["quarantine"] = {"prefix": "bad"}
+    document["spec"]["output"] = {"rcfile": {}}
+    document["spec"]["networkPolicy"] = "Open"
     with pytest.raises(RevisionError) as caught:
         resource_of(document)
     message = str(caught.value)
     assert "was written by logpersister 9.0.0" in message
     assert "run a member of version 9.0.0" in message
-    assert "spec.quarantine: is an unknown field" in message
-    assert '"rcfile" is not allowed here' in message
+    assert "spec.output.rcfile: is an unknown field" in message
+    assert '"Open" is not allowed here' in message
 
 
 @pytest.mark.parametrize("document", [{}, {"codeVersion": 1}, {"spec": {}}])
@@ -186,7 +188,7 @@ def test_what_others_promised_is_written_by_ways_that_work_now() -> None:
     output = resource_of(theirs.document).spec.output
     reserved = {"spark.network.crypto.enabled": "false"}  # as an earlier release allowed
     theirs.document["spec"]["spark"]["conf"] = reserved
-    ours = revision({"spec.storage.secretName": "new", "spec.output.compression": "zstd"})
+    ours = revision({"spec.storage.secretName": "new", "spec.output.text": {"compression": "zstd"}})
     spec = resource_of(reached_like(theirs.document, ours.document)).spec
     assert spec.storage == resource_of(ours.document).spec.storage
     assert spec.kafka.bootstrap_servers == resource_of(ours.document).spec.kafka.bootstrap_servers
@@ -199,14 +201,13 @@ def test_a_registry_is_reached_by_the_secret_of_its_topic_while_we_have_it() -> 
     """Entries of overrides may reach one registry by Secrets of their own, as who owns the topics may have them."""
 
     def avro(secret: str) -> dict[str, Any]:
-        return {"registry": {"url": "http://registry:8081", "secretName": secret}}
+        return {"avro": {"registry": {"url": "http://registry:8081", "secretName": secret}}}
 
     def reached(theirs: str, *ours: str) -> str | None:
         group, *others = ours
-        entries = [{"topics": ["clicks"], "schema": avro(secret)} for secret in others]
-        changes: dict[str, Any] = {"spec.parser": {"type": "avro"}}
-        theirs_document = revision(changes | {"spec.schema": avro(theirs)}).document
-        own = revision(changes | {"spec.schema": avro(group), "spec.overrides": entries}).document
+        entries = [{"topics": ["clicks"], "value": avro(secret)} for secret in others]
+        theirs_document = revision({"spec.value": avro(theirs)}).document
+        own = revision({"spec.value": avro(group), "spec.overrides": entries}).document
         schema = resource_of(reached_like(theirs_document, own)).spec.row_schema
         assert schema is not None
         assert schema.registry is not None

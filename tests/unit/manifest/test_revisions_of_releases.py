@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from logpersister import __version__
+from logpersister.forms.sparse import sparse
 from logpersister.manifest import parse
-from logpersister.manifest.revision import resource_of, revision_of
-from logpersister.manifest.sparse import sparse
+from logpersister.manifest.revisions.revision import resource_of, revision_of
 from tests.unit.manifest.documents import changed
 from tests.unit.manifest.rich import BY_NAME, BY_PATTERN
 
@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).parent / "golden" / "revisions"
 CODE = "registry.example/logpersister:1"
 MANIFESTS: dict[str, dict[str, Any]] = {
     "small": changed({}),
-    "files": changed({"spec.output": {"format": "sequencefile"}, "spec.kafka.groupId": "other"}),
+    "files": changed({"spec.output": {"sequencefile": {}}, "spec.kafka.groupId": "other"}),
     "by-name": BY_NAME,
     "by-pattern": BY_PATTERN,
 }

@@ -1,6 +1,5 @@
-"""Rules: every one is declared where both halves stand, and says the same in Python and in CEL."""
+"""Rules of the manifest: how they are declared, what they say, and what of them the API server is told."""
 
-import re
 import typing
 from collections.abc import Iterator
 from typing import Any
@@ -8,14 +7,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from logpersister.forms.constraint import Duration, Model, Size, Text, Unique, Whole
+from logpersister.forms.nulls import NullMisleads
+from logpersister.forms.problems import Finding
+from logpersister.forms.rule import cel_literal, change_rule, exactly_one, refuses, rules_of, validations_of
+from logpersister.forms.shares import Percent, SomeOf
 from logpersister.manifest import LogPersister
-from logpersister.manifest.constraint import Condition, Duration, Model, Size, Text, Unique, Whole
-from logpersister.manifest.defaults import OneValue
-from logpersister.manifest.nulls import NullMisleads
-from logpersister.manifest.problems import Finding
-from logpersister.manifest.registry import VersionOfSubject
-from logpersister.manifest.rule import NotInCel, Rule, cel_literal, expand, rule, rules_of
-from logpersister.manifest.shares import Percent, SomeOf
+from logpersister.manifest.values.defaults import OneValue
+from logpersister.manifest.values.registry import VersionOfSubject
 
 
 def models(model: type[BaseModel] = LogPersister) -> Iterator[type[BaseModel]]:
@@ -44,9 +43,9 @@ def constraints(annotation: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_nothing_is_validated_but_by_what_the_api_server_has_too(model: type[BaseModel]) -> None:
+def test_nothing_is_validated_but_by_rules_and_known_constraints(model: type[BaseModel]) -> None:
     declared = model.__pydantic_decorators__
-    assert set(declared.model_validators) == {"_rules_hold"}, "declare it as a rule, with its CEL"
+    assert set(declared.model_validators) == {"_rules_hold"}, "declare it as a rule"
     assert not declared.field_validators
     assert not declared.validators
     assert not declared.root_validators
@@ -74,99 +73,50 @@ def test_nothing_is_validated_but_by_what_the_api_server_has_too(model: type[Bas
             )
 
 
-def expectations_not_in_cel() -> Iterator[str]:
-    """Yield what rules and conditions say that have no half in CEL."""
-    for model in MODELS:
-        for one in rules_of(model):
-            if isinstance(one.cel, NotInCel):
-                yield one.finding.expectation
-        for hint in typing.get_type_hints(model, include_extras=True).values():
-            for text in constraints(hint):
-                for condition in text.conditions if isinstance(text, Text) else ():
-                    if isinstance(condition.cel, NotInCel):
-                        yield condition.expectation
-
-
 class Part(Model):
-    size: typing.Annotated[int, Size("1", "1Gi")] = 2048
-    flag: typing.Annotated[bool, "plain"] = True
-    word: str = "it's"
-    unset: str | None = None
+    word: str | None = None
+    number: int = 5
+    flag: bool = False
+
+    _one = exactly_one("word", "flag")
+
+    @refuses
+    def _odd(self) -> Iterator[Finding]:
+        if self.number % 2 == 0:
+            yield Finding("is even", "make it odd", ("number",))
+
+    @change_rule("self.number >= oldSelf.number", "falls", "raise it", "number")
+    def _grows(self, before: "Part") -> bool:
+        return self.number >= before.number
 
 
-class Whole_(Model):  # noqa: N801
-    part: Part = Part()
-    word: str = "a"
-
-    @rule("$word != $part.word", "is {word}, twice", "change {word}", "word")
-    def _differ(self) -> bool:
-        return self.word != self.part.word
-
-    @rule(NotInCel("a test"), "is odd", "make it even")
-    def _even(self) -> list[Finding]:
-        return [] if len(self.word) % 2 else [Finding("is even", "make it odd", ("word",))]
-
-
-@pytest.mark.parametrize(
-    ("cel", "expected"),
-    [
-        ("$word", "(has(self.word) ? self.word : 'a')"),
-        ("$part.size", "(has(self.part) && has(self.part.size) ? self.part.size : '2Ki')"),
-        ("$part.flag", "(has(self.part) && has(self.part.flag) ? self.part.flag : true)"),
-        ("$before.word", "(has(oldSelf.word) ? oldSelf.word : 'a')"),
-        ("$word.startsWith('$')", "(has(self.word) ? self.word : 'a').startsWith('$')"),
-        ("self.word", "self.word"),
-    ],
-)
-def test_a_field_or_its_default(cel: str, expected: str) -> None:
-    assert expand(cel, Whole_) == expected
-
-
-@pytest.mark.parametrize("cel", ["$part.unset", "$part.size.unit"])
-def test_a_default_must_be_known(cel: str) -> None:
-    with pytest.raises((ValueError, StopIteration)):
-        expand(cel, Whole_)
-
-
-def test_both_halves_say_the_same() -> None:
-    first, second = rules_of(Whole_)
-    assert list(first.findings(Whole_())) == []
-    wrong = Whole_.model_construct(word="it's", part=Part())
-    assert list(first.findings(wrong)) == [Finding("is it's, twice", "change it's", ("word",), '"it\'s"')]
-    entry = first.validation(Whole_)
-    assert entry is not None
-    assert entry["fieldPath"] == ".word"
-    assert entry["message"] == "is word, twice; change word"
-    assert entry["messageExpression"] == (
-        "'is ' + (has(self.word) ? self.word : 'a') + ', twice; change ' + (has(self.word) ? self.word : 'a') + ''"
-    )
-    assert second.validation(Whole_) is None
-    assert [finding.expectation for finding in second.findings(wrong)] == ["is even"]
-
-
-def test_a_rule_of_every_model_has_its_message() -> None:
-    for model in MODELS:
-        for declared in rules_of(model):
-            assert isinstance(declared, Rule)
-            assert declared.finding.remedy
-            placeholders = re.findall(r"\{(\w+)\}", declared.finding.expectation + declared.finding.remedy)
-            assert set(placeholders) <= {field.alias for field in model.model_fields.values()}
+def test_what_is_wrong_quotes_what_stands_there() -> None:
+    _, odd, grows = rules_of(Part)
+    part = Part.model_construct(number=4)
+    assert list(odd.findings(part)) == [Finding("is even", "make it odd", ("number",), "4")]
+    assert list(grows.findings(part, Part.model_construct(number=5))) == [
+        Finding("falls", "raise it", ("number",), "4")
+    ]
+    assert list(grows.findings(part, part)) == []
 
 
 @pytest.mark.parametrize(
-    ("value", "cel"),
-    [
-        (True, "true"),
-        (5, "5"),
-        ("a'b\\c\nd", r"'a\'b\\c\nd'"),
-        ({"b", "a"}, "['a', 'b']"),
-        ({"a": ("x", "y")}, "{'a': ['x', 'y']}"),
-    ],
+    ("part", "told"),
+    [({"word": "a"}, None), ({"flag": True}, None), ({}, ""), ({"word": "a", "flag": True}, ", and has word and flag")],
 )
-def test_literals(value: Any, cel: str) -> None:
-    assert cel_literal(value) == cel
+def test_exactly_one(part: dict[str, Any], told: str | None) -> None:
+    one, *_ = rules_of(Part)
+    found = [finding.expectation for finding in one.findings(Part.model_construct(**part))]
+    assert found == ([] if told is None else [f"needs exactly one of word and flag{told}"])
 
 
-def test_a_condition_has_its_reason() -> None:
-    condition = Condition(NotInCel("a test"), bool, "is empty", "fill it")
-    assert condition.validation() is None
+def test_what_the_api_server_is_told() -> None:
+    count = "[has(self.word), has(self.flag)].filter(one, one).size() == 1"
+    assert validations_of(Part) == [
+        {"rule": count, "message": "needs exactly one of word and flag; write one of them"},
+        {"rule": "self.number >= oldSelf.number", "message": "falls; raise it", "fieldPath": ".number"},
+    ]
+
+
+def test_a_literal_is_escaped() -> None:
+    assert cel_literal("a'b\\c\nd") == r"'a\'b\\c\nd'"

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.registry import make_format
-from logpersister.manifest.format_settings import TextSpec
-from logpersister.manifest.kafka import KafkaSpec
-from logpersister.manifest.output import COMPRESSIONS
-from logpersister.manifest.partition_rule import DateRule, PartitionRule
-from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.blocks.format_settings import TextSpec
+from logpersister.manifest.blocks.kafka import KafkaSpec
+from logpersister.manifest.blocks.partition_rule import DateRule, PartitionRule
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.records.paths import make_layout
 from logpersister.storage.names import object_key, parse_object_key, revision_key
 from tests.examples import examples
+from tests.formats_of_output import COMPRESSIONS
 from tests.unit.manifest.documents import accepted
 from tests.unit.manifest.test_rules import ACCEPTED
 
@@ -28,7 +28,7 @@ def test_every_output_is_a_format_and_a_layout(changes: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("name", "compression"), [(name, one) for name, many in COMPRESSIONS.items() for one in many])
 def test_every_compression_exists(name: str, compression: str) -> None:
-    make_format(accepted({"spec.output": {"format": name, "compression": compression}}).spec.output)
+    make_format(accepted({"spec.output": {name: {"compression": compression}}}).spec.output)
 
 
 @examples(100)

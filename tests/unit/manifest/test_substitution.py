@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from logpersister.cli import context
 from logpersister.cli.exits import CommandError, Exit
+from logpersister.forms.substitution import SWITCH
 from logpersister.manifest import LogPersister, ManifestError, load
 from logpersister.manifest.load import parse_text
-from logpersister.manifest.substitution import SWITCH
 from tests.examples import examples
 
 MANIFEST = """\

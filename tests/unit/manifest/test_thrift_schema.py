@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import thriftpy2
 
-from logpersister.manifest.thrift.columns import columns_of
-from logpersister.manifest.thrift.errors import ThriftError
-from logpersister.manifest.thrift.plan import plan_of
-from logpersister.manifest.thrift.schema import Field, Kind, Schema, read_schema
-from logpersister.manifest.types import Member, Plain, parse_type
+from logpersister.schemas.thrift.columns import columns_of
+from logpersister.schemas.thrift.errors import ThriftError
+from logpersister.schemas.thrift.plan import plan_of
+from logpersister.schemas.thrift.schema import Field, Kind, Schema, read_schema
+from logpersister.schemas.types import Member, Plain, parse_type
 
 EVERYTHING = """
 /* A comment // with another beginning. */ # and one more

@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 
 from kafka.errors import LeaderNotAvailableError
 
+from logpersister.aside import Aside, at_once
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import OutputSchema, Revision, revision_of
+from logpersister.manifest.revisions.revision import OutputSchema, Revision, revision_of
 from logpersister.member import ports
 from logpersister.member.ports import NoteError
 from logpersister.pipeline.work import RangeOutcome, TaskSpec, WorkError
@@ -31,7 +32,7 @@ BYTES_PER_OFFSET = 1024
 PLACE = "logs/"
 
 
-def manifest(**kafka: Any) -> tuple[LogPersister, Revision]:
+def manifest(value: Mapping[str, Any] | None = None, **kafka: Any) -> tuple[LogPersister, Revision]:
     """Ranges of ten offsets; a backlog is due at once."""
     resource = accepted(
         {
@@ -39,6 +40,7 @@ def manifest(**kafka: Any) -> tuple[LogPersister, Revision]:
             "spec.kafka": {"bootstrapServers": "127.0.0.1:9092", "topics": ["clicks", "orders"], **kafka},
             "spec.upload": {"maxBytes": "64Ki", "maxAge": "1s"},
             "spec.cycleInterval": "1s",
+            "spec.value": value or {"bytes": {}},
         }
     )
     return resource, revision_of(resource, "1.0")
@@ -69,6 +71,7 @@ class FakeRegister:
         self._state_store = state_store
         self.sent: list[tuple[TopicPartition, CommittedOffset, bool]] = []
         self.failing: set[TopicPartition] = set()
+        self.why: Exception = TimeoutError("no answer")
         self.kafka: dict[TopicPartition, CommittedOffset] = {}
         """What arrived."""
         self.unknown_metadata: set[TopicPartition] = set()
@@ -95,7 +98,7 @@ class FakeRegister:
                 assert mark.revision in self._state_store.revisions, f"{partition}: nobody can read {mark}"
             self.sent.append((partition, commit.committed, promise))
             if partition in self.failing:
-                outcome.failed[partition] = TimeoutError("no answer")
+                outcome.failed[partition] = self.why
             else:
                 outcome.committed.add(partition)
                 self.kafka[partition] = commit.committed
@@ -111,6 +114,7 @@ class FakeOffsets:
         self.error: Exception | None = None
         self.asked = 0
         self.leaderless: set[TopicPartition] = set()
+        self.why: Exception = LeaderNotAvailableError("it has no leader: start broker 2")
         self.since: dict[TopicPartition, tuple[Offset, int]] = {}
         """The first records since any time."""
 
@@ -125,10 +129,9 @@ class FakeOffsets:
         return self._answer({p: self.since.get(p) for p in timestamps})
 
     def _answer(self, values: Mapping[TopicPartition, Value]) -> Answer[Value]:
-        away = LeaderNotAvailableError("it has no leader: start broker 2")
         return Answer(
             {p: value for p, value in values.items() if p not in self.leaderless},
-            {p: away for p in values if p in self.leaderless},
+            {p: self.why for p in values if p in self.leaderless},
         )
 
     def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
@@ -306,6 +309,7 @@ class FakeDependencies:
         self.tables: ports.Tables | None = None
         """Where a test is about a registry."""
         self.horizons: ports.Horizons = ports.NoHorizons()
+        self.aside: Aside = at_once
         self.time = 1000.0
 
     def clock(self) -> float:
@@ -322,4 +326,5 @@ class FakeDependencies:
             self.schemas,
             self.tables,
             self.horizons,
+            self.aside,
         )

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.member import connectivity
 from logpersister.member.connectivity import bucket_probe
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
+from kafka.errors import TopicAuthorizationFailedError
 from structlog.testing import capture_logs
 
 from logpersister.member.cycle import Cycle
@@ -12,12 +12,10 @@ from logpersister.member.listener import Listener
 from logpersister.member.sizing import SAMPLE_AGAIN_SECONDS
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan.holds import HoldReason
-from logpersister.plan.intents import CommittedOffset, OffsetMetadata, UnstoredPrefix
-from logpersister.plan.recovery import StoredRange
+from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
-from logpersister.storage.topics import TopicNote
 from tests.unit.member.fakes import CLICKS, ORDERS, PLACE, TOPIC_ID, FakeDependencies, manifest
 
 
@@ -40,7 +38,8 @@ class Heard(Listener):
 
 
 def cycle_in(fakes: FakeDependencies, listener: Listener | None = None, **kafka: Any) -> Cycle:
-    resource, revision = manifest(**kafka)
+    value = None if fakes.schemas is None else {"avro": {"registry": {"url": "http://r:8081"}}}
+    resource, revision = manifest(value, **kafka)
     return Cycle(resource, revision, fakes.ports(), listener=listener, clock=fakes.clock, now=fakes.clock)
 
 
@@ -71,21 +70,6 @@ def commits(fakes: FakeDependencies, partition: TopicPartition = CLICKS) -> list
     return [(offset, metadata.ends if metadata else ()) for offset, metadata in sent]
 
 
-def test_promise_execute_keep(fakes: FakeDependencies) -> None:
-    heard = Heard()
-    cycle = begun(fakes, heard, clicks=25)
-    turn(fakes, cycle)
-    assert commits(fakes) == [(0, ()), (0, (10, 20, 25))]
-    assert len(fakes.state_store.revisions) == 1, "the snapshot is there before the promise"
-    assert fakes.jobs.ranges() == [Range(CLICKS, 0, 10), Range(CLICKS, 10, 20), Range(CLICKS, 20, 25)]
-    assert fakes.group.busy == {CLICKS}
-    fakes.jobs.end()
-    turn(fakes, cycle)
-    assert commits(fakes)[-1] == (25, ())
-    assert fakes.group.busy == set()
-    assert heard.events == [("stored", 0, 10), ("stored", 10, 20), ("stored", 20, 25)]
-
-
 def test_a_partition_without_a_leader_is_said_once_and_stops_no_other(fakes: FakeDependencies) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 1}
     cycle = begun(fakes, clicks=5, orders=5)
@@ -108,10 +92,14 @@ def test_a_partition_without_a_leader_is_said_once_and_stops_no_other(fakes: Fak
     assert fakes.jobs.ranges() == [lost]
 
 
-def test_a_partition_that_is_handed_over_is_not_said_to_be_readable(fakes: FakeDependencies) -> None:
+@pytest.mark.parametrize("may_read", [False, True])
+def test_a_partition_that_is_handed_over_is_not_said_to_be_readable(fakes: FakeDependencies, *, may_read: bool) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 1}
     cycle = begun(fakes, clicks=5, orders=5)
-    fakes.offsets.leaderless = {ORDERS}
+    if may_read:
+        fakes.offsets.leaderless = {ORDERS}
+    else:
+        fakes.register.failing, fakes.register.why = {ORDERS}, TopicAuthorizationFailedError("orders")
     turn(fakes, cycle, seconds=60)
     assert cycle.unreadable.keys() == {ORDERS}
     fakes.group.tokens = {CLICKS: 1}
@@ -119,34 +107,6 @@ def test_a_partition_that_is_handed_over_is_not_said_to_be_readable(fakes: FakeD
         turn(fakes, cycle, seconds=60)
     assert not cycle.unreadable
     assert "partitions.readable" not in [one["event"] for one in logs]
-
-
-def test_nothing_is_promised_when_the_snapshot_cannot_be_stored(fakes: FakeDependencies) -> None:
-    cycle = begun(fakes, clicks=25)
-    fakes.state_store.topics["clicks", 1] = TopicNote(TOPIC_ID)
-    turn(fakes, cycle)
-    fakes.jobs.end()
-    turn(fakes, cycle)
-    again = cycle_in(fakes)
-    begin(fakes, again, clicks=50)
-    again.topic_bindings.bind({"clicks": TopicNote(TOPIC_ID)})
-    fakes.state_store.error = StorageError("unreachable", "S3 is away")
-    with pytest.raises(StorageError):
-        turn(fakes, again)
-    assert commits(fakes)[-1] == (25, ())
-    fakes.state_store.error = None
-    turn(fakes, again)
-    assert commits(fakes)[-1] == (25, (35, 45, 50))
-
-
-def test_nothing_is_executed_when_the_promise_may_not_have_arrived(fakes: FakeDependencies) -> None:
-    heard = Heard()
-    cycle = begun(fakes, heard, clicks=25)
-    fakes.register.failing = {CLICKS}
-    turn(fakes, cycle)
-    assert fakes.jobs.submitted == []
-    assert heard.events == [("commit failed", "promise")]
-    assert cycle.states.unresolved() == [CLICKS]
 
 
 def test_a_commit_in_doubt_costs_no_second_execution(fakes: FakeDependencies) -> None:
@@ -187,58 +147,6 @@ def test_a_loss_that_cannot_be_looked_into_now_is_met_again(fakes: FakeDependenc
     turn(fakes, cycle)
     assert fakes.state_store.losses == [(CLICKS, 0, 10, "lost")], "the other ranges are stored"
     assert commits(fakes)[-1] == (25, ())
-
-
-def test_a_loss_is_recorded_when_it_is_promised_and_not_before(fakes: FakeDependencies) -> None:
-    """A zombie's promise is refused; it must not leave a record of a loss that there was not."""
-    heard = Heard()
-    cycle = begun(fakes, heard, kafka={"onDataLoss": "skip"}, clicks=25)
-    fakes.offsets.start[CLICKS] = 5
-    fakes.register.failing = {CLICKS}
-    turn(fakes, cycle)
-    assert commits(fakes)[-1] == (0, (5,))
-    assert fakes.state_store.losses == []
-    assert heard.events == [("commit failed", "promise")]
-    fakes.register.failing = set()
-    record, away = fakes.state_store.record_loss, StorageError("unreachable", "S3 is away")
-    fakes.state_store.record_loss = Mock(side_effect=away)  # type: ignore[method-assign]
-    for _ in range(3):
-        turn(fakes, cycle)
-    assert commits(fakes)[-1] == (0, (5,)), "the offset does not move before the record is there"
-    fakes.state_store.record_loss = record  # type: ignore[method-assign]
-    turn(fakes, cycle, 20.0)
-    turn(fakes, cycle)
-    assert fakes.state_store.losses == [(CLICKS, 0, 5, "lost")]
-    assert ("lost", 0, 5, True) in heard.events
-    assert (5, ()) in commits(fakes)
-
-
-def test_what_somebody_before_us_has_stored_is_not_lost(fakes: FakeDependencies) -> None:
-    resource, own = manifest(onDataLoss="skip")
-    fakes.register.kafka[CLICKS] = CommittedOffset(0, OffsetMetadata(TOPIC_ID, 1, own.hash, (10, 20, 30), place=PLACE))
-    fakes.state_store.stored[CLICKS] = [StoredRange(10, 20, "backup", own.hash, TOPIC_ID, whole=True)]
-    fakes.offsets.end[CLICKS] = 30
-    cycle = Cycle(resource, own, fakes.ports(), clock=fakes.clock, now=fakes.clock)
-    cycle.turn()
-    gone = WorkError("data-lost", "gone", log_start=25)
-    fakes.jobs.end(errors=dict.fromkeys(fakes.jobs.ranges(), gone))
-    turn(fakes, cycle)
-    turn(fakes, cycle, 10.0)
-    assert fakes.state_store.losses == [(CLICKS, 0, 10, "lost"), (CLICKS, 20, 25, "lost")]
-    assert commits(fakes)[-1] == (20, (30,))
-    assert fakes.jobs.ranges() == [Range(CLICKS, 20, 30)]
-
-
-def test_a_member_that_takes_over_a_loss_records_it(fakes: FakeDependencies) -> None:
-    _, own = manifest(onDataLoss="skip")
-    fakes.register.kafka[CLICKS] = CommittedOffset(
-        0, OffsetMetadata(TOPIC_ID, 1, own.hash, (5,), place=PLACE, unstored=UnstoredPrefix(5, "lost"))
-    )
-    cycle = cycle_in(fakes, onDataLoss="skip")
-    cycle.turn()
-    assert fakes.state_store.losses == [(CLICKS, 0, 5, "lost")]
-    turn(fakes, cycle)
-    assert commits(fakes) == [(5, ())]
 
 
 def test_nothing_is_promised_before_the_bucket_was_looked_at_for_what_stands_behind_the_offset(
@@ -293,15 +201,6 @@ def test_with_fail_a_loss_holds_the_partition_and_is_not_recorded(fakes: FakeDep
     assert fakes.state_store.losses == []
     assert heard.events == [("lost", 0, 5, False)]
     turn(fakes, cycle)
-    assert commits(fakes) == [(0, ())]
-
-
-def test_a_topic_that_was_made_again_has_lost_nothing(fakes: FakeDependencies) -> None:
-    cycle = begun(fakes, kafka={"onDataLoss": "skip"}, clicks=25)
-    fakes.offsets.ids["clicks"], fakes.offsets.start[CLICKS] = "B" * 22, 5
-    turn(fakes, cycle)
-    assert cycle.states.held()[CLICKS].reason is HoldReason.TOPIC_RECREATED
-    assert fakes.state_store.losses == []
     assert commits(fakes) == [(0, ())]
 
 
@@ -395,18 +294,6 @@ def test_a_note_that_cannot_be_read_stops_only_its_topic_and_is_tried_again(fake
     assert commits(fakes)[-1] == (0, (10, 20, 25))
 
 
-def test_a_generation_is_about_one_topic_of_a_name(fakes: FakeDependencies) -> None:
-    """Kafka forgets offsets with their topic; that another one was begun, only the bucket knows."""
-    fakes.state_store.topics["clicks", 1] = TopicNote("B" * 22)
-    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    cycle = begun(fakes, clicks=25, orders=25)
-    turn(fakes, cycle)
-    assert cycle.states.held()[CLICKS].reason is HoldReason.TOPIC_RECREATED
-    assert commits(fakes) == [(0, ())]
-    assert commits(fakes, ORDERS)[-1][1], "others are promised"
-    assert fakes.state_store.topics["orders", 1] == TopicNote(TOPIC_ID, 1)
-
-
 def test_a_partition_that_ends_too_early_is_held_after_a_while_unless_its_topic_was_made_again(
     fakes: FakeDependencies,
 ) -> None:
@@ -461,25 +348,6 @@ def test_what_another_place_refuses_again_and_again_is_promised_and_stored_in_ou
     turn(fakes, cycle)
     turn(fakes, cycle)
     assert commits(fakes)[1] == (9, ()), "from there on as ours plans it"
-
-
-def test_what_is_lost_of_a_promise_for_another_place_keeps_its_boundaries_in_ours(fakes: FakeDependencies) -> None:
-    """They stand in Kafka at every moment: a range that overlapped with one there could be stored there later."""
-    _, theirs = manifest(startFrom="latest")
-    fakes.register.kafka[CLICKS] = CommittedOffset(
-        0, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 20), place="others/raw")
-    )
-    fakes.offsets.end[CLICKS], fakes.offsets.start[CLICKS] = 30, 5
-    cycle = cycle_in(fakes, onDataLoss="skip")
-    cycle.turn()
-    assert commits(fakes) == [(0, (8, 20))]
-    lost = WorkError("data-lost", "gone", log_start=5)
-    fakes.jobs.end(errors={Range(CLICKS, 0, 8): lost})
-    turn(fakes, cycle)
-    turn(fakes, cycle, seconds=100)
-    assert fakes.state_store.losses == [(CLICKS, 0, 5, "lost")]
-    ((again,),) = [task.work for task in fakes.jobs.submitted[-1][0]]
-    assert (again.range, again.read_from, again.partly_lost) == (Range(CLICKS, 0, 8), 5, True)
 
 
 def test_another_place_that_fails_for_a_while_is_waited_for(fakes: FakeDependencies) -> None:

@@ -14,7 +14,7 @@ from tests.unit.member.fakes import TOPIC_ID, FakeDependencies
 
 REVISIONS = {"rev-1": {"spec": 1}, "rev-2": {"spec": 2}}
 LARGE = 32 << 20
-SPEC = accepted({"spec.parser": {"type": "json", "quarantine": {"holdAbove": "20%"}}}).spec
+SPEC = accepted({"spec.value": {"json": {}}, "spec.quarantine": {"holdAbove": "20%"}}).spec
 
 
 def partition(index: int) -> TopicPartition:

@@ -138,3 +138,8 @@ def test_a_bucket_that_refuses_and_a_registry_of_one_topic_are_outages_until_the
     refusals.failed("bucket", "AccessDenied")
     surroundings.check(after=120)
     assert surroundings.told == (), "it failed once, and is perhaps not asked any more"
+    for number in range(30):
+        refusals.failed("registry", "silent", f"topic-{number}")
+        surroundings.check(after=20)
+    (outage,) = surroundings.monitor.away()
+    assert outage.reason == "silent", "each of many topics is seldom asked about"

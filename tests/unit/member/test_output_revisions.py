@@ -1,15 +1,26 @@
 """Which schema a range is promised with, when the registry is asked, and what happens when it does not answer."""
 
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
 import pytest
 
+from logpersister.aside import at_once, in_a_thread, settle
 from logpersister.manifest import parse
-from logpersister.manifest.revision import (
+from logpersister.manifest.revisions.revision import (
     OutputSchema,
     output_schema_of,
     resource_of,
     revision_of,
     revision_of_document,
 )
+from logpersister.manifest.secrets import Secrets
 from logpersister.member.cycle import Cycle
 from logpersister.member.listener import Listener
 from logpersister.member.output_revisions import OutputRevisions
@@ -18,11 +29,14 @@ from logpersister.pipeline.rules import noted_rules, rules_of
 from logpersister.pipeline.work import WorkError
 from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
-from logpersister.ranges import Range
-from logpersister.registry import RegistryError
+from logpersister.ranges import Range, TopicPartition
+from logpersister.registry import RegistryError, open_schemas
+from logpersister.registry.client import READ_SECONDS
+from tests.stack.http_server import serving, silent
 from tests.unit.manifest.documents import changed
 from tests.unit.member.fakes import CLICKS, ORDERS, TOPIC_ID, FakeDependencies, FakeSchemas
 from tests.unit.member.test_cycle import begin, begun, commits, cycle_in, turn
+from tests.unit.registry.test_schemas import V1
 
 
 @pytest.fixture
@@ -139,6 +153,64 @@ def test_what_one_topic_asks_for_in_vain_keeps_no_other_waiting(
     assert not promised(fakes, CLICKS)
 
 
+def test_a_registry_that_never_answers_takes_seconds_of_its_own_topics_only(fakes: FakeDependencies) -> None:
+    """Neither for columns, nor for samples, nor in any turn that follows."""
+    version = {"version": 1, "id": 1, "schema": V1}
+    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
+    fakes.aside = in_a_thread
+    with silent() as there, serving(lambda _: (200, json.dumps(version).encode())) as here:
+        overrides = [{"topics": ["clicks"], "value": {"avro": {"registry": {"url": there}}}}]
+        of_all = {"spec.value": {"avro": {"registry": {"url": here}}}, "spec.overrides": overrides}
+        resource = parse(changed({"spec.kafka.topics": ["clicks", "orders"], **of_all}))
+        schemas = open_schemas(resource, Secrets({}))
+        assert schemas is not None
+
+        def sample(partition: TopicPartition, start: int) -> tuple[int, int]:
+            schemas.resource_of(partition.topic)
+            return 1, 1000
+
+        with closing(schemas), patch.object(fakes.sampler, "sample", sample):
+            own = revision_of(resource, "1.0", rules_of(resource))
+            cycle = Cycle(resource, own, replace(fakes.ports(), schemas=schemas), clock=fakes.clock, now=fakes.clock)
+            begin(fakes, cycle, clicks=5, orders=5)
+            until = time.monotonic() + READ_SECONDS
+            turns = 0
+            while turns < 5 or not fakes.jobs.submitted:
+                turn(fakes, cycle)
+                turns += 1
+                assert time.monotonic() < until, "nobody waits for it"
+    assert promised(fakes, ORDERS)
+    assert not promised(fakes, CLICKS)
+
+
+def test_an_answer_that_comes_late_is_about_what_was_there_when_it_was_asked_for(
+    fakes: FakeDependencies, schemas: FakeSchemas
+) -> None:
+    """So neither a registry that is slow nor a topic that grows meanwhile stops anything."""
+    late: list[Callable[[], None]] = []
+
+    def aside(question: Callable[[], Any], _seconds: float) -> "Future[Any]":
+        answer, told = Future[Any](), at_once(question)
+        late.append(lambda: settle(answer, told.result))
+        return answer
+
+    fakes.aside = aside
+    cycle = begun(fakes, clicks=5)
+    cycle.sizing.sizes.learn("clicks", offsets=1, stored_bytes=1000, half_life_bytes=1)
+    for version, end in enumerate((8, 12, 15), start=2):
+        turn(fakes, cycle, seconds=3600)
+        schemas.version, fakes.offsets.end[CLICKS] = version, end
+        before = len(fakes.jobs.submitted)
+        for _ in range(4):  # it is asked for the version, then whether that reads the one before
+            while late:
+                late.pop()()
+            turn(fakes, cycle)
+        assert len(fakes.jobs.submitted) == before + 1
+        fakes.jobs.end(-1)
+        turn(fakes, cycle)
+    assert [(start, schema and schema.version) for start, schema in promised(fakes)] == [(0, 1), (5, 2), (8, 3)]
+
+
 def test_a_topic_without_a_schema_does_not_keep_others_waiting(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
     cycle = begun(fakes, clicks=5, orders=5)
@@ -192,7 +264,7 @@ def test_a_version_that_cannot_read_the_one_before_holds_its_partition(
     hold = cycle.states.held()[CLICKS]
     assert hold.reason is HoldReason.SCHEMA_INCOMPATIBLE
     assert "field price is int and was string" in hold.message
-    assert "set spec.schema.registry.version to 1" in hold.message
+    assert "set version of its registry to 1" in hold.message
     assert "raise spec.generation" in hold.message
     assert commits(fakes)[-1][0] == 5
 
@@ -211,16 +283,12 @@ def test_a_higher_generation_goes_on_with_any_version(fakes: FakeDependencies, s
 
 def test_the_limit_of_quarantine_is_that_of_the_topic_in_our_manifest(fakes: FakeDependencies) -> None:
     """Also for ranges of another revision, of whose documents none says for which topics it is."""
-
-    def parser(limit: str) -> dict[str, object]:
-        return {"type": "json", "quarantine": {"holdAbove": limit}}
-
-    before = parse(changed({"spec.parser": parser("5%")}))
+    limited = {"spec.value": {"json": {}}, "spec.quarantine": {"holdAbove": "5%"}}
+    before = parse(changed(limited))
     theirs = revision_of(before, "1.0", rules_of(before))
     fakes.state_store.revisions[theirs.hash] = theirs.document
-    overrides = [{"topics": ["orders"], "parser": parser("50%")}]
-    ours = {"spec.kafka.topics": ["clicks", "orders"], "spec.parser": parser("5%"), "spec.overrides": overrides}
-    resource = parse(changed(ours))
+    overrides = [{"topics": ["orders"], "quarantine": {"holdAbove": "50%"}}]
+    resource = parse(changed(limited | {"spec.kafka.topics": ["clicks", "orders"], "spec.overrides": overrides}))
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
     promise = CommittedOffset(0, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (5,)))
     fakes.register.kafka |= {CLICKS: promise, ORDERS: promise}
@@ -235,7 +303,7 @@ def test_topics_with_overrides_are_promised_as_a_manifest_of_their_own(fakes: Fa
         own = revision_of(resource, "1.0", rules_of(resource))
         revisions = OutputRevisions(resource, own, None, RevisionSnapshots(own, "logs", fakes.state_store), {})
         found = revisions.of({CLICKS: 5, ORDERS: 5}, {}, {})
-        assert found == {CLICKS: revisions.now("clicks"), ORDERS: revisions.now("orders")}
+        assert found == revisions.anew({CLICKS: 5, ORDERS: 5})
         for revision in found.values():
             assert isinstance(revision, str)
             document = revisions.documents.get(revision, own.document)
@@ -243,19 +311,18 @@ def test_topics_with_overrides_are_promised_as_a_manifest_of_their_own(fakes: Fa
             assert revision_of_document(document).hash == revision
         return str(found[CLICKS]), str(found[ORDERS])
 
-    json_lines: dict[str, object] = {"topics": ["orders"], "output": {"format": "jsonl"}}
+    json_lines: dict[str, object] = {"topics": ["orders"], "output": {"jsonl": {}}}
     without, other = promised_under([]), promised_under([json_lines])
     assert without[0] == without[1] == other[0]
     assert other[1] != without[1]
-    assert promised_under([json_lines | {"parser": {"type": "json"}}])[0] == other[0]
+    assert promised_under([json_lines | {"value": {"json": {}}}])[0] == other[0]
 
 
 def test_a_topic_whose_subject_names_schemas_is_promised_under_a_revision_that_names_it(
     fakes: FakeDependencies,
 ) -> None:
-    columns = {"fields": [{"name": "id", "type": "int64"}], "registry": {"url": "http://r:8081"}}
-    avro = {"type": "avro", "framing": "singleObject"}
-    ours = {"spec.kafka.topics": ["clicks", "orders"], "spec.parser": avro, "spec.schema": columns}
+    columns = {"fields": [{"name": "id", "type": "int64"}], "registry": {"url": "http://r:8081"}, "singleObject": {}}
+    ours = {"spec.kafka.topics": ["clicks", "orders"], "spec.value": {"avro": columns}}
     resource = parse(changed(ours))
     own = revision_of(resource, "1.0", rules_of(resource))
     revisions = OutputRevisions(resource, own, None, RevisionSnapshots(own, "logs", fakes.state_store), {})

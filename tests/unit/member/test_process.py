@@ -15,12 +15,19 @@ from structlog.testing import capture_logs
 
 from logpersister.manifest.secrets import Secrets
 from logpersister.member import process
-from logpersister.member.process import Member, MemberOptions, Readiness, run_member, warm_up
+from logpersister.member.process import ExitCode, Member, MemberOptions, Readiness, run_member, warm_up
+from logpersister.member.refusals import Refusals
+from logpersister.member.reports import Reports
 from logpersister.member.stopping import Stop
+from logpersister.member.target_offsets import UNREADABLE_SECONDS, TargetOffsets
+from logpersister.pipeline.work import WorkError
+from logpersister.registry import RegistryError
 from logpersister.report.facts import Identity
 from logpersister.report.health import Health
 from logpersister.report.status import StatusBoard
 from tests.unit.manifest.documents import accepted
+from tests.unit.member.fakes import CLICKS, TOPIC_ID, FakeDependencies, FakeSchemas
+from tests.unit.member.test_cycle import begun, turn
 
 
 def test_spark_is_waited_for_before_a_member_joins() -> None:
@@ -98,3 +105,30 @@ def test_a_member_that_joins_says_for_whom_it_waits(monkeypatch: pytest.MonkeyPa
     assert "up to 45s (spec.kafka.sessionTimeout)" in shown[3]
     assert shown[4] == "running"
     assert [event["event"] for event in logs][:2] == ["member.waits", "member.state"]
+
+
+@pytest.mark.parametrize("asked_by", ["cycle", "task"])
+def test_a_run_that_ends_says_which_partitions_wait_for_a_registry(
+    fakes: FakeDependencies, monkeypatch: pytest.MonkeyPatch, asked_by: str
+) -> None:
+    reports = Reports(Mock(), Mock())
+    reports.refusals = Refusals(fakes.clock)
+    if asked_by == "cycle":
+        fakes.schemas = FakeSchemas()
+        fakes.schemas.error = RegistryError("timeout", "it did not answer in time")
+    cycle = begun(fakes, reports, clicks=5)
+    turn(fakes, cycle)
+    if asked_by == "task":
+        (range_,) = fakes.jobs.ranges()
+        fakes.jobs.end(errors={range_: WorkError("registry", "it did not answer in time")})
+        turn(fakes, cycle)
+    monkeypatch.setattr(process, "time", Mock(monotonic=fakes.clock))
+    assembly = Mock(cycle=cycle, group=Mock(joined=True, register=fakes.register), offsets=fakes.offsets)
+    health = Health()
+    member = Member(RESOURCE, assembly, Mock(), reports, Mock(), Mock(), health, Readiness(health), Stop())
+    targets = TargetOffsets({CLICKS: 5}, {"clicks": TOPIC_ID}, fakes.clock)
+    assert member._current(targets) is None
+    fakes.time += UNREADABLE_SECONDS
+    with capture_logs() as logs:
+        assert member._current(targets) is ExitCode.UNREACHABLE
+    assert [(one["partition"], one["reason"]) for one in logs] == [("clicks-0", "no-answer")]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from logpersister.manifest.revision import Revision, revision_of, revision_of_document
+from logpersister.manifest.revisions.revision import Revision, revision_of, revision_of_document
 from logpersister.member.commits import Committer
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Dependencies
@@ -89,16 +89,6 @@ def test_what_must_be_committed_first_waits_for_it(fakes: FakeDependencies) -> N
     assert states.idle() == {CLICKS: 0}
 
 
-def test_an_intent_is_taken_over_with_the_snapshot_of_its_revision(fakes: FakeDependencies) -> None:
-    _, theirs = manifest(startFrom="latest")
-    fakes.state_store.revisions[theirs.hash] = theirs.document
-    fakes.register.kafka[CLICKS] = CommittedOffset(5, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (8, 9)))
-    resolver, states = resolved(fakes)
-    assert [intent.ends for intent in states.pending()] == [(8, 9)]
-    assert resolver.snapshots.documents[theirs.hash] == theirs.document
-    assert fakes.register.sent == [], "it is in Kafka already"
-
-
 def under(rules: Mapping[str, int], **kafka: Any) -> Revision:
     """Return a revision of another manifest, and of a build with these rules."""
     resource, _ = manifest(startFrom="latest", **kafka)
@@ -173,14 +163,6 @@ def promised_elsewhere(fakes: FakeDependencies, generation: int = 1) -> Revision
     metadata = OffsetMetadata(TOPIC_ID, generation, theirs.hash, (8, 9), since=3, place="others/raw")
     fakes.register.kafka[CLICKS] = CommittedOffset(5, metadata)
     return theirs
-
-
-def test_an_intent_for_another_place_is_executed_as_written_when_that_lets_us_in(fakes: FakeDependencies) -> None:
-    theirs = promised_elsewhere(fakes)
-    fakes.state_store.elsewhere[theirs.hash] = theirs.document
-    resolver, states = resolved(fakes)
-    assert [intent.place for intent in states.pending()] == ["others/raw"]
-    assert theirs.hash in resolver.snapshots.documents
 
 
 @pytest.mark.parametrize(
@@ -344,20 +326,6 @@ def test_what_the_next_owner_has_stored_meanwhile_is_no_cause_to_hold(fakes: Fak
     assert states.held() == {}
 
 
-BEGUN = TopicNote(TOPIC_ID, 1, (4,))
-
-
-def test_a_forgotten_group_begins_where_it_began(fakes: FakeDependencies) -> None:
-    """Not where ``startFrom`` would begin now: nothing of it is stored, and nothing may be left out."""
-    fakes.offsets.end[CLICKS] = 4
-    _, states = resolved(fakes, startFrom="latest")
-    assert fakes.state_store.topics == {("clicks", 1): BEGUN}
-    del fakes.register.kafka[CLICKS]
-    fakes.offsets.end[CLICKS] = 99
-    _resolver, states = resolved(fakes, startFrom="latest")
-    assert states.idle() == {CLICKS: 4}
-
-
 def test_a_partition_without_a_leader_keeps_no_other_from_beginning(fakes: FakeDependencies) -> None:
     """It begins at its first record since the group began, as soon as it can be asked."""
     away = TopicPartition("clicks", 1)
@@ -373,15 +341,6 @@ def test_a_partition_without_a_leader_keeps_no_other_from_beginning(fakes: FakeD
     fakes.time += 10
     resolver.resolve()
     assert (states.idle(), resolver.unreadable) == ({CLICKS: 4, away: 7}, {})
-
-
-def test_a_partition_that_is_added_later_begins_at_its_first_record(fakes: FakeDependencies) -> None:
-    added = TopicPartition("clicks", 1)
-    fakes.state_store.topics["clicks", 1] = BEGUN
-    fakes.group.tokens = {added: 1}
-    fakes.offsets.partitions, fakes.offsets.start[added], fakes.offsets.end[added] = 2, 3, 99
-    _resolver, states = resolved(fakes, startFrom="latest")
-    assert states.idle() == {added: 3}
 
 
 @pytest.mark.parametrize(("there", "position"), [(["clicks", "orders"], 99), (["clicks"], 0)])
@@ -407,14 +366,6 @@ def test_where_a_group_began_with_another_topic_of_the_name_nothing_begins(fakes
     fakes.state_store.topics["clicks", 1] = TopicNote("B" * 22, 1, (4,))
     _resolver, states = resolved(fakes, startFrom="latest")
     assert held(states) == {"clicks": HoldReason.TOPIC_RECREATED}
-
-
-def test_a_group_whose_note_does_not_say_where_it_began_begins_as_the_manifest_says(fakes: FakeDependencies) -> None:
-    """The note of an older release."""
-    fakes.state_store.topics["clicks", 1] = TopicNote(TOPIC_ID)
-    fakes.offsets.end[CLICKS] = 9
-    _resolver, states = resolved(fakes, startFrom="latest")
-    assert states.idle() == {CLICKS: 9}
 
 
 def test_a_forgotten_intent_is_promised_again_before_it_is_executed(fakes: FakeDependencies) -> None:

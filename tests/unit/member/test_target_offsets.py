@@ -1,9 +1,10 @@
 from typing import Any
 
 import pytest
+from kafka.errors import TopicAuthorizationFailedError
 
+from logpersister.forms.sparse import sparse
 from logpersister.manifest import parse
-from logpersister.manifest.sparse import sparse
 from logpersister.member.target_offsets import DESCRIBE_SECONDS, NoTopicsError, behind, target_offsets_of
 from logpersister.plan.events import Resolved
 from logpersister.plan.intents import stored
@@ -46,6 +47,17 @@ def test_a_partition_that_cannot_be_read_keeps_no_other_from_beginning(fakes: Fa
     fakes.offsets.leaderless = set()
     targets.ask_again(fakes.offsets)
     assert (targets.ends, targets.unread) == ({CLICKS: 7, ORDERS: 7}, {})
+
+
+def test_a_topic_that_may_not_be_described_is_left_to_the_end(fakes: FakeDependencies) -> None:
+    """How many partitions it has is not known, so it stays open, also when somebody grants the right meanwhile."""
+    resource, _ = manifest()
+    del fakes.offsets.ids["orders"]
+    fakes.offsets.leaderless, fakes.offsets.why = {ORDERS}, TopicAuthorizationFailedError("orders")
+    targets = target_offsets_of(resource.spec.kafka, fakes.offsets, fakes.clock)
+    fakes.offsets.leaderless = set()
+    targets.ask_again(fakes.offsets)
+    assert (targets.ends, list(targets.unread)) == ({CLICKS: 0}, [ORDERS])
 
 
 def test_our_own_partitions_first_then_those_of_other_members(fakes: FakeDependencies) -> None:

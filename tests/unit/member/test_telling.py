@@ -7,7 +7,7 @@ import pytest
 from logpersister.finish.telling import NotTakenError, RefusedError
 from logpersister.finish.topic_records import TopicRecords
 from logpersister.finish.webhook import Webhook
-from logpersister.manifest.finish import FinishSpec
+from logpersister.manifest.blocks.finish import FinishSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.listener import Listener
 from logpersister.member.telling import TellDuty, tellers

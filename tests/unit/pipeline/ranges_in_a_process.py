@@ -18,8 +18,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from logpersister.formats.registry import format_of
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.storage import StorageSpec
 from logpersister.pipeline import daemon
 from logpersister.pipeline.reader import ReadRequest
 from logpersister.pipeline.room import Room

@@ -6,6 +6,7 @@ Each function yields all that its rule decides for samples, as bytes that no oth
 import io
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 from typing import Any, Final, cast
 from unittest.mock import patch
@@ -16,11 +17,11 @@ from pyarrow import orc
 from logpersister.formats.base import Encoder, ObjectIdentity
 from logpersister.formats.file_rows import plain
 from logpersister.formats.registry import make_format
-from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.line_parsers import CsvSpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.event_types import TypesSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.field import DocumentFieldSpec, FieldSpec
+from logpersister.manifest.values.line_parsers import CsvSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.frames import NumberRows
 from logpersister.records.keyed_rows import HEAD, KeyedRows
@@ -50,11 +51,11 @@ def said(parsed: Parsed) -> Iterable[bytes]:
         yield repr(parsed.adjusted.records.tolist()).encode()
 
 
-LENIENT: Final = SchemaSpec(
+LENIENT: Final = RowSchema(
     fields=(
-        FieldSpec(name="id", type="int32", required=True, default=7),
+        DocumentFieldSpec(name="id", type="int32", required=True, default=7),
         FieldSpec(name="ok", type="bool"),
-        FieldSpec(name="name", type="string", default="\u00e4"),
+        DocumentFieldSpec(name="name", type="string", default="\u00e4"),
         FieldSpec(name="at", type="timestamp[ms]", format="epoch[s]"),
         FieldSpec(name="price", type="decimal(5,2)"),
         FieldSpec(name="items", type="list<struct<size: float32 not null>>"),
@@ -81,8 +82,8 @@ LINES: Final[list[bytes | None]] = [
 
 def rows_with_faults() -> Iterable[bytes]:
     """By all options at once, by those that set null, and by the first of duplicates; what is unknown is kept."""
-    of_lines = SchemaSpec(fields=(LENIENT.fields or ())[:5]).with_rest("_rest")
-    schema = LENIENT.with_rest("_rest")
+    of_lines = RowSchema(fields=(LENIENT.fields or ())[:5], rest_column="_rest")
+    schema = replace(LENIENT, rest_column="_rest")
     nulls = ALL.model_copy(update={"wrong_type": "setNull", "duplicates": "first"})
     for faults in (ALL, nulls):
         yield from said(JsonRows(schema, "keep", faults).parse(batch_of_values(DOCUMENTS)))
@@ -115,8 +116,8 @@ def rows_with_keys() -> Iterable[bytes]:
 
 def rows_with_heads() -> Iterable[bytes]:
     """The same of what stands around values: there is one, and it is required where its schema says so."""
-    fields = SchemaSpec(fields=(FieldSpec(name="n", type="int32", required=True),))
-    heads = SchemaSpec(fields=(FieldSpec(name="id", type="int64", required=True), FieldSpec(name="s", type="string")))
+    fields = RowSchema(fields=(FieldSpec(name="n", type="int32", required=True),))
+    heads = RowSchema(fields=(FieldSpec(name="id", type="int64", required=True), FieldSpec(name="s", type="string")))
     parser = KeyedRows(JsonRows(fields, "drop"), JsonRows(heads, "drop"), "head", source=HEAD)
     records = batch([Record(place, 0, None, value) for place, (_, value) in enumerate(PAIRS)])
     yield from said(parser.parse(records.append_column(HEAD, pa.array([key for key, _ in PAIRS], pa.binary()))))
@@ -176,11 +177,11 @@ def types_of_records() -> Iterable[bytes]:
             yield repr((place.rule, place.segment, place.reason)).encode()
 
 
-def orc_file(schemas: Iterable[SchemaSpec | None]) -> Iterable[bytes]:
+def orc_file(schemas: Iterable[RowSchema | None]) -> Iterable[bytes]:
     """Columns, rows and stripes, and not the bytes, which are those of a library."""
     kafka = ["topic", "partition", "offset", "timestamp", "key"]
     for lost, schema in product(("skip", "null"), schemas):
-        settings = {"format": "orc", "kafkaColumns": kafka, "tombstones": lost, "orc": {"stripeBytes": "64Ki"}}
+        settings = {"orc": {"kafkaColumns": kafka, "tombstones": lost, "stripeBytes": "64Ki"}}
         file_format = make_format(OutputSpec.model_validate(settings), schema=schema)
         encoder: Encoder = file_format.encoder(IDENTITY)
         values = [

@@ -23,9 +23,8 @@ NOW = 1_774_659_600
 def spec_of(field: str | None = "at", **finish: Any) -> Spec:
     level = {"granularity": "day"} | ({} if field is None else {"field": field})
     spec = {
-        "spec.parser": {"type": "json"},
-        "spec.schema": {"fields": FIELDS},
-        "spec.output": {"format": "jsonl", "partitionBy": [{"date": level}]},
+        "spec.value": {"json": {"fields": FIELDS}},
+        "spec.output": {"jsonl": {}, "partitionBy": [{"date": level}]},
         "spec.finish": finish,
     }
     return accepted(spec).spec
@@ -77,9 +76,9 @@ def test_times_count_that_have_come_and_are_no_nonsense(values: list[object], ex
 
 def test_of_types_those_count_that_have_folders_by_the_time_of_all() -> None:
     """Frames have a timestamp of their own, and an entry without folders by date has no time to tell."""
-    by_day = {"format": "text", "partitionBy": [{"date": {"granularity": "day"}}]}
+    by_day = {"text": {}, "partitionBy": [{"date": {"granularity": "day"}}]}
     frame = {"type": {"at": 0}, "timestamp": {"at": 4, "bytes": 8}, "body": {"lengthAt": 12}}
-    entries = [{"names": ["1"], "output": by_day}, {"names": ["2"], "output": {"format": "text"}}]
+    entries = [{"names": ["1"], "output": by_day}, {"names": ["2"], "output": {"text": {}}}]
     spec = accepted({"spec.finish": {}, "spec.types": {"frame": frame, "entries": entries}}).spec
     times = EventTimes.of(spec)
     assert times is not None

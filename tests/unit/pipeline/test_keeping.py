@@ -1,7 +1,7 @@
 """Ranges of which records are left out: the objects, the count, and the note of a range of which nothing stays."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,21 +28,20 @@ from tests.unit.pipeline.fakes import CLICKS, FakeBucket, FakeReader, work
 from tests.unit.replay.bucket import Bucket
 
 FIELDS = [{"name": "country", "type": "string"}, {"name": "n", "type": "int64"}]
+VALUE = {"json": {"fields": FIELDS}}
+BY_COUNTRY = [{"field": "country", "prefix": "of="}]
 KEEP = [on("country", **{"in": ["DE", "FR"]}), on("n", atLeast=3, orAbsent=True)]
 
 
-def spec_of(keep: Sequence[dict[str, Any]] = KEEP) -> Spec:
+def spec_of(
+    keep: Sequence[dict[str, Any]] = KEEP, value: Mapping[str, Any] = VALUE, levels: Sequence[Any] = BY_COUNTRY
+) -> Spec:
     return Spec.model_validate(
         {
             "kafka": {"bootstrapServers": "a:9092", "topics": ["clicks"]},
             "storage": {"bucket": "logs"},
-            "parser": {"type": "json"},
-            "schema": {"fields": FIELDS},
-            "output": {
-                "format": "parquet",
-                "kafkaColumns": ["offset"],
-                "partitionBy": [{"field": "country", "prefix": "of="}],
-            },
+            "value": value,
+            "output": {"parquet": {"kafkaColumns": ["offset"]}, "partitionBy": list(levels)},
             "keep": list(keep),
         }
     )
@@ -122,12 +121,7 @@ def outcomes(
     bucket: Bucket, uploads: FakeBucket, keep: Sequence[dict[str, Any]], *ranges: tuple[int, int], **more: Any
 ) -> list[RangeOutcome]:
     """Execute ranges whose values are their offsets, as text; every tenth is a tombstone."""
-    spec = spec_of().model_copy(update={"output": spec_of().output.model_copy(update={"partition_by": ()})})
-    regex = {"type": "regex", "regex": {"pattern": "(?P<n>[0-9]+)"}}
-    fields = {"fields": [{"name": "n", "type": "int64"}]}
-    found = Spec.model_validate(
-        {**spec.model_dump(by_alias=True, exclude_none=True), "parser": regex, "schema": fields, "keep": list(keep)}
-    )
+    found = spec_of(keep, {"regex": {"pattern": "(?P<n>[0-9]+)", "fields": FIELDS[1:]}}, [])
     layout, file_format = layout_for(found, lambda _: None), format_of(found)
     notes = replace(NOTES, store=bucket.store)
     room = Room(10**9, 10**9)

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from logpersister.manifest import load
-from logpersister.manifest.spark import SparkSpec
+from logpersister.manifest.blocks.spark import SparkSpec
 from logpersister.pipeline.kubernetes import (
     DRIVER_LABEL,
     REQUIRED,
@@ -24,16 +24,6 @@ POD = dict.fromkeys(REQUIRED, "x") | {
     "KUBERNETES_SERVICE_PORT": "443",
 }
 LIFE = "0f1e2d"
-
-
-def test_a_fixed_number_of_executors() -> None:
-    settings = executor_settings(SparkSpec(executors=2), POD, LIFE)
-    assert settings["spark.executor.instances"] == "2"
-    assert settings["spark.executor.maxNumFailures"] == "100"
-    assert "spark.dynamicAllocation.enabled" not in settings
-    assert settings["spark.master"] == "k8s://https://10.96.0.1:443"
-    assert settings["spark.driver.bindAddress"] == settings["spark.driver.host"] == "10.244.0.7"
-    assert settings["spark.kubernetes.driver.pod.name"] == "clicks-0a1b2c3d4e5f-0"
 
 
 def test_executors_by_load_as_the_example_has_them() -> None:

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.room import Room
 from logpersister.records.checksum import PayloadChecksum
@@ -110,10 +111,10 @@ def test_what_has_no_room_is_written_in_further_passes() -> None:
 
 def test_adjusted_values_are_counted_once_whatever_the_passes() -> None:
     bucket = FakeBucket()
-    parser = ParserSpec.model_validate({"type": "json", "faults": {"wrongType": "setNull", "duplicates": "last"}})
-    fields = [{"name": "n", "type": "int32"}, {"name": "m", "type": "string"}]
+    parser = Parsing.model_validate({"type": "json", "faults": {"wrongType": "setNull", "duplicates": "last"}})
+    fields = (FieldSpec(name="n", type="int32"), FieldSpec(name="m", type="string"))
     output = OutputSpec.model_validate({"partitionBy": [{"field": "m"}]})
-    layout = layout_of(output, parser, SchemaSpec.model_validate({"fields": fields}))
+    layout = layout_of(output, parser, RowSchema(fields))
     values: list[bytes | None] = [
         b'{"n": "x", "m": "%d"}' % (number % 23) if number % 2 else b'{"n": 1, "n": 2, "m": 7}' for number in range(100)
     ]
@@ -168,7 +169,7 @@ def test_passes_are_about_as_many_as_the_room_asks_for() -> None:
 def test_what_the_parser_refuses_is_an_object_of_its_own_and_told(lengths: list[int]) -> None:
     values = [b"1", None, b"[", b"{}", b"", b"2"]
     bucket = FakeBucket()
-    writer = RangeWriter(work(), layout_of(OutputSpec(), ParserSpec(type="json")), Lines(), bucket.open_upload, ROOM)
+    writer = RangeWriter(work(), layout_of(OutputSpec(), Parsing(type="json")), Lines(), bucket.open_upload, ROOM)
     begin = 0
     for length in lengths:
         part = range(begin, begin + length)
@@ -186,7 +187,7 @@ def test_what_the_parser_refuses_is_an_object_of_its_own_and_told(lengths: list[
 @pytest.mark.parametrize(("limit", "is_stored"), [(None, True), (100, True), (34, True), (33, False), (0, False)])
 def test_a_range_of_which_too_much_is_refused_is_not_stored(limit: int | None, is_stored: bool) -> None:
     bucket = FakeBucket()
-    layout = layout_of(OutputSpec(), ParserSpec(type="json"))
+    layout = layout_of(OutputSpec(), Parsing(type="json"))
     writer = RangeWriter(work(), layout, Lines(), bucket.open_upload, ROOM, limit)
     for begin in (0, 3):
         writer.write(batch_of([0] * 3, range(begin, begin + 3), values=[b"1", None, b"["]))
@@ -202,7 +203,7 @@ def test_a_range_of_which_too_much_is_refused_is_not_stored(limit: int | None, i
 def test_the_first_that_is_refused_is_told_though_its_object_comes_in_a_further_pass() -> None:
     days = 20
     by_day: dict[str, Any] = {"partitionBy": [{"date": {"granularity": "day"}}]}
-    layout = layout_of(OutputSpec.model_validate(by_day), ParserSpec(type="json"))
+    layout = layout_of(OutputSpec.model_validate(by_day), Parsing(type="json"))
     bucket = FakeBucket()
     writer = RangeWriter(work(), layout, Lines(), bucket.open_upload, ROOM)
     values = [b"1"] * days + [b"x", b"y"]
@@ -219,7 +220,7 @@ def test_the_first_that_is_refused_is_told_though_its_object_comes_in_a_further_
 
 def test_a_refused_record_that_compaction_takes_between_two_passes_fails_nothing() -> None:
     by_day: dict[str, Any] = {"partitionBy": [{"date": {"granularity": "day"}}]}
-    layout = layout_of(OutputSpec.model_validate(by_day), ParserSpec(type="json"))
+    layout = layout_of(OutputSpec.model_validate(by_day), Parsing(type="json"))
     writer = RangeWriter(work(), layout, Lines(), FakeBucket().open_upload, ROOM)
     days = [86_400_000 * day for day in range(20)]
     good = batch_of(days, values=[b"1"] * len(days))

@@ -13,9 +13,9 @@ import pytest
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.field_ids import with_field_ids
 from logpersister.formats.registry import make_format
-from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.table_binding import TableBinding
+from logpersister.manifest.blocks.event_types import TypesSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.revisions.table_binding import TableBinding
 from logpersister.pipeline.receipts import Receipts, partition_values
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
@@ -75,7 +75,7 @@ class Writer:
 
 def written(path: str, records: int) -> tuple[bytes, Mapping[str, Any] | None]:
     """Return a file of the format, and what a table is told of it."""
-    output = OutputSpec.model_validate({"format": "parquet", "kafkaColumns": ["offset"]})
+    output = OutputSpec.model_validate({"parquet": {"kafkaColumns": ["offset"]}})
     encoder: Any = make_format(output, field_ids=IDS).encoder(ObjectIdentity(RANGE, path))
     values = batch([Record(n, n, b"k", b"value-%02d" % n) for n in range(records)])
     content = b"".join(map(bytes, [*encoder.encode(values), *encoder.finish()]))
@@ -154,7 +154,7 @@ def test_late_rows_are_rows_of_the_partition_of_their_own_folder() -> None:
 
 
 def test_quarantine_is_in_no_table() -> None:
-    output = OutputSpec.model_validate({"format": "parquet"})
+    output = OutputSpec.model_validate({"parquet": {}})
     encoder: Any = make_format(output, field_ids=IDS).encoder(ObjectIdentity(RANGE, QUARANTINE))
     assert [*encoder.finish()]
     assert encoder.table_facts() is None

@@ -5,9 +5,9 @@ import hashlib
 import inspect
 import io
 import json as json_text
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import pyarrow as pa
@@ -16,14 +16,17 @@ import pytest
 
 from logpersister.formats import registry
 from logpersister.formats.base import Encoder, ObjectIdentity
+from logpersister.formats.kafka import KafkaFormat
 from logpersister.formats.registry import make_format
-from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.revision import resource_of, revision_of, under_rules
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.thrift_schema import ThriftSchema
+from logpersister.manifest.blocks.output import Format, OutputSpec
+from logpersister.manifest.revisions.revision import resource_of, revision_of, under_rules
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.line_parsers import CsvSpec, RegexSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.manifest.values.thrift_schema import ThriftSchema
 from logpersister.pipeline import rules as rule_numbers
+from logpersister.pipeline.reader.decode import select
 from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rules, rules_of
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records import (
@@ -46,16 +49,17 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import HEADERS
 from logpersister.storage import names
-from tests.outputs import output_in
 from tests.unit.formats.samples import with_headers
 from tests.unit.manifest.documents import accepted
 from tests.unit.pipeline import row_behaviours
+from tests.unit.reader.test_verbatim import LOG
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.batches import batch_of
 from tests.unit.records.messagepack_samples import Written, packed
 from tests.unit.records.test_keeping import HEADERS as SOME_HEADERS
 from tests.unit.records.test_keeping import TABLE, kept, spec_of
 from tests.unit.records.test_keeping import records as records_of
+from tests.values import columns_of as value_columns
 
 BERLIN = [{"date": {"granularity": "day", "timezone": "Europe/Berlin"}}]
 UTC = [{"date": {"granularity": "day"}}, {"date": {"granularity": "hour", "timezone": "Etc/UTC"}}]
@@ -67,38 +71,36 @@ def used(**spec: Any) -> Mapping[str, int | str]:
 
 def test_only_what_a_spec_uses_is_among_its_rules() -> None:
     assert used() == {"format:text": 1, "names": 1}
-    assert used(output={"format": "sequencefile"}) == {"format:sequencefile": 1, "names": 1}
-    assert used(parser={"type": "json"}) == {"format:text": 1, "names": 1, "parser:json": 1}
+    assert used(output={"sequencefile": {}}) == {"format:sequencefile": 1, "names": 1}
+    assert used(value={"json": {}}) == {"format:text": 1, "names": 1, "parser:json": 1}
     schema = {"fields": [{"name": "n", "type": "int8"}]}
     all_of_rows = {"format:parquet": 2, "names": 1, "rows:json": 2}
-    assert used(output={"format": "parquet"}, parser={"type": "json"}, schema=schema) == all_of_rows
+    assert used(output={"parquet": {}}, value={"json": schema}) == all_of_rows
     lenient: list[dict[str, Any]] = [
-        {"parser": {"type": "json", "unknownFields": "keep"}},
-        {"parser": {"type": "json", "faults": {"overflow": "setNull"}}},
-        {"schema": {"fields": [{"name": "n", "type": "int8", "default": 1}]}},
+        {"unknownFields": "keep"},
+        {"faults": {"overflow": "setNull"}},
+        {"fields": [{"name": "n", "type": "int8", "default": 1}]},
     ]
     for more in lenient:
-        spec = {"output": {"format": "parquet"}, "parser": {"type": "json"}, "schema": schema, **more}
-        assert used(**spec) == all_of_rows | {"rows:faults": 1}
-    plain = {"parser": {"type": "json", "faults": {}}, "output": {"format": "parquet"}}
-    assert used(**plain, schema={**schema, "rename": [{"field": "n", "to": "m"}]}) == all_of_rows
+        assert used(output={"parquet": {}}, value={"json": schema | more}) == all_of_rows | {"rows:faults": 1}
+    renamed = {"json": {**schema, "faults": {}}, "rename": [{"field": "n", "to": "m"}]}
+    assert used(output={"parquet": {}}, value=renamed) == all_of_rows
     avro = {"registry": {"url": "http://registry:8081"}, **schema}
-    assert used(parser={"type": "avro"}, schema=avro) == {"format:text": 1, "names": 1, "rows:avro": 2}
-    assert "rows:protobuf" in used(parser={"type": "protobuf"}, schema=avro)
+    assert used(value={"avro": avro}) == {"format:text": 1, "names": 1, "rows:avro": 2}
+    assert "rows:protobuf" in used(value={"protobuf": avro})
     only = {"format:text": 1, "names": 1, "rows:messagepack": 2}
-    assert used(parser={"type": "messagepack"}, schema=schema) == only
-    thrift = {"thrift": {"idl": "struct S { 1: i8 n }"}}
-    assert used(parser={"type": "thrift"}, schema=thrift) == {"format:text": 1, "names": 1, "rows:thrift": 1}
+    assert used(value={"messagepack": schema}) == only
+    assert used(value={"thrift": {"idl": "struct S { 1: i8 n }"}}) == {"format:text": 1, "names": 1, "rows:thrift": 1}
     assert used(output__partitionBy=[{"offset": {"every": 5}}]) == {"format:text": 1, "names": 1, "paths": 1}
     assert used(output__partitionBy=UTC) == {"format:text": 1, "names": 1, "paths": 1}
     by_text = [{"date": {"granularity": "day", "field": "n", "format": "epoch[s]"}}]
     of_times = {"format:text": 1, "names": 1, "paths": 1, "paths:fields": 2, "rows:json": 2, "times": 1}
-    assert used(output__partitionBy=by_text, parser={"type": "json"}, schema=schema) == of_times
+    assert used(output__partitionBy=by_text, value={"json": schema}) == of_times
     dates = {"fields": [{"name": "n", "type": "date"}]}
     by_date = [{"date": {"granularity": "day", "field": "n"}}]
-    assert used(output__partitionBy=by_date, parser={"type": "json"}, schema=dates) == of_times
+    assert used(output__partitionBy=by_date, value={"json": dates}) == of_times
     columns = {"fields": [{"name": "n", "type": "timestamp[s]", "format": "iso8601"}]}
-    assert used(parser={"type": "json"}, schema=columns) == {"format:text": 1, "names": 1, "rows:json": 2, "times": 1}
+    assert used(value={"json": columns}) == {"format:text": 1, "names": 1, "rows:json": 2, "times": 1}
     zone = zones.zone_rules("Europe/Berlin")
     assert used(output__partitionBy=BERLIN) == {"format:text": 1, "names": 1, "paths": 1, "zone:Europe/Berlin": zone}
     assert used(keep=[{"header": "a", "in": ["b"]}]) == {"format:text": 1, "keep": 1, "names": 1}
@@ -115,11 +117,10 @@ def test_where_late_records_go_is_a_rule_unless_they_stand_where_others_do() -> 
 
 def test_which_key_fields_are_hashed_with_is_among_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     fields = [{"name": "mail", "type": "string"}]
-    hidden = {"fields": fields, "hash": {"fields": ["mail"], "secretName": "people"}}
+    hidden = {"json": {"fields": fields}, "hash": {"fields": ["mail"], "secretName": "people"}}
 
     def keys() -> list[int | str | None]:
-        parser = {"type": "json", "quarantine": {"keepValue": True}}
-        found = used(output={"format": "jsonl"}, parser=parser, schema=hidden)
+        found = used(output={"jsonl": {}}, value=hidden, quarantine={"keepValue": True})
         return [found["rows:hiding"], found["rows:hiding:key"]]
 
     assert keys() == [1, "none"]
@@ -149,7 +150,7 @@ def test_other_rules_are_another_revision_and_those_that_are_not_used_are_not(mo
 
 
 def test_a_document_of_a_release_that_noted_none_has_the_rules_of_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    resource = accepted({"spec.output.partitionBy": BERLIN, "spec.parser": {"type": "json"}})
+    resource = accepted({"spec.output.partitionBy": BERLIN, "spec.value": {"json": {}}})
     document = revision_of(resource, "0.1.0").document
     ours = rules_of(resource)
     monkeypatch.setattr("logpersister.pipeline.rules.version", lambda _: "2026.6")
@@ -162,7 +163,7 @@ def test_a_document_of_a_release_that_noted_none_has_the_rules_of_that(monkeypat
 
 
 def test_what_was_promised_anew_may_have_been_begun_by_any_build() -> None:
-    resource = accepted({"spec.parser": {"type": "json"}})
+    resource = accepted({"spec.value": {"json": {}}})
     ours = rules_of(resource)
     theirs = {**ours, "parser:json": 7, "parser:strict": 1}
     first = revision_of(resource, "1.0", theirs)
@@ -204,15 +205,17 @@ VALUES = [
     b"\xff", b'"\\ud83d"', b'"\x01"', b"\xef\xbb\xbf{}", b"[" * 128 + b"]" * 128, b"[" * 129 + b"]" * 129, b'{"a":1,}',
     b"'a'", b"\n7\t", b"line\nbreak", b"back\\slash",
 ]  # fmt: skip
-SCHEMA = SchemaSpec.model_validate(
+SCHEMA = value_columns(
     {
-        "fields": [
-            {"name": "id", "type": "int32", "required": True},
-            {"name": "any", "type": "json"},
-            {"name": "at", "type": "timestamp[ms]"},
-            {"name": "price", "type": "decimal(5,2)"},
-            {"name": "tags", "type": "map<string, list<float32 not null>>"},
-        ]
+        "json": {
+            "fields": [
+                {"name": "id", "type": "int32", "required": True},
+                {"name": "any", "type": "json"},
+                {"name": "at", "type": "timestamp[ms]"},
+                {"name": "price", "type": "decimal(5,2)"},
+                {"name": "tags", "type": "map<string, list<float32 not null>>"},
+            ]
+        }
     }
 )
 ROWS = [
@@ -269,7 +272,7 @@ def rows_of_a_schema() -> Iterable[bytes]:
 
 def rows_of_avro() -> Iterable[bytes]:
     """Rows and reasons of what a writer has written, of which each byte is once another one."""
-    schema = SchemaSpec(fields=tuple(one for one in SCHEMA.fields or () if one.name != "any"))
+    schema = RowSchema(fields=tuple(one for one in SCHEMA.fields or () if one.name != "any"))
     written = {
         "type": "record",
         "name": "r",
@@ -288,7 +291,7 @@ def rows_of_avro() -> Iterable[bytes]:
 
 def rows_of_messagepack() -> Iterable[bytes]:
     """Rows and reasons of a value, of which each byte is once another one."""
-    schema = SchemaSpec(fields=tuple(one for one in SCHEMA.fields or () if one.name != "any"))
+    schema = RowSchema(fields=tuple(one for one in SCHEMA.fields or () if one.name != "any"))
     at = Written(b"\xd7\xff" + (5 << 34 | 1_795_237_200).to_bytes(8, "big"))
     good = packed({"id": 5, "left out": {3: ["a"]}, "at": at, "price": "1.5", "tags": {"a": [1.0, 2]}})
     unknown: Any
@@ -296,7 +299,7 @@ def rows_of_messagepack() -> Iterable[bytes]:
         yield from said(rows.MessagePackRows(schema, unknown), changed(good))
 
 
-PLAIN = SchemaSpec(fields=tuple(one for one in SCHEMA.fields or () if one.name != "tags"))
+PLAIN = RowSchema(fields=tuple(one for one in SCHEMA.fields or () if one.name != "tags"))
 LINES = [
     b"1,{},2026-11-21T05:00:00Z,1.50", b"1, {} ,,", b",,,", b'"1","",,', b"1", b"1,2,3,4,5", b"1,2,3,4\r\n", b"1\n,,,",
     b"1,[1,2026-11-21,1e1", b'1,"[1,2]",2026-11-21T05:00:00+01:00,1000', b"\xff,,,", b"x,null,,", b"1.0,,,", b"1,-,-,-",
@@ -331,8 +334,7 @@ def parquet() -> Iterable[bytes]:
     """Columns, rows and row groups; the bytes are those of `tests.unit.formats.test_parquet_bytes`."""
     parquet = {"kafkaColumns": ["topic", "partition", "offset", "timestamp", "key"], "rowGroupBytes": "64Ki"}
     for lost, path, schema in product(("skip", "null"), ("dt=1", QUARANTINE), (None, SCHEMA)):
-        spec = output_in("parquet", parquet, tombstones=lost)
-        file_format = make_format(OutputSpec.model_validate(spec), schema=schema)
+        file_format = make_format(OutputSpec.of("parquet", tombstones=lost, **parquet), schema=schema)
         encoder: Encoder = file_format.encoder(ObjectIdentity(Range(TopicPartition("clicks", 3), 0, 100), path))
         values = [b'{"id": %d}' % number if number % 9 else None for number in range(9000)]
         batch = batch_of([7] * len(values), values=values, keys=values[::-1])
@@ -351,10 +353,10 @@ def parquet() -> Iterable[bytes]:
         yield repr((file_format.extension, str(file.schema_arrow), groups, file.read().to_pydict())).encode()
 
 
-def columns_of(format_: str, *kafka: str) -> Iterable[bytes]:
+def columns_of(format_: Format, *kafka: str) -> Iterable[bytes]:
     """Rows of every kind of column; documents, text and other bytes."""
-    settings = {"tombstones": "null"} | ({"kafkaColumns": [*kafka]} if kafka else {})
-    envelope = output_in(format_, settings, compression="none")
+    settings: dict[str, Any] = {"compression": "none", "tombstones": "null"}
+    envelope = OutputSpec.of(format_, **settings | ({"kafkaColumns": [*kafka]} if kafka else {}))
     with_headers = batch_of([7, -1, 2**60], values=[b"{\n}", None, b"\xff"], keys=[b"k", b"\xff", None])
     headers = pa.array([[{"key": b"a", "value": None}, {"key": b"\xff", "value": b"b"}], [], []], HEADERS)
     with_headers = with_headers.append_column("headers", headers)
@@ -363,8 +365,8 @@ def columns_of(format_: str, *kafka: str) -> Iterable[bytes]:
     good = batch_of([7] * len(made), values=[b"{}"] * len(made)).append_column("row", made)
     for batch, schema in ((with_headers, None), (good, SCHEMA)):
         for kind in ("bytes", "json"):
-            parser = ParserSpec.model_validate({"type": kind})
-            file_format = make_format(OutputSpec.model_validate(envelope), parser, schema)
+            parser = Parsing.model_validate({"type": kind})
+            file_format = make_format(envelope, parser, schema)
             encoder: Encoder = file_format.encoder(ObjectIdentity(Range(TopicPartition("clicks", 3), 0, 100), "dt=1"))
             yield file_format.extension.encode()
             yield from (bytes(piece) for piece in (*encoder.encode(batch), *encoder.finish()))
@@ -393,7 +395,7 @@ def rows_of_protobuf() -> Iterable[bytes]:
         repeated sint64 n = 4; map<string, I> m = 5; E e = 6; message I { double x = 1; E e = 2; }
         enum E { E0 = 0; E1 = 1; } }"""
     good = bytes.fromhex("0805120161 1a0b0900000000000004401001 22020304 2a080a016212031a0178 3001 1a021001")
-    parser = protobuf_rows.ProtobufRows(SchemaSpec(protobuf=text), "plain", None)
+    parser = protobuf_rows.ProtobufRows(RowSchema(protobuf=text), "plain", None)
     yield from said(parser, changed(good))
 
 
@@ -401,7 +403,7 @@ def rows_of_thrift() -> Iterable[bytes]:
     """The same of structs of Thrift, in both protocols."""
     idl = """enum E { A, B } struct I { 1: required double x; 2: bool b = true }
         struct R { 1: i32 i; 2: string a = "a"; 3: list<I> n; 4: map<E, i16> m; 5: set<binary> s; 6: E e = B }"""
-    schema = SchemaSpec(thrift=ThriftSchema(idl=idl, struct="R"))
+    schema = RowSchema(thrift=ThriftSchema(idl=idl, struct="R"))
     binary = bytes.fromhex(
         "08000100000005 0b00020000000178 0f00030c00000001 0400013ff8000000000000 02000200 00"
         "0d000408060000000100000001 0007 0e00050b00000001 00000001ff 08000600000000 00"
@@ -422,11 +424,11 @@ def times_of_fields() -> Iterable[bytes]:
     values = [json_text.dumps({"text": text}).encode() for text in texts]
     for notation in notations:
         for type_ in ("timestamp[ms]", "string"):
-            field = {"name": "text", "type": type_} | ({"format": notation} if type_ != "string" else {})
-            schema = SchemaSpec.model_validate({"fields": [field]})
-            date = {"granularity": "minute", "field": "text"} | ({"format": notation} if type_ == "string" else {})
+            is_text = type_ == "string"
+            schema = RowSchema((FieldSpec(name="text", type=type_, format=None if is_text else notation),))
+            date = {"granularity": "minute", "field": "text"} | ({"format": notation} if is_text else {})
             output = OutputSpec.model_validate({"partitionBy": [{"date": date}]})
-            found = layout_of(output, ParserSpec(type="json"), schema).assign(batch_of([0] * len(texts), values=values))
+            found = layout_of(output, Parsing(type="json"), schema).assign(batch_of([0] * len(texts), values=values))
             yield from (found.paths[index].encode() for index in found.indices)
 
 
@@ -445,11 +447,21 @@ def records_that_are_kept() -> Iterable[bytes]:
         yield str(kept(spec, with_headers(records_of([b"{}"] * len(SOME_HEADERS)), SOME_HEADERS))).encode()
 
 
+def record_batches() -> Iterator[bytes]:
+    """Which batches of a log each range of it has."""
+    yield KafkaFormat.extension.encode()
+    for start, end in combinations(range(18), 2):
+        found = select(memoryview(b"".join(one.encode() for one in LOG)), start, end, read_committed=True)
+        stored = b"".join(found.pieces)
+        kept = [one.base_offset for one in LOG if one.encode() in stored]
+        yield repr((kept, found.records, found.first, found.last)).encode()
+
+
 TRIED = [
     "paths", "late", "times", "parser:json", "rows:json", "rows:avro", "rows:protobuf", "rows:thrift",
     "rows:messagepack", "rows:csv", "rows:regex", "keep", "format:parquet", "format:jsonl", "format:avro", "names",
     "format:text", "format:text, escaped", "format:sequencefile", "paths:fields", "rows:faults", "rows:hiding",
-    "rows:key", "rows:head", "rows:numbers", "types", "format:orc",
+    "rows:key", "rows:head", "rows:numbers", "types", "format:orc", "format:kafka",
 ]  # fmt: skip
 """The rule of each behaviour below."""
 WITH_ANOTHER = {"heads:protobuf": "rows:protobuf"}
@@ -486,23 +498,23 @@ def test_every_rule_has_a_behaviour() -> None:
         (rows_of_csv, rows.CSV_RULES, (2, "bd26327f827f")),
         (rows_of_a_pattern, rows.REGEX_RULES, (2, "b936814716fe")),
         (records_that_are_kept, keeping.RULES, (1, "5ea65955b6da")),
-        (parquet, used(output={"format": "parquet"})["format:parquet"], (2, "04fdd4c55089")),
-        (partial(columns_of, "jsonl"), used(output={"format": "jsonl"})["format:jsonl"], (2, "c45d9e5418d1")),
+        (parquet, used(output={"parquet": {}})["format:parquet"], (2, "04fdd4c55089")),
+        (partial(columns_of, "jsonl"), used(output={"jsonl": {}})["format:jsonl"], (2, "c45d9e5418d1")),
         (
             partial(columns_of, "avro", "topic", "partition", "offset", "timestamp", "key"),
-            used(output={"format": "avro"})["format:avro"],
+            used(output={"avro": {}})["format:avro"],
             (1, "0d787f78a632"),
         ),
         (named, names.RULES, (1, "9499985f501b")),
-        (format_of({"compression": "none"}), used()["format:text"], (1, "70f637ac3c62")),
+        (format_of({"text": {"compression": "none"}}), used()["format:text"], (1, "70f637ac3c62")),
         (
-            format_of({"compression": "none", "tombstones": "empty", "text": {"delimiterInValue": "escape"}}),
+            format_of({"text": {"compression": "none", "tombstones": "empty", "delimiterInValue": "escape"}}),
             used()["format:text"],
             (1, "b36a19001804"),
         ),
         (
-            format_of({"format": "sequencefile", "compression": "none", "sequencefile": {"key": "messagepack"}}),
-            used(output={"format": "sequencefile"})["format:sequencefile"],
+            format_of({"sequencefile": {"compression": "none", "key": "messagepack"}}),
+            used(output={"sequencefile": {}})["format:sequencefile"],
             (1, "6c5bc191a616"),
         ),
         (row_behaviours.folders_by_fields, field_paths.RULES, (2, "2b644f9b5e5c")),
@@ -514,9 +526,10 @@ def test_every_rule_has_a_behaviour() -> None:
         (row_behaviours.types_of_records, type_names.RULES, (2, "b617210c47e8")),
         (
             partial(row_behaviours.orc_file, (None, SCHEMA)),
-            used(output={"format": "orc"})["format:orc"],
+            used(output={"orc": {}})["format:orc"],
             (2, "5c73bd6df0e4"),
         ),
+        (record_batches, used(output={"kafka": {}})["format:kafka"], (1, "be352dd3a4fb")),
     ],
     ids=TRIED,
 )

@@ -7,12 +7,12 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.dry_run import DryRun
-from logpersister.pipeline.persist import RangeWriter
+from logpersister.pipeline.range_results import RangeResults
 from logpersister.pipeline.reader import RangeReadError
 from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.task import MOST_UNFINISHED, Task, TaskResources, work_error
@@ -30,7 +30,7 @@ from logpersister.storage.ranges import Stored
 from tests.unit.pipeline.fakes import CLICKS, ROOM, FakeBucket, FakeReader, Lines, Modulo, records, work
 
 GROUP = "backup"
-OBJECTS = SchemaSpec(fields=(FieldSpec(name="id", type="int64"),))
+OBJECTS = RowSchema(fields=(FieldSpec(name="id", type="int64"),))
 """What no record here is, but for tombstones."""
 HORIZONS = {0: None, 100: 0, 200: 1}
 """By start of a range."""
@@ -99,7 +99,7 @@ class Bench:
 def test_each_range_has_a_limit_of_quarantine_of_its_own() -> None:
     """Topics share a revision whose limits differ in the manifest of who executes it."""
     bench = Bench()
-    bench.resources = replace(bench.resources, layout=layout_of(OutputSpec(), ParserSpec(type="json"), OBJECTS))
+    bench.resources = replace(bench.resources, layout=layout_of(OutputSpec(), Parsing(type="json"), OBJECTS))
     outcomes = bench.run(replace(work(0, 10), hold_above=50), replace(work(20, 30), hold_above=90), work(40, 50))
     errors = {start: it.error.kind if it.error is not None else None for start, it in outcomes.items()}
     assert errors == {0: "too-many-refused", 20: None, 40: None}
@@ -201,12 +201,13 @@ def test_offsets_that_nobody_explained_are_told_and_stand_with_the_objects(folde
     assert {key for key, offsets in said.items() if offsets} == {key for key in said if key.endswith("/0")}
 
 
+@pytest.mark.parametrize("said", [{}, {"tombstones": None, "checksum": "batches:00000000"}], ids=["rows", "batches"])
 @pytest.mark.parametrize("folders", [1, 3, 20], ids=["one", "three", "further-passes"])
-def test_what_others_began_is_finished_where_it_is_what_would_be_written(folders: int) -> None:
+def test_what_others_began_is_finished_where_it_is_what_would_be_written(folders: int, said: dict[str, Any]) -> None:
     bench = Bench(folders)
     bench.with_other_rules()
     path = "m=1" if folders > 1 else ""
-    bench.stored = {0: {f"{path}/0": facts_of(0, 40, range(1 if folders > 1 else 0, 40, folders))}}
+    bench.stored = {0: {f"{path}/0": facts_of(0, 40, range(1 if folders > 1 else 0, 40, folders), **said)}}
     outcomes = bench.run(work(0, 40), work(50, 60))
     assert {start: (it.error, it.records) for start, it in outcomes.items()} == {0: (None, 40), 50: (None, 10)}
     passes = [sorted(it.range.start for it in requests) for requests in bench.reader.requests]
@@ -311,7 +312,7 @@ def test_an_outcome_waits_for_its_receipt_and_no_range_for_that_of_another() -> 
     both = threading.Barrier(2)
     left: list[int] = []
 
-    def leave(writer: RangeWriter) -> None:
+    def leave(writer: RangeResults) -> None:
         both.wait(timeout=30)  # the second is left while the first one is still on its way
         assert len(writer.objects()) == 1
         left.append(writer.work.range.start)
@@ -325,7 +326,7 @@ def test_an_outcome_waits_for_its_receipt_and_no_range_for_that_of_another() -> 
 def test_a_range_without_its_receipt_is_not_stored() -> None:
     bench = Bench()
 
-    def fails(writer: RangeWriter) -> None:
+    def fails(writer: RangeResults) -> None:
         if writer.work.range.start == 5:
             raise StorageError("throttled", "slow down")
 

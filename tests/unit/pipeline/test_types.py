@@ -36,19 +36,14 @@ from tests.unit.records.batches import placed
 DAY = 86_400_000
 SCHEMA = {"fields": [{"name": "id", "type": "int64", "required": True}, {"name": "kind", "type": "string"}]}
 CLICK = {
-    "parser": {"type": "json"},
-    "schema": SCHEMA,
-    "output": {
-        "format": "parquet",
-        "kafkaColumns": ["offset"],
-        "partitionBy": [{"date": {"granularity": "day"}}],
-    },
+    "value": {"json": SCHEMA},
+    "output": {"parquet": {"kafkaColumns": ["offset"]}, "partitionBy": [{"date": {"granularity": "day"}}]},
 }
-TEXT = {"format": "text", "compression": "none"}
+TEXT = {"text": {"compression": "none"}}
 ENTRIES = [
     {"names": ["click", "view"], **CLICK},
     {"names": ["1001", "1002"], "folder": "container", **CLICK},
-    {"pattern": "^audit[.]", "output": {"format": "jsonl", "compression": "none"}},
+    {"pattern": "^audit[.]", "output": {"jsonl": {"compression": "none"}}},
     {"names": ["noise"], "action": "drop"},
     {"names": ["odd"], "action": "quarantine"},
 ]
@@ -243,7 +238,7 @@ def frame(type_: int, milliseconds: int, header: bytes, body: bytes) -> bytes:
 
 
 def test_the_body_of_a_frame_becomes_columns_and_its_time_names_the_folder() -> None:
-    spec = spec_of({"frame": FRAME}, ENTRIES[1:3], others={"action": "store", "output": TEXT})
+    spec = spec_of({"frame": FRAME}, ENTRIES[1:3], others={"action": "store"})
     body = json.dumps({"id": 7, "kind": "x"}).encode()
     values: list[Any] = [
         frame(1001, 2 * DAY, b"header", body),
@@ -277,7 +272,7 @@ def test_the_body_of_a_frame_becomes_columns_and_its_time_names_the_folder() -> 
 def test_the_newest_record_of_a_type_is_by_the_time_of_its_folders_and_never_in_the_future() -> None:
     by_field = [{"date": {"granularity": "day", "field": "at"}}]
     schema = {"fields": [{"name": "at", "type": "timestamp[ms]", "format": "epoch[ms]"}]}
-    entry = {"parser": {"type": "json"}, "schema": schema, "output": {"format": "jsonl", "partitionBy": by_field}}
+    entry = {"value": {"json": schema}, "output": {"jsonl": {}, "partitionBy": by_field}}
     spec = spec_of({"header": "event-type"}, [{"names": ["a", "b"], **entry}])
     later = 4_000_000_000_000  # in the year 2096
     times = [("a", 3), ("a", 9), ("a", later), ("b", later), ("b", None), ("a", 5)]
@@ -288,12 +283,7 @@ def test_the_newest_record_of_a_type_is_by_the_time_of_its_folders_and_never_in_
 
 def test_what_conditions_leave_out_counts_as_left_out_of_its_type() -> None:
     schema = {"fields": [{"name": "kind", "type": "string"}, {"name": "id", "type": "int32"}]}
-    entry = {
-        "parser": {"type": "json"},
-        "schema": schema,
-        "keep": [{"field": "kind", "in": ["x"]}],
-        "output": {"format": "jsonl"},
-    }
+    entry = {"value": {"json": schema}, "keep": [{"field": "kind", "in": ["x"]}], "output": {"jsonl": {}}}
     spec = spec_of({"header": "event-type"}, [{"names": ["a", "b"], **entry}])
     values = [
         (1, name, value)
@@ -318,7 +308,7 @@ HOST_A, HOST_B = b"\x0a\x01a\x10\x05\x10\x06", b"\x0a\x01b"
 
 def test_fields_of_headers_are_a_column_of_every_type_and_name_folders() -> None:
     frame_of = {**FRAME, "header": {"lengthAt": 12, "schema": HEADER_SCHEMA, "column": "of"}}
-    by_host = {**CLICK, "output": {"format": "jsonl", "compression": "none", "partitionBy": [{"field": "of.host"}]}}
+    by_host = {**CLICK, "output": {"jsonl": {"compression": "none"}, "partitionBy": [{"field": "of.host"}]}}
     entries = [ENTRIES[1], {"names": ["7"], **by_host}, {"names": ["8"], "output": TEXT}]
     spec = spec_of({"frame": frame_of}, entries)
     body = json.dumps({"id": 7, "kind": "x"}).encode()
@@ -358,7 +348,7 @@ def test_numbers_of_frames_are_columns_by_choice() -> None:
         "timestamp": {**FRAME["timestamp"], "column": "event_time"},
         "header": {"lengthAt": 12, "schema": HEADER_SCHEMA},
     }
-    by_hour = {"format": "jsonl", "compression": "none", "partitionBy": [{"date": {"granularity": "hour"}}]}
+    by_hour = {"jsonl": {"compression": "none"}, "partitionBy": [{"date": {"granularity": "hour"}}]}
     entries = [
         {"names": ["1001", "-7"], "folder": "both", **CLICK},
         {
@@ -409,33 +399,6 @@ def test_numbers_of_frames_are_columns_by_choice() -> None:
         (4, "overflow", "event_time"),
         (5, "not_protobuf", "header"),
     ]
-
-
-def test_conditions_on_fields_of_bodies_and_of_headers() -> None:
-    frame_of = {**FRAME, "header": {"lengthAt": 12, "schema": HEADER_SCHEMA, "column": "of"}}
-    keep = [{"field": "of.host", "in": ["a"]}, {"field": "id", "atLeast": 5}]
-    container: Any = ENTRIES[1]
-    spec = spec_of({"frame": frame_of}, [{**container, "keep": keep}])
-    values: list[Any] = [
-        frame(1001, 2 * DAY, header, json.dumps({"id": number}).encode())
-        for header, number in ((HOST_A, 5), (HOST_A, 4), (HOST_B, 5), (b"", 5), (HOST_A, 6))
-    ]
-    batch = batch_of([(9, None, value) for value in [*values, b"no frame"]], {"frame": FRAME})
-    bucket, writer = written(spec, [batch], Room(10**9, 10**9))
-    rows = pq.read_table(io.BytesIO(bucket.objects["type=container/dt=1970-01-03/0"])).to_pylist()
-    assert [(row["kafka_offset"], row["id"], row["of"]["host"]) for row in rows] == [(0, 5, "a"), (4, 6, "a")]
-    assert (sorted(bucket.objects), writer.counts.dropped) == (["_quarantine/0", "type=container/dt=1970-01-03/0"], 3)
-
-
-@pytest.mark.parametrize(
-    ("name", "folder"), [("注文" * 16, "type=" + "注文" * 16), ("注文" * 17, None), ("ü/\x85", "type=ü%2F%C2%85")]
-)
-def test_folders_of_types_in_other_scripts(name: str, folder: str | None) -> None:
-    way = {"key": True}
-    spec = spec_of(way, [{"pattern": ".", "output": TEXT}])
-    batch = batch_of([(0, name, b"{}")], way)
-    found = paths(batch, layout_for(spec, lambda _: None))
-    assert found[0][0] == (folder or "_quarantine")
 
 
 def test_names_of_folders_are_escaped_and_tell_the_format() -> None:

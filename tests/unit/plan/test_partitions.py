@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 
 from logpersister.plan import holds
-from logpersister.plan.events import Acknowledged, Due, LookedAhead, Recorded, Resolved, Unanswered
+from logpersister.plan.events import Acknowledged, Due, LookedAhead, Resolved, Unanswered
 from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import CommittedOffset, Intent, UnstoredPrefix, promised, stored
 from logpersister.plan.partitions import Commit, PartitionStates
@@ -65,33 +65,6 @@ def test_a_new_assignment_knows_of_the_old_one_only_what_was_acknowledged(states
     states.own({CLICKS: 5})
     resolve(states, stored(3, "id", 1))
     assert states.held()[CLICKS].reason is HoldReason.PROTOCOL, "older than what was acknowledged: nobody may take it"
-
-
-def test_only_what_is_promised_runs_and_only_once(states: PartitionStates) -> None:
-    assert runnable(states) == []
-    promise(states, 10, 20)
-    assert runnable(states) == ranges(0, 10, 20)
-    states.started(Range(CLICKS, 0, 10))
-    assert runnable(states) == ranges(10, 20)
-    assert states.idle() == {}
-    assert not states.may_run_again(CLICKS)
-
-
-def test_commits_say_how_far_unbroken_ranges_reach(states: PartitionStates) -> None:
-    promise(states, 10, 20, 30)
-    end(states, Range(CLICKS, 10, 20))
-    assert states.writes() == {}
-    end(states, Range(CLICKS, 0, 10))
-    commit = states.writes()[CLICKS]
-    assert commit == Commit(1, promised(intent(30, start=20)))
-    states.acknowledged(CLICKS, commit)
-    end(states, Range(CLICKS, 20, 30))
-    last = states.writes()[CLICKS]
-    assert last.committed == stored(30, "id", 1, revision="rev")
-    states.acknowledged(CLICKS, last)
-    assert states.idle() == {CLICKS: 30}
-    assert states.looked_ahead(CLICKS)
-    assert states.writes() == {}
 
 
 def test_a_failed_range_waits_and_is_tried_again_as_promised(states: PartitionStates) -> None:
@@ -159,20 +132,6 @@ def test_an_intent_that_is_taken_over_or_was_in_doubt_may_have_been_executed_bef
     assert runnable(states) == []
     resolve(states, promised(intent(10)))
     assert runnable(states) == ranges(0, 10)
-
-
-def test_what_is_given_up_is_recorded_before_anything_is_committed(states: PartitionStates) -> None:
-    promise(states, 10, 20, unstored=UnstoredPrefix(15, "lost"))
-    assert states.unrecorded() == [intent(10, 20, unstored=UnstoredPrefix(15, "lost"))]
-    record = states.record_of(CLICKS)
-    assert record is not None
-    assert record.ranges == (Range(CLICKS, 0, 15),)
-    assert runnable(states) == ranges(10, 20)
-    assert states.writes() == {}
-    states.step(CLICKS, Recorded(UnstoredPrefix(15, "lost")))
-    assert states.unrecorded() == []
-    assert states.writes()[CLICKS].committed == promised(intent(20, start=10, unstored=UnstoredPrefix(15, "lost")))
-    assert states.record_of(ORDERS) is None
 
 
 def test_a_held_partition_keeps_its_intent_and_runs_nothing(states: PartitionStates) -> None:

@@ -23,7 +23,7 @@ from logpersister.plan.events import (
 from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, UnstoredPrefix, promised, stored
 from logpersister.plan.protocol import Protocol, ProtocolError, is_stale
-from logpersister.plan.states import Held, Idle, InDoubt, Pending, Record, State, Unresolved, Write
+from logpersister.plan.states import Held, Idle, InDoubt, Pending, State, Unresolved, Write
 from logpersister.ranges import NewestEvent, Range, TopicPartition
 
 CLICKS = TopicPartition("clicks", 0)
@@ -73,20 +73,6 @@ def seen(value: CommittedOffset | None) -> tuple[int, NewestEvent | None]:
     return value.offset, value.metadata.seen
 
 
-def test_the_newest_event_moves_with_the_offset_and_never_back() -> None:
-    """Of ranges that are stored, only those count that the offset has passed."""
-    state = play(promise_of(10, 20, 30), Stored(Range(CLICKS, 10, 20), newest(90)))
-    value = written_after(state, Stored(Range(CLICKS, 0, 10), newest(50)))
-    assert value is not None
-    assert seen(value) == (20, newest(90))
-    state = play(state, Stored(Range(CLICKS, 0, 10), newest(50)), Acknowledged(value))
-    value = written_after(state, Stored(Range(CLICKS, 20, 30), newest(70)))
-    assert value is not None
-    assert seen(value) == (30, newest(90))
-    idle = play(state, Stored(Range(CLICKS, 20, 30), newest(70)), Acknowledged(value))
-    assert seen(written_after(idle, Due(intent(40, start=30)))) == (30, newest(90))
-
-
 def test_the_newest_event_of_another_field_begins_anew() -> None:
     state = Pending(promised(intent(10), 0, newest(90)), intent(10))
     assert seen(written_after(state, Stored(Range(CLICKS, 0, 10), newest(50, "other")))) == (10, newest(50, "other"))
@@ -102,26 +88,6 @@ def test_the_newest_event_survives_a_commit_without_an_answer_and_a_loss() -> No
     resolved = Resolved(write.value, write.value, "id")
     state = play(state, Unanswered(write.value), Stored(Range(CLICKS, 10, 20), newest(40)))
     assert seen(written_after(state, resolved)) == (20, newest(50))
-
-
-def test_what_is_due_is_promised_before_anything_of_it_runs() -> None:
-    value = written_after(IDLE, Due(intent(10, 20)))
-    assert value == promised(intent(10, 20), since=0)
-    promise = play(IDLE, Due(intent(10, 20)), Acknowledged(value))
-    assert isinstance(promise, Pending)
-    assert list(promise.runnable()) == [Range(CLICKS, 0, 10), Range(CLICKS, 10, 20)]
-
-
-def test_the_offset_moves_over_unbroken_ranges_only() -> None:
-    promise = promise_of(10, 20, 30)
-    assert written_after(promise, Stored(Range(CLICKS, 10, 20))) is None
-    both = play(promise, Stored(Range(CLICKS, 10, 20)))
-    value = written_after(both, Stored(Range(CLICKS, 0, 10)))
-    assert value == promised(intent(30, start=20), since=0)
-    last = play(both, Stored(Range(CLICKS, 0, 10)), Acknowledged(value), Stored(Range(CLICKS, 20, 30)))
-    (write,) = PROTOCOL.owed(last)
-    assert write == Write(stored(30, "id", 1, revision="rev", since=0))
-    assert play(last, Acknowledged(write.value)) == Idle(write.value, looked_ahead=True)
 
 
 def test_a_new_generation_says_where_it_began() -> None:
@@ -142,34 +108,6 @@ def test_after_a_promise_of_a_higher_generation_the_register_is_read_again() -> 
 
 
 # what is lost
-
-
-def test_a_loss_is_promised_then_recorded_then_passed() -> None:
-    lost = intent(15, unstored=UnstoredPrefix(15, "lost"))
-    value = written_after(IDLE, Due(lost))
-    promise, effects = PROTOCOL.step(IDLE, Acknowledged(value or AT_0))
-    assert effects == (Record(lost, UnstoredPrefix(15, "lost"), (Range(CLICKS, 0, 15),)),)
-    assert isinstance(promise, Pending)
-    assert list(promise.runnable()) == []
-    recorded, effects = PROTOCOL.step(promise, Recorded(UnstoredPrefix(15, "lost")))
-    assert effects == (Write(stored(15, "id", 1, revision="rev", since=0)),)
-    assert isinstance(recorded, Pending)
-
-
-def test_of_a_promise_the_lost_part_is_given_up_and_the_boundaries_stay() -> None:
-    promise = play(promise_of(10, 20, 30), Stored(Range(CLICKS, 10, 20)))
-    value = written_after(promise, Gone(25))
-    assert value == promised(intent(10, 20, 30, unstored=UnstoredPrefix(25, "lost")), since=0)
-    anew = play(promise, Acknowledged(value))
-    assert isinstance(anew, Pending)
-    assert anew.lost() == [Range(CLICKS, 0, 10), Range(CLICKS, 20, 25)], "what is stored is not lost"
-    assert [(range_, anew.read_from(range_)) for range_ in anew.runnable()] == [(Range(CLICKS, 20, 30), 25)]
-    assert anew.settled() == 0, "not before the record is in the bucket"
-    assert play(anew, Recorded(UnstoredPrefix(20, "lost"))) == anew, "another gap's"
-    known = play(anew, Recorded(UnstoredPrefix(25, "lost")))
-    assert PROTOCOL.owed(known) == (
-        Write(promised(intent(30, start=20, unstored=UnstoredPrefix(25, "lost")), since=0)),
-    )
 
 
 def test_a_loss_that_is_known_is_not_promised_again() -> None:
@@ -201,27 +139,7 @@ def test_what_was_not_sent_changes_nothing() -> None:
     assert state == IDLE
 
 
-def test_an_answer_behind_what_this_process_has_seen_is_stale_unless_another_generation_or_a_user_wrote_it() -> None:
-    seen = Unresolved(stored(30, "id", 1))
-    assert is_stale(seen, stored(10, "id", 1), "id")
-    assert not is_stale(seen, stored(30, "id", 1), "id")
-    assert not is_stale(seen, stored(10, "id", 2), "id")
-    assert not is_stale(seen, CommittedOffset(10, None), "id")
-    assert not is_stale(seen, None, "id")
-    assert not is_stale(Unresolved(), stored(10, "id", 1), "id")
-    with pytest.raises(ProtocolError, match="older than"):
-        PROTOCOL.step(seen, Resolved(stored(10, "id", 1), stored(10, "id", 1), "id"))
-
-
 # how to go on
-
-
-def test_what_stands_there_is_taken_as_it_is_and_anything_else_is_written_first() -> None:
-    assert play(Unresolved(), Resolved(AT_0, AT_0, "id")) == Idle(AT_0)
-    begin = stored(7, "id", 1, since=7)
-    state, effects = PROTOCOL.step(Unresolved(), Resolved(None, begin, "id"))
-    assert (state, effects) == (Unresolved(), (Write(begin),))
-    assert play(state, Acknowledged(begin)) == Idle(begin)
 
 
 def test_nothing_is_planned_before_the_bucket_was_looked_at() -> None:
@@ -275,21 +193,6 @@ def test_a_promise_is_replaced_by_nothing_that_forgets_a_boundary_or_passes_what
 ) -> None:
     with pytest.raises(ProtocolError, match="must not replace"):
         PROTOCOL.step(promise_of(10, 20), Acknowledged(value))
-
-
-def test_the_horizon_of_a_promise_stays_with_its_boundaries() -> None:
-    promise = promise_of(10, 20, 30, horizon=5)
-    value = written_after(promise, Stored(Range(CLICKS, 0, 10)))
-    assert value == promised(intent(20, 30, start=10, horizon=5), since=0)
-    lost = written_after(promise, Gone(5))
-    assert lost == promised(intent(10, 20, 30, unstored=UnstoredPrefix(5, "lost"), horizon=5), since=0)
-    for horizon in (None, 6):
-        with pytest.raises(ProtocolError, match="must not replace"):
-            PROTOCOL.step(promise, Acknowledged(promised(intent(10, 20, 30, horizon=horizon), since=0)))
-    elsewhere = promised(replace(intent(10, 20, 30), place="logs/other"), since=0)
-    moved = play(play(promise, Stored(Range(CLICKS, 0, 10))), Acknowledged(elsewhere))
-    assert isinstance(moved, Pending)
-    assert moved.done == frozenset(), "there, nothing is known to be stored by this horizon"
 
 
 @pytest.mark.parametrize("start", [1, 9])

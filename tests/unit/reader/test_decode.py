@@ -41,35 +41,6 @@ def test_schema_is_the_one_of_records(headers: bool) -> None:
         batch.validate(full=True)
 
 
-@pytest.mark.parametrize("codec", CODECS)
-def test_every_codec(codec: int) -> None:
-    records = [
-        Record(f"key-{i}".encode(), f"value number {i} ".encode() * (i % 7), timestamp_delta=i) for i in range(500)
-    ]
-    decoded = decode_all(Batch(records, base_offset=1000, codec=codec).encode())
-    assert offsets(decoded) == list(range(1000, 1500))
-    assert values(decoded) == [record.value for record in records]
-    assert decoded.batch["key"].to_pylist() == [record.key for record in records]
-    assert decoded.batch["timestamp"].to_pylist() == [1_700_000_000_000 + i for i in range(500)]
-    assert (decoded.next_offset, decoded.record_batches, decoded.cut_off_bytes) == (1500, 1, None)
-
-
-def test_batches_of_several_codecs_follow_each_other() -> None:
-    data = b"".join(
-        Batch([Record(value=b"x" * (10 ** (i % 5)))], base_offset=i, codec=codec).encode()
-        for i, codec in enumerate(CODECS * 3)
-    )
-    decoded = decode_all(data)
-    assert values(decoded) == [b"x" * (10 ** (i % 5)) for i in range(18)]
-    assert decoded.bytes_used == len(data)
-
-
-def test_null_is_not_empty() -> None:
-    decoded = decode_all(Batch([Record(None, None), Record(b"", b""), Record(None, b""), Record(b"", None)]).encode())
-    assert decoded.batch["key"].to_pylist() == [None, b"", None, b""]
-    assert values(decoded) == [None, b"", b"", None]
-
-
 def test_headers_keep_bytes_order_and_nulls() -> None:
     headers = ((b"k", b"1"), (b"k", None), (b"", b""), (b"\xff\xfe", b"not UTF-8"))
     decoded = decode_all(Batch([Record(headers=headers), Record(), Record(headers=headers[:1])]).encode(), headers=True)
@@ -91,25 +62,6 @@ def test_memoryview_is_taken() -> None:
     assert offsets(decode(view, 0, ALL, read_committed=False, headers=False)) == [10, 11, 12]
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "expected", "next_offset"),
-    [
-        (0, 100, [10, 11, 12], 13),
-        (10, 13, [10, 11, 12], 13),
-        (11, 12, [11], 13),
-        (12, 100, [12], 13),
-        (13, 100, [], 13),
-        (20, 100, [], 20),
-        (5, 10, [], 10),
-        (5, 8, [], 10),
-        (5, 11, [10], 13),
-    ],
-)
-def test_only_wanted_offsets(start: int, end: int, expected: list[int], next_offset: int) -> None:
-    decoded = decode_all(THREE.encode(), start=start, end=end)
-    assert (offsets(decoded), decoded.next_offset) == (expected, next_offset)
-
-
 def test_stops_behind_the_end() -> None:
     first, wrong = THREE.encode(), b"\0" * 16 + b"\7" * 60
     assert decode_all(first + wrong, end=12).record_batches == 1
@@ -122,20 +74,6 @@ def test_a_gap_up_to_the_end_is_seen_from_the_batch_behind_it() -> None:
     for data in (behind, behind[:17]):
         decoded = decode_all(THREE.encode() + data, end=20)
         assert (offsets(decoded), decoded.next_offset, decoded.cut_off_bytes) == ([10, 11, 12], 50, None)
-
-
-def test_partial_last_batch() -> None:
-    first, second = THREE.encode(), Batch(base_offset=13).encode()
-    for cut in range(1, len(second)):
-        decoded = decode_all(first + second[:cut])
-        assert (offsets(decoded), decoded.next_offset, decoded.bytes_used) == ([10, 11, 12], 13, len(first))
-        assert decoded.cut_off_bytes == (0 if cut < 12 else len(second))
-
-
-def test_first_batch_cut_off() -> None:
-    data = THREE.encode()
-    decoded = decode_all(data[:-1], start=10)
-    assert (decoded.batch.num_rows, decoded.next_offset, decoded.cut_off_bytes) == (0, 10, len(data))
 
 
 def test_no_data() -> None:
@@ -201,15 +139,6 @@ INTERLEAVED = b"".join(
     ]
 )
 ABORTED = [Aborted(1, 12), Aborted(1, 0)]
-
-
-def test_aborted_transactions() -> None:
-    assert offsets(decode_all(INTERLEAVED, aborted=ABORTED)) == [2, 3, 4, 5, 7, 9, 10, 15, 16]
-
-
-def test_read_uncommitted_takes_aborted_records() -> None:
-    decoded = decode_all(INTERLEAVED, aborted=ABORTED, read_committed=False)
-    assert offsets(decoded) == [0, 1, 2, 3, 4, 5, 7, 9, 10, 12, 13, 15, 16]
 
 
 @pytest.mark.parametrize("start", range(18))

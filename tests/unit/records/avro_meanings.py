@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from logpersister.manifest.types import Decimal, ListOf, MapOf, Plain, Struct, Time, Timestamp, Type
+from logpersister.schemas.types import Decimal, ListOf, MapOf, Plain, Struct, Time, Timestamp, Type
 from tests.unit.records.third_party import Clock, Day, Instant, Pairs
 
 Json = Any

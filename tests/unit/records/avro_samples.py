@@ -8,10 +8,10 @@ from typing import Any
 import fastavro
 from hypothesis import strategies as st
 
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import Timestamp, leaves, parse_type
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.writers import NO_ID, WriterSchema
+from logpersister.schemas.types import Timestamp, leaves, parse_type
 
 Json = Any
 Sample = tuple[Json, str, "st.SearchStrategy[Any]"]
@@ -111,7 +111,7 @@ def _records(draw: st.DrawFn, depth: int) -> Sample:
 
 
 @st.composite
-def topics(draw: st.DrawFn) -> tuple[Json, SchemaSpec, "st.SearchStrategy[Any]"]:
+def topics(draw: st.DrawFn) -> tuple[Json, RowSchema, "st.SearchStrategy[Any]"]:
     """Return the schema of a writer, columns, and values that it may write."""
     written, column, values = draw(_records(3))
     fields = []
@@ -119,7 +119,7 @@ def topics(draw: st.DrawFn) -> tuple[Json, SchemaSpec, "st.SearchStrategy[Any]"]
         timed = any(isinstance(leaf, Timestamp) for leaf in leaves(member.type))
         notation = draw(st.sampled_from([None, "epoch[ms]", "epoch[s]", "epoch[ns]"])) if timed else None
         fields.append(FieldSpec(name=member.name, type=str(member.type), required=member.required, format=notation))
-    return _renamed(written, iter(range(100_000))), SchemaSpec(fields=tuple(fields)), values
+    return _renamed(written, iter(range(100_000))), RowSchema(fields=tuple(fields)), values
 
 
 ADDED: list[tuple[Json, Json]] = [

@@ -1,12 +1,13 @@
 """Ways to deal with values that do not fit, and what has to hold of each."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from logpersister.manifest.faults import REFUSED, FaultsSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.faults import REFUSED, FaultsSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.parsers import Parsed, Parser
 from tests.unit.records.judging import judged
 from tests.unit.records.row_samples import batch_of_values
@@ -32,9 +33,9 @@ of_lines = _some.map(
 unknown = st.sampled_from(["drop", "keep", "refuse"])
 
 
-def kept(schema: SchemaSpec, unknown_fields: str) -> SchemaSpec:
+def kept(schema: RowSchema, unknown_fields: str) -> RowSchema:
     """Return a schema with a column of what is unknown, if that is kept."""
-    return schema.with_rest("_rest" if unknown_fields == "keep" else None)
+    return replace(schema, rest_column="_rest" if unknown_fields == "keep" else None)
 
 
 def assert_adjusted(parser: Parser, strict: Parser, values: list[bytes | None]) -> None:

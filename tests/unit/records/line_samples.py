@@ -6,17 +6,17 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.line_parsers import CsvSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import Plain, Timestamp, parse_type
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.line_parsers import CsvSpec
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.schemas.types import Plain, Timestamp, parse_type
 from tests.unit.records import row_samples
 
 NAMES = ["id", "at", "Price", "$ref", "user-id", "_id"]
 
 
 @st.composite
-def schemas(draw: st.DrawFn, names: Any = tuple(NAMES)) -> SchemaSpec:
+def schemas(draw: st.DrawFn, names: Any = tuple(NAMES)) -> RowSchema:
     """Return a schema of fields that are made of no others."""
     fields = []
     for name in draw(st.lists(st.sampled_from(names), min_size=1, max_size=4, unique=True)):
@@ -24,10 +24,10 @@ def schemas(draw: st.DrawFn, names: Any = tuple(NAMES)) -> SchemaSpec:
         timed = isinstance(parse_type(type_), Timestamp)
         format_ = draw(st.sampled_from(row_samples.FORMATS)) if timed else None
         fields.append(FieldSpec(name=name, type=type_, required=draw(st.booleans()), format=format_))
-    return SchemaSpec(fields=tuple(fields))
+    return RowSchema(fields=tuple(fields))
 
 
-def texts(schema: SchemaSpec, name: str) -> Any:
+def texts(schema: RowSchema, name: str) -> Any:
     """Return texts for a field: those of JSON without their quotes, null, and others."""
     found = {one.name: one for one in schema.columns}.get(name)
     odd = st.sampled_from(["", "NULL", "-", "\\N", "True", "false", 'a"b', "a,b", "a\nb", "\r", "x\\", " 1", "ä", "0"])
@@ -40,7 +40,7 @@ def texts(schema: SchemaSpec, name: str) -> Any:
 
 
 @st.composite
-def syntaxes(draw: st.DrawFn, schema: SchemaSpec) -> CsvSpec:
+def syntaxes(draw: st.DrawFn, schema: RowSchema) -> CsvSpec:
     signs = draw(st.permutations([",", ";", "\t", "\u0001", '"', "'", "\\", "|"]))
     quote = draw(st.sampled_from([signs[1], ""]))
     escape = draw(st.sampled_from([signs[2], "", ""]))
@@ -56,7 +56,7 @@ def syntaxes(draw: st.DrawFn, schema: SchemaSpec) -> CsvSpec:
 
 
 @st.composite
-def records(draw: st.DrawFn, schema: SchemaSpec, syntax: CsvSpec) -> bytes:
+def records(draw: st.DrawFn, schema: RowSchema, syntax: CsvSpec) -> bytes:
     """Return a record, now and then a damaged one."""
     names = [*(syntax.columns or (one.name for one in schema.declared)), *draw(st.sampled_from([[]] * 4 + [["more"]]))]
     parts = []

@@ -6,8 +6,8 @@ from typing import Any
 import msgpack
 from hypothesis import strategies as st
 
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import (
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.schemas.types import (
     Binary,
     Decimal,
     ListOf,
@@ -165,7 +165,7 @@ def _map(members: tuple[Member, ...], format_of: Any) -> Any:
 
 
 @st.composite
-def values(draw: st.DrawFn, schema: SchemaSpec) -> bytes:
+def values(draw: st.DrawFn, schema: RowSchema) -> bytes:
     """Return a value for a schema, now and then a damaged one."""
     formats = {one.name: one.format for one in schema.declared}
     value = bytearray(draw(_map(schema.declared, formats.__getitem__)))

@@ -27,8 +27,6 @@ SCALARS = [
 KEYS = [one for one in SCALARS if one not in (Field.TYPE_FLOAT, Field.TYPE_DOUBLE, Field.TYPE_BYTES)]
 NAMED = [".google.protobuf.Timestamp", ".google.protobuf.Value", ".google.protobuf.Struct"]
 NAMED += [".google.protobuf.StringValue", ".google.protobuf.UInt64Value"]
-EXPLICIT = 3
-"""Names of messages at most in each other."""
 
 
 @st.composite

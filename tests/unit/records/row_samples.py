@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import (
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.schemas.types import (
     Binary,
     Decimal,
     ListOf,
@@ -56,14 +56,14 @@ types = st.recursive(st.sampled_from(LEAVES), _nested, max_leaves=4)
 
 
 @st.composite
-def schemas(draw: st.DrawFn) -> SchemaSpec:
+def schemas(draw: st.DrawFn) -> RowSchema:
     fields = []
     for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4, unique_by=str.lower)):
         type_ = draw(types)
         timed = any(isinstance(leaf, Timestamp) for leaf in leaves(parse_type(type_)))
         written = draw(st.sampled_from(FORMATS)) if timed else None
         fields.append(FieldSpec(name=name, type=type_, required=draw(st.booleans()), format=written))
-    return SchemaSpec(fields=tuple(fields))
+    return RowSchema(fields=tuple(fields))
 
 
 _digits = st.integers(-(10**20), 10**20).map(str)
@@ -156,7 +156,7 @@ def _object(members: list[tuple[str, Any, bool]], format_: str | None) -> st.Sea
     return build()
 
 
-def documents(schema: SchemaSpec) -> st.SearchStrategy[bytes]:
+def documents(schema: RowSchema) -> st.SearchStrategy[bytes]:
     """Return values for a schema, some of which are no JSON."""
 
     @st.composite

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from tests.outputs import output_in
 from tests.readers import sequencefile
 from tests.unit.formats.events import files
 from tests.unit.formats.samples import Record, batch
@@ -49,7 +48,6 @@ READER: Final[Row] = _avro(
     ("s", ["string", "null"], "web"), ("n", ["null", "string"], None),
     ("l", ["null", {"type": "array", "items": ["null", "string"]}], None), ("g", ["null", G], None),
 )  # fmt: skip
-PLAIN_AVRO: Final[Row] = {"type": "avro", "framing": "plain"}
 PROTO: Final = """syntax = "proto3"; message M {
     int64 id = 1; optional string s = 2; string n = 3; repeated string l = 4; G g = 5;
     message G { optional string a = 1; } }"""
@@ -66,30 +64,30 @@ def _texts(s: str | None, n: str | None) -> Row:
     return {"id": 1, "s": s, "n": n}
 
 
-CASES: Final[Mapping[str, tuple[Row, Row | None, Values]]] = {
-    "bytes": ({"type": "bytes"}, None, [(b"", None), (b"null", None), (b" ", None)]),
-    "documents": ({"type": "json"}, None,
+CASES: Final[Mapping[str, tuple[str, Row, Values]]] = {
+    "bytes": ("bytes", {}, [(b"", None), (b"null", None), (b" ", None)]),
+    "documents": ("json", {},
         [*((one, None) for one in (b"null", b" null\n", b'""', b'"null"', b"{}", b"[]")), (b"", ("not_json", None))]),
-    "json": ({"type": "json"}, {"fields": FIELDS},
+    "json": ("json", {"fields": FIELDS},
         [*((json.dumps(one).encode(), row) for one, row in DOCUMENTS), (b"", ("not_json", None))]),
-    "messagepack": ({"type": "messagepack"}, {"fields": FIELDS},
+    "messagepack": ("messagepack", {"fields": FIELDS},
         [*((msgpack.packb(one), row) for one, row in DOCUMENTS), (b"", ("not_messagepack", None))]),
-    "avro": (PLAIN_AVRO, {"avro": json.dumps(READER)},
+    "avro": ("avro", {"schema": json.dumps(READER)},
         [*((encoded(READER, one)[5:], one) for one in (NONE, EMPTY, INSIDE)), (b"", ("not_avro", None))]),
-    "avro of a writer of less": (PLAIN_AVRO, {"avro": json.dumps(READER), "writers": [json.dumps(_avro())]},
+    "avro of a writer of less": ("avro", {"schema": json.dumps(READER), "writer": json.dumps(_avro())},
         [(b"\2", ABSENT), (b"", ("not_avro", None))]),
-    "protobuf": ({"type": "protobuf", "framing": "plain"}, {"protobuf": PROTO},
+    "protobuf": ("protobuf", {"schema": PROTO},
         [(b"", ZEROS | {"id": 0}), (b"\x08\1", ZEROS), (b"\x08\1\x2a\2\x0a\0", ZEROS | {"g": {"a": ""}}),
          (b"\x08\1\x12\0\x1a\0\x22\0\x2a\0", EMPTY | {"l": [""]})]),
-    "thrift": ({"type": "thrift"}, {"thrift": {"idl": IDL, "struct": "S"}},
+    "thrift": ("thrift", {"idl": IDL, "struct": "S"},
         [(THRIFT_ID + b"\0", ABSENT), (THRIFT_ID + THRIFT_EMPTY, EMPTY), (THRIFT_EMPTY, NO_ID), (b"\0", NO_ID),
          (b"", ("not_thrift", None))]),
-    "csv": ({"type": "csv"}, TEXTS,
+    "csv": ("csv", TEXTS,
         [(b"1,,", _texts(None, None)), (b'1,"",""', _texts("", "")), (b"1,null,NULL", _texts("null", "NULL")),
          (b",,", NO_ID), (b"1,", FEW), (b"", FEW)]),
-    "csv with a text for null": ({"type": "csv", "csv": {"nullText": "NULL"}}, TEXTS,
+    "csv with a text for null": ("csv", TEXTS | {"nullText": "NULL"},
         [(b"1,NULL,", _texts(None, "")), (b'1,"NULL",""', _texts("NULL", "")), (b"NULL,,", NO_ID), (b",,", NO_TEXT)]),
-    "regex": ({"type": "regex", "regex": REGEX}, TEXTS,
+    "regex": ("regex", TEXTS | REGEX,
         [(b"1,-,-", _texts(None, None)), (b"1,", _texts("", None)), (b"1,,", _texts("", "")), (b",,", NO_TEXT),
          (b"", ("no_match", None))]),
 }  # fmt: skip
@@ -117,14 +115,13 @@ def _refused(row: Any) -> Any:
 @pytest.mark.parametrize("name", CASES)
 def test_null_absent_empty_and_tombstone_stay_apart(name: str, file_format: str) -> None:
     """But for formats without null, in which an empty value may stand for a tombstone."""
-    parser, schema, cases = CASES[name]
+    kind, block, cases = CASES[name]
     has_rows = file_format not in ("text", "sequencefile")
     values = [(None, None), *cases, (None, None)]
 
     def stored(tombstones: str, some: Values) -> dict[str, list[Any]]:
-        settings = {**SETTINGS.get(file_format, {}), "tombstones": tombstones}
-        output = output_in(file_format, settings, compression="none")
-        spec = accepted({"spec.parser": parser, "spec.output": output, "spec.schema": schema}).spec
+        settings = {**SETTINGS.get(file_format, {}), "compression": "none", "tombstones": tombstones}
+        spec = accepted({"spec.value": {kind: block}, "spec.output": {file_format: settings}}).spec
         records = batch([Record(offset, 5, None, value) for offset, (value, _) in enumerate(some)])
         written = files(spec.output, [records], spec.row_schema, spec.parser)
         return {path: READERS[file_format](io.BytesIO(content)) for path, content in written.items()}
@@ -132,11 +129,11 @@ def test_null_absent_empty_and_tombstone_stay_apart(name: str, file_format: str)
     def expected(value: bytes | None, row: Any) -> Any:
         if not has_rows:
             return value or b""
-        if schema is not None:
+        if block:
             return row or dict.fromkeys(next(one for _, one in cases if isinstance(one, dict)))
         if file_format != "jsonl":
             return {"value": value}
-        if parser["type"] == "json":
+        if kind == "json":
             return {} if value is None else {"value": json.loads(value)}
         return {"value": None if value is None else value.decode()}
 

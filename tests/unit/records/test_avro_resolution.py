@@ -12,7 +12,7 @@ from typing import Any, Final
 import fastavro
 import pytest
 
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.avro_rows import AvroRows
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.judging import judged_by
@@ -223,7 +223,7 @@ CASES: Final = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.bullet[:60]}-{case.written}-{case.declared}"[:140])
 def test_a_case_of_the_specification(case: Case) -> None:
     writer, reader = record("r", field("f", case.written)), record("r", field("f", case.declared))
-    columns, writers = SchemaSpec(avro=json.dumps(reader)), KnownWriters({1: writer})
+    columns, writers = RowSchema(avro=json.dumps(reader)), KnownWriters({1: writer})
     value = encoded(writer, {"f": case.value})
     refused = isinstance(case.row, Refused)
     expected = ([], [(0, case.row.reason, case.row.field)]) if refused else ([{"f": case.row}], [])

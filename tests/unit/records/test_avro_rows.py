@@ -2,8 +2,6 @@
 
 import io
 import json
-import struct
-from decimal import Decimal
 from typing import Any
 
 import fastavro
@@ -12,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from logpersister.manifest.faults import REFUSED, FaultsSpec
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.parser import Framing
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import Struct
+from logpersister.manifest.values.faults import REFUSED, FaultsSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Framing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.avro_rows import AvroRows
 from logpersister.records.writers import WriterSchema
+from logpersister.schemas.types import Struct
 from tests.examples import examples
 from tests.unit.records.avro_meanings import fits, fullest, meant
 from tests.unit.records.avro_samples import KnownWriters, encoded, evolving_topics, topics, without_meanings
@@ -27,11 +25,9 @@ from tests.unit.records.row_samples import batch_of_values
 from tests.unit.records.test_rows import schema_of
 from tests.unit.records.third_party import NoValueError, assert_rows, members_of
 
-LENIENT = FaultsSpec(overflow="setNull", bad_text="setNull")
-
 
 def judged(
-    schema: SchemaSpec,
+    schema: RowSchema,
     writers: KnownWriters,
     values: list[bytes | None],
     framing: Framing = "confluent",
@@ -67,7 +63,7 @@ def test_values_are_what_fastavro_reads(data: st.DataObject) -> None:
 def test_columns_of_an_avro_schema_are_resolved_as_by_fastavro(data: st.DataObject) -> None:
     written, declared, values = data.draw(evolving_topics())
     found = [encoded(written, one) for one in data.draw(st.lists(values, min_size=1, max_size=4))]
-    columns = SchemaSpec(avro=json.dumps(declared))
+    columns = RowSchema(avro=json.dumps(declared))
 
     def read(value: bytes, reason: str) -> Any:
         try:
@@ -100,21 +96,6 @@ COLUMNS = schema_of(
 VALUE = {"id": 7, "at": 1_795_237_200_000, "geo": {"lat": 1.5}, "tags": ["a", "\u00e4"], "left_out": "x"}
 ROW = {key: value for key, value in VALUE.items() if key != "left_out"} | {"later": None}
 HEADER = b"\0\0\0\0\1"
-
-
-def test_a_row_by_hand() -> None:
-    writers = KnownWriters({1: CLICK})
-    value = (
-        HEADER
-        + b"\x0e"
-        + b"\x80\x82\xce\xc7\xbf\x68"
-        + b"\2"
-        + struct.pack("<d", 1.5)
-        + b"\4\2a\4\xc3\xa4\0"
-        + b"\4\2x"
-    )
-    assert encoded(CLICK, VALUE) == value
-    assert judged(COLUMNS, writers, [value, None]) == ([ROW, None], [])
 
 
 @pytest.mark.parametrize(
@@ -199,46 +180,13 @@ def test_when_nobody_answers_nothing_is_judged() -> None:
         parser.parse(batch_of_values([encoded(CLICK, VALUE)]))
 
 
-def test_alternating_writers_become_the_same_columns() -> None:
-    later = {**CLICK, "fields": [{"name": "later", "type": "string"}, CLICK["fields"][0]]}
-    writers = KnownWriters({1: CLICK, 2: later})
-    values = [encoded(CLICK, VALUE), encoded(later, {"later": "b", "id": 8}, 2)] * 2
-    empty = dict.fromkeys(ROW)
-    rows = [ROW, empty | {"later": "b", "id": 8}] * 2
-    assert judged(COLUMNS, writers, values) == (rows, [])  # type: ignore[arg-type]
-
-
-def test_defaults_and_aliases_by_hand() -> None:
-    declared = {
-        "type": "record",
-        "name": "Click",
-        "fields": [
-            {"name": "number", "type": "double", "aliases": ["nr", "id"]},
-            {"name": "tags", "type": {"type": "array", "items": "string"}},
-            {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2},
-             "default": "\u00ff\u0000"},
-            {"name": "from", "type": {"type": "record", "name": "From", "fields": [
-                {"name": "page", "type": "string", "default": "none"}, {"name": "clicks", "type": ["null", "int"]},
-            ]}, "default": {"clicks": 3}},
-        ],
-    }  # fmt: skip
-    columns = SchemaSpec(avro=json.dumps(declared))
-    writers = KnownWriters({1: CLICK, 2: {**CLICK, "fields": CLICK["fields"][1:3]}})
-    row = {"number": 7.0, "tags": ["a", "\u00e4"], "price": Decimal("-2.56"), "from": {"page": "none", "clicks": 3}}
-    values: list[bytes | None] = [encoded(CLICK, VALUE), b"\0\0\0\0\2\0\0"]
-    assert judged(columns, writers, values) == ([row], [(1, "other_schema", None)])
-    refused = AvroRows(columns, "confluent", writers).parse(batch_of_values(values[1:])).refused
-    assert refused is not None
-    assert "number: it is required, has no default, and is not in the writer's schema" in refused.reason
-
-
 def test_a_schema_that_names_itself_ends() -> None:
     node = {
         "type": "record",
         "name": "Node",
         "fields": [{"name": "id", "type": "long"}, {"name": "next", "type": ["null", "Node"]}],
     }
-    columns = SchemaSpec(fields=(FieldSpec(name="id", type="int64"),))
+    columns = RowSchema(fields=(FieldSpec(name="id", type="int64"),))
     writers = KnownWriters({1: node})
     values: list[bytes | None] = [HEADER + b"\2\2" * depth + b"\2\0" for depth in (0, 30, 31, 32, 100)]
     found = judged(columns, writers, values)
@@ -252,7 +200,7 @@ def test_a_field_that_could_be_no_column_is_left_out() -> None:
     ]
     fields = [{"name": "id", "type": "long"}, {"name": "paid", "type": branches}, {"name": "at", "type": "string"}]
     written = {"type": "record", "name": "Order", "fields": fields}
-    columns = SchemaSpec(avro=json.dumps(written), drop=("paid",)).as_written
+    columns = RowSchema(avro=json.dumps(written), drop=("paid",)).as_written
     values = [encoded(written, {"id": 1, "paid": (name, {"n": 5}), "at": "now"}) for name in ("Card", "Cash")]
     writers = KnownWriters({1: written})
     ours = judged(columns, writers, list(values))
@@ -264,7 +212,7 @@ def test_fields_that_nobody_reads_are_told_once() -> None:
     written = {"type": "record", "name": "Told", "fields": fields}
     renamed = {"name": "new", "type": "long", "aliases": ["old"]}
     reader = {"type": "record", "name": "Told", "fields": [fields[0], fields[2], renamed]}
-    columns = SchemaSpec(avro=json.dumps(reader), drop=("dropped",)).as_written
+    columns = RowSchema(avro=json.dumps(reader), drop=("dropped",)).as_written
     value = encoded(written, dict.fromkeys(("id", "old", "dropped", "added"), 1))
     with capture_logs() as lines:
         for _ in range(2):

@@ -8,8 +8,10 @@ from typing import Any, Final
 import msgpack
 import pytest
 
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.manifest.values.thrift_schema import ThriftSchema
 from logpersister.records.quarantine import make_parser
 from logpersister.verify.comparison import same
 from tests.unit.records.avro_samples import encoded
@@ -21,13 +23,13 @@ INFINITY: Final = 9_223_372_036_825_200_000
 """What Debezium writes for PostgreSQL's `infinity`, in microseconds."""
 
 
-def schema_of(type_: str, **more: Any) -> SchemaSpec:
-    return SchemaSpec.model_validate({"fields": [{"name": "a", "type": type_}], **more})
+def schema_of(type_: str, **more: Any) -> RowSchema:
+    return RowSchema((FieldSpec(name="a", type=type_),), **more)
 
 
-def judged(parser: Mapping[str, Any], schema: SchemaSpec, values: list[bytes | None]) -> Judged:
+def judged(parser: Mapping[str, Any], schema: RowSchema, values: list[bytes | None]) -> Judged:
     """Return what the native parser makes of values, one by one and together."""
-    spec = ParserSpec.model_validate(parser)
+    spec = Parsing.model_validate(parser)
     made = make_parser(spec, schema, None)
     assert made is not None
     found, again = judged_by(made, values), alone(made, values)
@@ -35,7 +37,7 @@ def judged(parser: Mapping[str, Any], schema: SchemaSpec, values: list[bytes | N
     return found
 
 
-def assert_bounds(parser: Mapping[str, Any], schema: SchemaSpec, values: list[bytes], expected: list[Any]) -> None:
+def assert_bounds(parser: Mapping[str, Any], schema: RowSchema, values: list[bytes], expected: list[Any]) -> None:
     """Look at each value: what it becomes, or why it is refused; and with the choice that it is null then."""
     rows, refused = judged(parser, schema, [*values])
     assert [place for place, reason, path in refused if (reason, path) == (REFUSED, "a")] == [
@@ -69,13 +71,13 @@ def test_a_float_holds_a_whole_number_exactly_or_not_at_all(type_: str, parser: 
     else:
         values = [(json.dumps({"a": number}) if parser == "json" else str(number)).encode() for number in numbers]
     more: dict[str, Any] = {"avro": {"framing": "plain"}, "regex": {"regex": {"pattern": "(?P<a>.*)"}}}
-    schema = schema_of(type_, writers=[json.dumps(written)]) if parser == "avro" else schema_of(type_)
+    schema = schema_of(type_, writers=(json.dumps(written),)) if parser == "avro" else schema_of(type_)
     assert_bounds({"type": parser, **more.get(parser, {})}, schema, values, expected)
 
 
 def test_a_union_of_long_and_double_is_exact() -> None:
     written = {"type": "record", "name": "M", "fields": [{"name": "a", "type": ["null", "long", "double"]}]}
-    schema = SchemaSpec(avro=json.dumps(written))
+    schema = RowSchema(avro=json.dumps(written))
     assert [(one.path, one.is_left_out) for one in schema.remarks] == [("a", False)]
     values = [b"\x02" + _zigzag(one) for one in (2**53 + 1, 2**63 - 1, 7)] + [b"\x04" + struct.pack("<d", 1.5)]
     assert_bounds({"type": "avro", "framing": "plain"}, schema, values, [REFUSED, REFUSED, 7.0, 1.5])
@@ -94,7 +96,7 @@ def test_one_infinite_time_costs_no_row() -> None:
         {"name": "all", "type": ["null", {"type": "array", "items": ["null", {"type": "int", "logicalType": "date"}]}]},
     ]
     written = {"type": "record", "name": "R", "fields": fields}
-    schema, parser = SchemaSpec(avro=json.dumps(written)), {"type": "avro", "framing": "plain"}
+    schema, parser = RowSchema(avro=json.dumps(written)), {"type": "avro", "framing": "plain"}
     values: list[bytes | None] = [
         encoded(written, {"a": INFINITY, "day": 2**31 - 1, "all": [0, -(2**31)]})[5:],
         encoded(written, {"a": -1, "day": -1, "all": None})[5:],
@@ -106,7 +108,7 @@ def test_one_infinite_time_costs_no_row() -> None:
     rows, refused = judged({**parser, "faults": {"overflow": "setNull"}}, schema, values)
     assert rows == [{"a": None, "day": None, "all": [0, None]}, {"a": -1, "day": -1, "all": None}]
     assert refused == [(2, "not_avro", None)]
-    made = make_parser(ParserSpec.model_validate({**parser, "faults": {"overflow": "setNull"}}), schema, None)
+    made = make_parser(Parsing.model_validate({**parser, "faults": {"overflow": "setNull"}}), schema, None)
     assert made is not None
     adjusted = made.parse(batch_of_values(values)).adjusted
     assert adjusted is not None
@@ -118,9 +120,9 @@ def test_a_protobuf_instant_and_a_thrift_number_beyond_their_columns() -> None:
     text = f"{imports} message M {{ google.protobuf.Timestamp a = 1; }}"
     seconds = b"\x08" + _varint(2**62)
     by_message = {"type": "protobuf", "framing": "plain"}
-    schema = SchemaSpec(protobuf=text)
+    schema = RowSchema(protobuf=text)
     assert_bounds(by_message, schema, [b"\x0a" + bytes([len(seconds)]) + seconds, b"\x0a\x00"], [REFUSED, 0])
-    idl = {"idl": "struct S { 1: i64 a }"}
+    idl = ThriftSchema(idl="struct S { 1: i64 a }")
     values = [b"\x0a\x00\x01" + struct.pack(">q", number) + b"\x00" for number in (127, 128)]
     assert_bounds({"type": "thrift"}, schema_of("int8", thrift=idl), values, [127, REFUSED])
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import pickle
 from typing import Any
 
 import mmh3
@@ -11,31 +10,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.parser import Parsing
 from logpersister.records.escaping import QUARANTINE, is_safe_path
 from logpersister.records.murmur3 import hash_bytes, hash_numbers
 from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
 from tests.examples import examples
 from tests.unit.records.batches import batch_of
+from tests.values import columns_of
 
-SCHEMA = SchemaSpec.model_validate(
+SCHEMA = columns_of(
     {
-        "fields": [
-            {"name": "country", "type": "string"},
-            {"name": "geo", "type": "struct<city: string, deep: struct<n: int8>>"},
-            {"name": "id", "type": "int64"},
-            {"name": "ok", "type": "bool"},
-            {"name": "at", "type": "timestamp[ns]"},
-            {"name": "seen", "type": "timestamp[ms]", "format": "epoch[us]"},
-            {"name": "text", "type": "string"},
-            {"name": "on", "type": "date"},
-        ]
+        "json": {
+            "fields": [
+                {"name": "country", "type": "string"},
+                {"name": "geo", "type": "struct<city: string, deep: struct<n: int8>>"},
+                {"name": "id", "type": "int64"},
+                {"name": "ok", "type": "bool"},
+                {"name": "at", "type": "timestamp[ns]"},
+                {"name": "seen", "type": "timestamp[ms]", "format": "epoch[us]"},
+                {"name": "text", "type": "string"},
+                {"name": "on", "type": "date"},
+            ]
+        }
     }
 )
-JSON = ParserSpec(type="json")
+JSON = Parsing(type="json")
 NULL = "__HIVE_DEFAULT_PARTITION__"
 LEVELS: list[dict[str, Any]] = [
     {"field": "country"},
@@ -184,11 +185,6 @@ def test_levels_are_joined_and_dates_of_one_field_go_on() -> None:
     levels = [LEVELS[0], LEVELS[9], LEVELS[10]]
     value = {"country": "DE", "at": "2026-11-21T01:00:00Z"}
     assert folders(levels, value) == ["country=DE/dt=2026-11-20/hr=21"]
-
-
-def test_a_layout_travels_to_other_processes() -> None:
-    layout = pickle.loads(pickle.dumps(layout_of(output(LEVELS[8]), JSON, SCHEMA)))
-    assert rows(layout.assign(batch_of([0], values=[b'{"id": 34}']))) == ["id_bucket=3"]
 
 
 documents = st.fixed_dictionaries(

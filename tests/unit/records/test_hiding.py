@@ -9,24 +9,26 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import ManifestError
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.parser import Parsing
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of, make_parser
 from tests.unit.formats.samples import Record, batch, with_headers
 from tests.unit.records.row_samples import batch_of_values
+from tests.values import columns_of
 
 KEY = "0123456789abcdef-key"
 VARIABLE = "LOGPERSISTER_SECRET_PSEUDONYMS_KEY"
-JSON = ParserSpec(type="json")
-SCHEMA = SchemaSpec.model_validate(
+JSON = Parsing(type="json")
+SCHEMA = columns_of(
     {
-        "fields": [
-            {"name": "email", "type": "string", "required": True},
-            {"name": "user", "type": "struct<phone: string not null, name: struct<last: string>, n: int32>"},
-            {"name": "card", "type": "string"},
-        ],
+        "json": {
+            "fields": [
+                {"name": "email", "type": "string", "required": True},
+                {"name": "user", "type": "struct<phone: string not null, name: struct<last: string>, n: int32>"},
+                {"name": "card", "type": "string"},
+            ]
+        },
         "hash": {"fields": ["email", "user.name.last"], "secretName": "pseudonyms"},
         "mask": [{"fields": ["user.phone"], "keepLast": 3}, {"fields": ["card"]}],
     }
@@ -76,13 +78,15 @@ def test_what_is_stored() -> None:
     assert refused.rows.tolist() == [0, 6]
 
 
-NUMBERS = SchemaSpec.model_validate(
+NUMBERS = columns_of(
     {
-        "fields": [
-            {"name": "id", "type": "int64", "required": True, "default": 5},
-            {"name": "of", "type": "struct<n: int8, m: int16 not null>"},
-            {"name": "at", "type": "int64"},
-        ],
+        "json": {
+            "fields": [
+                {"name": "id", "type": "int64", "required": True, "default": 5},
+                {"name": "of", "type": "struct<n: int8, m: int16 not null>"},
+                {"name": "at", "type": "int64"},
+            ]
+        },
         "hash": {"fields": ["id", "of.n"], "secretName": "pseudonyms"},
     }
 )
@@ -107,7 +111,7 @@ def test_whole_numbers_are_hashed_by_their_digits() -> None:
 
 
 def test_folders_are_named_by_hashes() -> None:
-    output = OutputSpec.model_validate({"format": "parquet", "partitionBy": [{"field": "email"}]})
+    output = OutputSpec.model_validate({"parquet": {}, "partitionBy": [{"field": "email"}]})
     found = layout_of(output, JSON, SCHEMA).assign(
         batch([Record(at, 1, None, value) for at, value in enumerate(VALUES[:2] * 2)])
     )
@@ -130,17 +134,17 @@ def test_without_its_key_nothing_is_hashed(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_nobody_who_releases_a_held_range_stores_what_is_hidden() -> None:
     """It was promised under `holdAbove: 0%`, which says that nothing refused is stored; a later manifest raises it."""
-    held = ParserSpec.model_validate({"type": "json", "quarantine": {"holdAbove": "0%"}})
+    held = Parsing.model_validate({"type": "json", "quarantine": {"holdAbove": "0%"}})
     some = batch([Record(5, 1, b"secret", b"bad")])
-    plain = SchemaSpec.model_validate({"fields": [{"name": "email", "type": "string"}]})
+    plain = columns_of({"json": {"fields": [{"name": "email", "type": "string"}]}})
     for schema, value in ((SCHEMA, b""), (plain, b"bad")):
         ((_, part),) = by_path(some, layout_of(OutputSpec(), held, schema))
         assert part.to_pylist()[0]["value"] == value
 
 
 def test_quarantine_has_no_values_where_they_are_not_kept() -> None:
-    quiet = ParserSpec.model_validate({"type": "json", "quarantine": {"format": "parquet", "keepValue": False}})
-    loud = ParserSpec.model_validate({"type": "json", "quarantine": {"keepValue": True}})
+    quiet = Parsing.model_validate({"type": "json", "quarantine": {"format": "parquet", "keepValue": False}})
+    loud = Parsing.model_validate({"type": "json", "quarantine": {"keepValue": True}})
     records = [Record(5, 1, b"secret", b"bad"), Record(6, 1, b"k", b'{"email": "a"}'), Record(7, 1, None, None)]
     some = with_headers(batch(records), [[(b"h", b"secret")]])
     for parser, value, key in ((loud, b"bad", b"secret"), (quiet, b"", None)):

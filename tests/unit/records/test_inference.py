@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import MOST_COLUMNS, NAME, leaves, parse_type
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.inference import MOST_NAMES, InferredField, Sample
 from logpersister.records.rows import make_rows
+from logpersister.schemas.types import MOST_COLUMNS, NAME, leaves, parse_type
 from tests.examples import examples
 
 
@@ -112,9 +112,9 @@ def test_the_parser_takes_every_value_of_the_sample(objects: list[dict[str, Any]
     fields = [one for one in fields_of(*objects) if one.problem is None]
     if not fields:
         return
-    schema = SchemaSpec(fields=tuple(FieldSpec(name=one.name, type=str(one.type)) for one in fields))
+    schema = RowSchema(fields=tuple(FieldSpec(name=one.name, type=str(one.type)) for one in fields))
     values = pa.array([json.dumps(one).encode() for one in objects], pa.binary())
-    parsed = make_rows(ParserSpec(type="json"), schema).parse(pa.record_batch({"value": values}))
+    parsed = make_rows(Parsing(type="json"), schema).parse(pa.record_batch({"value": values}))
     assert parsed.refused is None, (parsed.refused.reason, [str(one.type) for one in fields])
 
 

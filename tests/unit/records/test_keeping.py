@@ -16,8 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from logpersister.manifest.faults import FaultsSpec
-from logpersister.manifest.linear_pattern import Patterns
+from logpersister.forms.linear_pattern import Patterns
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import by_path, sides
 from logpersister.records.keeping import re2_pattern
@@ -31,12 +30,10 @@ from tests.unit.manifest.test_linear_pattern import PATTERNS
 KAFKA: Any = {"kafka": {"bootstrapServers": "a:9092", "topics": ["clicks"]}, "storage": {"bucket": "logs"}}
 
 
-def spec_of(fields: Sequence[dict[str, Any]], keep: Sequence[dict[str, Any]], **schema: Any) -> Spec:
-    quarantine = {"format": "parquet", "keepValue": True}
-    parser = {"type": "json", "quarantine": quarantine}
-    output = {"format": "parquet"}
-    of_rows = {"fields": list(fields), **schema}
-    return Spec.model_validate({**KAFKA, "parser": parser, "schema": of_rows, "output": output, "keep": list(keep)})
+def spec_of(fields: Sequence[dict[str, Any]], keep: Sequence[dict[str, Any]], key: Any = None, **value: Any) -> Spec:
+    value = {"json": {"fields": list(fields)}} | value
+    rows = {"value": value, "key": key, "quarantine": {"format": "parquet", "keepValue": True}}
+    return Spec.model_validate({**KAFKA, **rows, "output": {"parquet": {}}, "keep": list(keep)})
 
 
 def records(values: Sequence[bytes | None], keys: Sequence[bytes | None] = ()) -> pa.RecordBatch:
@@ -135,16 +132,14 @@ def test_operators_types_and_nulls(
 def test_floats_that_are_no_numbers() -> None:
     """JSON has none, and MessagePack does: nothing is said of their order, and they are not null."""
     fields = [{"name": "f", "type": "float64"}]
-    parser = {"type": "messagepack"}
     nan, inf = b"\x81\xa1f\xcb\x7f\xf8" + bytes(6), b"\x81\xa1f\xcb\x7f\xf0" + bytes(6)
     for keep, expected in (
         ([on("f", atLeast=0)], [1]),
         ([on("f", below=0, orAbsent=True)], []),
         ([on("f", absent=False)], [0, 1]),
     ):
-        spec = Spec.model_validate(
-            {**KAFKA, "parser": parser, "schema": {"fields": fields}, "output": {"format": "parquet"}, "keep": keep}
-        )
+        value = {"messagepack": {"fields": fields}}
+        spec = Spec.model_validate({**KAFKA, "value": value, "output": {"parquet": {}}, "keep": keep})
         assert kept(spec, records([nan, inf])) == ({"": expected} if expected else {})
 
 
@@ -241,7 +236,7 @@ def test_rows_of_which_all_conditions_hold_are_kept_however_batches_are_cut(
         assume("cannot hold" not in str(error))
         raise
     if in_folders:
-        levels = {"format": "parquet", "partitionBy": [{"field": "text", "prefix": "by="}]}
+        levels = {"parquet": {}, "partitionBy": [{"field": "text", "prefix": "by="}]}
         spec = spec.model_validate({**spec.model_dump(by_alias=True, exclude_none=True), "output": levels})
     whole = records(values)
     expected = kept(spec, whole)
@@ -332,12 +327,10 @@ def test_conditions_are_about_names_of_columns_defaults_and_adjusted_values() ->
     spec = spec_of(
         fields,
         [on("country", is_in=["DE"]), on("n", atLeast=3, orAbsent=True), on("consent", is_in=[True])],
+        json={"fields": fields, "faults": {"wrongType": "setNull"}, "unknownFields": "keep", "restColumn": "more"},
         rename=[{"field": "c", "to": "country"}],
         drop=["consent"],
     )
-    options = {"faults": FaultsSpec(wrong_type="setNull"), "unknown_fields": "keep", "rest_column": "more"}
-    parser = spec.parser.model_copy(update=options)
-    spec = spec.model_copy(update={"parser": parser})
     values = [
         b'{"c": "FR", "n": "text", "consent": true}',
         b'{"n": "text", "consent": true, "x": 1}',
@@ -360,7 +353,9 @@ def test_conditions_are_about_names_of_columns_defaults_and_adjusted_values() ->
 
 
 def test_fields_of_keys_and_tombstones() -> None:
-    key = {"parser": "json", "type": "struct<id: int64 not null, region: string>"}
+    key = {
+        "json": {"fields": [{"name": "id", "type": "int64", "required": True}, {"name": "region", "type": "string"}]}
+    }
     keep = [on("key.region", **{"in": ["EU"]}), on("total", atLeast=5, orAbsent=True)]
     spec = spec_of([{"name": "total", "type": "int32"}], keep, key=key)
     europe, other = b'{"id": 1, "region": "EU"}', b'{"id": 1}'
@@ -396,13 +391,11 @@ HEADERS: Sequence[Sequence[tuple[bytes, bytes | None]]] = [
     ],
     ids=str,
 )
-@pytest.mark.parametrize("parser", [{}, {"type": "json"}], ids=str)
-def test_headers_decide_before_anything_is_parsed(
-    parser: dict[str, Any], condition: dict[str, Any], expected: list[int]
-) -> None:
-    spec = Spec.model_validate({**KAFKA, "parser": parser, "keep": [{"header": "env", **condition}]})
+@pytest.mark.parametrize("kind", ["bytes", "json"])
+def test_headers_decide_before_anything_is_parsed(kind: str, condition: dict[str, Any], expected: list[int]) -> None:
+    spec = Spec.model_validate({**KAFKA, "value": {kind: {}}, "keep": [{"header": "env", **condition}]})
     values = [b"{" if place % 2 else b"{}" for place in range(len(HEADERS))]
-    bad = [place for place in expected if place % 2 and parser]
+    bad = [place for place in expected if place % 2 and kind == "json"]
     good = [place for place in expected if place not in bad]
     paths = ({"": good} if good else {}) | ({"_quarantine": bad} if bad else {})
     assert kept(spec, with_headers(records(values), HEADERS)) == paths
@@ -411,7 +404,7 @@ def test_headers_decide_before_anything_is_parsed(
 def test_conditions_of_types() -> None:
     """Those of the topic hold for all records, also those of no type; those of an entry for its own."""
     fields = [{"name": "n", "type": "int32"}]
-    stored = {"parser": {"type": "json"}, "schema": {"fields": fields}, "output": {"format": "parquet"}}
+    stored = {"value": {"json": {"fields": fields}}, "output": {"parquet": {}}}
     entries = [
         {
             "names": ["a"],

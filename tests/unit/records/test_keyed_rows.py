@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -10,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.hiding import HashSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.avro_rows import fingerprint
 from logpersister.records.quarantine import layout_of, make_parser
@@ -21,8 +23,9 @@ from tests.unit.formats.samples import Record, batch
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.header_samples import GLUE_ID, framed
 from tests.unit.records.judging import Judged, judged
+from tests.values import columns_of
 
-JSON = ParserSpec.model_validate({"type": "json", "quarantine": {"format": "parquet", "keepValue": False}})
+JSON = Parsing.model_validate({"type": "json", "quarantine": {"format": "parquet", "keepValue": False}})
 AVRO_KEY = {"type": "record", "name": "Key", "fields": [{"name": "id", "type": "long"}, {"name": "x", "type": "int"}]}
 MESSAGES = 'syntax = "proto3"; message Other { int64 id = 1; } message Key { int64 id = 1; }'
 WRITERS = KnownWriters(
@@ -35,27 +38,31 @@ WRITERS = KnownWriters(
 )
 
 
-def schema_with(**key: Any) -> SchemaSpec:
+def schema_with(kind: str, column: str = "key", **key: Any) -> RowSchema:
     fields = [{"name": "n", "type": "int32", "required": True}, {"name": "s", "type": "string"}]
-    return SchemaSpec.model_validate({"fields": fields, "key": key, "registry": {"url": "http://r:1"}})
+    value = {"fields": fields, "registry": {"url": "http://r:1"}}
+    return columns_of({"json": value}, {kind: key, "column": column})
 
 
-TEXT = schema_with(type="int64")
-STRUCT = "struct<id: int64 not null, at: timestamp[s]>"
-OF_JSON = schema_with(parser="json", type=STRUCT, format="epoch[ms]", column="of")
-OF_AVRO = schema_with(parser="avro", type="struct<id: int64>")
+TEXT = schema_with("text", type="int64")
+ID = {"name": "id", "type": "int64"}
+REQUIRED = {**ID, "required": True}
+OF_JSON = schema_with("json", "of", fields=[REQUIRED, {"name": "at", "type": "timestamp[s]", "format": "epoch[ms]"}])
+OF_AVRO = schema_with("avro", fields=[ID])
 PROTO = 'syntax = "proto2"; message Key { required int64 id = 1; optional string of = 2; }'
 IDL = "struct Key { 1: required i64 id, 2: optional string of }"
 AVRO_TEXT = json.dumps(AVRO_KEY)
-OF_MESSAGES = schema_with(parser="protobuf", framing="plain", protobuf=PROTO)
-OF_REGISTERED = schema_with(parser="protobuf", type="struct<id: int64 not null>")
-OF_GLUE = schema_with(parser="avro", framing="glue", type="struct<id: int64>")
-OF_STRUCTS = schema_with(parser="thrift", thrift={"idl": IDL, "protocol": "compact"})
-OF_SOME_FIELDS = schema_with(parser="thrift", thrift={"idl": IDL}, type="struct<of: string>", column="k")
-OF_MAPS = schema_with(parser="messagepack", type="struct<id: int64 not null>")
-OF_PLAIN = schema_with(parser="avro", framing="plain", avro=AVRO_TEXT, column="k")
-OF_FINGERPRINTS = schema_with(parser="avro", framing="singleObject", avro=AVRO_TEXT, subject="clicks-key")
-OF_FRAMED_JSON = schema_with(parser="json", framing="confluent", type="struct<id: int64>")
+OF_MESSAGES = schema_with("protobuf", writer=PROTO)
+OF_REGISTERED = schema_with("protobuf", fields=[REQUIRED])
+OF_GLUE = schema_with("avro", registry={"url": "glue://eu-west-1"}, fields=[ID])
+OF_STRUCTS = schema_with("thrift", idl=IDL, protocol="compact")
+OF_SOME_FIELDS = schema_with("thrift", "k", idl=IDL, fields=[{"name": "of", "type": "string"}])
+OF_MAPS = schema_with("messagepack", fields=[REQUIRED])
+OF_PLAIN = schema_with("avro", "k", writer=AVRO_TEXT)
+OF_FINGERPRINTS = schema_with(
+    "avro", singleObject={}, schema=AVRO_TEXT, registry={"url": "http://r:1", "subject": "clicks-key"}
+)
+OF_FRAMED_JSON = schema_with("json", framing="confluent", fields=[ID])
 
 Pair = tuple[bytes | None, bytes | None]
 
@@ -64,7 +71,7 @@ def records(pairs: list[Pair]) -> pa.RecordBatch:
     return batch([Record(offset, 0, key, value) for offset, (key, value) in enumerate(pairs)])
 
 
-def of_parser(schema: SchemaSpec, pairs: list[Pair]) -> Judged:
+def of_parser(schema: RowSchema, pairs: list[Pair]) -> Judged:
     parser = make_parser(JSON, schema, WRITERS)
     assert parser is not None
     return judged(parser.parse(records(pairs)))
@@ -85,7 +92,7 @@ ROW, NULLS = {"n": 1, "s": "a"}, {"n": None, "s": None}
          [ROW | {"key": 1}],
          [(0, "bad_text", "key"), (1, "bad_text", "key"), (2, "not_utf8", "key"), (3, "bad_text", "key"),
           (4, "wrong_type", "n"), (5, "wrong_type", "n")]),
-        (schema_with(), [(b"a\nb\x00", A), (b"", A)], [ROW | {"key": "a\nb\0"}, ROW | {"key": ""}], []),
+        (schema_with("text"), [(b"a\nb\x00", A), (b"", A)], [ROW | {"key": "a\nb\0"}, ROW | {"key": ""}], []),
         (OF_JSON, [(b'{"at": 2500, "more": [], "id": 1}', A), (None, None)],
          [ROW | {"of": {"id": 1, "at": 2}}, NULLS | {"of": None}], []),
         (OF_JSON, [(b'{"at": 1}', A), (b"[]", A), (b"null", A), (b'{"id": 1, "at": ""}', None)], [],
@@ -117,7 +124,7 @@ ROW, NULLS = {"n": 1, "s": "a"}, {"n": None, "s": None}
          [(1, "no_header", "key")]),
     ],
 )  # fmt: skip
-def test_by_hand(schema: SchemaSpec, pairs: list[Pair], rows: list[Any], refused: list[Any]) -> None:
+def test_by_hand(schema: RowSchema, pairs: list[Pair], rows: list[Any], refused: list[Any]) -> None:
     assert of_parser(schema, pairs) == (rows, refused)
 
 
@@ -134,7 +141,7 @@ KEYS = [
     ),
     st.lists(st.tuples(st.sampled_from(KEYS), st.sampled_from([None, A, NO_ROW, b"{"])), min_size=1, max_size=12),
 )
-def test_keys_and_values_do_not_touch_their_neighbours(schema: SchemaSpec, pairs: list[Pair]) -> None:
+def test_keys_and_values_do_not_touch_their_neighbours(schema: RowSchema, pairs: list[Pair]) -> None:
     rows, refused = [], []
     for place, pair in enumerate(pairs):
         made, why = of_parser(schema, [pair])
@@ -145,10 +152,9 @@ def test_keys_and_values_do_not_touch_their_neighbours(schema: SchemaSpec, pairs
 
 def test_a_key_names_folders_and_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGPERSISTER_SECRET_PSEUDONYMS_KEY", "0123456789abcdef-key")
-    hidden: dict[str, Any] = {"fields": ["key.mail"], "secretName": "pseudonyms"}
-    schema = schema_with(parser="json", type="struct<mail: string, land: string>").model_dump(by_alias=True)
-    hashed = SchemaSpec.model_validate({**schema, "hash": hidden})
-    output = OutputSpec.model_validate({"format": "parquet", "partitionBy": [{"field": "key.land", "prefix": "land="}]})
+    schema = schema_with("json", fields=[{"name": "mail", "type": "string"}, {"name": "land", "type": "string"}])
+    hashed = replace(schema, hash=HashSpec(fields=("key.mail",), secret_name="pseudonyms"))
+    output = OutputSpec.model_validate({"parquet": {}, "partitionBy": [{"field": "key.land", "prefix": "land="}]})
     key = json.dumps({"mail": "a@example.org", "land": "DE"}).encode()
     written = records([(key, A), (key, None), (None, A), (b"[", A)])
 

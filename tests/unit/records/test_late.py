@@ -1,7 +1,6 @@
 """Late records: told by their folder and a horizon alone, and where each goes."""
 
 import json
-import pickle
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -48,7 +47,7 @@ def zoned(zone: str, *granularities: str) -> list[dict[str, Any]]:
 
 @lru_cache
 def json_rows(late: str, levels: str, keep: str = "[]") -> Spec:
-    return spec_of(late, json.loads(levels), parser={"type": "json"}, schema=SCHEMA, keep=json.loads(keep))
+    return spec_of(late, json.loads(levels), value={"json": SCHEMA}, keep=json.loads(keep))
 
 
 def layout(spec: Spec, horizon: int | None) -> AnyLayout:
@@ -71,7 +70,7 @@ def test_late_records_stand_in_their_folders_below_another() -> None:
 
 
 def test_late_records_go_to_quarantine_beside_those_that_the_parser_refuses() -> None:
-    spec = spec_of("quarantine", parser={"type": "json"}, schema=SCHEMA)
+    spec = spec_of("quarantine", value={"json": SCHEMA})
     times = [MIDNIGHT, MIDNIGHT, MIDNIGHT + HOUR, MIDNIGHT + HOUR, MIDNIGHT]
     values = [b'{"id": 1}', b"{", b'{"id": 3}', b'{"id": "x"}', None]
     batch, now = batch_of(times, values=values), "dt=2026-10-25/hr=01"
@@ -90,19 +89,12 @@ def test_late_records_go_to_quarantine_beside_those_that_the_parser_refuses() ->
 
 @pytest.mark.parametrize(("late", "adjusted"), [("append", 3), ("folder", 3), ("quarantine", 1)])
 def test_adjusted_values_count_only_where_rows_are_stored(late: str, adjusted: int) -> None:
-    spec = spec_of(late, parser={"type": "json", "faults": {"wrongType": "setNull"}}, schema=SCHEMA)
+    spec = spec_of(late, value={"json": {**SCHEMA, "faults": {"wrongType": "setNull"}}})
     times = [MIDNIGHT, MIDNIGHT + HOUR, MIDNIGHT, MIDNIGHT]
     values = [b'{"id": 1, "at": 5}', b'{"id": 2, "at": 5}', b"{", b'{"id": 4, "at": 5}']
     parts = [*sides(batch_of(times, values=values), layout(spec, MIDNIGHT + HOUR))]
     told = [part.adjusted.counts() for part in parts if part.adjusted is not None]
     assert told == [{("wrong_type", "at"): adjusted}]
-
-
-def test_the_layout_travels_to_executors() -> None:
-    by = layout(spec_of("folder"), MIDNIGHT)
-    assert isinstance(by, LateLayout)
-    assert by.assign(batch_of([0])).paths == ["_late/dt=1970-01-01/hr=00"]
-    assert pickle.loads(pickle.dumps(by)) == by
 
 
 def test_levels_above_and_below_the_date_and_an_empty_batch() -> None:
@@ -121,7 +113,7 @@ def test_records_of_types_by_their_folders_with_that_of_their_type(late: str) ->
         {"names": ["click", "view"]},
         {"names": ["refund"], "output": {"partitionBy": days}},
         {"names": ["raw"], "output": {"partitionBy": []}},
-        {"names": ["row"], "parser": {"type": "json"}, "schema": SCHEMA},
+        {"names": ["row"], "value": {"json": SCHEMA}},
     ]
     spec = spec_of(late, [DAY_LEVEL, HOUR_LEVEL], types={"key": True, "entries": entries})
     keys = [b"click", b"view", b"refund", b"refund", b"raw", b"row", b"row", b"stranger"]
@@ -150,7 +142,7 @@ def test_records_of_types_by_their_folders_with_that_of_their_type(late: str) ->
 
 def test_late_records_of_types_are_counted_as_theirs() -> None:
     """They are good records of their type, wherever they stand."""
-    entries = [{"names": ["row"], "parser": {"type": "json"}, "schema": SCHEMA}]
+    entries = [{"names": ["row"], "value": {"json": SCHEMA}}]
     values, times = [b'{"id": 1}', b"{", b'{"id": 3}'], [MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT]
     batch = batch_of(times, keys=[b"row"] * 3, values=values)
     counted = {}

@@ -1,7 +1,6 @@
 """Rows of lines of text: the native parsers against oracles of tests.judges, Python's csv and Python's re."""
 
 import csv
-import pickle
 import re
 from decimal import Decimal
 from random import Random
@@ -11,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.faults import FaultsSpec
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.line_parsers import CsvSpec, RegexSpec
-from logpersister.manifest.pattern import groups_of
-from logpersister.manifest.problems import RefusedError
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.forms.pattern import groups_of
+from logpersister.forms.problems import RefusedError
+from logpersister.manifest.values.faults import FaultsSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.line_parsers import CsvSpec, RegexSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.rows import CsvRows, RegexRows
 from tests.examples import examples
 from tests.judges.csv_record import CsvOracle
@@ -45,7 +44,7 @@ def test_records_are_those_of_the_oracle(data: st.DataObject, unknown: str, faul
 @given(st.data())
 def test_records_are_those_of_python(data: st.DataObject) -> None:
     """Texts only, of which the empty one without quotes is null."""
-    schema = SchemaSpec(fields=tuple(FieldSpec(name=name, type="string") for name in ("a", "b")))
+    schema = RowSchema(fields=tuple(FieldSpec(name=name, type="string") for name in ("a", "b")))
     syntax = data.draw(syntaxes(schema)).model_copy(update={"columns": None, "null_text": "no text is this"})
     # Python ends a record at any number of line breaks, and takes none that is escaped.
     otherwise = re.compile(
@@ -97,7 +96,7 @@ def test_patterns_are_those_of_python(chance: Random) -> None:
         assert "empty text" in str(error), pattern  # noqa: PT017 - the others are not refused
         return
     assert groups == tuple(names)
-    schema = SchemaSpec(fields=tuple(FieldSpec(name=name, type="string") for name in names))
+    schema = RowSchema(fields=tuple(FieldSpec(name=name, type="string") for name in names))
     found = texts_for_patterns(chance)
     rows, refused = judged_by(RegexRows(schema, RegexSpec(pattern=pattern)), [one.encode() for one in found])
     compiled = re.compile(pattern.replace("$", r"\Z"), re.ASCII)
@@ -189,8 +188,3 @@ def test_the_largest_pattern_that_the_manifest_accepts_can_be_compiled() -> None
     schema = schema_of(("id", "string"))
     for atom in (".", r"[^\w\s]", "\u00e4", "[\u00e4-\uffff]"):
         RegexRows(schema, RegexSpec(pattern=f"(?P<id>(?:{atom}{{1000}}){{5}})")).parse(batch_of_values([b"x"]))
-
-
-@pytest.mark.parametrize("parser", [CsvRows(ORDER, CSV), RegexRows(ORDER, REGEX)])
-def test_parsers_travel_to_executors(parser: Any) -> None:
-    assert pickle.loads(pickle.dumps(parser)) == parser

@@ -11,12 +11,11 @@ from google.protobuf.message import DecodeError, Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.event_types import TypesSpec
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.protobuf.text import read_text
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.event_types import TypesSpec
 from logpersister.manifest.spec import Spec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.escaping import escape_value
 from logpersister.records.message_types import MessageTypes
 from logpersister.records.schema import RECORDS, RECORDS_WITH_HEADERS
@@ -24,6 +23,7 @@ from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import layout_for
 from logpersister.records.writers import WriterSchema
 from logpersister.registry.errors import RegistryError
+from logpersister.schemas.protobuf.text import read_text
 from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters
 from tests.unit.records.batches import placed
@@ -72,9 +72,9 @@ def class_of(text: str) -> type[Message]:
 CLASSES: Mapping[str, type[Message]] = {text: class_of(text) for text in (PROTO2, PROTO3)}
 
 
-def schema_of(text: str) -> SchemaSpec:
+def schema_of(text: str) -> RowSchema:
     fields = (FieldSpec(name="id", type="string"),)  # messages with themselves in them are no columns
-    return SchemaSpec(protobuf=text, message="shop.Envelope", fields=fields)
+    return RowSchema(protobuf=text, message="shop.Envelope", fields=fields)
 
 
 def types_of(way: dict[str, Any]) -> TypesSpec:
@@ -84,11 +84,11 @@ def types_of(way: dict[str, Any]) -> TypesSpec:
 Judged = list[tuple[str, bytes] | str | None]
 
 
-def of_members(way: dict[str, Any], schema: SchemaSpec | None, values: Sequence[bytes | None], **parser: Any) -> Judged:
+def of_members(way: dict[str, Any], schema: RowSchema | None, values: Sequence[bytes | None], **parser: Any) -> Judged:
     """Return of each value its type and what parsers get, or why it has none."""
     writers = parser.pop("writers", None)
     types = types_of(way)
-    found_by = MessageTypes(TypeNames(types), ParserSpec(type="protobuf", **parser), schema, writers)
+    found_by = MessageTypes(TypeNames(types), Parsing(type="protobuf", **parser), schema, writers)
     rows: list[Any] = [{"offset": offset, "timestamp": 0, "value": value} for offset, value in enumerate(values)]
     batch = pa.RecordBatch.from_pylist(rows, schema=RECORDS)
     found = found_by.find(batch)
@@ -269,9 +269,10 @@ def spec_of(types: dict[str, Any], **more: Any) -> Spec:
         {
             "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
             "storage": {"bucket": "logs"},
-            "parser": {"type": "protobuf", "framing": "plain"},
-            "schema": {"protobuf": PROTO3, "message": "shop.Envelope", "fields": [{"name": "id", "type": "string"}]},
-            "output": {"format": "jsonl"},
+            "value": {
+                "protobuf": {"schema": PROTO3, "message": "shop.Envelope", "fields": [{"name": "id", "type": "string"}]}
+            },
+            "output": {"jsonl": {}},
             "types": types,
             **more,
         }
@@ -291,10 +292,13 @@ def rows_of(spec: Spec, values: Sequence[bytes]) -> list[tuple[str, Any]]:
 def test_parsers_get_the_value_of_an_any() -> None:
     """Entries name a message of the topic's schema, or have one of their own."""
     entries = [
-        {"names": ["shop.Order"], "schema": {"message": "shop.Order", "fields": [{"name": "id", "type": "int64"}]}},
-        {"names": ["shop.Other"], "schema": {"protobuf": "message Other { optional int64 id = 1; }"}},
-        {"names": ["json"], "parser": {"type": "json"}, "schema": {"fields": [{"name": "a", "type": "int32"}]}},
-        {"names": ["raw"], "parser": {"type": "bytes"}},
+        {
+            "names": ["shop.Order"],
+            "value": {"protobuf": {"message": "shop.Order", "fields": [{"name": "id", "type": "int64"}]}},
+        },
+        {"names": ["shop.Other"], "value": {"protobuf": {"schema": "message Other { optional int64 id = 1; }"}}},
+        {"names": ["json"], "value": {"json": {"fields": [{"name": "a", "type": "int32"}]}}},
+        {"names": ["raw"], "value": {"bytes": {}}},
     ]
     spec = spec_of({"any": {"field": "any"}, "entries": entries})
 
@@ -319,11 +323,16 @@ def test_parsers_get_the_value_of_an_any() -> None:
 
 def test_parsers_get_the_whole_value_of_a_oneof_or_its_field() -> None:
     value = _sized(1, b"x") + _sized(10, ORDER)
-    entries: list[Any] = [{"names": ["order"], "schema": {"fields": [{"name": "id", "type": "string"}]}}]
+    entries: list[Any] = [{"names": ["order"], "value": {"protobuf": {"fields": [{"name": "id", "type": "string"}]}}}]
     assert rows_of(spec_of({"oneof": {"name": "payload"}, "entries": entries}), [value]) == [
         ("type=order", {"id": "x"})
     ]
-    entries = [{"names": ["order"], "schema": {"message": "shop.Order", "fields": [{"name": "id", "type": "int64"}]}}]
+    entries = [
+        {
+            "names": ["order"],
+            "value": {"protobuf": {"message": "shop.Order", "fields": [{"name": "id", "type": "int64"}]}},
+        }
+    ]
     spec = spec_of({"oneof": {"name": "payload", "parse": "field"}, "entries": entries})
     assert rows_of(spec, [value]) == [("type=order", {"id": 7})]
 
@@ -333,7 +342,7 @@ def test_fields_of_the_whole_message_are_a_column_of_every_type(way: dict[str, d
     [(kind, place)] = way.items()
     names = ["order"] if kind == "oneof" else ["Order"]
     entries = [
-        {"names": names, "schema": {"message": "shop.Order", "fields": [{"name": "id", "type": "int64"}]}},
+        {"names": names, "value": {"protobuf": {"message": "shop.Order", "fields": [{"name": "id", "type": "int64"}]}}},
     ]
     spec = spec_of({kind: {**place, "column": "envelope"}, "entries": entries})
     part = _sized(20, _sized(1, b"t/Order") + _sized(2, ORDER)) if kind == "any" else _sized(10, ORDER)

@@ -1,20 +1,15 @@
 """What is JSON: against Python's `json`, where both must agree. The rules one by one are in the Rust tests."""
 
 import json
-import pickle
 import random
 from typing import NoReturn
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import logpersister_native as native
-from logpersister.manifest.parser import ParserSpec
 from logpersister.records.parsers import JsonParser, Refused
-from logpersister.records.quarantine import make_parser
 from tests.examples import examples
 from tests.unit.records.batches import batch_of
 
@@ -56,12 +51,6 @@ almost = st.lists(
     | st.sampled_from([b'""', b'"a":', b"true", b"null", b"NaN", b"-Infinity", b"[]", b"{}", b"\\u00e9", b"\\ud83d"]),
     max_size=12,
 ).map(b"".join)
-
-
-@examples(300)
-@given(documents, st.booleans(), st.sampled_from([None, 0, 3]))
-def test_what_python_writes_is_json(document: object, ensure_ascii: bool, indent: int | None) -> None:
-    assert is_json(json.dumps(document, ensure_ascii=ensure_ascii, indent=indent).encode())
 
 
 @pytest.mark.slow
@@ -122,14 +111,3 @@ def test_any_order_of_sizes() -> None:
     assert found is not None
     assert found.rows.tolist() == [row for row, value in enumerate(values) if value == b"[1,]"]
     assert found.rows.dtype == np.int64
-
-
-def test_only_binary_values_are_looked_at() -> None:
-    for values in (pa.array([1, 2]), pa.array(["{}"])):
-        with pytest.raises(TypeError, match="instead of binary"):
-            native.not_json(values)  # type: ignore[arg-type]
-
-
-def test_bytes_need_no_parser() -> None:
-    assert make_parser(ParserSpec(), None) is None
-    assert make_parser(ParserSpec(type="json"), None) == pickle.loads(pickle.dumps(JsonParser()))

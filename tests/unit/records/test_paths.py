@@ -1,6 +1,5 @@
 """Partition paths against a slow reference of one record at a time."""
 
-import pickle
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from logpersister.manifest.partition_rule import PartitionRule
+from logpersister.manifest.blocks.partition_rule import PartitionRule
 from logpersister.records.escaping import is_safe_path
 from logpersister.records.field_times import FIRST_UNUSABLE_MS
 from logpersister.records.paths import Assignment, DateLevel, DateStep, Granularity, make_layout
@@ -189,11 +188,6 @@ def test_no_levels_are_the_empty_path_and_no_rows_are_no_paths() -> None:
 def test_slices_of_batches_count_only_their_own_rows() -> None:
     batch = batch_of([0, DAY, 2 * DAY, 3 * DAY])
     assert layout("day").assign(batch.slice(1, 2)).paths == ["dt=1970-01-02", "dt=1970-01-03"]
-
-
-def test_a_layout_travels_to_other_processes() -> None:
-    travelled = pickle.loads(pickle.dumps(layout("hour", timezone="Europe/Berlin")))
-    assert travelled.assign(batch_of([0])).paths == ["hr=1970-01-01-01"]
 
 
 @SETTINGS

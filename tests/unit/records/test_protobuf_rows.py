@@ -12,9 +12,9 @@ from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.parser import Framing
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.parser import Framing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.protobuf_rows import ProtobufRows, misfit
 from logpersister.records.writers import WriterSchema
 from tests.examples import examples
@@ -25,7 +25,7 @@ from tests.unit.records.row_samples import batch_of_values
 
 
 def judged(
-    schema: SchemaSpec, values: list[bytes | None], writers: KnownWriters | None = None, framing: Framing = "plain"
+    schema: RowSchema, values: list[bytes | None], writers: KnownWriters | None = None, framing: Framing = "plain"
 ) -> Judged:
     """Return what the native parser makes of values: rows, and for each refused one its place, reason and field."""
     return judged_by(ProtobufRows(schema, framing, writers), values)
@@ -79,7 +79,7 @@ def _plain(value: Any) -> Any:
 def test_values_are_what_the_official_library_reads(data: st.DataObject) -> None:
     file = data.draw(files(well_known=False))
     made = class_of(file)
-    schema = SchemaSpec(protobuf=text_of(file))
+    schema = RowSchema(protobuf=text_of(file))
     values: list[bytes | None] = data.draw(st.lists(damaged(made), min_size=1, max_size=4))
     rows, refused = judged(schema, values)
     reasons = {place: reason for place, reason, _ in refused}
@@ -121,7 +121,7 @@ message Order {
 }
 message Return { int64 id = 1; string why = 2; }
 """
-ORDER = SchemaSpec(protobuf=PROTO)
+ORDER = RowSchema(protobuf=PROTO)
 EMPTY: dict[str, Any] = {
     "id": 0, "note": None, "kind": "UNKNOWN", "address": None, "sizes": [], "counts": [], "card": None, "invoice": None,
     "at": None, "extra": None, "limit": None, "hash": Decimal(0),
@@ -205,7 +205,7 @@ def test_refused_values_do_not_touch_their_neighbours() -> None:
 
 def test_fields_that_are_set_anew_are_not_judged() -> None:
     """A value that does not fit, or is no text, counts only if it is the last one."""
-    columns = SchemaSpec(
+    columns = RowSchema(
         protobuf=PROTO, fields=(FieldSpec(name="id", type="int8"), FieldSpec(name="card", type="string", required=True))
     )
     values: list[bytes | None] = [
@@ -218,7 +218,7 @@ def test_fields_that_are_set_anew_are_not_judged() -> None:
 
 def test_headers_name_the_schema_and_the_message() -> None:
     writers = KnownWriters({1: WriterSchema(PROTO), 2: WriterSchema("message {")})
-    schema = SchemaSpec(fields=(FieldSpec(name="id", type="int64"), FieldSpec(name="why", type="string")))
+    schema = RowSchema(fields=(FieldSpec(name="id", type="int64"), FieldSpec(name="why", type="string")))
     order = b"\x08\x07"
     values = [
         b"\0\0\0\0\x01\0" + order,
@@ -245,7 +245,7 @@ def test_headers_name_the_schema_and_the_message() -> None:
 
 
 def test_why_a_schema_is_refused_is_told() -> None:
-    schema = SchemaSpec(fields=(FieldSpec(name="note", type="int32"),))
+    schema = RowSchema(fields=(FieldSpec(name="note", type="int32"),))
     parser = ProtobufRows(schema, "confluent", KnownWriters({1: WriterSchema(PROTO)}))
     for value, told in (
         (b"\0\0\0\0\x01\0", "schema 1 cannot become the columns (note: the writer's message has string, which cannot"),
@@ -272,7 +272,7 @@ def test_older_writers_have_what_the_columns_say() -> None:
 
 def test_a_message_that_names_itself() -> None:
     node = 'syntax = "proto3"; message Node { int64 id = 1; Node next = 2; map<int32, Node> by = 3; }'
-    columns = SchemaSpec(
+    columns = RowSchema(
         protobuf=node,
         fields=(FieldSpec(name="id", type="int64"), FieldSpec(name="next", type="struct<next: struct<id: int8>>")),
     )
@@ -281,7 +281,7 @@ def test_a_message_that_names_itself() -> None:
 
 
 def test_what_is_cut_off_in_a_list_of_a_closed_enum_is_an_item() -> None:
-    schema = SchemaSpec(protobuf="message M { repeated E a = 1; enum E { A = 1; B = 2; } }")
+    schema = RowSchema(protobuf="message M { repeated E a = 1; enum E { A = 1; B = 2; } }")
     _, refused = judged(schema, [b"\x0a\x02\x01\x80", b"\x0a\x03\x01\x05\x02"])
     assert refused == [(0, "not_protobuf", "a[]")]
 
@@ -295,7 +295,7 @@ def test_maps_have_no_groups() -> None:
     message N { int64 x = 1; }
     """
     value = b"\x0a\x07\x0a\x01k\x12\x02\x08\x05\x13\x08\x07\x14"
-    assert judged(SchemaSpec(protobuf=edition), [value]) == ([{"a": [("k", {"x": 5})], "b": {"x": 7}}], [])
+    assert judged(RowSchema(protobuf=edition), [value]) == ([{"a": [("k", {"x": 5})], "b": {"x": 7}}], [])
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_maps_have_no_groups() -> None:
 def test_numbers_of_json_are_written_alike_where_two_texts_are_equally_near(number: float, text: str) -> None:
     schema = 'import "google/protobuf/struct.proto"; message M { optional google.protobuf.Value a = 1; }'
     value = b"\x0a\x09\x11" + struct.pack("<d", number)
-    assert judged(SchemaSpec(protobuf=schema), [value]) == ([{"a": text}], [])
+    assert judged(RowSchema(protobuf=schema), [value]) == ([{"a": text}], [])
 
 
 def test_small_values_do_not_become_large_rows() -> None:
@@ -314,7 +314,7 @@ def test_small_values_do_not_become_large_rows() -> None:
         + "".join(f"optional int64 a{n} = {n + 1};" for n in range(200))
         + "} }"
     )
-    schema = SchemaSpec(protobuf=wide)
+    schema = RowSchema(protobuf=wide)
     values: list[bytes | None] = [b"\x0a\x00" * 2, b"\x0a\x00" * 10_000, b"\x0a\x00"]
     _, refused = judged(schema, values)
     assert refused == [(1, "overflow", "items[]")]
@@ -325,7 +325,7 @@ def test_official_descriptors_are_read() -> None:
     own = descriptor_pb2.FileDescriptorProto()
     descriptor_pb2.DESCRIPTOR.CopyToProto(own)
     text = base64.b64encode(descriptor_pb2.FileDescriptorSet(file=[own]).SerializeToString()).decode()
-    schema = SchemaSpec(
+    schema = RowSchema(
         protobuf=text,
         message="google.protobuf.FileDescriptorProto",
         fields=(

@@ -1,6 +1,5 @@
 """Quarantine as a partition path: against a reference of one record at a time, and apart from every other path."""
 
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,22 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.parser import Parsing
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Assignment, Layout, PathLayout, make_layout
-from logpersister.records.quarantine import QuarantineLayout, layout_of
+from logpersister.records.quarantine import layout_of
 from logpersister.storage.names import object_key, parse_object_key
 from tests.unit.records.batches import batch_of
 
-JSON = ParserSpec(type="json")
+JSON = Parsing(type="json")
 DAY = 86_400_000
 BY_DAY: dict[str, Any] = {"partitionBy": [{"date": {"granularity": "day"}}]}
 BY_OFFSET: dict[str, Any] = {"partitionBy": [{"offset": {"every": 3}}]}
 BOTH: dict[str, Any] = {"partitionBy": [*BY_DAY["partitionBy"], *BY_OFFSET["partitionBy"]]}
 
 
-def layout(output: dict[str, Any], parser: ParserSpec = JSON) -> Layout:
+def layout(output: dict[str, Any], parser: Parsing = JSON) -> Layout:
     return layout_of(OutputSpec.model_validate(output), parser)
 
 
@@ -57,15 +56,9 @@ def test_bad_records_go_there_and_all_others_where_they_went(
 
 
 def test_without_a_parser_nothing_is_added() -> None:
-    plain = layout(BY_DAY, ParserSpec())
+    plain = layout(BY_DAY, Parsing())
     assert type(plain) is PathLayout
     assert plain == make_layout(OutputSpec.model_validate(BY_DAY).partition_by)
-
-
-def test_a_layout_travels_to_executors() -> None:
-    original = layout(BOTH)
-    assert isinstance(original, QuarantineLayout)
-    assert pickle.loads(pickle.dumps(original)) == original
 
 
 PREFIXES = st.from_regex(r"([A-Za-z0-9][A-Za-z0-9_.-]{0,12}=?)?", fullmatch=True)

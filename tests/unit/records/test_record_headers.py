@@ -25,14 +25,17 @@ Header = tuple[bytes, bytes | None]
 BY_GUID, BY_ID = b"\1" + GUID.bytes, b"\0\0\0\0\7"
 
 
-def spec_of(parser: Mapping[str, Any], **more: Any) -> Spec:
+NAMES = {"registry": {"url": "http://r:8081"}}
+ROWS = {"fields": [{"name": "id", "type": "int64"}]}
+
+
+def spec_of(kind: str, block: Mapping[str, Any], **more: Any) -> Spec:
     return Spec.model_validate(
         {
             "kafka": {"bootstrapServers": "a:9092", "topics": ["orders"]},
             "storage": {"bucket": "logs"},
-            "parser": parser,
-            "schema": {"registry": {"url": "http://r:8081"}, "fields": [{"name": "id", "type": "int64"}]},
-            "output": {"format": "parquet", "kafkaColumns": ["offset"]},
+            "value": {kind: block},
+            "output": {"parquet": {"kafkaColumns": ["offset"]}},
             **more,
         }
     )
@@ -75,40 +78,34 @@ def test_values_of_avro_whose_id_is_in_a_header() -> None:
         (None, BY_ID + b"\x0e", [(OF_VALUES, BY_GUID)]),
     ]
     wanted = [(7,)] * 6 + ["unknown_schema", "no_header", "not_avro"]
-    assert judged(spec_of({"type": "avro"}), WRITERS, cases) == wanted
-    assert judged(spec_of({"type": "avro"}), WRITERS, cases[2:3]) == [(7,)], "no record has such a header"
+    assert judged(spec_of("avro", NAMES | ROWS), WRITERS, cases) == wanted
+    assert judged(spec_of("avro", NAMES | ROWS), WRITERS, cases[2:3]) == [(7,)], "no record has such a header"
 
 
 def test_values_of_protobuf_and_json_and_keys() -> None:
     second = b"\2\2"  # the indexes of the message
     assert judged(
-        spec_of({"type": "protobuf"}),
+        spec_of("protobuf", NAMES | ROWS),
         MESSAGES,
         [(None, b"\x08\7", [(OF_VALUES, BY_GUID + second)]), (None, b"\0\0\0\0\x08" + second + b"\x08\7", [])],
     ) == [(7,), (7,)]
     documents = [(None, b'{"id": 7}', [(OF_VALUES, BY_GUID)]), (None, BY_ID + b'{"id": 7}', [])]
-    fields = {"fields": [{"name": "id", "type": "int64"}]}
-    assert judged(spec_of({"type": "json", "framing": "confluent"}, schema=fields), None, documents) == [(7,), (7,)]
-    with_keys = {
-        "registry": {"url": "http://r:8081"},
-        "fields": [{"name": "id", "type": "int64"}],
-        "key": {"parser": "avro", "type": "struct<id: int64>"},
-    }
+    assert judged(spec_of("json", ROWS | {"framing": "confluent"}), None, documents) == [(7,), (7,)]
     records = [(b"\2", b"\x0e", [(OF_KEYS, BY_GUID), (OF_VALUES, BY_GUID)]), (b"\2", BY_ID + b"\x0e", [])]
-    parser = {"type": "avro", "quarantine": {"format": "parquet"}}
-    assert judged(spec_of(parser, schema=with_keys), WRITERS, records) == [(7, {"id": 1}), "no_header"]
+    with_keys = spec_of("avro", NAMES | ROWS, key={"avro": ROWS})
+    assert judged(with_keys, WRITERS, records) == [(7, {"id": 1}), "no_header"]
 
 
 @pytest.mark.parametrize(
-    ("parser", "types", "value", "header"),
+    ("kind", "types", "value", "header"),
     [
-        ({"type": "avro"}, {"schemaName": "record"}, b"\x0e", BY_GUID),
-        ({"type": "protobuf"}, {"schemaName": "record"}, b"\x08\7", BY_GUID + b"\2\2"),
-        ({"type": "json", "framing": "confluent"}, {"field": "of"}, b'{"id": 7, "of": "shop.Order"}', BY_GUID),
+        ("avro", {"schemaName": "record"}, b"\x0e", BY_GUID),
+        ("protobuf", {"schemaName": "record"}, b"\x08\7", BY_GUID + b"\2\2"),
+        ("json", {"field": "of"}, b'{"id": 7, "of": "shop.Order"}', BY_GUID),
     ],
 )
 def test_types_of_values_whose_schema_a_header_names(
-    parser: dict[str, Any],
+    kind: str,
     types: dict[str, Any],
     value: bytes,
     header: bytes,
@@ -122,13 +119,10 @@ def test_types_of_values_whose_schema_a_header_names(
 
     found_in = record_headers.last_header
     monkeypatch.setattr(record_headers, "last_header", last_header)
-    entry = {"names": ["shop.Order"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}
-    spec = spec_of(
-        parser,
-        schema={"registry": {"url": "http://r:8081"}},
-        types={**types, "entries": [entry], "others": {"action": "drop"}},
-    )
-    writers = MESSAGES if parser["type"] == "protobuf" else WRITERS
+    framing = {"framing": "confluent"} if kind == "json" else {}
+    entry = {"names": ["shop.Order"], "value": {kind: ROWS | framing}}
+    spec = spec_of(kind, NAMES | framing, types={**types, "entries": [entry], "others": {"action": "drop"}})
+    writers = MESSAGES if kind == "protobuf" else WRITERS
     assert judged(spec, writers, [(None, value, [(OF_VALUES, header)])]) == [(7,)]
     nobodys = (None, value, [(OF_VALUES, b"\1" + NOBODYS.bytes + header[17:])])
     refused = "unknown_schema" if "schemaName" in types else (7,)

@@ -1,8 +1,7 @@
 """The native row parser against the oracle of tests.judges, which shares no code with it: random schemas and values."""
 
 import json
-import pickle
-from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.file_rows import plain
-from logpersister.manifest.faults import FaultsSpec
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.values.faults import FaultsSpec
+from logpersister.manifest.values.field import DocumentFieldSpec, FieldSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.columns import most_rows
 from logpersister.records.rows import JsonRows, MessagePackRows
 from tests.examples import examples
@@ -21,12 +20,11 @@ from tests.judges.rows import RowOracle
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by, of_oracle
 from tests.unit.records.row_samples import NO_ROWS, batch_of_values, documents, schemas
-from tests.unit.records.third_party import MOST_NESTED, NoValueError, assert_rows, depth_of, document, has_known_times
 
 
-def schema_of(*fields: tuple[str, str] | tuple[str, str, str]) -> SchemaSpec:
+def schema_of(*fields: tuple[str, str] | tuple[str, str, str]) -> RowSchema:
     """Return a schema of ``(name, type, "required" or a format)``."""
-    return SchemaSpec(
+    return RowSchema(
         fields=tuple(
             FieldSpec(
                 name=name,
@@ -39,11 +37,11 @@ def schema_of(*fields: tuple[str, str] | tuple[str, str, str]) -> SchemaSpec:
     )
 
 
-def judged(schema: SchemaSpec, values: list[bytes | None], unknown: Any = "drop") -> Judged:
+def judged(schema: RowSchema, values: list[bytes | None], unknown: Any = "drop") -> Judged:
     return judged_by(JsonRows(schema, unknown), values)
 
 
-def expected(schema: SchemaSpec, values: list[bytes | None], unknown: Any = "drop") -> Judged:
+def expected(schema: RowSchema, values: list[bytes | None], unknown: Any = "drop") -> Judged:
     return of_oracle(RowOracle(schema, unknown), values)
 
 
@@ -58,38 +56,6 @@ def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, un
     fault_samples.assert_adjusted(parser, JsonRows(schema, unknown), values)
 
 
-def _read(value: bytes) -> Any:
-    """Return what Python's library reads, or why a value is none."""
-    try:
-        read = document(value.decode())
-        if depth_of(read) <= MOST_NESTED:
-            "".join(_texts(read)).encode()
-    except UnicodeDecodeError:
-        return NoValueError("not_utf8")
-    except UnicodeEncodeError:  # half a surrogate pair
-        return NoValueError("bad_text")
-    except ValueError:
-        return NoValueError("not_json")
-    return read
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, list | tuple):
-        for one in value:
-            yield from _texts(one)
-    elif isinstance(value, str):
-        yield value
-
-
-@pytest.mark.slow
-@examples(100)
-@given(st.data())
-def test_values_are_what_python_reads(data: st.DataObject) -> None:
-    schema = data.draw(schemas().filter(has_known_times))
-    values = data.draw(st.lists(documents(schema), min_size=1, max_size=8))
-    assert_rows(judged(schema, [*values]), schema, [_read(one) for one in values], is_json=True)
-
-
 EVENT = schema_of(
     ("id", "int64", "required"),
     ("at", "timestamp[ms]", "epoch[s]"),
@@ -97,22 +63,6 @@ EVENT = schema_of(
     ("attributes", "map<string, float32>"),
     ("rest", "json"),
 )
-
-
-def test_a_row_by_hand() -> None:
-    value = (
-        b' {"x": 1e999, "rest": {"a" : [ "b c" ]}, "attributes": {"b": 1, "a": null}, "at": 1795237200, '
-        b'"id": -1, "items": [{"sku": "\\u00e4", "price": "1.50"}, null]}'
-    )
-    row = {
-        "id": -1,
-        "at": 1_795_237_200_000,
-        "items": [{"price": Decimal("1.50"), "sku": "\u00e4"}, None],
-        "attributes": [("b", 1.0), ("a", None)],
-        "rest": '{"a":["b c"]}',
-    }
-    empty = dict.fromkeys(row) | {"id": 0}
-    assert judged(EVENT, [value, None, b'{"id": 0}']) == ([row, None, empty], [])
 
 
 REFUSED = [
@@ -151,24 +101,6 @@ def test_what_options_cannot_put_right_is_refused_for_what_it_is(value: bytes) -
     assert [reason for _, reason, _ in refused[1]] in (["not_json"], ["not_an_object"], ["too_deep"])
 
 
-def test_unknown_fields() -> None:
-    value = b'{"id": 1, "items": [{"sku": "a", "size": 5}]}'
-    assert judged(EVENT, [value])[1] == []
-    assert judged(EVENT, [value], "refuse")[1] == [(0, "unknown_field", "items[]")]
-
-
-def test_the_first_reason_is_told_in_words() -> None:
-    refused = JsonRows(EVENT, "drop").parse(batch_of_values([b'{"id": 1}', b'{"id": "secret"}', b"{"])).refused
-    assert refused is not None
-    assert refused.reason == "no row of the schema: wrong_type in id"
-
-
-def test_a_parser_travels_to_executors() -> None:
-    parser = JsonRows(EVENT.with_rest("others"), "keep", fault_samples.ALL)
-    assert pickle.loads(pickle.dumps(parser)) == parser
-    assert parser != JsonRows(EVENT, "keep", fault_samples.ALL)
-
-
 def test_wide_rows_are_made_in_pieces_and_stay_what_they_are() -> None:
     schema = schema_of(*((f"c{number}", "struct<a: int64, b: decimal(38,2), c: string>") for number in range(200)))
     assert most_rows(schema) == (64 << 20) // (200 * 28)
@@ -201,13 +133,13 @@ def test_short_items_cannot_take_all_memory(value: bytes, field: str) -> None:
 
 
 def test_what_is_unknown_counts_with_items() -> None:
-    schema = schema_of(("all", "list<int8>")).with_rest("_rest")
+    schema = replace(schema_of(("all", "list<int8>")), rest_column="_rest")
     values: list[bytes | None] = [b'{"all":[%s],"x":"%s"}' % (b",".join([b"1"] * 10), b"x" * size) for size in (1, 99)]
     lenient = fault_samples.ALL
     parser, oracle = JsonRows(schema, "keep", lenient), RowOracle(schema, "keep", lenient)
     assert judged_by(parser, values) == of_oracle(oracle, values)
     wide = schema_of(("all", f"list<struct<{', '.join(f'c{number}: decimal(38,2)' for number in range(100))}>>"))
-    wide = wide.with_rest("_rest")
+    wide = replace(wide, rest_column="_rest")
     items = b",".join([b"{}"] * 2)
     values = [b'{"all":[%s],"x":"%s"}' % (items, b"x" * size) for size in (0, 1, 16)]
     values += [b'{"all":[%s],"x":"\\u0000%s"}' % (b",".join([b"{}"] * count), b"x" * 40) for count in range(2, 9)]
@@ -236,13 +168,13 @@ DEFAULTS: list[tuple[Any, ...]] = [
 
 @pytest.mark.parametrize(("value", "type_", "column"), DEFAULTS, ids=str)
 def test_a_default_that_the_manifest_accepts_is_read_as_values_are(value: Any, type_: str, column: Any) -> None:
-    field = FieldSpec(name="d", type=type_, default=value, required=True)
-    schema = SchemaSpec(fields=(field, FieldSpec(name="x", type="json")))
+    field = DocumentFieldSpec(name="d", type=type_, default=value, required=True)
+    schema = RowSchema(fields=(field, FieldSpec(name="x", type="json")))
     values: list[bytes | None] = [b"{}", b'{"x": 1}', b'{"d": null}', json.dumps({"d": value}).encode()]
     rows, refused = judged(schema, values)
     assert ([row["d"] for row in rows], refused) == ([column] * 3, [(2, "missing", "d")])
     assert expected(schema, values) == (rows, refused)
-    alone, packs = SchemaSpec(fields=(field,)), [b"\x80", b"\x81\xa1d\xc0"]
+    alone, packs = RowSchema(fields=(field,)), [b"\x80", b"\x81\xa1d\xc0"]
     packed = judged_by(MessagePackRows(alone, "drop"), [*packs])
     assert packed == ([{"d": column}], [(1, "missing", "d")])
 
@@ -250,9 +182,9 @@ def test_a_default_that_the_manifest_accepts_is_read_as_values_are(value: Any, t
 @pytest.mark.parametrize("value", [10**400, -(10**400), float("inf"), float("nan"), True, "1"], ids=str)
 def test_what_no_column_of_numbers_holds_is_no_default(value: Any) -> None:
     with pytest.raises(ValueError, match="cannot be the default: it is no float64"):
-        FieldSpec(name="d", type="float64", default=value)
+        DocumentFieldSpec(name="d", type="float64", default=value)
 
 
 def test_long_defaults_are_made_in_smaller_pieces() -> None:
-    long = SchemaSpec(fields=(FieldSpec(name="d", type="string", default="x" * 996),))
+    long = RowSchema(fields=(DocumentFieldSpec(name="d", type="string", default="x" * 996),))
     assert most_rows(long) == (64 << 20) // (4 + 998)

@@ -50,22 +50,22 @@ PROTOBUF: Mapping[int, Any] = {
     3: WriterSchema("no schema"),
     4: WriterSchema(None, "it is registered as AVRO"),
 }
-OTHERS = {"action": "store", "parser": {"type": "bytes"}}
-JSON_LINES = {"format": "jsonl"}
+JSON_LINES: dict[str, Any] = {"jsonl": {}}
 
 
-def spec_of(parser: str, framing: str = "confluent", **schema: Any) -> Spec:
+def spec_of(kind: str, **block: Any) -> Spec:
     return Spec.model_validate(
         {
             "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
             "storage": {"bucket": "logs"},
-            "parser": {"type": parser, "framing": framing},
-            "schema": schema or {"registry": {"url": "http://r:8081"}},
+            "value": {kind: block or {"registry": {"url": "http://r:8081"}}},
             "output": JSON_LINES,
             "types": {
                 "schemaName": "record",
-                "entries": [{"names": ["shop.Order"], "schema": {"fields": [{"name": "id", "type": "int64"}]}}],
-                "others": OTHERS,
+                "entries": [
+                    {"names": ["shop.Order"], "value": {kind: {"fields": [{"name": "id", "type": "int64"}]}}},
+                    {"pattern": ".", "value": {"bytes": {}}},
+                ],
             },
         }
     )
@@ -136,12 +136,16 @@ def test_messages_of_protobuf_have_their_full_names() -> None:
     assert dict(zip(cases, found, strict=True)) == cases
     eight = b"\0" + (1).to_bytes(8, "big")
     named = [eight + b"\x0c\x0a\x0ashop.Order\x08\x07", eight + b"\x07\x0a\x05Order", eight + b"\x03\x0a\x01X"]
-    found = judged(spec_of("protobuf", "apicurio"), lambda _: KnownWriters(PROTOBUF), named)
+    found = judged(
+        spec_of("protobuf", registry={"url": "http://r:8081", "framing": "apicurio"}),
+        lambda _: KnownWriters(PROTOBUF),
+        named,
+    )
     assert found == [("type=shop.Order", None), ("type=shop.Order", None), NO_TYPE]
 
 
 def test_names_are_found_behind_the_headers_of_glue() -> None:
-    glue = spec_of("avro", "glue", registry={"url": "glue://eu-central-1"})
+    glue = spec_of("avro", registry={"url": "glue://eu-central-1"})
     cases = {
         framed(b"\x02", "glue", 1): ("type=shop.Order", None),
         framed(b"\x02", "glue", 2, deflated=True): ("type=sales.Refund", None),
@@ -154,7 +158,7 @@ def test_names_are_found_behind_the_headers_of_glue() -> None:
     }
     found = judged(glue, lambda _: KnownWriters(AVRO), [*cases])
     assert dict(zip(cases, found, strict=True)) == cases
-    glue = spec_of("protobuf", "glue", registry={"url": "glue://eu-central-1"})
+    glue = spec_of("protobuf", registry={"url": "glue://eu-central-1"})
     names = sorted(
         f"shop.{name}" for name in ("Order", "Order.Line", "Order.Line.MarksEntry", "Order.Line.Tax", "Refund")
     )
@@ -166,10 +170,10 @@ def test_names_are_found_behind_the_headers_of_glue() -> None:
 def test_fingerprints_name_what_the_manifest_or_a_subject_has() -> None:
     order, refund, unknown = (fingerprint(json.dumps(one)) for one in (ORDER, REFUND, UNION))
     values = [framed(b"\x02", "singleObject", one) for one in (order, refund, unknown)]
-    by_manifest = spec_of("avro", "singleObject", avro=json.dumps(ORDER), writers=[json.dumps(REFUND)])
+    by_manifest = spec_of("avro", singleObject={"schemas": [json.dumps(REFUND)]}, schema=json.dumps(ORDER))
     found = judged(by_manifest, lambda _: None, [*values, b"\xc3\x02" + values[0][2:]])
     assert found == [("type=shop.Order", None), ("type=sales.Refund", None), UNKNOWN, NO_TYPE]
-    by_subject = spec_of("avro", "singleObject", registry={"url": "http://r:8081", "subject": "events"})
+    by_subject = spec_of("avro", singleObject={}, registry={"url": "http://r:8081", "subject": "events"})
     found = judged(by_subject, lambda _: KnownWriters({order: ORDER}), values)
     assert found == [("type=shop.Order", None), UNKNOWN, UNKNOWN]
 

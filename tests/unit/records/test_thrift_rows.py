@@ -2,7 +2,6 @@
 
 import io
 import itertools
-import pickle
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -14,12 +13,12 @@ from hypothesis import strategies as st
 from thriftpy2.protocol import TBinaryProtocol, TCompactProtocol
 from thriftpy2.transport import TMemoryBuffer
 
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.thrift.schema import Kind, Schema, read_schema
-from logpersister.manifest.thrift_schema import ThriftSchema
-from logpersister.manifest.types import ListOf, MapOf, Plain, Struct, Type
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.manifest.values.thrift_schema import ThriftSchema
 from logpersister.records.rows import ThriftRows
+from logpersister.schemas.thrift.schema import Kind, Schema, read_schema
+from logpersister.schemas.types import ListOf, MapOf, Plain, Struct, Type
 from tests.examples import examples
 from tests.unit.records.judging import Judged, judged_by
 from tests.unit.records.third_party import Pairs, assert_rows, members_of
@@ -30,14 +29,14 @@ LIBRARY: Any = {"binary": TBinaryProtocol, "compact": TCompactProtocol}
 BUFFER: Any = TMemoryBuffer
 
 
-def judged(schema: SchemaSpec, protocol: Any, found: list[bytes | None]) -> Judged:
+def judged(schema: RowSchema, protocol: Any, found: list[bytes | None]) -> Judged:
     return judged_by(ThriftRows(schema, protocol), found)
 
 
 _modules = itertools.count()
 
 
-def module_of(schema: SchemaSpec) -> Any:
+def module_of(schema: RowSchema) -> Any:
     """Return what thriftpy2 makes of a schema; it does not know the type uuid."""
     assert schema.thrift is not None
     idl = schema.thrift.idl.replace("uuid", "i64").replace("extends Other", "")
@@ -126,8 +125,8 @@ struct Order {
 }
 service Shop extends Other { Order get(1: i64 id) throws (1: Failure failure) }
 """
-ORDER = SchemaSpec(thrift=ThriftSchema(idl=IDL, struct="Order"))
-HAND = SchemaSpec(
+ORDER = RowSchema(thrift=ThriftSchema(idl=IDL, struct="Order"))
+HAND = RowSchema(
     thrift=ThriftSchema(idl=IDL, struct="Order"),
     fields=(
         FieldSpec(name="at", type="timestamp[ms]", format="epoch[ms]"),
@@ -174,12 +173,6 @@ def by_library(value: Any, protocol: str) -> bytes:
     buffer = BUFFER()
     LIBRARY[protocol](buffer).write_struct(value)
     return bytes(buffer.getvalue())
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_row_by_hand(protocol: Any) -> None:
-    value = by_library(order(module_of(ORDER)), protocol)
-    assert judged(ORDER, protocol, [value, None, value]) == ([ROW, None, ROW], [])
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -286,7 +279,7 @@ def test_what_is_no_struct(protocol: Any, value: bytes) -> None:
 
 
 def test_a_required_field_has_no_default() -> None:
-    schema = SchemaSpec(thrift=ThriftSchema(idl="struct S { 1: required i32 a = 5 }"))
+    schema = RowSchema(thrift=ThriftSchema(idl="struct S { 1: required i32 a = 5 }"))
     assert judged(schema, "binary", [b"\0"]) == ([], [(0, "missing", "a")])
 
 
@@ -297,12 +290,7 @@ WIDE = " ".join(f"{number}: i64 c{number};" for number in range(1, 100))
 @pytest.mark.parametrize("fields", [WIDE, f"1: string s = '{'x' * 100}'", f"1: E e = {'A' * 100}"])
 def test_short_items_cannot_take_all_memory(protocol: Any, fields: str) -> None:
     idl = f"enum E {{ {'A' * 100} }} struct I {{ {fields} }} struct S {{ 1: list<I> all }}"
-    schema = SchemaSpec(thrift=ThriftSchema(idl=idl, struct="S"))
+    schema = RowSchema(thrift=ThriftSchema(idl=idl, struct="S"))
     kind = Kind("list", inner=(Kind("struct"),))
     found = [written(Kind("struct"), [(1, kind, [[]] * count)], protocol) for count in (2, 200)]
     assert judged(schema, protocol, found)[1] == [(1, "overflow", "all[]")]  # type: ignore[arg-type]
-
-
-def test_a_parser_travels_to_executors() -> None:
-    parser = ThriftRows(ORDER, "compact")
-    assert pickle.loads(pickle.dumps(parser)) == parser

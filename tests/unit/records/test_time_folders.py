@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from logpersister.manifest.partition_rule import DateRule, OffsetRule, PartitionRule
+from logpersister.manifest.blocks.partition_rule import DateRule, OffsetRule, PartitionRule
 from logpersister.records.paths import Granularity, make_layout
 from logpersister.records.time_folders import TimeFolder, TimeFolders, over_at, time_folders
 from logpersister.records.type_folders import TypeFolders, folders_by_time
@@ -204,8 +204,8 @@ def test_nothing_is_over_at_its_beginning() -> None:
 
 
 def test_each_type_has_folders_of_its_own() -> None:
-    hourly = {"format": "text", "partitionBy": [{"date": {"granularity": one}} for one in ("day", "hour")]}
-    daily = {"format": "text", "partitionBy": [{"date": {"granularity": "day", "timezone": "Asia/Tokyo"}}]}
+    hourly = {"text": {}, "partitionBy": [{"date": {"granularity": one}} for one in ("day", "hour")]}
+    daily = {"text": {}, "partitionBy": [{"date": {"granularity": "day", "timezone": "Asia/Tokyo"}}]}
     entries = [{"names": ["a"], "output": hourly}, {"pattern": "^b", "folder": "c", "output": daily}, {"names": ["d"]}]
     spec = accepted({"spec.finish": {"trigger": "record-time"}, "spec.types": {"header": "h", "entries": entries}}).spec
     found = folders_by_time(spec)

@@ -1,11 +1,9 @@
 """Rows as docs/schemas.md says them, from what another project's library has read of a value.
 
-Dates, decimals, floats and base64 are those of Python's own library. All faults of a value are found, not only the
+Dates, decimals and floats are those of Python's own library. All faults of a value are found, not only the
 first: so a parser can be asked whether what it refuses is refused for a reason that the value has.
 """
 
-import base64
-import json
 import re
 import struct
 from collections.abc import Mapping, Sequence
@@ -17,8 +15,8 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.schemas.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 from logpersister.verify.comparison import same
 from tests.unit.records.judging import Judged
 
@@ -73,11 +71,9 @@ def _refuse(reason: str) -> NoReturn:
 class Reading:
     """Makes rows of values, and says what is wrong with those that become none."""
 
-    is_json: bool = False
-    """Whether bytes are text in base64, and nothing else is."""
     faults: set[Fault] = field(default_factory=set)
 
-    def row(self, schema: SchemaSpec, value: Any) -> Any:
+    def row(self, schema: RowSchema, value: Any) -> Any:
         """Return the row of a value; if it has none, `faults` are why."""
         if not isinstance(value, Pairs):
             self.faults.add(("not_an_object", None))
@@ -135,14 +131,12 @@ class Reading:
                 return value
             case Plain("string"):
                 return self._text(value)
-            case Plain("json") if self.is_json:
-                return value
             case Plain("int8" | "int16" | "int32" | "int64" as name):
                 return _bounded(_whole(value), int(name.removeprefix("int")))
             case Plain("float64" | "float32" as name):
                 found = _real(value, name)
-                if isinstance(value, int) and not self.is_json and found != value:
-                    _refuse("overflow")  # of JSON numbers it matters how they are written: tests/judges
+                if isinstance(value, int) and found != value:
+                    _refuse("overflow")
                 return found
             case Binary():
                 return self._bytes(value)
@@ -158,7 +152,7 @@ class Reading:
                 return _refuse("wrong_type")
 
     def _text(self, value: Any) -> str:
-        if isinstance(value, bytes) and not self.is_json:
+        if isinstance(value, bytes):
             value = value.decode(errors="surrogateescape")
         if not isinstance(value, str):
             _refuse("wrong_type")
@@ -169,17 +163,9 @@ class Reading:
         return value
 
     def _bytes(self, value: Any) -> bytes:
-        if not self.is_json:
-            if isinstance(value, str):
-                return value.encode(errors="surrogateescape")
-            return value if isinstance(value, bytes) else _refuse("wrong_type")
-        if not isinstance(value, str):
-            _refuse("wrong_type")
-        try:
-            found = base64.b64decode(value, validate=True)
-        except ValueError:
-            _refuse("bad_text")
-        return found if base64.b64encode(found).decode() == value else _refuse("bad_text")
+        if isinstance(value, str):
+            return value.encode(errors="surrogateescape")
+        return value if isinstance(value, bytes) else _refuse("wrong_type")
 
 
 def _in_order(entries: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -289,53 +275,41 @@ def depth_of(value: Any) -> int:
     return 1 + max(map(depth_of, value), default=0) if isinstance(value, list) else 0
 
 
-def members_of(schema: SchemaSpec) -> tuple[Member, ...]:
+def members_of(schema: RowSchema) -> tuple[Member, ...]:
     return tuple(Member(one.name, one.type, one.required) for one in schema.columns)
 
 
-def document(text: str) -> Any:
-    """Return what Python's own library reads from a text of JSON, with numbers as exact as they are written."""
-
-    def no_number(text: str) -> NoReturn:
-        raise ValueError(text)
-
-    return json.loads(text, parse_float=Number, parse_constant=no_number, object_pairs_hook=Pairs)
-
-
-def _with_documents(value: Any, type_: Type) -> Any:
-    """Return what a column has, with the documents of JSON in it as values."""
+def _ordered(value: Any, type_: Type) -> Any:
+    """Return what a column has, with the entries of maps in an order of their own."""
     match type_:
         case _ if value is None:
             return None
         case Struct(members):
-            return {one.name: _with_documents(value[one.name], one.type) for one in members}
+            return {one.name: _ordered(value[one.name], one.type) for one in members}
         case ListOf(item):
-            return [_with_documents(one, item) for one in value]
+            return [_ordered(one, item) for one in value]
         case MapOf(of):
-            return _in_order([(key, _with_documents(one, of)) for key, one in value])
-        case Plain("json"):
-            return document(value)
+            return _in_order([(key, _ordered(one, of)) for key, one in value])
         case _:
             return value
 
 
-def has_known_times(schema: SchemaSpec) -> bool:
+def has_known_times(schema: RowSchema) -> bool:
     """Return whether `Reading` knows the notations of all timestamps; test_instants.py compares the others."""
     return all(one.format in (None, "rfc3339") or one.format.startswith("epoch[") for one in schema.columns)
 
 
-def assert_rows(ours: Judged, schema: SchemaSpec, read: Sequence[Any], *, is_json: bool = False) -> None:
+def assert_rows(ours: Judged, schema: RowSchema, read: Sequence[Any]) -> None:
     """Compare rows with values of another library; what is refused must be refused for what is wrong with its value.
 
     Args:
         ours: what a parser made of them, of which none is null.
         schema: of the rows, with known times (`has_known_times`).
         read: values; `NoValueError`: there is none, for this reason.
-        is_json: whether they are those of JSON.
     """
     rows, refused = iter(ours[0]), {place: (reason, path) for place, reason, path in ours[1]}
     for place, value in enumerate(read):
-        reading = Reading(is_json)
+        reading = Reading()
         if isinstance(value, NoValueError):
             assert place in refused, (place, value)
             assert refused[place][0] == str(value)
@@ -347,6 +321,6 @@ def assert_rows(ours: Judged, schema: SchemaSpec, read: Sequence[Any], *, is_jso
             assert refused[place] in reading.faults, (value, refused[place], reading.faults)
             continue
         assert not reading.faults, (value, reading.faults)
-        found = _with_documents(next(rows), Struct(members_of(schema)))
+        found = _ordered(next(rows), Struct(members_of(schema)))
         assert same(found, row), (value, found, row)
     assert next(rows, None) is None

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.row_schema import SchemaSpec
-from logpersister.manifest.thrift.schema import Field, Kind, Schema, read_schema
-from logpersister.manifest.thrift_schema import ThriftSchema
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.manifest.values.thrift_schema import ThriftSchema
+from logpersister.schemas.thrift.schema import Field, Kind, Schema, read_schema
 
 _BINARY: Final = {
     "bool": 2, "i8": 3, "double": 4, "i16": 6, "i32": 8, "enum": 8, "i64": 10, "string": 11, "binary": 11, "struct": 12,
@@ -118,7 +118,7 @@ _OTHERS: Final[Mapping[str, list[tuple[str, str | None]]]] = {
 
 
 @st.composite
-def schemas(draw: st.DrawFn) -> SchemaSpec:
+def schemas(draw: st.DrawFn) -> RowSchema:
     """Return a schema of several structs; now and then its columns are declared by hand."""
     parts = ["enum E { FIRST = 1, SECOND, THE_LAST_OF_ALL = -5 }", "union Unused { 1: uuid id }"]
     names = iter(range(1000))
@@ -148,7 +148,7 @@ def schemas(draw: st.DrawFn) -> SchemaSpec:
 
     top: list[tuple[str, str]] = []
     name = build(2, top)
-    schema = SchemaSpec(thrift=ThriftSchema(idl="\n".join(parts), struct=name))
+    schema = RowSchema(thrift=ThriftSchema(idl="\n".join(parts), struct=name))
     if draw(st.booleans()):
         return schema
     fields: list[FieldSpec] = []
@@ -158,7 +158,7 @@ def schemas(draw: st.DrawFn) -> SchemaSpec:
         required = draw(st.integers(0, 4)) == 0
         fields.append(FieldSpec.model_validate({"name": field, "type": told, "required": required, "format": format_}))
     fields = draw(st.permutations(fields))[: draw(st.integers(1, len(fields)))]
-    return SchemaSpec(thrift=schema.thrift, fields=tuple(fields))
+    return RowSchema(thrift=schema.thrift, fields=tuple(fields))
 
 
 # values
@@ -225,7 +225,7 @@ _unknown = st.sampled_from(
 
 
 @st.composite
-def sound_values(draw: st.DrawFn, spec: SchemaSpec, protocol: str) -> bytes:
+def sound_values(draw: st.DrawFn, spec: RowSchema, protocol: str) -> bytes:
     """Return a value as it is by the schema, perhaps with fields that this does not have; no key is there twice."""
     assert spec.thrift is not None
     schema = read_schema(spec.thrift.idl)

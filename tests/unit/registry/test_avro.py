@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from logpersister.manifest.avro_columns import AvroTextError
 from logpersister.registry.answers import Schema
 from logpersister.registry.avro import self_contained
+from logpersister.schemas.avro_columns import AvroTextError
 
 
 def schema(document: object, *references: object) -> Schema:

@@ -2,19 +2,21 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from logpersister.manifest.problems import ManifestError
-from logpersister.manifest.registry import RegistrySpec
+from logpersister.forms.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
+from logpersister.manifest.values.registry import RegistrySpec
 from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, Schema, access
+from logpersister.registry import client as client_module
 from logpersister.registry.connection import Connection, connector
 from tests.stack.authority import Authority
-from tests.stack.http_server import Request, serving
+from tests.stack.http_server import Request, serving, silent
 from tests.stack.ports import free_port
 from tests.stack.tls import Certificates
 
@@ -143,7 +145,7 @@ def test_a_guid_has_the_id_of_the_default_context(fake: FakeRegistry, client: Ca
         ((200, {"hello": "world"}), "rejected", "no schema, as no schema registry", 1),
         ((200, {**GOOD, "references": [{"name": "x"}]}), "rejected", "without subject and version", 1),
         ((200, {**GOOD, "references": [{"subject": "s", "version": 1}]}), "rejected", "refers to itself", 2),
-        ((401, {"message": "who?"}), "unauthorized", "Secret that spec.schema.registry.secretName names", 1),
+        ((401, {"message": "who?"}), "unauthorized", "Secret that secretName of its registry names", 1),
         ((302, b""), "rejected", "302", 1),
         ((504, b""), "timeout", "504", 4),
         ((500, {"error_code": 50001, "message": "store"}), "other", "500 50001 .store.*its own logs", 4),
@@ -165,6 +167,18 @@ def test_nobody_listens(client: Callable[..., RegistryClient]) -> None:
         client(f"http://127.0.0.1:{free_port()}").schema(7)
     assert caught.value.kind == "unreachable"
     assert caught.value.retriable
+
+
+def test_a_server_that_never_answers_is_not_asked_twice_by_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "READ_SECONDS", 0.1)
+    pauses: list[float] = []
+    with (
+        silent() as url,
+        closing(RegistryClient(access(url, None, Secrets({}), ""), sleep=pauses.append)) as asked,
+        pytest.raises(RegistryError) as caught,
+    ):
+        asked.schema(7)
+    assert (caught.value.kind, pauses) == ("timeout", [])
 
 
 def test_https_where_plain_http_is_spoken(fake: FakeRegistry, client: Callable[..., RegistryClient]) -> None:

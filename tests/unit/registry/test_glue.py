@@ -15,8 +15,8 @@ from botocore.stub import Stubber
 from moto import mock_aws
 
 from logpersister.manifest import ManifestError
-from logpersister.manifest.registry import GluePlace, RegistrySpec
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, AwsKeys, Secrets, SecretValue
+from logpersister.manifest.values.registry import GluePlace, RegistrySpec
 from logpersister.registry import RegistryError, Schema
 from logpersister.registry.connection import connector
 from logpersister.registry.glue import GlueClient

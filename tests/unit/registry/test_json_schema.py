@@ -6,10 +6,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from logpersister.manifest.json_schema.columns import columns_of
-from logpersister.manifest.json_schema.errors import JsonSchemaError
 from logpersister.registry.answers import Schema
 from logpersister.registry.json_schema import self_contained
+from logpersister.schemas.json_schema.columns import columns_of
+from logpersister.schemas.json_schema.errors import JsonSchemaError
 
 
 def schema(name: str = "", *references: Schema, **document: Any) -> Schema:

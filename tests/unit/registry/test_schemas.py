@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from logpersister.manifest.revision import (
+from logpersister.manifest.revisions.revision import (
     OutputSchema,
     output_schema_of,
     resource_of,
@@ -21,7 +21,7 @@ from logpersister.registry.schemas import MOST_EARLIER
 from tests.unit.manifest.documents import accepted
 
 URL = "http://registry:8081"
-BY_REGISTRY = {"spec.parser": {"type": "avro"}, "spec.schema": {"registry": {"url": URL}}}
+BY_REGISTRY = {"spec.value": {"avro": {"registry": {"url": URL}}}}
 
 
 def record(**types: Any) -> str:
@@ -74,16 +74,14 @@ def client() -> FakeClient:
 def schemas(
     client: FakeClient,
     output: dict[str, Any] | None = None,
-    parser: str = "avro",
+    kind: str = "avro",
     keep: Sequence[dict[str, Any]] = (),
     rename: Any = (),
     **registry: Any,
 ) -> RegistrySchemas:
-    framing = {"framing": "glue"} if registry.get("url", URL) != URL else {}
     changes = {
-        "spec.parser": {"type": parser, **framing},
-        "spec.schema": {"registry": {"url": URL, **registry}, "rename": list(rename)},
-        "spec.output": {"format": "parquet", **(output or {})},
+        "spec.value": {kind: {"registry": {"url": URL, **registry}}, "rename": list(rename)},
+        "spec.output": {"parquet": {}, **(output or {})},
         "spec.keep": list(keep),
     }
     resource = accepted(changes)
@@ -129,7 +127,7 @@ def test_its_document_needs_to_ask_nobody_and_differs_from_others_in_the_schema_
         (Schema(record(a=["string", "long"]), "AVRO"), "its field 'a': it is one of several types"),
         (Schema('"string"', "AVRO"), "is not the JSON of an Avro schema of type record"),
         (Schema(record(id="int", dt="string"), "AVRO"), '"dt" is also the name of a folder of output.partitionBy'),
-        (Schema(record(seen="string"), "AVRO"), "cannot name folders: spec.schema has no such field"),
+        (Schema(record(seen="string"), "AVRO"), "cannot name folders: values have no such field"),
     ],
     ids=lambda one: one.text if isinstance(one, Schema) else None,
 )
@@ -141,13 +139,13 @@ def test_what_cannot_be_the_columns(client: FakeClient, schema: Schema, told: st
     assert caught.value.kind == "rejected"
     assert "version 7 of subject 'clicks-value' cannot declare the columns of topic clicks: " in str(caught.value)
     assert told in str(caught.value)
-    assert "; register a version that can, or name the columns in spec.schema.fields" in str(caught.value)
+    assert "; register a version that can, or name the columns in fields of spec.value" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (record(id="int"), "cannot be compared: spec.schema has no such field"),
+        (record(id="int"), "cannot be compared: values have no such field"),
         (record(id="int", country="long"), "cannot be compared: country is int64"),
     ],
     ids=["gone", "another type"],
@@ -173,7 +171,7 @@ def test_columns_of_versions_have_other_names_and_resolve_by_those_of_values(cli
     assert found.unreadable("clicks", OutputSchema(2, V2), OutputSchema(1, V1)) is None
     with pytest.raises(RegistryError) as caught:
         schemas(client, rename=[{"field": "user", "to": "person"}]).current("clicks")
-    told = 'schema.rename[0].field "user" cannot be renamed: values have no such field; register a version that can'
+    told = 'value.rename[0].field "user" cannot be renamed: values have no such field; register a version that can'
     assert told in str(caught.value)
 
 
@@ -241,7 +239,7 @@ def test_columns_and_versions_of_json_schema(client: FakeClient) -> None:
             5: of_objects("at", id="number", at="string"),
         }
     }
-    found = schemas(client, parser="json")
+    found = schemas(client, kind="json")
     first, last = (OutputSchema(number, client.subjects["clicks-value"][number].text) for number in (1, 5))
     assert found.current("clicks") == last
     columns = found.resource_of("clicks").spec.row_schema
@@ -255,9 +253,9 @@ def test_columns_and_versions_of_json_schema(client: FakeClient) -> None:
     told = "of version 3, id: the writer's schema has string, which cannot become float64"
     assert found.unreadable("clicks", last, second) == told
     del client.subjects["clicks-value"][3]
-    assert schemas(client, parser="json").unreadable("clicks", last, second) == "of version 4, it names no properties"
+    assert schemas(client, kind="json").unreadable("clicks", last, second) == "of version 4, it names no properties"
     del client.subjects["clicks-value"][4]
-    assert schemas(client, parser="json").unreadable("clicks", last, second) is None
+    assert schemas(client, kind="json").unreadable("clicks", last, second) is None
     client.subjects["clicks-value"] = {7: Schema('{"type": "string"}', "JSON")}
     with pytest.raises(RegistryError, match="cannot be the columns: its values are no objects; register a version"):
         found.current("clicks")
@@ -285,7 +283,7 @@ def test_a_login_is_read_anew_when_it_is_refused(client: FakeClient) -> None:
 def test_a_manifest_that_declares_its_columns_asks_nobody() -> None:
     assert open_schemas(accepted({}), Secrets()) is None
     fields = {"fields": [{"name": "id", "type": "int64"}], "registry": {"url": URL}}
-    assert open_schemas(accepted({"spec.parser": {"type": "avro"}, "spec.schema": fields}), Secrets()) is None
+    assert open_schemas(accepted({"spec.value": {"avro": fields}}), Secrets()) is None
     opened = open_schemas(accepted(BY_REGISTRY), Secrets())
     assert opened is not None
     assert opened.asks("clicks")

@@ -1,18 +1,19 @@
 """What ids of schemas mean: asked for once, an unknown one twice, and no one waits long for a registry that is away."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from uuid import UUID
 
 import pytest
 
-from logpersister.manifest.problems import ManifestError
+from logpersister.forms.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.records.avro_rows import fingerprint
 from logpersister.records.writers import NO_ID, WriterSchema
 from logpersister.registry import Registries, RegistryError, RegistryWriters, Schema, SubjectVersion
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryErrorKind, failure
-from logpersister.registry.writers import ASKED_AGAIN_SECONDS, FEW, GLUE_PACE, SPARED_SECONDS, Pace, pace_of
+from logpersister.registry.writers import ASKED_AGAIN_SECONDS, FEW, GLUE_PACE, SPARED, Pace, pace_of
 from tests.unit.manifest.documents import accepted
 
 URL = "http://registry:8081"
@@ -169,9 +170,15 @@ def test_a_registry_that_fails_says_nothing_of_an_id(
             writers.schemas([1, 5])
     assert client.asked == [1, 5]
     assert writers.schemas([1]) == {1: KNOWN}
+    for _ in range(20):  # less and less often
+        time.now += SPARED.longest / 2
+        with suppress(RegistryError):
+            writers.schemas([5])
+    assert len(client.asked) < 2 + 20 * 0.8
+    time.now += SPARED.longest
     client.error = None
     client.known[5] = client.known[1]
-    time.now += SPARED_SECONDS
+    time.now += SPARED.first
     assert writers.schemas([5]) == {5: KNOWN}
 
 
@@ -183,7 +190,7 @@ def test_a_login_that_is_refused_is_read_anew(client: FakeClient, time: Time) ->
     client.error = "unauthorized"
     with pytest.raises(RegistryError):
         writers.schemas([1])
-    time.now += SPARED_SECONDS
+    time.now += SPARED.first
     assert writers.schemas([1]) == {1: KNOWN}
     assert (client.closed, renewed.closed) == (True, False)
 
@@ -194,8 +201,8 @@ def test_a_manifest_that_names_no_registry_has_none() -> None:
 
 def test_the_secret_of_a_registry_must_be_there() -> None:
     schema = {"registry": {"url": URL, "secretName": "keys"}, "fields": [{"name": "id", "type": "int64"}]}
-    resource = accepted({"spec.parser": {"type": "avro"}, "spec.schema": schema})
-    with pytest.raises(ManifestError, match=r"spec\.schema\.registry\.secretName"):
+    resource = accepted({"spec.value": {"avro": schema}})
+    with pytest.raises(ManifestError, match="secretName of its registry"):
         Registries(Secrets({})).of(resource)
     secrets = {f"LOGPERSISTER_SECRET_KEYS_{key}": "x" for key in ("USERNAME", "PASSWORD")}
     writers = Registries(Secrets(secrets)).of(resource)
@@ -292,7 +299,7 @@ def test_a_subject_that_is_not_there_judges_nothing(time: Time) -> None:
 
 def test_glue_is_asked_less() -> None:
     url = {"url": "glue://eu-central-1/orders"}
-    schema = accepted({"spec.parser": {"type": "json"}, "spec.schema": {"registry": url}}).spec.row_schema
+    schema = accepted({"spec.value": {"json": {"registry": url}}}).spec.row_schema
     assert schema is not None
     assert schema.registry is not None
     assert pace_of(schema.registry) == GLUE_PACE

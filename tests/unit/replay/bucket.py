@@ -10,7 +10,7 @@ from typing import Any, cast
 from logpersister.formats.base import Bytes
 from logpersister.formats.quarantine import format_at
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revision import revision_of
+from logpersister.manifest.revisions.revision import revision_of
 from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.rules import rules_of
 from logpersister.pipeline.work import RangeWork

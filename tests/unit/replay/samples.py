@@ -24,11 +24,9 @@ def resource(
     faults: Mapping[str, str] | None = None,
     **output: Any,
 ) -> LogPersister:
-    parser = {"type": "json"} | ({} if faults is None else {"faults": faults})
-    fields = [{"name": "id", "type": type_, "required": required}]
-    output = {"format": "parquet", "partitionBy": _BY_DAY} | output
-    schema = {"fields": fields}
-    return accepted({"spec.output": output, "spec.parser": parser, "spec.schema": schema, "spec.keep": list(keep)})
+    block = {"fields": [{"name": "id", "type": type_, "required": required}], "faults": faults or {}}
+    output = {"partitionBy": _BY_DAY, **(output or {"parquet": {}})}
+    return accepted({"spec.output": output, "spec.value": {"json": block}, "spec.keep": list(keep)})
 
 
 NUMBERS = resource("int64")
@@ -43,14 +41,14 @@ NOTHING = resource("string", required=False, keep=[{"field": "id", "in": ["none"
 """Leaves out all that it accepts."""
 TEXTS_OR_NONE = resource("string", required=False)
 """Accepts 105, too."""
-NO_PARSER = accepted({"spec.output": {"format": "jsonl", "kafkaColumns": ["offset"], "partitionBy": _BY_DAY}})
+NO_PARSER = accepted({"spec.output": {"jsonl": {"kafkaColumns": ["offset"]}, "partitionBy": _BY_DAY}})
 
 
 OUTPUTS: dict[str, dict[str, Any]] = {
-    "jsonl": {"format": "jsonl", "compression": "gzip"},
-    "avro": {"format": "avro"},
-    "orc": {"format": "orc"},
-    "sequencefile": {"format": "sequencefile", "sequencefile": {"key": "messagepack"}},
+    "jsonl": {"jsonl": {"compression": "gzip"}},
+    "avro": {"avro": {}},
+    "orc": {"orc": {}},
+    "sequencefile": {"sequencefile": {"key": "messagepack"}},
 }
 """That keep all of a record, beside Parquet."""
 
@@ -63,11 +61,10 @@ BUT_1_AND_2: dict[str | None, list[dict[str, Any]]] = {
 
 def by_late(late: str, type_: str | None = "string", keep: Sequence[dict[str, Any]] = ()) -> LogPersister:
     """Return a resource that finishes folders; without a type it checks nothing and makes no rows."""
-    rows: dict[str, Any] = {"spec.output": {"format": "jsonl", "compression": "none", "partitionBy": _BY_DAY}}
+    rows: dict[str, Any] = {"spec.output": {"jsonl": {"compression": "none"}, "partitionBy": _BY_DAY}}
     if type_ is not None:
         fields = [{"name": "id", "type": type_, "required": True}]
-        rows = {"spec.output": {"format": "parquet", "partitionBy": _BY_DAY}, "spec.parser": {"type": "json"}}
-        rows["spec.schema"] = {"fields": fields}
+        rows = {"spec.output": {"parquet": {}, "partitionBy": _BY_DAY}, "spec.value": {"json": {"fields": fields}}}
     return accepted(rows | {"spec.finish": {"late": late}, "spec.keep": list(keep)})
 
 

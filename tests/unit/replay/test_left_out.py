@@ -151,13 +151,13 @@ def test_nothing_is_deleted_where_more_would_be_left_out_than_was_noted(bucket: 
     assert key in bucket.objects
 
 
-WITH_ALL = accepted({"spec.parser": {"type": "json", "quarantine": {"format": "parquet"}}})
+WITH_ALL = accepted({"spec.value": {"json": {}}, "spec.quarantine": {"format": "parquet"}})
 """Keeps headers in quarantine, too."""
 
 
 def test_types_that_are_dropped_now_are_left_out_like_others() -> None:
     bucket = bucket_with(WITH_ALL, [Record(101, 0, b"a", b"{"), Record(102, 0, b"b", b"["), Record(103, 0, b"c", b"")])
-    entries = [{"names": ["a"], "output": {"format": "jsonl"}}, {"names": ["b"], "action": "drop"}]
+    entries = [{"names": ["a"], "output": {"jsonl": {}}}, {"names": ["b"], "action": "drop"}]
     types = accepted({"spec.types": {"key": True, "entries": entries}})
     assert replay(bucket, types) == [(1, 1)]
     reasons = {row["kafka_offset"]: row["reason"] for row in quarantined_rows(bucket)}
@@ -168,7 +168,7 @@ def test_types_that_are_dropped_now_are_left_out_like_others() -> None:
 
 def test_conditions_on_headers_beside_types_leave_records_in_quarantine() -> None:
     bucket = bucket_with(WITH_ALL, [Record(101 + place, 0, b"a", b"{") for place in range(3)], with_trace=2)
-    types = {"key": True, "entries": [{"names": ["a"], "output": {"format": "jsonl"}}]}
+    types = {"key": True, "entries": [{"names": ["a"], "output": {"jsonl": {}}}]}
     by_header = accepted({"spec.types": types, "spec.keep": [{"header": "trace", "in": ["1"]}]})
     assert replay(bucket, by_header) == [(2, 0)]
     assert [(row["kafka_offset"], row["reason"]) for row in quarantined_rows(bucket)] == [(103, "left_out")]
@@ -177,7 +177,7 @@ def test_conditions_on_headers_beside_types_leave_records_in_quarantine() -> Non
 def test_conditions_on_headers_need_headers() -> None:
     bucket = bucket_with(NUMBERS, RECORDS)
     keep = [{"header": "trace", "in": ["1"]}]
-    output = {"format": "jsonl", "kafkaColumns": ["offset"]}
+    output = {"jsonl": {"kafkaColumns": ["offset"]}}
     by_header = accepted({"spec.output": output, "spec.keep": keep})
     with pytest.raises(SourceError, match=r"it has no headers, and spec\.keep has conditions on them"):
         replay(bucket, by_header)

@@ -177,9 +177,9 @@ def test_a_source_is_not_deleted_where_its_objects_have_gone(bucket: Bucket) -> 
 @pytest.mark.parametrize(
     ("member", "replaying", "message"),
     [
-        (resource("int64", format="text"), TEXTS, r"objects \.txt\.gz do not keep all of a record"),
-        (resource("int64", format="sequencefile", compression="none"), TEXTS, "its keys are offsets only"),
-        (NUMBERS, resource("string", kafkaColumns=["headers"]), "it has no headers, and spec.output"),
+        (resource("int64", text={}), TEXTS, r"objects \.txt\.gz do not keep all of a record"),
+        (resource("int64", sequencefile={}), TEXTS, "its keys are offsets only"),
+        (NUMBERS, resource("string", parquet={"kafkaColumns": ["headers"]}), "it has no headers, and spec.output"),
     ],
 )
 def test_what_cannot_be_replayed(member: LogPersister, replaying: LogPersister, message: str) -> None:
@@ -190,7 +190,7 @@ def test_what_cannot_be_replayed(member: LogPersister, replaying: LogPersister, 
     assert bucket.objects == before
 
 
-QUIET = {"type": "json", "quarantine": {"format": "parquet", "keepValue": False}}
+QUIET: dict[str, Any] = {"spec.value": {"json": {}}, "spec.quarantine": {"keepValue": False}}
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ QUIET = {"type": "json", "quarantine": {"format": "parquet", "keepValue": False}
 def test_records_without_values_are_not_replayed(*, kept: bool, keeps: bool, message: str) -> None:
     """Nor are others where what stays in quarantine would lose them."""
     bucket = Bucket()
-    quiet = accepted({"spec.output": {"format": "text"}, "spec.parser": QUIET})
+    quiet = accepted(QUIET)
     store_range(bucket, NUMBERS if kept else quiet, RECORDS)
     before = dict(bucket.objects)
     with pytest.raises(SourceError, match=message):
@@ -258,11 +258,10 @@ def test_copies_of_objects_are_not_replayed_as_if_they_were_others(bucket: Bucke
         replay(bucket, TEXTS)
 
 
-@pytest.mark.parametrize("output", [{"format": "parquet"}, {"format": "jsonl"}, {"format": "avro"}, {"format": "orc"}])
-def test_other_records_in_quarantine_are_not_replayed(output: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", ["parquet", "jsonl", "avro", "orc"])
+def test_other_records_in_quarantine_are_not_replayed(name: str) -> None:
     """Somebody has copied an object of good records there: it has all of them, but no reasons."""
-    kafka = {"kafkaColumns": ["offset", "timestamp", "key"]}
-    manifest = accepted({"spec.output": output | kafka})
+    manifest = accepted({"spec.output": {name: {"kafkaColumns": ["offset", "timestamp", "key"]}}})
     bucket = bucket_with(manifest, RECORDS)
     ((key, content),) = ((key, one) for key, one in bucket.objects.items() if "/revisions/" not in key)
     bucket.objects[key.replace("/1_0_", "/_quarantine/1_0_")] = content
@@ -299,8 +298,8 @@ def test_offsets_that_kafka_has_not_explained_are_still_told(bucket: Bucket) -> 
 def test_headers_are_kept() -> None:
     bucket = Bucket()
     kafka = ["offset", "headers"]
-    store_range(bucket, resource("int64", kafkaColumns=kafka), [Record(101, 1, b"k", b'{"id": "2"}')])
-    replay(bucket, resource("string", kafkaColumns=kafka))
+    store_range(bucket, resource("int64", parquet={"kafkaColumns": kafka}), [Record(101, 1, b"k", b'{"id": "2"}')])
+    replay(bucket, resource("string", parquet={"kafkaColumns": kafka}))
     ((_, listed),) = bucket.inventory("clicks")
     rows = pq.read_table(io.BytesIO(bucket.objects[listed.key][0])).to_pylist()
     assert rows == [{"id": "2", "kafka_offset": 101, "kafka_headers": [{"key": b"trace", "value": b"1"}]}]
@@ -308,8 +307,8 @@ def test_headers_are_kept() -> None:
 
 def test_a_quarantine_of_text_keeps_all_of_a_record_by_choice() -> None:
     bucket = Bucket()
-    text = {"format": "text", "compression": "none"}
-    member = accepted({"spec.output": text, "spec.parser": {"type": "json", "quarantine": {"format": "parquet"}}})
+    text = {"text": {"compression": "none"}}
+    member = accepted({"spec.output": text, "spec.value": {"json": {}}, "spec.quarantine": {"format": "parquet"}})
     store_range(bucket, member, RECORDS)
     ((key, _),) = bucket.quarantined()
     (row,) = pq.read_table(io.BytesIO(bucket.objects[key][0])).to_pylist()
@@ -323,10 +322,9 @@ def test_a_quarantine_of_text_keeps_all_of_a_record_by_choice() -> None:
 
 def test_keys_that_fit_now_are_taken_out_of_quarantine_with_their_null_values() -> None:
     def manifest(type_: str) -> LogPersister:
-        schema = {"fields": [{"name": "id", "type": "int64"}], "key": {"type": type_}}
-        parser = {"type": "json", "quarantine": {"format": "parquet"}}
-        output = {"format": "parquet", "tombstones": "null"}
-        return accepted({"spec.output": output, "spec.parser": parser, "spec.schema": schema})
+        value = {"json": {"fields": [{"name": "id", "type": "int64"}]}}
+        output = {"parquet": {"tombstones": "null"}}
+        return accepted({"spec.output": output, "spec.value": value, "spec.key": {"text": {"type": type_}}})
 
     bucket = Bucket()
     pairs = [(b"1", b'{"id": 1}'), (b"x", b'{"id": 2}'), (b"y", None), (None, None), (b"z", b"{")]
@@ -391,9 +389,8 @@ def test_notes_are_read_as_they_were_written() -> None:
 def test_folders_that_may_be_finished_hear_of_what_comes_out_of_quarantine(bucket: Bucket) -> None:
     finishing = accepted(
         {
-            "spec.output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
-            "spec.parser": {"type": "json"},
-            "spec.schema": {"fields": [{"name": "id", "type": "string", "required": True}]},
+            "spec.output": {"parquet": {}, "partitionBy": [{"date": {"granularity": "day"}}]},
+            "spec.value": {"json": {"fields": [{"name": "id", "type": "string", "required": True}]}},
             "spec.finish": {},
         }
     )
@@ -407,9 +404,8 @@ def test_a_hive_table_hears_of_folders_of_what_comes_out_of_quarantine(bucket: B
     catalog = {"type": "hive", "uri": "thrift://metastore:9083"}
     registering = accepted(
         {
-            "spec.output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
-            "spec.parser": {"type": "json"},
-            "spec.schema": {"fields": [{"name": "id", "type": "string", "required": True}]},
+            "spec.output": {"parquet": {}, "partitionBy": [{"date": {"granularity": "day"}}]},
+            "spec.value": {"json": {"fields": [{"name": "id", "type": "string", "required": True}]}},
             "spec.table": {"format": "hive", "catalog": catalog, "name": "lake.clicks"},
         }
     )

@@ -8,7 +8,7 @@ import pytest
 
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
-from logpersister.manifest.parser import ParserSpec
+from logpersister.manifest.values.parser import Parsing
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.replay.source import SourceRecords
 from logpersister.replay.source_error import SourceError
@@ -51,7 +51,7 @@ def stored(
         rows = with_headers(rows, HEADERS)
     nothing = pa.nulls(len(records), pa.string())
     told = rows.append_column("reason", nothing.fill_null("not_json")).append_column("field", nothing)
-    made = make_format(accepted({"spec.output": output}).spec.output, ParserSpec(type="json"))
+    made = make_format(accepted({"spec.output": output}).spec.output, Parsing(type="json"))
     content = encode(made, [told], ObjectIdentity(RANGE, "_quarantine"))
     checksum = PayloadChecksum()
     checksum.update(rows)
@@ -66,8 +66,8 @@ def stored(
 @pytest.mark.parametrize("headers", [False, True])
 def test_all_of_a_record_comes_back(name: str, compression: str, *, headers: bool) -> None:
     """Bytes that are no text and records without key, time or headers, too, whatever the file is cut into."""
-    kafka = {"kafkaColumns": [*KAFKA, *(["headers"] if headers else [])]}
-    source, content, expected = stored({"format": name, "compression": compression, **kafka}, RECORDS, headers=headers)
+    settings = {"compression": compression, "kafkaColumns": [*KAFKA, *(["headers"] if headers else [])]}
+    source, content, expected = stored({name: settings}, RECORDS, headers=headers)
     with SourceRecords.read(source, (piece for piece in [content]), 3) as records:
         assert records.has_headers == headers
         for _ in range(2):
@@ -77,15 +77,14 @@ def test_all_of_a_record_comes_back(name: str, compression: str, *, headers: boo
 SEQUENCES: list[dict[str, Any]] = [
     {"compression": "none"},
     {"compression": "deflate"},
-    {"compression": "deflate", "sequencefile": {"compressionType": "record", "key": "messagepack"}},
+    {"compression": "deflate", "compressionType": "record"},
 ]
 
 
-@pytest.mark.parametrize("output", SEQUENCES)
-def test_all_but_headers_comes_back_from_sequencefiles(output: dict[str, Any]) -> None:
-    output = {"format": "sequencefile", "sequencefile": {"key": "messagepack"}} | output
+@pytest.mark.parametrize("settings", SEQUENCES)
+def test_all_but_headers_comes_back_from_sequencefiles(settings: dict[str, Any]) -> None:
     many = [Record(1 << place, (1 << place) - 1, b"%d" % place * place, b"x" * place) for place in range(7, 40)]
-    source, content, expected = stored(output, [*RECORDS[:2], *many])
+    source, content, expected = stored({"sequencefile": {"key": "messagepack", **settings}}, [*RECORDS[:2], *many])
     with SourceRecords.read(source, (piece for piece in [content]), 3) as records:
         assert not records.has_headers
         for _ in range(2):
@@ -93,11 +92,9 @@ def test_all_but_headers_comes_back_from_sequencefiles(output: dict[str, Any]) -
 
 
 def test_sequencefiles_of_offsets_are_no_source() -> None:
-    source, content, _ = stored({"format": "sequencefile"}, RECORDS)
+    source, content, _ = stored({"sequencefile": {}}, RECORDS)
     with (
-        pytest.raises(
-            SourceError, match=r"its keys are offsets only .* Set spec\.parser\.quarantine\.format to parquet"
-        ),
+        pytest.raises(SourceError, match=r"its keys are offsets only .* Set spec\.quarantine\.format to parquet"),
         SourceRecords.read(source, (piece for piece in [content]), 3),
     ):
         pass
@@ -106,8 +103,8 @@ def test_sequencefiles_of_offsets_are_no_source() -> None:
 @pytest.mark.parametrize("name", ["parquet", "avro", "orc", "jsonl", "sequencefile"])
 def test_a_file_that_is_cut_off_or_changed_is_damaged(name: str) -> None:
     """Wherever it is cut, and whatever byte is another one: no other record comes out of it unnoticed."""
-    kafka = {name: {"key": "messagepack"}} if name == "sequencefile" else {"kafkaColumns": KAFKA}
-    source, content, expected = stored({"format": name, "compression": "none", **kafka}, RECORDS[:4])
+    of_kafka = {"key": "messagepack"} if name == "sequencefile" else {"kafkaColumns": KAFKA}
+    source, content, expected = stored({name: {"compression": "none", **of_kafka}}, RECORDS[:4])
     unnoticed = 0
     for place in range(0, len(content), 7):
         for damaged in (content[:place], content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :]):
@@ -122,7 +119,7 @@ def test_a_file_that_is_cut_off_or_changed_is_damaged(name: str) -> None:
 
 
 def test_orc_keeps_no_time_before_1970_exactly() -> None:
-    source, content, _ = stored({"format": "orc"}, [Record(100, -1500, b"k", b"{")])
+    source, content, _ = stored({"orc": {}}, [Record(100, -1500, b"k", b"{")])
     with (
         SourceRecords.read(source, (piece for piece in [content]), 3) as records,
         pytest.raises(SourceError, match="a record in it is from before 1970, where ORC keeps whole seconds only"),

@@ -1,11 +1,9 @@
 import re
-import threading
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from logpersister.report.duties import DutyReport
@@ -207,10 +205,6 @@ def test_gauges_and_counters_of_the_group(metrics: Metrics) -> None:
     assert value(metrics, "ranges_in_flight") == 70
 
 
-def test_nothing_reaches_the_global_registry(metrics: Metrics) -> None:
-    assert not [one for one in REGISTRY.collect() if one.name.startswith("logpersister")]
-
-
 def test_the_exposition_is_valid_in_both_formats(metrics: Metrics) -> None:
     metrics.range_written(written('a"b\\c'))
     plain, plain_type = metrics.render("*/*")
@@ -227,20 +221,6 @@ def test_names_follow_the_conventions_of_prometheus() -> None:
         assert re.fullmatch(r"logpersister(_[a-z]+)+", family.name), family.name
         assert not re.search(r"_(ms|millis|minutes|kb|mb)(_|$)", family.name), "base units: seconds and bytes"
         assert family.documentation.endswith("."), family.name
-
-
-def test_methods_may_be_called_from_many_threads(metrics: Metrics) -> None:
-    def work() -> None:
-        for _ in range(200):
-            metrics.range_written(written("clicks", records=1))
-            metrics.held([HeldPartition(partition(), "data-lost", "")])
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert value(metrics, "records_total", topic="clicks") == 800
 
 
 def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:

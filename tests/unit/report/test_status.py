@@ -10,7 +10,6 @@ from logpersister.report.duties import DutyReport, FailingTopic
 from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RunningJob, TypeCounts
 from logpersister.report.finish import FinishReport
 from logpersister.report.lag import PartitionLag, summarise
-from logpersister.report.plain import rfc3339
 from logpersister.report.shadow import Both, Difference, Figures, ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
 from logpersister.report.tables import TableReport, TablesReport
@@ -292,11 +291,6 @@ def test_intents_and_held_partitions_are_described(board: StatusBoard) -> None:
     assert document["heldPartitions"]["first"] == [
         {"topic": "clicks", "partition": 4, "reason": "topic-recreated", "message": "raise spec.generation"}
     ]
-
-
-def test_times_are_utc_with_milliseconds() -> None:
-    assert rfc3339(NOON + timedelta(milliseconds=7)) == "2026-11-21T12:00:00.007Z"
-    assert rfc3339(None) is None
 
 
 def test_a_shadow_says_what_it_has_compared(board: StatusBoard) -> None:

@@ -6,8 +6,8 @@ from unittest.mock import ANY
 
 import pytest
 
-from logpersister.manifest.quantity import Share
-from logpersister_operator.rollout.policy import Pause, Policy, ShadowPolicy, Step
+from logpersister.manifest.blocks.rollout import RolloutSpec, ShadowSpec
+from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import Failure, RolloutRecord
 from logpersister_operator.rollout.transitions import Phase
 from tests.unit.rollout.search import explore, wander
@@ -16,9 +16,12 @@ from tests.unit.rollout.world import MINUTE, POLICY, Kind, World
 RECREATE = replace(POLICY, recreate=True)
 HALT = replace(POLICY, rolls_back=False)
 STEPS = replace(
-    POLICY, steps=(Step(Share(50, is_percentage=True), Pause()), Step(Share(75, is_percentage=True), Pause(MINUTE)))
+    POLICY,
+    steps=RolloutSpec.model_validate(
+        {"steps": [{"members": "50%", "pause": {}}, {"members": "75%", "pause": {"duration": "1m"}}]}
+    ).steps,
 )
-SHADOW = replace(POLICY, shadow=ShadowPolicy(1, MINUTE, 1))
+SHADOW = replace(POLICY, shadow=ShadowSpec(group_id="shadows", prefix="shadows", duration=MINUTE, min_ranges=1))
 
 
 def steady(kinds: Mapping[str, Kind], policy: Policy = POLICY, members: int = 2, **budget: int) -> World:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from logpersister.manifest.storage import StorageSpec
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.storage.errors import StorageError
 from logpersister.storage.store import READ_BYTES, READ_RETRIES, ObjectStore
 
@@ -52,12 +52,6 @@ def opened(client: Client) -> ObjectStore:
     store = ObjectStore(StorageSpec.model_validate({"bucket": "logs"}), None)
     store._connection._client = client  # type: ignore[assignment]
     return store
-
-
-def test_a_whole_object() -> None:
-    client = Client(None)
-    assert b"".join(opened(client).read("a")) == CONTENT
-    assert client.bodies[0].closed
 
 
 def test_it_goes_on_where_connections_broke() -> None:

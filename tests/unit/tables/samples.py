@@ -33,9 +33,8 @@ def manifest(
 ) -> LogPersister:
     named = {"format": "iceberg", "name": "lake.{topic}", "catalog": {"type": "sql", "uri": "sqlite:///none"}}
     rows: dict[str, Any] = {
-        "parser": {"type": "json"},
-        "schema": {"fields": list(fields)},
-        "output": {"format": "parquet", "kafkaColumns": ["offset"], "partitionBy": BY_DAY},
+        "value": {"json": {"fields": list(fields)}},
+        "output": {"parquet": {"kafkaColumns": ["offset"]}, "partitionBy": BY_DAY},
         "table": named | (table or {}),
     }
     return accepted({"metadata.name": GROUP} | {f"spec.{block}": said for block, said in (rows | spec).items()})

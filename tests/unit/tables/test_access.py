@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import ManifestError
+from logpersister.manifest.blocks.storage import StorageSpec
+from logpersister.manifest.blocks.table import CatalogSpec
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.storage import StorageSpec
-from logpersister.manifest.table import CatalogSpec
 from logpersister.tables import catalog as catalog_module
 from logpersister.tables.access import catalog_login
 from logpersister.tables.catalog import _connection, _files, open_catalog

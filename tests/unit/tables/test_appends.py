@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from logpersister.ranges import Range, TopicPartition
 from logpersister.tables.appends import Appends, CommittedPosition, Portion, appends
 from logpersister.tables.offsets import Held, Numbering, TableView
@@ -36,17 +34,6 @@ def starts(found: Appends) -> list[int]:
 
 def reasons(found: Appends) -> list[str]:
     return [stop.reason for stop in found.stops]
-
-
-def test_what_is_committed_goes_in_order() -> None:
-    found = decided(portion(5, 9), portion(0, 5), portion(9, 20), committed=at(9))
-    assert (starts(found), found.held, reasons(found)) == ([0, 5], {CLICKS: {0: 9}}, [])
-
-
-def test_what_the_table_has_is_done() -> None:
-    found = decided(portion(0, 5), portion(5, 9), held={CLICKS: {0: 5}})
-    assert (starts(found), found.held) == ([5], {CLICKS: {0: 9}})
-    assert not decided(portion(0, 5), held={CLICKS: {0: 5}}).moved
 
 
 def test_ranges_without_rows_are_passed_over_with_those_that_have_some() -> None:
@@ -102,31 +89,6 @@ def test_a_skip_that_was_taken_back_in_part_is_no_overlap() -> None:
     skipped = [Range(TopicPartition("clicks", 0), 5, 20)]
     found = decided(portion(12, 15), portion(15, 17), held={CLICKS: {0: 5}}, unstored=skipped)
     assert (starts(found), found.held, reasons(found)) == ([12, 15], {CLICKS: {0: 17}}, [])
-
-
-def test_rows_that_the_table_may_have_are_not_appended() -> None:
-    found = decided(portion(3, 9), held={CLICKS: {0: 5}})
-    assert (starts(found), reasons(found)) == ([], ["overlap"])
-
-
-@pytest.mark.parametrize(
-    "committed",
-    [{}, at(8), at(100, topic_id="other"), at(100, generation=0)],
-    ids=["nothing", "less", "of another topic", "of a lower generation"],
-)
-def test_other_offsets_say_nothing(committed: dict[int, CommittedPosition]) -> None:
-    found = decided(portion(0, 9), committed=committed)
-    assert (starts(found), found.moved, reasons(found)) == ([], False, [])
-
-
-def test_generations_are_counted_apart() -> None:
-    """A stale offset of the lower one says nothing of a replay."""
-    replayed = portion(0, 5, generation=2)
-    held: Held = {CLICKS: {0: 9}}
-    assert starts(decided(replayed, held=held, committed=at(9))) == []
-    found = decided(portion(5, 9), replayed, portion(9, 12), held=held, committed=at(12, generation=2))
-    assert [(one.generation, one.range.start) for one in found.take] == [(1, 9), (2, 0)]
-    assert found.held == {CLICKS: {0: 12}, Numbering(2, TOPIC_ID): {0: 5}}
 
 
 def test_receipts_are_of_the_table_and_its_partitions() -> None:

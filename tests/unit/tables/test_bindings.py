@@ -1,13 +1,14 @@
 """By which numbers a table knows columns: the catalog is asked once, then the bucket, and the topic waits meanwhile."""
 
+import threading
 from threading import Event
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from logpersister.manifest.revision import revision_of
-from logpersister.manifest.table_binding import TableBinding, table_of, with_table
+from logpersister.manifest.revisions.revision import revision_of
+from logpersister.manifest.revisions.table_binding import TableBinding, table_of, with_table
 from logpersister.storage.errors import StorageError
 from logpersister.storage.receipts import NO_TYPE
 from logpersister.tables.bindings import Bindings
@@ -99,6 +100,7 @@ def test_a_catalog_that_stands_still_delays_no_topic_whose_note_is_there() -> No
     world.asked()
     member, answers = world.member(), Event()
     member._of_catalog.submit(answers.wait, 30)
+    assert all(one.daemon for one in threading.enumerate() if one.name == "table-columns"), "no process waits for it"
     assert member.binding("orders", REVISION.hash, REVISION.document) is None
     member._of_bucket.submit(lambda: None).result()
     assert member.binding("orders", REVISION.hash, REVISION.document) is None, "asks the catalog, and waits"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.storage import StorageSpec
 from logpersister.tables.catalog import IcebergTable, open_catalog
 from logpersister.tables.offsets import Numbering, held_by
 from tests.unit.tables.samples import GROUP, TOPIC_ID, columns, manifest, table_file

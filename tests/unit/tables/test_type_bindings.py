@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from logpersister.manifest.revision import Revision, resource_of, revision_of
-from logpersister.manifest.table_binding import TableBinding, tables_of
+from logpersister.manifest.revisions.revision import Revision, resource_of, revision_of
+from logpersister.manifest.revisions.table_binding import TableBinding, tables_of
 from logpersister.tables.columns import TableColumns
 from logpersister.tables.errors import TableError
 from logpersister.tables.type_bindings import TypeBindings

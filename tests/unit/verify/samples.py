@@ -1,12 +1,12 @@
 """Evidence of one partition, as small as a test can have it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.plan.intents import CommittedOffset, Intent, promised, stored
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.facts import ObjectFacts
@@ -44,10 +44,19 @@ def stored_object(
     return StoredObject(key, name, 100, said, said.group)
 
 
-def writing(output: OutputSpec, parser: ParserSpec | None = None, schema: SchemaSpec | None = None) -> Writing:
+def writing(output: OutputSpec, parser: Parsing | None = None, schema: RowSchema | None = None) -> Writing:
     """Return how these settings write, whose fields the manifest would allow or not."""
-    update = {"output": output, "parser": parser or ParserSpec(), "declared_schema": schema}
+    parser = parser or Parsing()
+    update = {"output": output, "value": _Compiled(parser, schema), "quarantine": parser.quarantine}
     return Writing(accepted({}).spec.model_copy(update=update), lambda _: None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """What a block of values is compiled into."""
+
+    parser: Parsing
+    row_schema: RowSchema | None
 
 
 def damaged(one: StoredObject, *, end: Offset | None) -> StoredObject:

@@ -16,11 +16,12 @@ from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.damage import ContentError
 from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import make_format
-from logpersister.manifest.field import FieldSpec
-from logpersister.manifest.key_schema import KeySpec
-from logpersister.manifest.output import OutputSpec
-from logpersister.manifest.parser import ParserSpec, QuarantineSpec
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.values.field import FieldSpec
+from logpersister.manifest.values.key import KeySpec
+from logpersister.manifest.values.parser import Parsing
+from logpersister.manifest.values.quarantine import QuarantineSpec
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
 from logpersister.plan.intents import CommittedOffset
@@ -35,13 +36,13 @@ from logpersister.verify.findings import Kind
 from logpersister.verify.tiling import examine
 from logpersister.verify.writing import Writing
 from tests.examples import examples
-from tests.outputs import output_in
 from tests.unit.formats.random_rows import written as written_rows
 from tests.unit.formats.samples import Record, batch, encode, many_records, records, with_headers
 from tests.unit.verify.samples import CLICKS, ID, committed, evidence, pending, stored_object, writing
+from tests.values import columns_of
 
 TEXT: list[dict[str, Any]] = [
-    output_in("text", text, compression=compression)
+    {"text": {"compression": compression, **text}}
     for compression in ("none", "gzip", "zstd")
     for text in (
         {},
@@ -51,7 +52,7 @@ TEXT: list[dict[str, Any]] = [
     )
 ]
 SEQUENCEFILES: list[dict[str, Any]] = [
-    {"format": "sequencefile", "compression": compression, "tombstones": lost, "sequencefile": {"key": key, **kind}}
+    {"sequencefile": {"compression": compression, "tombstones": lost, "key": key, **kind}}
     for compression, kind in (
         ("none", {}),
         ("deflate", {"compressionType": "block"}),
@@ -60,21 +61,21 @@ SEQUENCEFILES: list[dict[str, Any]] = [
     for key, lost in (("longwritable", "empty"), ("messagepack", "skip"))
 ]
 PARQUET: list[dict[str, Any]] = [
-    {"format": "parquet", "compression": compression, "kafkaColumns": kafka, "tombstones": lost, "parquet": size}
+    {"parquet": {"compression": compression, "kafkaColumns": kafka, "tombstones": lost, **size}}
     for compression, kafka, lost, size in (
         ("zstd", ["topic", "partition", "offset", "timestamp", "key"], "skip", {"rowGroupBytes": "64Ki"}),
         ("none", [], "null", {}),
     )
 ]
 JSONL: list[dict[str, Any]] = [
-    {"format": "jsonl", "compression": compression, "kafkaColumns": kafka, "tombstones": lost}
+    {"jsonl": {"compression": compression, "kafkaColumns": kafka, "tombstones": lost}}
     for compression, kafka, lost in (
         ("gzip", ["offset", "topic", "partition", "timestamp", "key"], "skip"),
         ("none", [], "null"),
     )
 ]
 AVRO: list[dict[str, Any]] = [
-    {"format": "avro", "compression": compression, "kafkaColumns": kafka, "tombstones": lost}
+    {"avro": {"compression": compression, "kafkaColumns": kafka, "tombstones": lost}}
     for compression, kafka, lost in (
         ("deflate", ["topic", "partition", "offset", "timestamp", "key"], "skip"),
         ("zstd", [], "null"),
@@ -82,7 +83,7 @@ AVRO: list[dict[str, Any]] = [
     )
 ]
 ORC: list[dict[str, Any]] = [
-    {"format": "orc", "compression": compression, "kafkaColumns": kafka, "tombstones": lost, "orc": size}
+    {"orc": {"compression": compression, "kafkaColumns": kafka, "tombstones": lost, **size}}
     for compression, kafka, lost, size in (
         ("zstd", ["topic", "partition", "offset", "timestamp", "key"], "skip", {"stripeBytes": "64Ki"}),
         ("snappy", ["timestamp"], "null", {}),
@@ -94,24 +95,21 @@ COLUMNAR = [OutputSpec.model_validate(output) for output in [*PARQUET, *JSONL, *
 ROWS, ROWS_ALONE, LINES, _, CONTAINER = COLUMNAR[:5]
 SORTED = OutputSpec.model_validate(
     {
-        "format": "parquet",
-        "kafkaColumns": ["key", "timestamp", "offset"],
-        "tombstones": "null",
         "parquet": {
+            "kafkaColumns": ["key", "timestamp", "offset"],
+            "tombstones": "null",
             "rowGroupBytes": "64Ki",
             "sortBy": [{"field": "value", "order": "descending"}, {"field": "kafka_timestamp", "nulls": "first"}],
-        },
+        }
     }
 )
 OUTPUTS = [*(OutputSpec.model_validate(output) for output in [*TEXT, *SEQUENCEFILES]), *COLUMNAR, SORTED]
 PLAIN, GZIP, SEQUENCE = OUTPUTS[0], OUTPUTS[4], OUTPUTS[len(TEXT) + len(SEQUENCEFILES) - 1]
-BY_DAY = OutputSpec.model_validate(
-    {"format": "text", "compression": "none", "partitionBy": [{"date": {"granularity": "day"}}]}
-)
+BY_DAY = OutputSpec.model_validate({"text": {"compression": "none"}, "partitionBy": [{"date": {"granularity": "day"}}]})
 DAY = 86_400_000
 FAR: Final = 9_223_372_036_000
 """Milliseconds around 1970 that are known in nanoseconds; 854 more after it."""
-ANY_BYTES, JSON = ParserSpec(), ParserSpec(type="json")
+ANY_BYTES, JSON = Parsing(), Parsing(type="json")
 
 
 class Scenario:
@@ -123,8 +121,8 @@ class Scenario:
         written: Sequence[Record],
         *,
         pieces: int = 7,
-        parser: ParserSpec = ANY_BYTES,
-        schema: SchemaSpec | None = None,
+        parser: Parsing = ANY_BYTES,
+        schema: RowSchema | None = None,
         headers: bool = False,
     ) -> None:
         self.headers = headers
@@ -227,9 +225,7 @@ class Read:
 
 
 def name(output: OutputSpec) -> str:
-    own = output.text or output.sequencefile or output.parquet or output.orc
-    settings = [output.kafka_columns, output.tombstones, *(() if own is None else own.model_dump().values())]
-    return f"{output.format}-{output.compression}-" + "-".join(map(repr, settings))
+    return f"{output.format}-" + "-".join(map(repr, output.settings.model_dump().values()))
 
 
 def simple(count: int, value: Callable[[int], bytes | None] = lambda number: b"%d" % number) -> list[Record]:
@@ -238,7 +234,7 @@ def simple(count: int, value: Callable[[int], bytes | None] = lambda number: b"%
 
 def is_far(output: OutputSpec, written: Sequence[Record]) -> bool:
     """Whether there are instants in ORC that no reader of nanoseconds has."""
-    if output.orc is None or "timestamp" not in (output.kafka_columns or ()):
+    if output.orc is None or "timestamp" not in (output.orc.kafka_columns or ()):
         return False
     kept = [one for one in written if one.value is not None or output.tombstones == "null"]
     return any(not one.timestamp // 1000 * 1000 >= -FAR or one.timestamp > FAR + 854 for one in kept)
@@ -316,8 +312,7 @@ class TestContent:
 
     @pytest.mark.parametrize("delimiter", ["\n", "\r\n"])
     def test_lines_longer_than_pieces(self, delimiter: str) -> None:
-        text = {"delimiter": delimiter}
-        output = OutputSpec.model_validate({"format": "text", "compression": "none", "text": text})
+        output = OutputSpec.of("text", compression="none", delimiter=delimiter)
         written = simple(40, lambda number: (b"\r%d" % number) * 10_000)
         for pieces in (1, 3, 1_000):
             assert Scenario(output, written, pieces=pieces).compare() == DeepResult([], 40)
@@ -398,7 +393,7 @@ class TestPaths:
 
 
 def test_what_differs_proves_nothing_where_others_wrote_by_other_rules() -> None:
-    scenario = Scenario(OutputSpec(compression="none"), simple(3))
+    scenario = Scenario(OutputSpec.of("text", compression="none"), simple(3))
     assert isinstance(scenario.writing, Writing)
     scenario.writing = replace(
         scenario.writing, other_rules="logpersister 0.9 under other rules: format:text (there 7, here 1)"
@@ -411,7 +406,7 @@ def test_what_differs_proves_nothing_where_others_wrote_by_other_rules() -> None
 
 def test_objects_are_read_as_the_build_that_wrote_them_would() -> None:
     """One that was promised anew under other rules names the revision that has them."""
-    scenario = Scenario(OutputSpec(compression="none"), simple(3))
+    scenario = Scenario(OutputSpec.of("text", compression="none"), simple(3))
     scenario.facts(rules="fedcba987654")
     asked: list[str] = []
 
@@ -460,7 +455,7 @@ class TestQuarantine:
         assert scenario.compare() == DeepResult([], len(written))
 
     def test_a_quarantine_that_keeps_all_is_read_whatever_the_output_is(self, output: OutputSpec) -> None:
-        parser = ParserSpec(type="json", quarantine=QuarantineSpec(format="parquet"))
+        parser = Parsing(type="json", quarantine=QuarantineSpec(format="parquet"))
         written = mixed()
         scenario = Scenario(output, written, parser=parser, headers=True)
         assert scenario.compare() == DeepResult([], len(written))
@@ -511,7 +506,7 @@ class TestQuarantine:
         assert "Kafka has 14 records for _quarantine, the first at offset 0" in finding.message
 
 
-SCHEMA = SchemaSpec(
+SCHEMA = RowSchema(
     fields=(
         FieldSpec(name="n", type="int32", required=True),
         FieldSpec(name="tags", type="list<struct<at: timestamp[ns], price: decimal(10,2)>>"),
@@ -559,7 +554,7 @@ class TestRows:
         """The oracle decides about the sides, too, and not the parser that stored the records."""
         written = events()
         world = Scenario(output, written, parser=JSON, schema=SCHEMA)
-        texts = SCHEMA.model_copy(update={"fields": (FieldSpec(name="n", type="json"), *(SCHEMA.fields or ())[1:])})
+        texts = replace(SCHEMA, fields=(FieldSpec(name="n", type="json"), *(SCHEMA.fields or ())[1:]))
         world.writing = writing(output, JSON, texts)
         assert Kind.WRONG_CONTENT in world.kinds()
 
@@ -567,8 +562,9 @@ class TestRows:
 @pytest.mark.parametrize("output", [PLAIN, *COLUMNAR], ids=name)
 def test_columns_of_keys_are_made_once_more(output: OutputSpec) -> None:
     """Every fourth key is none, every ninth is bad; so are some of those with null values."""
-    parser = ParserSpec(type="json", quarantine=QuarantineSpec(format="parquet"))
-    schema = SCHEMA.model_copy(update={"key": KeySpec(parser="json", type="struct<at: timestamp[s] not null>")})
+    parser = Parsing(type="json", quarantine=QuarantineSpec(format="parquet"))
+    key = {"json": {"fields": [{"name": "at", "type": "timestamp[s]", "required": True}]}}
+    schema = replace(SCHEMA, key=KeySpec.model_validate(key).compiled)
     good = b'{"at": "2026-11-21T05:00:%02dZ"}'
     written = [
         one._replace(key=None if number % 4 == 0 else b"[" if number % 9 == 5 else good % (number % 60))
@@ -587,8 +583,8 @@ def test_hashed_numbers_are_texts_in_files(format_: str, monkeypatch: pytest.Mon
     monkeypatch.setenv("LOGPERSISTER_SECRET_PEOPLE_KEY", "any text of more than sixteen characters")
     fields = [{"name": "id", "type": "int32", "required": True}, {"name": "of", "type": "struct<n: int64, t: string>"}]
     hashed = {"fields": ["id", "of.n"], "secretName": "people"}
-    schema = SchemaSpec.model_validate({"fields": fields, "hash": hashed})
-    output = OutputSpec.model_validate({"format": format_, "partitionBy": [{"truncate": {"field": "id", "width": 1}}]})
+    schema = columns_of({"json": {"fields": fields}, "hash": hashed})
+    output = OutputSpec.model_validate({format_: {}, "partitionBy": [{"truncate": {"field": "id", "width": 1}}]})
     written = simple(20, lambda number: b'{"id": %d, "of": {"n": %d, "t": "x"}}' % (number % 3, -number))
     world = Scenario(output, written, parser=JSON, schema=schema)
     assert world.compare() == DeepResult([], len(written))
@@ -598,7 +594,7 @@ def test_hashed_numbers_are_texts_in_files(format_: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("schema", [None, SCHEMA], ids=["values", "rows"])
-def test_a_parquet_file_that_kafka_has_no_more_proves_itself(schema: SchemaSpec | None) -> None:
+def test_a_parquet_file_that_kafka_has_no_more_proves_itself(schema: RowSchema | None) -> None:
     def world() -> Scenario:
         made = Scenario(ROWS, [one for one in events() if one.offset % 5], parser=JSON, schema=schema)
         made.retain(made.end)
@@ -662,7 +658,7 @@ class TestSorted:
     def test_ids_must_be_those_of_the_manifest(self) -> None:
         def output(**ids: int) -> OutputSpec:
             numbered = [{"field": name, "id": number} for name, number in ids.items()]
-            return OutputSpec.model_validate({"format": "parquet", "parquet": {"fieldIds": numbered}})
+            return OutputSpec.model_validate({"parquet": {"fieldIds": numbered}})
 
         scenario = Scenario(output(value=7), simple(3))
         assert scenario.kinds() == []

@@ -189,12 +189,6 @@ def test_notes_are_checked_by_their_revision_and_the_rest_by_the_manifest() -> N
     assert left_out(log, Omissions(), noted(100, 150)) == [(Kind.LEFT_OUT, 100, 150), (Kind.MISSING, 150, 200)]
 
 
-def test_notes_of_another_topic_explain_nothing_and_those_that_overlap_explain_once() -> None:
-    assert left_out(Log(110), Omissions(), noted(100, 200, topic_id="older")) == [(Kind.MISSING, 100, 200)]
-    notes = (noted(50, 150), noted(100, 200, revision="b"))
-    assert left_out(Log(110), Omissions(), *notes) == [(Kind.LEFT_OUT, 100, 150), (Kind.LEFT_OUT, 150, 200)]
-
-
 def by_writer(revision: str, horizon: int | None, *left_out: int) -> UnderAt:
     """Return omissions of one revision and horizon; it is asked for no others."""
     return lambda *of: {(revision, horizon): by_offset(*left_out)}[of]
@@ -234,13 +228,14 @@ def test_late_records_that_a_replay_leaves_out_are_found_by_the_horizon_that_had
 
 def test_which_records_a_revision_leaves_out() -> None:
     shape: dict[str, Any] = {
-        "spec.parser": {"type": "json"},
-        "spec.schema": {"fields": [{"name": "n", "type": "int64"}], "hash": {"fields": ["s"], "secretName": "none"}},
+        "spec.value": {
+            "json": {"fields": [{"name": "n", "type": "int64"}, {"name": "s", "type": "string"}]},
+            "hash": {"fields": ["s"], "secretName": "none"},
+        },
+        "spec.quarantine": {"keepValue": True},
+        "spec.output": {"parquet": {}, "partitionBy": [{"field": "s", "prefix": "of="}]},
         "spec.keep": [{"field": "n", "atLeast": 2}, {"header": "env", "absent": True}],
     }
-    shape["spec.schema"]["fields"].append({"name": "s", "type": "string"})
-    shape["spec.parser"]["quarantine"] = {"keepValue": True}
-    shape["spec.output"] = {"format": "parquet", "partitionBy": [{"field": "s", "prefix": "of="}]}
     values = [b'{"n": 1}', b'{"n": 2}', b"{", b'{"n": 3}', None]
     rows = [Record(offset, 0, None, value) for offset, value in enumerate(values)]
     records = with_headers(batch(rows), [[], [], [], [(b"env", b"x")]])
@@ -255,10 +250,10 @@ def test_which_records_a_revision_leaves_out() -> None:
 def test_which_records_a_revision_leaves_out_or_has_put_into_quarantine() -> None:
     """Refused ones, and late ones by the horizon of their range: those that are left out are never late."""
     shape: dict[str, Any] = {
-        "spec.parser": {"type": "json", "quarantine": {"format": "parquet"}},
-        "spec.schema": {"fields": [{"name": "n", "type": "int64"}]},
+        "spec.value": {"json": {"fields": [{"name": "n", "type": "int64"}]}},
+        "spec.quarantine": {"format": "parquet"},
         "spec.keep": [{"field": "n", "atLeast": 2}, {"header": "env", "absent": True}],
-        "spec.output": {"format": "parquet", "partitionBy": [{"date": {"granularity": "day"}}]},
+        "spec.output": {"parquet": {}, "partitionBy": [{"date": {"granularity": "day"}}]},
         "spec.finish": {"late": "quarantine"},
     }
     day = 86_400_000

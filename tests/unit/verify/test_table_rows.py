@@ -32,11 +32,7 @@ FIELDS: list[dict[str, Any]] = [
     {"name": "tags", "type": "list<string>"},
     {"name": "counts", "type": "map<string, int16>"},
 ]
-OUTPUT = {
-    "format": "parquet",
-    "kafkaColumns": ["partition", "offset", "timestamp"],
-    "partitionBy": [{"field": "geo.country"}],
-}
+OUTPUT = {"parquet": {"kafkaColumns": ["partition", "offset", "timestamp"]}, "partitionBy": [{"field": "geo.country"}]}
 CLICKS = TopicPartition("clicks", 0)
 SPEC: Spec = manifest(FIELDS, output=OUTPUT).spec
 COLUMNS = table_columns(manifest(FIELDS, output=OUTPUT))

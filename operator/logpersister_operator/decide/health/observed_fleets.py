@@ -10,7 +10,7 @@ from logpersister_operator.decide.health.pod_failures import is_held_up, pod_fai
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.observed_objects import Pod, StatefulSet
 from logpersister_operator.observed_state import OwnObjects
-from logpersister_operator.render.application import SHADOW
+from logpersister_operator.render.application import EXECUTOR, SHADOW
 from logpersister_operator.rollout.fleet import Fleet
 
 OUTSIDE: Final = frozenset({Reason.UNSCHEDULABLE, Reason.REFUSED, Reason.NODE_LOST})
@@ -77,10 +77,10 @@ def lost_pods(stateful_set: StatefulSet | None, pods: Sequence[Pod], now: dateti
 
 def unexplained(own: OwnObjects) -> list[str]:
     """Return the uids of a few objects that wait without saying why: StatefulSets for pods, pods for containers."""
-    of_members, of_shadows = own.pods_by_revision(), own.pods(SHADOW)
+    of_members, of_shadows, executors = own.pods_by_revision(), own.pods(SHADOW), own.pods(EXECUTOR)
     lacking = [one.uid for name, one in own.stateful_sets().items() if _lacks_pods(one, of_members.get(name, []))]
     lacking += [one.uid for one in own.shadows().values() if _lacks_pods(one, of_shadows)]
-    held_up = [pod.uid for pod in (*own.pods(), *of_shadows) if is_held_up(pod)]
+    held_up = [pod.uid for pod in (*own.pods(), *of_shadows, *executors) if is_held_up(pod)]
     return [*lacking[:MOST_ASKED], *held_up[:MOST_ASKED]]
 
 

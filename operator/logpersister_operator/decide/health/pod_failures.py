@@ -13,6 +13,7 @@ PATIENCE: Final = timedelta(seconds=60)
 
 IMAGE_REASONS: Final = frozenset(
     {"ErrImagePull", "ErrImageNeverPull", "ImageInspectError", "ImagePullBackOff", "InvalidImageName"}
+    | {"RegistryUnavailable", "SignatureValidationFailed"}
 )
 CONFIG_REASONS: Final = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 _BEGINNING: Final = frozenset({"ContainerCreating", "PodInitializing"})

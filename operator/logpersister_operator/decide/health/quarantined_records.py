@@ -38,8 +38,8 @@ def in_words(one: crd.QuarantinedRange) -> str:
 
 
 def refuse_alike(one: Application, other: Application) -> bool:
-    """Whether two revisions refuse the same records: they have one parser, of one image, for the same topics."""
-    return (one.image, *_parsing(one)) == (other.image, *_parsing(other))
+    """Whether two revisions refuse the same records: one image reads the same values and keys of the same topics."""
+    return (one.image, *_read(one)) == (other.image, *_read(other))
 
 
 def state(reported: Reported, stored: Stored | None) -> crd.Quarantine | None:
@@ -71,10 +71,10 @@ def records_parsing(reported: Reported, known: crd.Quarantine | None) -> Verdict
     return reported.unanswered(aspect, "nothing is parsed", "no member reports its parsing") or fine
 
 
-def _parsing(application: Application) -> tuple[object, ...]:
+def _read(application: Application) -> tuple[object, ...]:
     spec = application.resource.spec
-    parsers = tuple(one for variant in spec.variants() for one in (variant.parser, variant.types) if one is not None)
-    return parsers, spec.kafka.topics, spec.kafka.topic_pattern, spec.kafka.exclude_topic_pattern
+    shapes = tuple((one.value, one.key, one.types) for one in spec.variants())
+    return shapes, spec.kafka.topics, spec.kafka.topic_pattern, spec.kafka.exclude_topic_pattern
 
 
 def _section(report: Report) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from logpersister.manifest.repair import RepairSpec
+from logpersister.manifest.blocks.repair import RepairSpec
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration, instant, plural
 from logpersister_operator.crd.status_members import MOST_RESTARTS, Restart

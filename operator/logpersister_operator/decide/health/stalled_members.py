@@ -36,6 +36,7 @@ FAILING: Final = timedelta(minutes=10)
 NAMED: Final = 3
 """Partitions that a message names."""
 
+_time = datetime.fromisoformat
 _SHARING_OUT: Final = frozenset({"PreparingRebalance", "CompletingRebalance"})
 
 
@@ -222,7 +223,3 @@ def _patience(size: int) -> timedelta:
 def _coarse(time: datetime) -> datetime:
     """Return a time that stays the same though it is measured anew: what nobody needs to know exactly is no news."""
     return time.replace(second=time.second // 10 * 10, microsecond=0)
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Final
 
-from logpersister.manifest.rollout import ABORT, PROMOTE, RETRY
+from logpersister.manifest.blocks.rollout import ABORT, PROMOTE, RETRY
 from logpersister_operator.crd.status_rollout import ShadowState
 from logpersister_operator.decide.conditions import Obstacle, Verdict
 from logpersister_operator.decide.health import quarantined_records
@@ -19,7 +19,7 @@ from logpersister_operator.decide.scaling import member_count
 from logpersister_operator.decide.scaling.autoscaler import AutoscaleDecision
 from logpersister_operator.decide.validity import manifest_of
 from logpersister_operator.observed_state import ObservedState, OwnObjects
-from logpersister_operator.render.application import REVISION_LABEL, SHADOW, Application, secret_names
+from logpersister_operator.render.application import EXECUTOR, REVISION_LABEL, SHADOW, Application, secret_names
 from logpersister_operator.render.pod import SECRETS_ANNOTATION
 from logpersister_operator.render.shadow_deployment import ShadowDeployment
 from logpersister_operator.render.workload import settings_of
@@ -171,10 +171,12 @@ def plan_rollout(observed: ObservedState, app: Application, *, paused: bool) -> 
 
 
 def _pod_failure(own: OwnObjects, lead: str, phase: Phase, now: datetime, told: Mapping[str, str]) -> Obstacle | None:
-    """Return why a pod of the leading revision, or of its shadow, cannot become ready by itself."""
+    """Return why a pod of the leading revision, of its shadow or an executor, cannot become ready by itself."""
     sets = own.stateful_sets()
-    pods = [pod for pod in own.pods() if pod.labels.get(REVISION_LABEL) not in sets.keys() - {lead}]
-    ours = [pod for pod in pods if pod.labels.get(REVISION_LABEL) == lead]
+    executors = [pod for pod in own.pods(EXECUTOR) if pod.without_node is None]  # a member may do with fewer
+    theirs = sets.keys() - {lead}
+    pods = [pod for pod in (*own.pods(), *executors) if pod.labels.get(REVISION_LABEL) not in theirs]
+    ours = [pod for pod in own.pods() if pod.labels.get(REVISION_LABEL) == lead]
     pods += own.pods(SHADOW) if phase is Phase.SHADOWING else []
     leading = sets.get(lead)
     return lost_pods(leading, ours, now) or pod_failure(pods, now, told) or refused_pods(leading, ours, told)

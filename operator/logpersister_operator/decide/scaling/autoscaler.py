@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from logpersister.manifest.autoscale import AutoscaleSpec
+from logpersister.manifest.blocks.autoscale import AutoscaleSpec
 from logpersister.report.human import duration, number, plural
 from logpersister_operator.crd.status_autoscale import Autoscale, Scaled, Watch
 from logpersister_operator.decide.reasons import Reason

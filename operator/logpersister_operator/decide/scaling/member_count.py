@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from logpersister.manifest.autoscale import AutoscaleSpec
+from logpersister.manifest.blocks.autoscale import AutoscaleSpec
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import duration, instant, plural
 from logpersister_operator.crd.status_autoscale import Autoscale

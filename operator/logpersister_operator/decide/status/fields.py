@@ -101,7 +101,7 @@ def rebalance(reported: Reported, group: GroupDescription | None, wanted: int) -
         most_partitions=max(shares, default=None),
         group_generation=group_generation,
         count=max(one["count"] for one in seen),
-        last=_newest(one["last"] for one in seen),
+        last=max((datetime.fromisoformat(one["last"]) for one in seen if one["last"] is not None), default=None),
         counted_since=None if since is None else since[0],
         counted_from=None if since is None else since[1],
     )
@@ -147,10 +147,6 @@ def _member(pod: Pod, reported: Reported, previous: status_members.Member | None
         executors=executors,
         revision=pod.labels.get(REVISION_LABEL),
     )
-
-
-def _newest(times: Iterable[str | None]) -> datetime | None:
-    return max((datetime.fromisoformat(time) for time in times if time is not None), default=None)
 
 
 def _whole(seconds: float | None) -> int | None:

@@ -34,6 +34,8 @@ class Readiness:
     """What a rollout does, as a reason and in words."""
     awaits: str = ""
     """Why a rollout that the operator's settings cause has not begun; empty when there is none."""
+    says: str = ""
+    """What the first member says that waits for something."""
 
     @property
     def complete(self) -> bool:
@@ -48,7 +50,7 @@ class Readiness:
     def count(self) -> str:
         """Ready members in words, those of the old revision apart."""
         new = f"{self.lead_ready} of {plural(self.wanted, 'member')} of revision {self.revision} ready"
-        return new if self.handed_over else f"{new}; of the old revision {self.old or 'none'}"
+        return (new if self.handed_over else f"{new}; of the old revision {self.old or 'none'}") + self.says
 
     @property
     def short(self) -> str:
@@ -124,7 +126,7 @@ def stalled(hindered: Obstacle | None) -> Verdict:
 
 
 def reconciled() -> Verdict:
-    """A decision that was made is written; `act/failures.py` tells of one that was not."""
+    """A decision that was made is written; `act/reconciler.py` tells of one that was not."""
     return yes(Aspect.RECONCILED, Reason.COMPLETE, "the last reconciliation was complete")
 
 

@@ -47,6 +47,7 @@ class Course:
             paused=paused,
             doing=rollout.doing,
             awaits=self.awaits,
+            says=self.reported.says,
         )
 
 

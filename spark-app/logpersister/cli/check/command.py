@@ -27,7 +27,7 @@ from logpersister.cli.check.told import told_topic_findings, webhook_findings
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.hiding_key import check_keys
-from logpersister.manifest.revision import revision_of
+from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.rules import rules_of
 from logpersister.report import logs
@@ -71,7 +71,7 @@ def before_start(
     """Do the same for ``run``: print only what is wrong, and raise `CommandError` for what prevents the start.
 
     What may pass by itself is waited for `until` then (by the clock). What no waiting can mend ends at once.
-    `until_current`: topics must exist, since none is stored later.
+    `until_current`: topics must exist, since none is stored later; those that may not be read are named at the end.
     """
     told = ""
     while True:
@@ -109,7 +109,7 @@ def findings_of(
     Args:
         told: look at those, too, who are told of folders, and at earlier versions of schemas. No member waits for them
             with its start.
-        topics_exist: a topic that does not exist is a failure, and so is a registry that does not answer.
+        topics_exist: a topic that does not exist is a failure.
     """
     revision = revision_of(resource, __version__, rules_of(resource)).hash
     generation = resource.spec.generation
@@ -125,7 +125,7 @@ def findings_of(
     )
     kafka = partial(kafka_findings, topics_exist=topics_exist, describes=told)
     bucket_ = partial(bucket_findings, refuses=told)
-    registries = partial(registry_findings, compares=told, goes_on=not told and not topics_exist)
+    registries = partial(registry_findings, compares=told)
     looks: list[tuple[str, _Look]] = [
         ("schema", _keys_findings),
         ("kafka", kafka),

@@ -8,9 +8,9 @@ from logpersister.cli.check.spec import names_findings, overrides_findings
 from logpersister.cli.check.tables import table_names_findings
 from logpersister.cli.exits import UnreachableError
 from logpersister.cli.group import NEW, describe_group
+from logpersister.forms.problems import some_of
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
-from logpersister.manifest.problems import some_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.report.human import plural
@@ -21,12 +21,13 @@ def kafka_findings(
     resource: LogPersister, secrets: Secrets, seconds: float, *, topics_exist: bool, describes: bool
 ) -> Iterator[Finding]:
     """Look at brokers and topics; `describes`: at the group, too, which a member joins whatever it is like."""
-    report = brokers.reach(resource, secrets, seconds, some_topics=not describes and not topics_exist)
+    report = brokers.reach(resource, secrets, seconds, some_topics=not describes)
     yield Finding("kafka", "ok", f"{report.address}: {plural(report.brokers, 'broker')}")
     for problem in report.unreachable:
         yield Finding("kafka", "warning", str(problem))
-    for problem in report.refused:
-        yield Finding("topics", "warning", f"{problem}; this topic waits, and all others do not")
+    for problem in report.refused.values():
+        meanwhile = "nothing of this topic is stored" if topics_exist else "this topic waits, and all others do not"
+        yield Finding("topics", "warning", f"{problem}; {meanwhile}")
     if report.topics:
         yield Finding("topics", "ok", _topics(report.topics))
     if report.leaderless:

@@ -1,48 +1,43 @@
 """What `logpersister check` says of schema registries, and of columns that they declare."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 
+from logpersister.aside import in_a_thread
 from logpersister.cli import registry
 from logpersister.cli.check.finding import MOST_TOPICS, Finding
 from logpersister.cli.check.spec import bounds_findings
+from logpersister.forms.problems import some_of
 from logpersister.manifest import LogPersister
-from logpersister.manifest.problems import some_of
-from logpersister.manifest.registry import RegistryPlace
-from logpersister.manifest.revision import OutputSchema
+from logpersister.manifest.revisions.revision import OutputSchema
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
+from logpersister.manifest.values.registry import RegistryPlace
 from logpersister.registry import RegistryError, RegistryWriters, TopicSchemas
 from logpersister.report.human import plural
 
 _NO_GUIDS = "records wait whose headers name schemas by them (__value_schema_id; docs/schemas.md#headers)"
 
 
-def registry_findings(
-    resource: LogPersister, secrets: Secrets, _: float, *, compares: bool, goes_on: bool
-) -> Iterator[Finding]:
+def registry_findings(resource: LogPersister, secrets: Secrets, _: float, *, compares: bool) -> Iterator[Finding]:
     """Say which registries answer, and which columns they declare.
 
     Args:
-        goes_on: one that does not answer is only a warning where topics need another one, or none.
+        compares: for `check`; at a start one that does not answer is a warning where topics need another one, or none.
     """
     away: dict[RegistryPlace, RegistryError] = {}
-    with registry.all_opened(secrets) as registries:
+    with registry.all_opened(secrets) as registries, registry.declared(resource, secrets) as schemas:
         yield from _reach(resource, registries, away)
+        if schemas is not None:
+            yield from all_columns_findings(schemas, resource.spec.kafka.topics or (), away, compares=compares)
         all_wait = all(_needed(spec) & away.keys() for spec in resource.spec.variants())
-        failed = [] if goes_on and not all_wait else list(away.values())
+        failed = list(away.values()) if compares or all_wait else []
         yield from (Finding("registry", "failed", str(error)) for error in failed[1:])
         if failed:
             raise failed[0]
     for error in away.values():
         yield Finding("registry", "warning", f"{error}; topics that need it wait, and all others do not")
-    with registry.declared(resource, secrets) as schemas:
-        if schemas is None:
-            return
-        asking = (one for one in resource.spec.kafka.topics or () if schemas.asks(one))
-        reached = (one for one in asking if schemas.registry_of(one) not in away)
-        topics = list(islice(reached, MOST_TOPICS))
-        yield from all_columns_findings(schemas, topics, compares=compares, goes_on=goes_on)
 
 
 def _reach(
@@ -56,14 +51,22 @@ def _reach(
         if writers is not None and place is not None:
             before = asked.get(place, (writers, False))[1]
             asked[place] = writers, before or spec.may_have_ids_in_headers
-    for place, (writers, of_headers) in asked.items():
+    answers = {
+        place: in_a_thread(partial(_knows, writers, of_headers=of_headers), 0.0)
+        for place, (writers, of_headers) in asked.items()
+    }
+    for place, answer in answers.items():  # those that are silent, all at once
         try:
-            writers.reach()
-            told = "" if not of_headers or writers.knows_guids() else f", and no GUIDs: {_NO_GUIDS}"
+            yield Finding("registry", "ok", answer.result())
         except RegistryError as error:
             away[place] = error
-        else:
-            yield Finding("registry", "ok", f"{writers.url}: knows schemas{told}")
+
+
+def _knows(writers: RegistryWriters, *, of_headers: bool) -> str:
+    """Return what a registry knows. Raises RegistryError."""
+    writers.reach()
+    told = "" if not of_headers or writers.knows_guids() else f", and no GUIDs: {_NO_GUIDS}"
+    return f"{writers.url}: knows schemas{told}"
 
 
 def _needed(spec: Spec) -> set[RegistryPlace | None]:
@@ -77,31 +80,32 @@ def _place(spec: Spec) -> RegistryPlace | None:
 
 
 def all_columns_findings(
-    schemas: TopicSchemas, topics: Sequence[str], *, compares: bool, goes_on: bool
+    schemas: TopicSchemas, topics: Sequence[str], away: dict[RegistryPlace, RegistryError], *, compares: bool
 ) -> Iterator[Finding]:
     """Say which columns topics have. One that can have none ends `check` (`compares`), and a start only if all are so.
 
-    With `goes_on` so it is with one about which its registry does not answer. Raises RegistryError.
+    `away` gets registries that do not answer; of these nothing is asked. Raises RegistryError.
     """
-    broken: dict[str, RegistryError] = {}
-    silent: dict[RegistryPlace, RegistryError] = {}
-    for topic in topics:
+    waiting: dict[str, RegistryError] = {}
+    for topic in islice(filter(schemas.asks, topics), MOST_TOPICS):
         place = schemas.registry_of(topic)
-        if place in silent:
-            broken[topic] = silent[place]
-            continue
         try:
-            yield from columns_findings(schemas, topic, compares=compares)
+            if place not in away:
+                yield from columns_findings(schemas, topic, compares=compares)
+                continue
         except RegistryError as error:
-            if compares or (error.retriable and not goes_on):
+            if compares:
                 raise
-            broken[topic] = error
+            waiting[topic] = error
             if error.kind in ("unreachable", "timeout"):
-                silent[place] = error
-    if broken and len(broken) == len(topics):
-        raise next(iter(broken.values()))
-    for topic, why in broken.items():
-        yield Finding("registry", "warning", f"{topic}: {why}; this topic waits, and all others do not")
+                away[place] = error
+        else:
+            waiting[topic] = away[place]
+    if waiting and len(waiting) == len(topics):
+        raise next(iter(waiting.values()))
+    for topic, why in waiting.items():
+        if why not in away.values():
+            yield Finding("registry", "warning", f"{topic}: {why}; this topic waits, and all others do not")
 
 
 def columns_findings(schemas: TopicSchemas, topic: str, *, compares: bool) -> Iterator[Finding]:
@@ -136,7 +140,7 @@ def _earlier(schemas: TopicSchemas, topic: str, now: OutputSchema, *, go: str) -
         "registry",
         "warning",
         f"{topic}: version {now.version} cannot read all versions before it: {told}; records of those {go} into "
-        "quarantine; set spec.schema.registry.version to a version that reads them, or name the columns in "
-        "spec.schema.fields, or replay these records out of quarantine later "
+        "quarantine; set version of its registry to a version that reads them, or name the columns in "
+        "fields of spec.value, or replay these records out of quarantine later "
         "(docs/schemas.md#columns-from-the-registry)",
     )

@@ -7,14 +7,13 @@ from typing import Final
 from logpersister.cli.check.finding import Finding
 from logpersister.cli.name_lengths import may_be_too_long
 from logpersister.formats.registry import format_of
+from logpersister.forms.problems import some_of
 from logpersister.manifest import LogPersister
-from logpersister.manifest.keep import header_conditions
-from logpersister.manifest.output import COLUMNAR
-from logpersister.manifest.parser import BY_ID, REGISTERED, Framing, Parser, ParserSpec
-from logpersister.manifest.problems import some_of
-from logpersister.manifest.registry import LATEST
-from logpersister.manifest.row_schema import SchemaSpec
+from logpersister.manifest.blocks.keep import header_conditions
 from logpersister.manifest.spec import Spec
+from logpersister.manifest.values.parser import REGISTERED, Framing, Parser
+from logpersister.manifest.values.registry import LATEST
+from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.avro_rows import misfit as misfit_of_avro
 from logpersister.records.protobuf_rows import misfit as misfit_of_message
 from logpersister.storage.names import MAX_KEY_BYTES
@@ -38,46 +37,34 @@ def unused_findings(spec: Spec) -> Iterator[Finding]:
 
 def _unused(spec: Spec) -> Iterator[str]:
     """Yield the fields that are set in a spec without types and overrides, and that nothing depends on."""
-    parser, output, schema = spec.parser, spec.output, spec.declared_schema
-    kind, sets = parser.type, parser.model_fields_set
-    own = (name for name in ("thrift", "csv", "regex") if name in sets and name != kind)
-    yield from (f"spec.parser.{name}" for name in own)
-    if "quarantine" in sets and not parser.has_quarantine and spec.late != "quarantine":
-        yield "spec.parser.quarantine"
-    if "faults" in sets and (kind == "bytes" or schema is None):
-        yield "spec.parser.faults"
-    if parser.faults.duplicates != "refuse" and kind in ("csv", "regex"):
-        yield "spec.parser.faults.duplicates"
-    if parser.unknown_fields != "drop" and (schema is None or kind == "regex" or (kind, parser.rest) == ("csv", None)):
-        yield "spec.parser.unknownFields"
-    if parser.rest_column is not None and parser.rest is None:
-        yield "spec.parser.restColumn"
-    if output.kafka_columns and output.format not in COLUMNAR:
-        yield "spec.output.kafkaColumns"
-    own_settings = output.sequencefile
-    if own_settings is not None and own_settings.compression_type == "record" and output.compression == "none":
+    schema, settings = spec.row_schema, spec.output.sequencefile
+    if "quarantine" in spec.model_fields_set and not spec.has_quarantine:
+        yield "spec.quarantine"
+    if spec.key is not None and schema is None:
+        yield "spec.key"
+    if settings is not None and settings.compression_type == "record" and settings.compression == "none":
         yield "spec.output.sequencefile.compressionType"
-    if schema is not None:
-        yield from _unused_of_schema(parser, schema)
-
-
-def _unused_of_schema(parser: ParserSpec, schema: SchemaSpec) -> Iterator[str]:
-    key, registry = schema.key, schema.registry
-    if schema.writers and not (parser.type == "avro" and parser.framing not in BY_ID):
-        yield "spec.schema.writers"
-    if key is not None and key.subject is not None and key.framing != "singleObject":
-        yield "spec.schema.key.subject"
-    if registry is None:
+    kind = spec.value.kind
+    if spec.value.json_ is not None and schema is None:
+        yield from (
+            f"spec.value.json.{name}" for name in spec.value.json_.model_dump(by_alias=True, exclude_unset=True)
+        )
+    elif spec.parser.rest_column is not None and spec.parser.rest is None:
+        yield f"spec.value.{kind}.restColumn"
+    registry = spec.value.registry
+    if registry is None or schema is None:
         return
-    has_ids = parser.names_schemas or (key is not None and key.names_schemas)
-    if not has_ids and not schema.asks_registry:
-        yield "spec.schema.registry"
+    has_keys = schema.key is not None and schema.key.names_schemas
+    if not (spec.parser.names_schemas or has_keys or schema.asks_registry):
+        yield f"spec.value.{kind}.registry"
     elif registry.version is not None and (schema.fields or (registry.version == LATEST and not schema.asks_registry)):
-        yield "spec.schema.registry.version"
-    if schema.fields is not None and parser.names_schemas:
-        yield from (f"spec.schema.{name}" for name in ("protobuf", "message") if getattr(schema, name) is not None)
-    if registry.subject is not None and schema.fields is not None and parser.framing != "singleObject":
-        yield "spec.schema.registry.subject"
+        yield f"spec.value.{kind}.registry.version"
+    if registry.subject is not None and schema.fields is not None and spec.parser.framing != "singleObject":
+        yield f"spec.value.{kind}.registry.subject"
+    if schema.fields is not None and spec.parser.names_schemas and schema.protobuf is not None:
+        yield f"spec.value.{kind}.schema"
+    if schema.fields is not None and spec.parser.names_schemas and schema.message is not None:
+        yield f"spec.value.{kind}.message"
 
 
 def messages_findings(spec: Spec) -> Iterator[Finding]:
@@ -91,11 +78,11 @@ def messages_findings(spec: Spec) -> Iterator[Finding]:
             problem = misfit_of_avro(schema, text) if kind == "avro" else misfit_of_message(schema, text)
             if problem is not None:
                 records = "all records" if len(texts) == 1 else "records of this schema"
-                told = f"spec.schema.fields: {problem}; {records} would go into quarantine"
+                told = f"the fields of spec.value: {problem}; {records} would go into quarantine"
                 yield Finding("schema", "warning", f"{told}; correct the field or the schema of the values")
 
 
-def bounds_findings(subject: str, where: str, schema: SchemaSpec) -> Iterator[Finding]:
+def bounds_findings(subject: str, where: str, schema: RowSchema) -> Iterator[Finding]:
     """Say what columns do not hold of the fields of a schema, and which fields are left out."""
     by_text: dict[tuple[str, bool], list[str]] = {}
     for one in schema.remarks:
@@ -112,15 +99,15 @@ def columns_findings(spec: Spec) -> Iterator[Finding]:
     yield from dict.fromkeys(chain.from_iterable(bounds_findings("schema", "", schema) for schema in of_manifest))
 
 
-def _written_by_manifest(spec: Spec) -> Iterator[tuple[Parser, Framing, SchemaSpec]]:
+def _written_by_manifest(spec: Spec) -> Iterator[tuple[Parser, Framing, RowSchema]]:
     """Yield what says by which schemas of the manifest values, or keys, were written."""
     for one in spec.shapes():
         if one.row_schema is None:
             continue
-        key, of_key = one.row_schema.key, one.row_schema.of_key
+        key = one.row_schema.key
         found = [(one.parser, one.row_schema.as_written)]
-        if key is not None and of_key is not None and key.parser in REGISTERED:
-            found.append((key.as_values, of_key))
+        if key is not None and key.as_values is not None and key.parser in REGISTERED:
+            found.append((key.as_values, key.schema))
         for parser, schema in found:
             is_avro = parser.type == "avro" and schema.written_by(parser.framing)
             if (parser.type == "protobuf" and schema.protobuf is not None) or is_avro:
@@ -135,7 +122,7 @@ def left_out_findings(spec: Spec) -> Iterator[Finding]:
         if one.output.tombstones != "null" or _may_be_all_null(one.row_schema)
     )
     for choice in dict.fromkeys(choices):
-        told = f"records without a value (tombstones) {_TOMBSTONES[choice]} (spec.output.tombstones: {choice})"
+        told = f"records without a value {_TOMBSTONES[choice]} (tombstones: {choice})"
         yield Finding("output", "ok", told)
     texts = [one.output.text for one in spec.variants() if one.output.format == "text"]
     if any(one is not None and one.delimiter_in_value == "keep" for one in texts):
@@ -143,7 +130,7 @@ def left_out_findings(spec: Spec) -> Iterator[Finding]:
         yield Finding("output", "ok", f"{told}; logpersister try counts them")
 
 
-def _may_be_all_null(schema: SchemaSpec | None) -> bool:
+def _may_be_all_null(schema: RowSchema | None) -> bool:
     """Whether all fields of a row may be null; what only the registry says is not known."""
     return schema is not None and not schema.asks_registry and not any(one.required for one in schema.of_values)
 
@@ -160,9 +147,9 @@ def _lost_in_quarantine(spec: Spec) -> Iterator[str]:
             continue
         entry = spec.overrides[number - 1] if number else None
         entry_name = f"spec.overrides[{number - 1}]"
-        parser = "spec" if entry is None or entry.parser is None else entry_name
+        quarantine = "spec" if entry is None or entry.quarantine is None else entry_name
         keep = "spec" if entry is None or entry.keep is None else entry_name
-        format_at = f"{parser}.parser.quarantine.format: format {one.output.format} does not keep"
+        format_at = f"{quarantine}.quarantine.format: format {one.output.format} does not keep"
         conditions = header_conditions(one.keep)
         if not one.output.keeps_records:
             yield (

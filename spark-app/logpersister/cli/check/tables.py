@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from logpersister.cli import context
 from logpersister.cli.check.finding import MOST_TOPICS, Finding
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
+from logpersister.forms.problems import some_of
 from logpersister.manifest import LogPersister, ManifestError
-from logpersister.manifest.problems import some_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.member.hive_tables import topic_opener

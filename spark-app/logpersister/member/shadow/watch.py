@@ -10,8 +10,8 @@ import structlog
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister, Spec
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.storage import StorageSpec
 from logpersister.member.shadow.comparer import ComparedGroup, Comparer
 from logpersister.member.shadow.groups import GroupPositions
 from logpersister.member.shadow.stored_objects import MOST_LISTED, MOST_LISTED_BLINDLY, StoredObjects

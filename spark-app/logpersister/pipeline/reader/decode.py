@@ -22,6 +22,10 @@ DEFAULT_MAX_BATCH_BYTES = 512 << 20
 (``max.message.bytes``, 1 MiB unless configured), so that 512 MiB is beyond what is sent in earnest."""
 
 
+HEAD_BYTES = 21
+"""Bytes of a record batch up to and with the checksum of the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Aborted:
     """One aborted transaction of a fetch response."""
@@ -51,6 +55,23 @@ class Decoded:
     """The data ended inside a record batch, whose whole size this is: a request that is to return it must allow
     so many bytes. 0: it was cut so short that its size is not known. None: nothing was cut off, or decoding
     ended before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Record batches of a fetch response that are stored as they are."""
+
+    pieces: tuple[memoryview, ...]
+    """The batches, neighbours together; views of the response."""
+    heads: bytes
+    """The first `HEAD_BYTES` of each, which hold the checksum of the others."""
+    records: int
+    """Records in them with ``start <= offset < end``."""
+    first: int
+    """Offset of the first of these; of no meaning without any."""
+    last: int
+    next_offset: int
+    """As `Decoded.next_offset`."""
 
 
 class CorruptBatchError(Exception):
@@ -111,6 +132,38 @@ def decode(
     if run.legacy:
         batch = _with_legacy(run, data, start, end, keys=keys, max_batch_bytes=max_batch_bytes)
     return Decoded(batch, run.next_offset, run.record_batches, run.bytes_used, run.cut_off_bytes)
+
+
+def select(
+    data: memoryview, start: int, end: int, *, aborted: Sequence[Aborted] = (), read_committed: bool
+) -> Selected:
+    """Select the record batches that have a record in ``[start, end)``, whole and as the broker sent them.
+
+    Arguments are those of `decode`. Each batch is checked and few are decoded: those that reach over `start` or `end`,
+    and those from which compaction has taken records. Raises `CorruptBatchError`.
+    """
+    transactions = [(one.producer_id, one.first_offset) for one in aborted] if read_committed else []
+    try:
+        found = native.select(
+            _one_value(data), start, end, aborted=transactions, max_batch_bytes=DEFAULT_MAX_BATCH_BYTES
+        )
+    except native.CorruptBatchError as error:
+        raise CorruptBatchError(*error.args) from None
+    records, offsets = found.records, list[int](found.offsets or ())
+    for begin, stop in found.legacy:
+        batch = decode(data[begin:stop], start, end, read_committed=False, headers=False, keys=False).batch
+        records += batch.num_rows
+        offsets += batch.column("offset").to_numpy().tolist()
+    pieces = tuple(data[begin:stop] for begin, stop in found.kept)
+    return Selected(pieces, found.heads, records, min(offsets, default=-1), max(offsets, default=-1), found.next_offset)
+
+
+def heads_of(data: bytes | memoryview) -> Iterator[bytes | memoryview]:
+    """Yield the first `HEAD_BYTES` of each of whole record batches."""
+    position = 0
+    while position < len(data):
+        yield data[position : position + HEAD_BYTES]
+        position += legacy.LOG_OVERHEAD + int.from_bytes(data[position + 8 : position + 12], "big")
 
 
 def _one_value(data: bytes | memoryview) -> pa.BinaryArray:

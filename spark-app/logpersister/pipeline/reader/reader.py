@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from logpersister.pipeline.reader import decode as decoding
 from logpersister.pipeline.reader.batches import Piece
 from logpersister.pipeline.reader.connection import KafkaCluster
+from logpersister.pipeline.reader.decode import Decoded, Selected
 from logpersister.pipeline.reader.errors import NONE, RangeReadError
 from logpersister.pipeline.reader.fetch import RangeState, ReadRequest
 from logpersister.pipeline.reader.fetching import Cluster, Fetching
@@ -17,6 +18,9 @@ from logpersister.pipeline.reader.messages import ClusterError, Stats, Topology
 from logpersister.pipeline.reader.settings import ReaderSettings
 from logpersister.ranges import Offset, Range, TopicPartition, topic_id_text
 from logpersister.records.schema import RECORDS, RECORDS_WITH_HEADERS
+
+_Seen = TypeVar("_Seen", Decoded, Selected)
+_Sampled = TypeVar("_Sampled")
 
 _SAMPLE_OFFSETS = 1 << 40
 """More offsets than any answer has."""
@@ -39,12 +43,18 @@ class RangeRead(Protocol):
         When it ends, every offset of the range was seen. Raises `RangeReadError`, for this range only.
         """
 
+    def verbatim(self) -> Iterator[Selected]:
+        """Yield the record batches of the range as they are, instead of `batches`, and with the same promises.
+
+        What they hold of other offsets than the range's is not counted.
+        """
+
     @property
     def unexplained(self) -> int:
         """Offsets at the end of the range for which there was only silence: no record batch has or follows them.
 
-        Known when `batches` has ended. 0 nearly always: where compaction or a transaction leaves no record, a batch
-        that follows shows it.
+        Known when `batches` or `verbatim` has ended. 0 nearly always: where compaction or a transaction leaves no
+        record, a batch that follows shows it.
         """
 
 
@@ -100,6 +110,18 @@ class KafkaReader:
 
         For learning sizes, not for copying: where it ends is left to chance. Raises `RangeReadError`.
         """
+        batches = self._sampled(partition, start, max_bytes, lambda read: read.batches())
+        return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if batches else _no_rows(self.settings)
+
+    def sample_verbatim(self, partition: TopicPartition, start: Offset, max_bytes: int) -> tuple[int, int] | None:
+        """Return how many offsets from ``start`` on such a fetch covers, and the bytes of their record batches."""
+        found = self._sampled(partition, start, max_bytes, lambda read: read.verbatim())
+        stored = sum(len(piece) for selected in found for piece in selected.pieces)
+        return (found[-1].next_offset - start, stored) if stored else None
+
+    def _sampled(
+        self, partition: TopicPartition, start: Offset, max_bytes: int, read: Callable[[RangeRead], Iterator[_Sampled]]
+    ) -> list[_Sampled]:
         request = ReadRequest(Range(partition, start, start + _SAMPLE_OFFSETS), max_bytes)
         try:
             cluster = self._open()
@@ -108,11 +130,10 @@ class KafkaReader:
         fetching = self._fetching(cluster, [request], once=True)
         (state,) = fetching.states
         try:
-            batches = list(_FetchedRange(self.settings, fetching, state).batches())
+            return list(read(_FetchedRange(self.settings, fetching, state)))
         finally:
             fetching.close(state)
             self._finished(fetching)
-        return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if batches else _no_rows(self.settings)
 
     def close(self) -> None:
         """Close the connections. The reader can be used again afterwards."""
@@ -149,36 +170,48 @@ class _FetchedRange:
         self._settings, self._fetching, self._state = settings, fetching, state
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        while (piece := self._fetching.take(self._state)) is not None:
-            yield from self._decoded(piece)
+        for decoded in self._read(self._decoded):
+            if decoded.batch.num_rows:
+                yield decoded.batch
+
+    def verbatim(self) -> Iterator[Selected]:
+        return self._read(self._selected)
 
     @property
     def unexplained(self) -> int:
         return self._state.unexplained
 
-    def _decoded(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        position, until = piece.start, min(piece.next_offset, self.range.end)
-        while position < until:
-            try:
-                decoded = decoding.decode(
-                    piece.data,
-                    position,
-                    self.range.end,
-                    aborted=piece.aborted,
-                    read_committed=self._settings.read_committed,
-                    headers=self._settings.headers,
-                    max_bytes=self._settings.decoded_bytes,
-                )
-            except decoding.CorruptBatchError as error:
-                self._fetching.corrupt(self._state, position, str(error))
-                return
-            if decoded.next_offset <= position:
-                reason = f"{len(piece.data)} bytes should hold offsets up to {until} and do not"
-                self._fetching.corrupt(self._state, position, reason)
-                return
-            position = decoded.next_offset
-            if decoded.batch.num_rows:
-                yield decoded.batch
+    def _read(self, read: Callable[[Piece, Offset], _Seen]) -> Iterator[_Seen]:
+        """Yield what `read` makes of each piece, from an offset on, and fetch again what is damaged."""
+        while (piece := self._fetching.take(self._state)) is not None:
+            position, until = piece.start, min(piece.next_offset, self.range.end)
+            while position < until:
+                try:
+                    seen = read(piece, position)
+                except decoding.CorruptBatchError as error:
+                    self._fetching.corrupt(self._state, position, str(error))
+                    break
+                if seen.next_offset <= position:
+                    reason = f"{len(piece.data)} bytes should hold offsets up to {until} and do not"
+                    self._fetching.corrupt(self._state, position, reason)
+                    break
+                position = seen.next_offset
+                yield seen
+
+    def _decoded(self, piece: Piece, start: Offset) -> Decoded:
+        return decoding.decode(
+            piece.data,
+            start,
+            self.range.end,
+            aborted=piece.aborted,
+            read_committed=self._settings.read_committed,
+            headers=self._settings.headers,
+            max_bytes=self._settings.decoded_bytes,
+        )
+
+    def _selected(self, piece: Piece, start: Offset) -> Selected:
+        committed = self._settings.read_committed
+        return decoding.select(piece.data, start, self.range.end, aborted=piece.aborted, read_committed=committed)
 
 
 class _UnreachableRange:
@@ -190,6 +223,9 @@ class _UnreachableRange:
         self.range, self._error = requested, error
 
     def batches(self) -> Iterator[pa.RecordBatch]:
+        raise _no_connection(self.range, self._error) from self._error
+
+    def verbatim(self) -> Iterator[Selected]:
         raise _no_connection(self.range, self._error) from self._error
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from logpersister.manifest import LogPersister
-from logpersister.manifest.hive_types import hive_columns
-from logpersister.manifest.output import Format
+from logpersister.manifest.blocks.output import Format
+from logpersister.manifest.rules.hive_types import hive_columns
 from logpersister.tables.columns import check_columns
 
 _MAPRED: Final = "org.apache.hadoop.mapred"

@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from logpersister.manifest.table import Registration
+from logpersister.manifest.blocks.table import Registration
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.untold import TABLE, Untold, UntoldListing, delete_untold, put_untold
 from logpersister.tables.errors import TableError

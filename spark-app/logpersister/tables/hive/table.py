@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from logpersister.manifest.table import TableSpec
-from logpersister.manifest.table_binding import TableBinding
+from logpersister.manifest.blocks.table import TableSpec
+from logpersister.manifest.revisions.table_binding import TableBinding
 from logpersister.tables.errors import TableError
 from logpersister.tables.hive.columns import HiveColumns
 from logpersister.tables.hive.folders import Partition

@@ -5,7 +5,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use libfuzzer_sys::fuzz_target;
-use logpersister_native::{Aborted, Request, decode};
+use logpersister_native::{Aborted, Request, decode, select};
 
 const OPTIONS: usize = 4;
 
@@ -23,7 +23,11 @@ fuzz_target!(|input: &[u8]| {
         max_batch_bytes: 1 << 20,
     };
     let wanted = request.wanted.clone();
+    let selected = select(&data, request.clone());
     let Ok(run) = decode(&data, request) else { return };
+    if run.next_offset >= wanted.end && run.legacy.is_empty() {
+        assert_eq!(selected.map(|found| found.records).ok(), Some(run.batch.num_rows() as u64));
+    }
     assert!(run.next_offset >= wanted.start && run.bytes_used <= data.len());
     let mut before = wanted.start - 1;
     for offset in run.batch.column(0).as_primitive::<Int64Type>().values() {

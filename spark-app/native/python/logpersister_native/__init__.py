@@ -17,6 +17,7 @@ from logpersister_native._native import (
     RegexParser,
     RowParser,
     Run,
+    Selected,
     ThriftParser,
     avro_datums,
     avro_fingerprint,
@@ -30,6 +31,7 @@ from logpersister_native._native import (
     numbers,
     parts,
     schema_keys,
+    select,
 )
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "RegexParser",
     "RowParser",
     "Run",
+    "Selected",
     "ThriftParser",
     "avro_datums",
     "avro_fingerprint",
@@ -57,4 +60,5 @@ __all__ = [
     "numbers",
     "parts",
     "schema_keys",
+    "select",
 ]

@@ -17,10 +17,10 @@ from tests.unit.manifest.documents import accepted
 
 GROUP, TOPIC = "g", "clicks"
 BY_DAY: Final = [{"date": {"granularity": "day"}}]
+FIELDS: Final = [{"name": "userId", "type": "int64"}, {"name": "at", "type": "timestamp[ms]"}]
 ROWS: Final[dict[str, Any]] = {
-    "parser": {"type": "json"},
-    "schema": {"fields": [{"name": "userId", "type": "int64"}, {"name": "at", "type": "timestamp[ms]"}]},
-    "output": {"format": "parquet", "partitionBy": BY_DAY},
+    "value": {"json": {"fields": FIELDS}},
+    "output": {"parquet": {}, "partitionBy": BY_DAY},
 }
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from logpersister.manifest.hive_types import hive_type
-from logpersister.manifest.output import COMPRESSIONS, Format
-from logpersister.manifest.types import parse_type
+from logpersister.manifest.blocks.output import FORMATS, Format
+from logpersister.manifest.rules.hive_types import hive_type
+from logpersister.schemas.types import parse_type
 from logpersister.tables.hive.columns import CLASSES, columns_of
 from tests.unit.tables.hive.fakes import BY_DAY, manifest
 
@@ -49,21 +49,21 @@ def test_a_type_in_hives_words(
 
 
 def test_every_format_is_read_by_some_classes() -> None:
-    assert set(CLASSES) == set(COMPRESSIONS)
+    assert set(CLASSES) == {*FORMATS} - {"kafka"}, "whose records no table has"
 
 
 @pytest.mark.parametrize(
     ("output", "expected"),
     [
-        ({"format": "text"}, [("value", "string")]),
-        ({"format": "sequencefile"}, [("value", "string")]),
-        ({"format": "parquet"}, [("value", "binary")]),
+        ({"text": {}}, [("value", "string")]),
+        ({"sequencefile": {}}, [("value", "string")]),
+        ({"parquet": {}}, [("value", "binary")]),
         (
-            {"format": "orc", "kafkaColumns": ["timestamp"]},
+            {"orc": {"kafkaColumns": ["timestamp"]}},
             [("value", "binary"), ("kafka_timestamp", "timestamp")],
         ),
         (
-            {"format": "avro", "kafkaColumns": ["offset", "timestamp", "headers"]},
+            {"avro": {"kafkaColumns": ["offset", "timestamp", "headers"]}},
             [
                 ("value", "binary"),
                 ("kafka_offset", "bigint"),
@@ -74,7 +74,7 @@ def test_every_format_is_read_by_some_classes() -> None:
     ],
 )
 def test_columns_of_values_as_they_are(output: dict[str, Any], expected: list[tuple[str, str]]) -> None:
-    resource = manifest(parser=None, schema=None, output=output | {"partitionBy": BY_DAY})
+    resource = manifest(value={"bytes": {}}, output=output | {"partitionBy": BY_DAY})
     assert list(columns_of(resource).files) == expected
 
 
@@ -86,8 +86,8 @@ def test_columns_of_rows_are_in_lower_case_and_folders_are_beside_them() -> None
 def test_the_note_of_columns_depends_on_all_that_a_table_is_checked_for() -> None:
     one = columns_of(manifest())
     others = [
-        columns_of(manifest(output={"format": "avro", "partitionBy": BY_DAY})),
-        columns_of(manifest(output={"format": "parquet"})),
-        columns_of(manifest(schema={"fields": [{"name": "userId", "type": "int32"}]})),
+        columns_of(manifest(output={"avro": {}, "partitionBy": BY_DAY})),
+        columns_of(manifest(output={"parquet": {}})),
+        columns_of(manifest(value={"json": {"fields": [{"name": "userId", "type": "int32"}]}})),
     ]
     assert len({one.digest("a.b"), one.digest("a.c"), *(other.digest("a.b") for other in others)}) == 5

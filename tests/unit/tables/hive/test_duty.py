@@ -23,7 +23,7 @@ from tests.unit.tables.hive.fakes import BY_DAY, GROUP, TOPIC, FakeMetastore, ma
 
 NAME = ("lake", "clicks")
 DAYS = [f"dt=2026-11-{day:02d}" for day in range(1, 31)]
-DEEP = {"format": "parquet", "partitionBy": [*BY_DAY, {"offset": {"every": 10}}]}
+DEEP = {"parquet": {}, "partitionBy": [*BY_DAY, {"offset": {"every": 10}}]}
 
 
 class KilledError(Exception):
@@ -179,7 +179,7 @@ def test_a_metastore_that_is_away_delays_registration_only() -> None:
 def test_columns_that_do_not_fit_keep_no_folders_away() -> None:
     world = World()
     world.duty().perform(TOPIC)
-    world.resource = manifest(schema={"fields": [{"name": "userId", "type": "string"}]})
+    world.resource = manifest(value={"json": {"fields": [{"name": "userId", "type": "string"}]}})
     world.store_in(DAYS[0])
     with pytest.raises(TableError, match="has column userid as bigint, and files have string"):
         world.duty().perform(TOPIC)

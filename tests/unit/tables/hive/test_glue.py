@@ -17,13 +17,13 @@ from logpersister.tables.hive.columns import columns_of
 from logpersister.tables.hive.folders import Partition
 from logpersister.tables.hive.glue_client import GlueMetastore
 from logpersister.tables.hive.table import REGISTERED, HiveTable
-from tests.unit.tables.hive.fakes import ROWS, TOPIC, manifest
+from tests.unit.tables.hive.fakes import FIELDS, TOPIC, manifest
 
 pytestmark = pytest.mark.slow  # moto takes seconds to load
 
 GLUE = {"catalog": {"type": "glue", "region": "eu-west-1"}}
 NAME = ("lake", "clicks")
-WIDER = {"fields": [*ROWS["schema"]["fields"], {"name": "new", "type": "string"}]}
+WIDER = {"json": {"fields": [*FIELDS, {"name": "new", "type": "string"}]}}
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def test_a_table_gets_columns_and_partitions() -> None:
     stored = glue().get_table(DatabaseName="lake", Name="clicks")["Table"]
     assert stored["StorageDescriptor"]["Location"] == "s3://logs/raw/clicks"
     assert stored["TableType"] == "EXTERNAL_TABLE"
-    table_of(schema=WIDER).ensure(columns_of(manifest(schema=WIDER)))
+    table_of(value=WIDER).ensure(columns_of(manifest(value=WIDER)))
     loaded = table.load(None)
     assert loaded.columns == {"userid": "bigint", "at": "timestamp", "new": "string"}
     partitions = [Partition((f"2026-{number:04d}",), f"dt=2026-{number:04d}") for number in range(150)]

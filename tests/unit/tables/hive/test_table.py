@@ -5,16 +5,17 @@ from typing import Any
 
 import pytest
 
-from logpersister.manifest.revision import revision_of
-from logpersister.manifest.table_binding import with_table
+from logpersister.manifest.revisions.revision import revision_of
+from logpersister.manifest.revisions.table_binding import with_table
 from logpersister.tables.errors import TableError
 from logpersister.tables.hive.columns import HiveColumns, columns_of
 from logpersister.tables.hive.folders import Partition
 from logpersister.tables.hive.metastore import StoredTable
-from tests.unit.tables.hive.fakes import BY_DAY, ROWS, FakeMetastore, manifest, topic_of
+from tests.unit.tables.hive.fakes import BY_DAY, FIELDS, FakeMetastore, manifest, topic_of
 
 NAME = ("lake", "clicks")
-WIDER = {"fields": [*ROWS["schema"]["fields"], {"name": "new", "type": "string"}]}
+WIDE = [*FIELDS, {"name": "new", "type": "string"}]
+WIDER = {"json": {"fields": WIDE}}
 
 
 def made(metastore: FakeMetastore, **spec: Any) -> HiveColumns:
@@ -37,7 +38,7 @@ def test_a_table_is_made_over_the_folder_of_its_topic_and_gets_new_columns() -> 
             None,
         )
     }
-    made(metastore, schema=WIDER)
+    made(metastore, value=WIDER)
     assert metastore.tables[NAME].columns == {"userid": "bigint", "at": "timestamp", "new": "string"}
     metastore.calls.clear()
     made(metastore)
@@ -104,11 +105,11 @@ def test_columns_that_others_have_taken_away_at_the_same_moment_are_added_again(
             metastore.tables[NAME] = replace(metastore.tables[NAME], columns={"userid": "bigint", "at": "timestamp"})
 
     metastore.after = forget
-    made(metastore, schema=WIDER)
+    made(metastore, value=WIDER)
     assert "new" in metastore.tables[NAME].columns
     lost = 100
     with pytest.raises(TableError, match="others change it again and again"):
-        made(metastore, schema={"fields": [*WIDER["fields"], {"name": "newer", "type": "bool"}]})
+        made(metastore, value={"json": {"fields": [*WIDE, {"name": "newer", "type": "bool"}]}})
 
 
 def test_a_conflict_is_tried_again() -> None:
@@ -121,7 +122,7 @@ def test_a_conflict_is_tried_again() -> None:
             raise conflicts.pop()
 
     metastore.before = conflict
-    made(metastore, schema=WIDER)
+    made(metastore, value=WIDER)
     assert "new" in metastore.tables[NAME].columns
 
 
@@ -136,7 +137,7 @@ def test_a_table_that_was_dropped_is_made_again_where_its_columns_are_known() ->
 
 def test_a_partition_that_is_refused_keeps_no_other_away() -> None:
     metastore = FakeMetastore()
-    resource = manifest(output={"format": "parquet", "partitionBy": [*BY_DAY, {"offset": {"every": 10}}]})
+    resource = manifest(output={"parquet": {}, "partitionBy": [*BY_DAY, {"offset": {"every": 10}}]})
     table = topic_of(resource, metastore).table
     table.ensure(columns_of(resource))
     partitions = [Partition(("2026-11-21", str(number)), f"dt=2026-11-21/offset={number}") for number in range(250)]

@@ -1,0 +1,1 @@
+"""What single fields of the manifest may be, and how it is said what is wrong with them."""

@@ -1,0 +1,1 @@
+"""What identifies a running application: the revision, and what tables add to it."""

@@ -1,0 +1,1 @@
+"""What blocks of ``spec`` must be together, and the specs of topics and types."""

@@ -1,0 +1,54 @@
+"""Rules about ``spec.finish``: what else of a spec finished folders need."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from logpersister.forms.constraint import Model
+from logpersister.forms.problems import Finding
+from logpersister.forms.rule import refuses
+from logpersister.manifest.blocks.finish import date_levels, has_time_folders
+from logpersister.manifest.blocks.kafka import KafkaSpec
+from logpersister.manifest.rules.type_specs import Typed, stored_specs
+
+
+class _Finish(Typed, Protocol):
+    """Sections of a spec that finished folders depend on."""
+
+    @property
+    def kafka(self) -> KafkaSpec: ...
+
+    def variants(self) -> Sequence[Typed]: ...
+
+    @property
+    def quarantines_late(self) -> bool: ...
+
+    @property
+    def keeps_refused_values(self) -> bool: ...
+
+
+class FinishRules(Model):
+    """The rules, for a spec that has these fields."""
+
+    @refuses
+    def _finished_folders_are_by_time(self: _Finish) -> Iterator[Finding]:
+        if self.finish is None:
+            return
+        outputs = [one.output for variant in self.variants() for one in stored_specs(variant)]
+        by_date = [output.partition_by for output in outputs if date_levels(output.partition_by)]
+        if not by_date or not all(map(has_time_folders, by_date)):
+            told = "needs folders by time, but the levels by date of partitionBy name none"
+            remedy = "let levels by date follow each other from day to minute, with one timezone and one field"
+            yield Finding(told, f"{remedy}, or remove it", ("finish",))
+        if self.finish.kafka is not None and self.kafka.selects(self.finish.kafka.topic):
+            told = "is a topic that the group stores, so that it would tell of itself"
+            remedy = "name a topic that spec.kafka does not select"
+            yield Finding(told, remedy, ("finish", "kafka", "topic"))
+
+    @refuses
+    def _late_records_keep_their_values(self: _Finish) -> Iterator[Finding]:
+        if self.quarantines_late and not self.keeps_refused_values:
+            told = "puts records into quarantine that are good, but their values would not be stored there"
+            remedy = (
+                "set it to folder; or spec.quarantine.keepValue to true if readers of quarantine may see all fields"
+            )
+            yield Finding(told, remedy, ("finish", "late"), '"quarantine"')

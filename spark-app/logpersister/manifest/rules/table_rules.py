@@ -1,0 +1,155 @@
+"""Rules about ``spec.table``: what else of a spec a table needs."""
+
+import re
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+from logpersister.forms.constraint import Model
+from logpersister.forms.problems import Finding
+from logpersister.forms.rule import refuses
+from logpersister.manifest.blocks.event_types import TypesSpec
+from logpersister.manifest.blocks.finish import FinishSpec, has_time_folders
+from logpersister.manifest.blocks.kafka import KafkaSpec
+from logpersister.manifest.blocks.output import Format, OutputSpec
+from logpersister.manifest.blocks.storage import StorageSpec
+from logpersister.manifest.blocks.table import ONE_FOR_SEVERAL, TOPIC, TYPE, Registration, TableSpec
+from logpersister.manifest.rules.hive_types import hive_refusal
+from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.schemas.column import Column
+from logpersister.schemas.types import ListOf, MapOf, Struct, Time, Timestamp, Type
+
+NOT_IN_TABLE: Final = "cannot be a column of the table"
+"""How every refusal of a column begins."""
+_COLUMN: Final = re.compile(r"[A-Za-z0-9_-]+=", re.ASCII)
+
+
+class _Table(Protocol):
+    """Sections of a spec that a table depends on."""
+
+    @property
+    def table(self) -> TableSpec | None: ...
+
+    @property
+    def kafka(self) -> KafkaSpec: ...
+
+    @property
+    def storage(self) -> StorageSpec: ...
+
+    @property
+    def row_schema(self) -> RowSchema | None: ...
+
+    @property
+    def output(self) -> OutputSpec: ...
+
+    @property
+    def types(self) -> TypesSpec | None: ...
+
+    @property
+    def finish(self) -> FinishSpec | None: ...
+
+
+class TableRules(Model):
+    """The rules, for a spec that has these fields."""
+
+    @refuses
+    def _an_iceberg_table_fits(self: _Table) -> Iterator[Finding]:
+        if self.table is None or self.table.format == "hive":
+            return
+        if self.types is None and self.output.format != "parquet":  # of each type it is told apart (`type_tables`)
+            yield Finding("needs Parquet files", "set spec.output.parquet, or spec.table.format to hive", ("table",))
+        if self.output.parquet is not None and self.output.parquet.field_ids:
+            told = "contradicts spec.table: an Iceberg table numbers its columns itself"
+            yield Finding(told, "remove it, or spec.table", ("output", "parquet", "fieldIds"))
+        if self.storage.ca_secret_name is not None:
+            told = "cannot be combined with an Iceberg table: the library that writes its metadata cannot be given a CA"
+            remedy = "remove it if a public authority signed the certificate, or remove spec.table"
+            yield Finding(told, remedy, ("storage", "caSecretName"))
+
+    @refuses
+    def _a_hive_table_fits(self: _Table) -> Iterator[Finding]:
+        if self.table is None or self.table.format != "hive":
+            return
+        if self.types is not None:
+            told = "cannot be hive with spec.types, whose types have columns of their own"
+            yield Finding(told, "remove spec.table; types have no Hive tables yet", ("table", "format"), '"hive"')
+        if self.output.format == "jsonl" and self.row_schema is None:
+            told = "needs columns, which JSON lines have by those of values only"
+            yield Finding(told, "declare them in spec.value, or set spec.output.parquet", ("table",))
+        if self.output.text is not None and self.output.text.delimiter != "\n":
+            told = "must be a line feed, which is what Hive tables of text are split at"
+            yield Finding(told, "remove it, or remove spec.table", ("output", "text", "delimiter"))
+        if self.table.partitions == "onFinish" and self.finish is None:
+            told = "waits for finished folders, and spec.finish finishes none"
+            remedy = "set spec.finish, or set it to onFirstObject"
+            yield Finding(told, remedy, ("table", "partitions"), '"onFinish"')
+
+    @refuses
+    def _each_topic_and_type_has_its_table(self: _Table) -> Iterator[Finding]:
+        if self.table is None:
+            return
+        at, shown = ("table", "name"), f'"{self.table.name}"'
+        if TOPIC not in self.table.name and len(self.kafka.topics or ()) != 1:
+            yield Finding(ONE_FOR_SEVERAL, "put the placeholder of the topic into it (docs/tables.md)", at, shown)
+        has_tables = self.table.format == "iceberg" or self.types is None
+        if has_tables and (TYPE in self.table.name) != (self.types is not None):
+            told = "has the placeholder of types without spec.types, or spec.types without it"
+            remedy = "put it into the name where there are types, and leave it out elsewhere"
+            yield Finding(told, f"{remedy} (docs/tables.md#tables-of-types)", at, shown)
+
+    @refuses
+    def _folders_are_columns(self: _Table) -> Iterator[Finding]:
+        if self.table is None or self.types is not None:  # of each type it is told apart (`type_tables`)
+            return
+        has_schema = self.row_schema is not None
+        taken = set() if has_schema else {"value"}
+        taken |= {f"kafka_{name}" for name in self.output.columns_of_kafka(has_schema=has_schema)}
+        for place, level in enumerate(self.output.partition_by):
+            at, shown = ("output", "partitionBy", place), f'"{level.folder_prefix}"'
+            column = level.folder_prefix.removesuffix("=").lower()
+            if not _COLUMN.fullmatch(level.folder_prefix):
+                remedy = "set a prefix of letters, digits, - and _ with = at the end, for example dt="
+                yield Finding("names no column of the table", remedy, at, shown)
+            elif column in taken:
+                yield Finding("names a column that the table has already", "set another prefix", at, shown)
+            taken.add(column)
+
+    @refuses
+    def _columns_are_those_of_tables(self: _Table) -> Iterator[Finding]:
+        if self.table is None or self.types is not None or self.row_schema is None or self.row_schema.asks_registry:
+            return  # told when the registry has said what the fields are
+        for column in self.row_schema.columns:
+            reason = refusal(column, self.table, self.output.format)
+            if reason is not None:
+                yield Finding(f"{NOT_IN_TABLE}: {reason}", "give the field another type", ("value",))
+
+
+def registration(spec: _Table) -> Registration | None:
+    """Return when folders become partitions of a Hive table; None: there is none, or it has no partitions."""
+    table, levels = spec.table, spec.output.partition_by
+    if table is None or table.format != "hive" or not levels:
+        return None
+    return table.partitions if has_time_folders(levels) else "onFirstObject"
+
+
+def refusal(column: Column, table: TableSpec, file_format: Format) -> str | None:
+    """Return why a column cannot be one of a table; None: it can."""
+    if table.format == "hive":
+        return hive_refusal(column, file_format)
+    return next(_refusals(column.name, column.type), None)
+
+
+def _refusals(path: str, type_: Type) -> Iterator[str]:
+    match type_:
+        case Timestamp("ns"):
+            yield f"field {path} is of type timestamp[ns], and Iceberg has microseconds; write timestamp[us]"
+        case Time("ms"):
+            yield f"field {path} is of type time[ms], and Iceberg has microseconds; write time[us]"
+        case Struct(members):
+            for one in members:
+                yield from _refusals(f"{path}.{one.name}", one.type)
+        case ListOf(item):
+            yield from _refusals(f"{path}[]", item)
+        case MapOf(value):
+            yield from _refusals(f"{path}{{}}", value)
+        case _:
+            pass
