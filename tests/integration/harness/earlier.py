@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.stack.artifacts import ROOT
 
-COMMIT: Final = "455b78cd3dd917a27570e50eee571ec454b34e95"
+COMMIT: Final = "6f4c8adf54f7e4252238d7c58901a36b2f37b18c"
 """Of the last release; until there is one, the first whose dependencies and pods (`RENDERING`) are those of today.
 
 Each release raises it."""
