@@ -27,6 +27,11 @@ class VerbatimWriter(RangeResults):
         self._last: Offset = -1
         self._checksum = 0
 
+    @property
+    def is_left_out(self) -> bool:
+        """Whether nothing is stored. A backup notes it: else the range looked like one whose object has gone."""
+        return not self.counts.records
+
     def write(self, batches: Selected) -> None:
         """Take in the next record batches of the range."""
         if not batches.records:

@@ -1,5 +1,7 @@
 """Notes of ranges of which nothing is stored, because ``spec.keep`` or ``spec.types`` leaves out all of their records.
 
+Backups have them of ranges without records, too: what is in no object of theirs must be told from a lost object.
+
 A note is put before the offset moves over its range. So what is in no object and has no note was lost, also when Kafka
 cannot tell any more. Name and content depend on range, records and revision only, as those of objects do.
 """
@@ -25,6 +27,7 @@ class LeftOutRange:
     revision: str
     """Revision that leaves the records out."""
     records: int
+    """0 in a backup, where Kafka had none to deliver."""
 
     def document(self) -> dict[str, Any]:
         return {

@@ -19,6 +19,7 @@ from logpersister.verify.spans import Span, common, minus
 from logpersister.verify.tiling import Examination, MissingOffsets
 
 NOTHING_THERE = "Kafka has no record there (compaction, aborted transactions or their markers)"
+NOTED_EMPTY = "it is noted that Kafka had no record there when the range was stored"
 SILENCE = "Kafka delivers nothing there, and no record batch shows why (compaction, open transactions)"
 
 ESTIMATE = 64 * 1024
@@ -120,7 +121,8 @@ def _noted(
     known = [] if note.by is None else common([span], _in_kafka(examination))
     for part in minus([span], known):
         told = f"no object, and it is noted that the {note.records:,} records there were left out"
-        yield _finding(examination, missing, Kind.LEFT_OUT, part, told)
+        kind = Kind.LEFT_OUT if note.records else Kind.NO_RECORD
+        yield _finding(examination, missing, kind, part, told if note.records else f"no object, and {NOTED_EMPTY}")
     for part in known:
         yield from _read(examination, missing, part, reader, note.by)
 

@@ -1,0 +1,1 @@
+"""Backups (format ``kafka``): which object holds which offsets of a partition."""

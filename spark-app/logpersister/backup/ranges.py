@@ -1,0 +1,162 @@
+"""Which object of a backup holds which offsets of a partition. Pure.
+
+Offsets that are in no object are explained by a note of the group (nothing was there to store, or Kafka had lost them
+before), or they are a hole. A hole is never passed over: what is made again from the backup would lack records.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from logpersister.ranges import Offset, Range, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class BackupObject:
+    """One object of a backup."""
+
+    key: str
+    range: Range
+    """Offsets that it stands for."""
+    generation: int
+    records: int
+    """Records that it has of its range."""
+    first: Offset
+    last: Offset
+    """Offsets of the first and of the last of them."""
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether its records have offsets without gaps between them."""
+        return self.records == self.last - self.first + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Offsets of a partition, and the object to read them from."""
+
+    range: Range
+    object: BackupObject
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all records of the object are wanted, so that its facts are those of the piece."""
+        return self.range == self.object.range
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Offsets that are in no object for a reason that the group has noted."""
+
+    range: Range
+    generation: int
+    is_lost: bool
+    """Whether records were there, which Kafka had deleted, or somebody had skipped, before they were stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionBackup:
+    """A partition as a backup has it, from the first offset of the first object to the last of the last one."""
+
+    partition: TopicPartition
+    pieces: tuple[Piece, ...]
+    """By rising offsets; never empty, nor overlapping."""
+    holes: tuple[Range, ...]
+    lost: tuple[Range, ...]
+    """Offsets whose records were never stored, as the group has noted."""
+
+    @property
+    def start(self) -> Offset:
+        return self.pieces[0].range.start
+
+    @property
+    def end(self) -> Offset:
+        return self.pieces[-1].range.end
+
+    def within(self, start: Offset, end: Offset) -> "tuple[tuple[Piece, ...], tuple[Range, ...]]":
+        """Return what ``[start, end)`` is to be read from, and its holes: also what lies before and behind all objects.
+
+        Offsets that are explained are in neither.
+        """
+        outside = [(start, min(end, self.start)), (max(start, self.end), end)]
+        holes = [Range(self.partition, *span) for span in outside if span[0] < span[1]]
+        holes += filter(None, (_clipped(hole, start, end) for hole in self.holes))
+        clipped = ((piece, _clipped(piece.range, start, end)) for piece in self.pieces)
+        pieces = tuple(Piece(range_, piece.object) for piece, range_ in clipped if range_ is not None)
+        return pieces, tuple(sorted(holes))
+
+
+def partition_backups(
+    objects: Iterable[BackupObject], explained: Iterable[Explained] = ()
+) -> dict[TopicPartition, PartitionBackup]:
+    """Return what a backup has of each partition.
+
+    Where several generations have an offset, the highest one is taken: it was stored last, on purpose.
+    """
+    by_partition: defaultdict[TopicPartition, list[BackupObject]] = defaultdict(list)
+    for one in objects:
+        by_partition[one.range.partition].append(one)
+    notes: defaultdict[TopicPartition, list[Explained]] = defaultdict(list)
+    for note in explained:
+        notes[note.range.partition].append(note)
+    return {partition: _backup(partition, found, notes[partition]) for partition, found in sorted(by_partition.items())}
+
+
+def _backup(partition: TopicPartition, objects: Sequence[BackupObject], notes: Sequence[Explained]) -> PartitionBackup:
+    pieces: list[Piece] = []
+    for generation in sorted({one.generation for one in objects}, reverse=True):
+        of_it = sorted((one for one in objects if one.generation == generation), key=lambda one: one.range)
+        pieces = sorted([*pieces, *_beneath(of_it, pieces)], key=lambda piece: piece.range)
+    gaps = [
+        Range(partition, before.range.end, after.range.start)
+        for before, after in pairwise(pieces)
+        if before.range.end < after.range.start
+    ]
+    lost = tuple(note.range for note in sorted(notes, key=lambda note: note.range) if note.is_lost)
+    in_gaps = [part for gap in gaps for one in lost if (part := _clipped(one, gap.start, gap.end)) is not None]
+    holes = _without(gaps, sorted(note.range for note in notes))
+    return PartitionBackup(partition, tuple(pieces), tuple(holes), tuple(in_gaps))
+
+
+def _beneath(objects: Sequence[BackupObject], above: Sequence[Piece]) -> Iterator[Piece]:
+    """Yield what is left of objects, sorted by their ranges, where higher generations have nothing."""
+    taken = [piece.range for piece in above]
+    position, furthest = 0, -1
+    for one in objects:
+        own = _clipped(one.range, furthest, one.range.end)
+        if own is None:
+            continue
+        furthest = own.end
+        while position < len(taken) and taken[position].end <= own.start:
+            position += 1
+        yield from (Piece(rest, one) for rest in _without([own], taken[position : _behind(taken, position, own)]))
+
+
+def _behind(taken: Sequence[Range], position: int, own: Range) -> int:
+    """Return the index of the first of the ranges, from `position` on, that lies behind another one."""
+    while position < len(taken) and taken[position].start < own.end:
+        position += 1
+    return position
+
+
+def _without(ranges: Sequence[Range], taken: Sequence[Range]) -> Iterator[Range]:
+    """Yield what is left of sorted ranges of a partition without sorted others, which may overlap."""
+    first = 0
+    for one in ranges:
+        start = one.start
+        while first < len(taken) and taken[first].end <= one.start:
+            first += 1
+        for other in taken[first:]:
+            if other.start >= one.end:
+                break
+            if other.start > start:
+                yield Range(one.partition, start, other.start)
+            start = max(start, other.end)
+        if start < one.end:
+            yield Range(one.partition, start, one.end)
+
+
+def _clipped(range_: Range, start: Offset, end: Offset) -> Range | None:
+    start, end = max(range_.start, start), min(range_.end, end)
+    return Range(range_.partition, start, end) if start < end else None
