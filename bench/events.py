@@ -15,7 +15,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from logpersister.schemas.protobuf.text import read_text
+from logpersister.values.protobuf.text import read_text
 
 WORDS: Final = ("checkout", "basket", "view", "click", "purchase", "refund")
 CITIES: Final = ("Berlin", "Lyon", "Ky\u014dto", "K\u00f6ln")

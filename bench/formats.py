@@ -38,12 +38,12 @@ from bench.spread import Spread
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.value import ValueSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import HEADERS, RECORDS_WITH_HEADERS
-from logpersister.records.writers import WriterSchema
+from logpersister.values.reading.writers import WriterSchema
+from logpersister.values.value import ValueSpec
 
 BATCH_BYTES = 4 << 20
 WIDTH = 100

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from logpersister.manifest.values.key import KeySpec
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.manifest.values.value import ValueSpec
+from logpersister.values.key import KeySpec
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.value import ValueSpec
 
 
 def columns_of(value: Mapping[str, Any], key: Mapping[str, Any] | None = None) -> RowSchema:

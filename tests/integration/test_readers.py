@@ -24,9 +24,9 @@ from pyspark.sql import SparkSession, functions, types
 
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
+from logpersister.values.parser import Parsing
+from logpersister.values.reading.columns import row_columns
 from tests.formats_of_output import COMPRESSIONS
 from tests.readers.arrow import rows_of
 from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, data_frame, duckdb_rows

@@ -8,11 +8,11 @@ from contextlib import closing
 import pytest
 
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.avro_rows import AvroRows
 from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, RegistryWriters, Schema, open_schemas
 from logpersister.registry.avro import self_contained
+from logpersister.values.avro.rows import AvroRows
+from logpersister.values.field import FieldSpec
+from logpersister.values.row_schema import RowSchema
 from tests.stack import SchemaRegistry
 from tests.unit.manifest.documents import accepted
 from tests.unit.records.row_samples import batch_of_values

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from logpersister.manifest.values.faults import REFUSED, FaultsSpec
-from logpersister.manifest.values.line_parsers import CsvSpec
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.schemas.column import Column
+from logpersister.values.csv.syntax import CsvSpec
+from logpersister.values.faults import REFUSED, FaultsSpec
+from logpersister.values.row_schema import RowSchema
 from tests.judges.faults import Faults
 from tests.judges.json_values import Reading
 from tests.judges.refusal import RefusalError
@@ -23,7 +23,7 @@ from tests.judges.text_values import text_value
 
 @dataclass(frozen=True)
 class CsvOracle(Oracle):
-    """A parser, as `records.parsers` has them, once more."""
+    """A parser, as `values.reading.parsers` has them, once more."""
 
     schema: RowSchema
     syntax: CsvSpec

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from logpersister.manifest.values.faults import FaultsSpec
 from logpersister.schemas.types import ListOf, MapOf, Struct, Type
+from logpersister.values.faults import FaultsSpec
 from tests.judges.refusal import RefusalError
 
 Value = TypeVar("Value")

@@ -3,7 +3,7 @@
 import zlib
 from typing import Final
 
-from logpersister.manifest.values.parser import Framing
+from logpersister.values.parser import Framing
 from tests.judges.refusal import RefusalError
 
 GIVEN: Final = 0

@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from logpersister.manifest.values.faults import REFUSED, FaultsSpec
-from logpersister.manifest.values.line_parsers import RegexSpec
-from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.values.faults import REFUSED, FaultsSpec
+from logpersister.values.regex.syntax import RegexSpec
+from logpersister.values.row_schema import RowSchema
 from tests.judges.csv_record import decoded, read_column
 from tests.judges.refusal import RefusalError
 from tests.judges.rows import Oracle, Row
@@ -18,7 +18,7 @@ from tests.judges.rows import Oracle, Row
 
 @dataclass(frozen=True)
 class RegexOracle(Oracle):
-    """A parser, as `records.parsers` has them, once more."""
+    """A parser, as `values.reading.parsers` has them, once more."""
 
     schema: RowSchema
     regex: RegexSpec

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from logpersister.manifest.values.faults import REFUSED, FaultsSpec
-from logpersister.manifest.values.parser import Framing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.schemas.types import ListOf, MapOf, Member, Plain, Struct, Type
+from logpersister.values.faults import REFUSED, FaultsSpec
+from logpersister.values.parser import Framing
+from logpersister.values.row_schema import RowSchema
 from tests.judges import headers
 from tests.judges.faults import Faults, is_plain_scalar, unique
 from tests.judges.growth import Budget, width
@@ -28,7 +28,7 @@ ReadingOf = Callable[[str], Reading]
 
 
 class Oracle(ABC):
-    """A parser, as `records.parsers` has them, once more."""
+    """A parser, as `values.reading.parsers` has them, once more."""
 
     schema: RowSchema
 

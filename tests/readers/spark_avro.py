@@ -14,8 +14,8 @@ from typing import Any, Final
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.avro.functions import from_avro
 
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.avro_rows import AvroRows
+from logpersister.values.avro.rows import AvroRows
+from logpersister.values.row_schema import RowSchema
 from tests.readers.others import plain
 from tests.readers.spark_values import columns_by_spark, judged
 from tests.unit.records.avro_samples import KnownWriters, encoded

@@ -11,9 +11,9 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from pyspark.sql import Column, SparkSession, functions
 
-from logpersister.records.parsers import Parsed
-from logpersister.records.rows import JsonRows
 from logpersister.schemas.types import parse_type
+from logpersister.values.json.rows import JsonRows
+from logpersister.values.reading.parsers import Parsed
 from tests.examples import examples
 from tests.readers.arrow import rows_of
 from tests.readers.others import spark_type

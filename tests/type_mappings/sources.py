@@ -7,16 +7,17 @@ from typing import Any, Final
 
 import msgpack
 
-from logpersister.manifest.values.declared_columns import unfit_columns
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records import avro_rows, protobuf_rows
 from logpersister.records.quarantine import make_parser
-from logpersister.schemas.avro_columns import columns_of as columns_of_avro
-from logpersister.schemas.json_schema.columns import columns_of as columns_of_json_schema
-from logpersister.schemas.protobuf.columns import columns_of as columns_of_protobuf
-from logpersister.schemas.thrift.columns import columns_of as columns_of_thrift
 from logpersister.schemas.written_column import WrittenColumn
+from logpersister.values.avro import rows as avro_rows
+from logpersister.values.avro.columns import columns_of as columns_of_avro
+from logpersister.values.declared_columns import unfit_columns
+from logpersister.values.json.columns import columns_of as columns_of_json_schema
+from logpersister.values.parser import Parsing
+from logpersister.values.protobuf import rows as protobuf_rows
+from logpersister.values.protobuf.columns import columns_of as columns_of_protobuf
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.thrift.columns import columns_of as columns_of_thrift
 from tests.type_mappings.types import TYPES, column, named
 from tests.unit.records.row_samples import batch_of_values
 

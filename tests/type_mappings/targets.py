@@ -18,7 +18,7 @@ from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.rules.format_limits import format_findings
 from logpersister.manifest.rules.hive_types import hive_type
 from logpersister.manifest.rules.table_rules import refusal
-from logpersister.records.columns import row_columns
+from logpersister.values.reading.columns import row_columns
 from tests.type_mappings.types import TYPES, column
 from tests.unit.formats.events import files
 from tests.unit.formats.samples import Record, batch

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.schemas.types import Decimal, ListOf, MapOf, Struct, Type
+from logpersister.values.field import FieldSpec
+from logpersister.values.row_schema import RowSchema
 
 TYPES: Final[Mapping[str, str]] = {
     **{

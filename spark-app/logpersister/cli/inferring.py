@@ -8,12 +8,12 @@ import pyarrow as pa
 
 from logpersister.cli.judging import Judgement, accepted, judge
 from logpersister.cli.sampling import Sample
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records import inference
 from logpersister.records.inference import InferredField
-from logpersister.records.rows import make_rows
+from logpersister.values.field import FieldSpec
+from logpersister.values.json.rows import make_rows
+from logpersister.values.parser import Parsing
+from logpersister.values.row_schema import RowSchema
 
 JSON = Parsing(type="json")
 _ANY_OBJECT = RowSchema(fields=(FieldSpec(name="any", type="json"),))

@@ -10,10 +10,10 @@ import pyarrow as pa
 from logpersister.cli.sampling import Sample
 from logpersister.pipeline.splitting import pieces
 from logpersister.ranges import TopicPartition
-from logpersister.records.columns import Portion
-from logpersister.records.parsers import Parser
 from logpersister.records.schema import FIELD, REASON
 from logpersister.report.human import plural
+from logpersister.values.reading.columns import Portion
+from logpersister.values.reading.parsers import Parser
 
 Reason = tuple[str, str | None]
 """Reason in one word, and the field that it is about."""

@@ -18,18 +18,18 @@ from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Framing
-from logpersister.records.columns import portion_of
 from logpersister.records.quarantine import make_parser
-from logpersister.records.record_headers import with_ids
-from logpersister.records.schema_ids import ids_of
-from logpersister.records.writers import Writers, can_exist, for_framing, shown
 from logpersister.registry.kinds import SchemaTextError
-from logpersister.schemas import avro_columns
-from logpersister.schemas.json_schema import columns as json_columns
-from logpersister.schemas.protobuf import columns as protobuf_columns
 from logpersister.schemas.written_column import WrittenColumn
+from logpersister.values.avro import columns as avro_columns
+from logpersister.values.field import FieldSpec
+from logpersister.values.json import columns as json_columns
+from logpersister.values.parser import Framing
+from logpersister.values.protobuf import columns as protobuf_columns
+from logpersister.values.reading.columns import portion_of
+from logpersister.values.reading.record_headers import with_ids
+from logpersister.values.reading.schema_ids import ids_of
+from logpersister.values.reading.writers import Writers, can_exist, for_framing, shown
 
 _ANY = {"name": "any", "type": "string"}
 MOST_TOLD = 5

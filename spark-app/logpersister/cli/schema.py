@@ -13,8 +13,8 @@ from logpersister.cli.judging import judge
 from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
 from logpersister.records.inference import InferredField
-from logpersister.records.rows import make_rows
 from logpersister.report import logs
+from logpersister.values.json.rows import make_rows
 
 MOST_NAMED: Final = 20
 """Fields that cannot be columns for the same reason and have a line each; names that are data can be many thousands."""

@@ -29,17 +29,17 @@ from logpersister.manifest.blocks.keep import Condition
 from logpersister.manifest.blocks.output import FORMATS, OutputSpec
 from logpersister.manifest.rules.format_limits import format_findings
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path, pieces
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.adjusted import Adjusted, Kind
-from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import ROW
 from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import WritersOf, layout_for, portion_for
 from logpersister.report import logs
 from logpersister.report.human import instant, number, plural, size
+from logpersister.values.reading.adjusted import Adjusted, Kind
+from logpersister.values.reading.columns import row_columns
+from logpersister.values.row_schema import RowSchema
 
 MOST_FOLDERS: Final = 20
 MOST_KINDS: Final = 20

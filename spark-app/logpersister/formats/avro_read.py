@@ -9,12 +9,12 @@ import pyarrow as pa
 import zstandard
 
 from logpersister.formats import avro_numbers
+from logpersister.formats.avro_blocks import AvroBlocks
 from logpersister.formats.avro_container import MAGIC
 from logpersister.formats.binary_file import MOST_BYTES, BinaryFile
 from logpersister.formats.damage import damage_told
 from logpersister.formats.file_rows import nullable_type, plain_type
-from logpersister.records.avro_rows import AvroBlocks
-from logpersister.records.columns import UTC, map_of
+from logpersister.values.reading.columns import UTC, map_of
 
 EXTENSION: Final = ".avro"
 _MARKER_BYTES: Final = 16

@@ -18,7 +18,7 @@ class ColumnarOptions:
     keeps_tombstones: bool = False
     """Whether a record with a null value is a row of nulls, or left out."""
     schema: pa.Schema | None = None
-    """Columns of rows (`records.columns`); None: values as they are."""
+    """Columns of rows (`values.reading.columns`); None: values as they are."""
 
 
 Options = TypeVar("Options", bound=ColumnarOptions)

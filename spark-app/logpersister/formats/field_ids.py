@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 import pyarrow as pa
 
-from logpersister.records.columns import map_of
+from logpersister.values.reading.columns import map_of
 
 _KEY: Final = b"PARQUET:field_id"
 """Metadata key from which pyarrow takes the id of a field when it writes a file."""

@@ -10,9 +10,9 @@ from logpersister.formats import binary
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.tombstones import Tombstones
 from logpersister.ranges import TopicPartition
-from logpersister.records.columns import UTC
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
+from logpersister.values.reading.columns import UTC
 
 KAFKA_FIELDS: "Final[Mapping[str, pa.Field[Any]]]" = {
     "topic": pa.field("kafka_topic", pa.string(), nullable=False),

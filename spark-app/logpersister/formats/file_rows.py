@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from logpersister.records.columns import map_of
+from logpersister.values.reading.columns import map_of
 
 
 class FileRows(Protocol):

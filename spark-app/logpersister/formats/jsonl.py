@@ -15,9 +15,9 @@ from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.columnar import ColumnarFormat, ColumnarOptions
 from logpersister.formats.compression import Compression, Compressor, compressor
 from logpersister.formats.file_columns import VALUE, Columns
-from logpersister.records.columns import NOTATION
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
+from logpersister.values.reading.columns import NOTATION
 
 RULES: Final = 2
 """Raise it when an object gets another extension, or a record becomes other bytes before they are compressed."""
@@ -85,7 +85,7 @@ class JsonLinesEncoder:
 
 
 def _with_notation(schema: pa.Schema, of_values: dict[bytes | str, bytes | str]) -> pa.Schema:
-    """Return the columns of a file with the notation of those bytes that `records.columns` says none of."""
+    """Return the columns of a file with the notation of those bytes that `values.reading.columns` says none of."""
     fields = []
     for field in schema:
         if field.type == HEADERS:

@@ -30,10 +30,10 @@ from logpersister.formats.typed import TypedFormat
 from logpersister.manifest.blocks.format_settings import OrcSpec, ParquetSpec, SequenceFileSpec, TextSpec
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.columns import row_columns, without_notation
 from logpersister.records.type_names import TypeNames
+from logpersister.values.parser import Parsing
+from logpersister.values.reading.columns import row_columns, without_notation
+from logpersister.values.row_schema import RowSchema
 
 NO_TABLES: Final[Mapping[str, Mapping[str, int]]] = {}
 _ANY_BYTES: Final = Parsing()

@@ -7,8 +7,8 @@ from typing import Final
 
 from logpersister.forms.problems import ManifestError, Problem
 from logpersister.manifest.secrets import Secrets, SecretValue
-from logpersister.manifest.values.hiding import HashSpec
-from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.values.hiding import HashSpec
+from logpersister.values.row_schema import RowSchema
 
 KEY: Final = "key"
 LEAST_CHARACTERS: Final = 16

@@ -14,9 +14,9 @@ from typing import Any
 from logpersister.forms.constraint import BOUNDS
 from logpersister.forms.quantity import DURATION_PATTERN, PERCENT_PATTERN, SHARE_PATTERN, SIZE_PATTERN
 from logpersister.manifest.schema import json_schema
-from logpersister.manifest.values.key import KINDS as KEYS
-from logpersister.manifest.values.registry import LATEST_PATTERN
-from logpersister.manifest.values.value import KINDS as VALUES
+from logpersister.values.key import KINDS as KEYS
+from logpersister.values.registry import LATEST_PATTERN
+from logpersister.values.value import KINDS as VALUES
 
 _NAMES = {
     SIZE_PATTERN: "size (bytes)",

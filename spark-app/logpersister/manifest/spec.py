@@ -36,11 +36,11 @@ from logpersister.manifest.rules.type_rules import TypeRules
 from logpersister.manifest.rules.type_specs import Around, specs_of_types
 from logpersister.manifest.rules.type_tables import TypeTableRules, tables_of_types
 from logpersister.manifest.rules.verbatim_rules import VerbatimRules
-from logpersister.manifest.values.key import KeySpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.quarantine import QuarantineSpec
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.manifest.values.value import ANY_BYTES, ValueSpec
+from logpersister.values.key import KeySpec
+from logpersister.values.parser import Parsing
+from logpersister.values.quarantine import QuarantineSpec
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.value import ANY_BYTES, ValueSpec
 
 Image = Annotated[
     str,

@@ -12,7 +12,7 @@ from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.typed import layout_for
-from logpersister.records.writers import Writers
+from logpersister.values.reading.writers import Writers
 
 SAMPLE_BYTES = 1 << 20
 

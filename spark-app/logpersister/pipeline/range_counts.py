@@ -10,8 +10,8 @@ from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.splitting import Side
 from logpersister.pipeline.type_tally import TypeTally
 from logpersister.ranges import NewestEvent, Offset
-from logpersister.records.adjusted import by_reason
 from logpersister.report.facts import LateRecords, TypeCounts
+from logpersister.values.reading.adjusted import by_reason
 
 
 class RangeCounts:

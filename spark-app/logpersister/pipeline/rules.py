@@ -18,11 +18,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.hiding_key import fingerprint
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.values.faults import REFUSED
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records import (
-    avro_rows,
     field_paths,
     field_times,
     frames,
@@ -30,30 +26,38 @@ from logpersister.records import (
     keeping,
     keyed_rows,
     late,
-    parsers,
     paths,
-    protobuf_rows,
-    rows,
     type_names,
 )
 from logpersister.records.zones import WITHOUT_RULES, zone_rules
 from logpersister.schemas.types import Plain
 from logpersister.storage import names
+from logpersister.values.avro import rows as avro_rows
+from logpersister.values.csv import rows as csv_rows
+from logpersister.values.faults import REFUSED
+from logpersister.values.json import rows as json_rows
+from logpersister.values.messagepack import rows as messagepack_rows
+from logpersister.values.parser import Parsing
+from logpersister.values.protobuf import rows as protobuf_rows
+from logpersister.values.reading import native_rows
+from logpersister.values.regex import rows as regex_rows
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.thrift import rows as thrift_rows
 
 Rules = Mapping[str, int | str]
 """Versions by the name of the rule, or what stands for a version."""
 
-_PARSERS: Final = {"json": parsers.JSON_RULES}
+_PARSERS: Final = {"json": json_rows.DOCUMENT_RULES}
 _ROWS: Final = {
-    "json": rows.RULES,
-    "avro": avro_rows.AVRO_RULES,
-    "protobuf": protobuf_rows.PROTOBUF_RULES,
-    "thrift": rows.THRIFT_RULES,
-    "messagepack": rows.MESSAGEPACK_RULES,
-    "csv": rows.CSV_RULES,
-    "regex": rows.REGEX_RULES,
+    "json": json_rows.RULES,
+    "avro": avro_rows.RULES,
+    "protobuf": protobuf_rows.RULES,
+    "thrift": thrift_rows.RULES,
+    "messagepack": messagepack_rows.RULES,
+    "csv": csv_rows.RULES,
+    "regex": regex_rows.RULES,
 }
-_KEYS: Final = {"text": rows.REGEX_RULES, **_ROWS}
+_KEYS: Final = {"text": regex_rows.RULES, **_ROWS}
 _ZONE: Final = "zone:"
 
 _FIRST: Final = 1
@@ -91,7 +95,7 @@ def _rules_of(spec: Spec) -> dict[str, int | str]:
     if spec.row_schema is not None:
         rules[f"rows:{parser.type}"] = _ROWS[parser.type]
         if _adjusts(parser, spec.row_schema):
-            rules["rows:faults"] = rows.FAULT_RULES
+            rules["rows:faults"] = native_rows.FAULT_RULES
         rules |= _hiding_rules(spec.row_schema)
         rules |= _key_rules(spec.row_schema)
     elif parser.has_quarantine:
@@ -128,7 +132,7 @@ def _hiding_rules(schema: RowSchema) -> Rules:
 def _key_rules(schema: RowSchema) -> Rules:
     added: dict[str, int | str] = {}
     if schema.head is not None:
-        added = {"rows:head": keyed_rows.RULES, "heads:protobuf": protobuf_rows.PROTOBUF_RULES}
+        added = {"rows:head": keyed_rows.RULES, "heads:protobuf": protobuf_rows.RULES}
     if schema.numbers:
         added["rows:numbers"] = frames.NUMBER_RULES
     if schema.key is None:

@@ -17,16 +17,16 @@ import pyarrow.compute as pc
 from logpersister.formats import binary
 from logpersister.pipeline.type_tally import TypeTally
 from logpersister.ranges import Offset
-from logpersister.records.adjusted import Adjusted
-from logpersister.records.columns import Portion
 from logpersister.records.escaping import QUARANTINE, own_path
 from logpersister.records.event_types import Found
 from logpersister.records.late import CAME_LATE
 from logpersister.records.paths import Assignment, Indices
-from logpersister.records.record_headers import as_read, finding_once
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
 from logpersister.records.type_names import DROPPED, REFUSED
 from logpersister.records.typed import AnyLayout, TypedLayout, in_folders_of_types
+from logpersister.values.reading.adjusted import Adjusted
+from logpersister.values.reading.columns import Portion
+from logpersister.values.reading.record_headers import as_read, finding_once
 
 Marks = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int64]

@@ -25,11 +25,11 @@ from logpersister.pipeline.splitting import joined, pieces
 from logpersister.pipeline.verbatim import VerbatimWriter
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
-from logpersister.records.columns import Portion
 from logpersister.records.late import Lateness
 from logpersister.records.typed import AnyLayout, TypedLayout, with_lateness
 from logpersister.registry.errors import RegistryError
 from logpersister.storage.errors import StorageError
+from logpersister.values.reading.columns import Portion
 
 MOST_UNFINISHED = 32
 """Ranges whose last bytes may still be on their way while further ones are read."""

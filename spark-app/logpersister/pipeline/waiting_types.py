@@ -16,9 +16,9 @@ from logpersister.formats.cuts import payload_sizes
 from logpersister.pipeline.held_rows import HeldRows, Ids
 from logpersister.pipeline.splitting import MOST_BYTES, TypedRecords, joined, order_by_group
 from logpersister.records.event_types import Found
-from logpersister.records.record_headers import as_read
 from logpersister.records.type_names import Place
 from logpersister.records.typed import TypedLayout
+from logpersister.values.reading.record_headers import as_read
 
 _TYPE: Final = "type"
 """Column of records that wait: which of the types is theirs."""

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 import logpersister_native as native
 from logpersister.manifest.blocks.event_types import TypesSpec
-from logpersister.manifest.values.parser import Framing
 from logpersister.records.frames import types_of
-from logpersister.records.record_headers import last_header, with_ids
 from logpersister.records.type_names import Place, TypeNames
+from logpersister.values.parser import Framing
+from logpersister.values.reading.record_headers import last_header, with_ids
 
 Indices = npt.NDArray[np.int32]
 

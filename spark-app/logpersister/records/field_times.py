@@ -13,9 +13,9 @@ import pyarrow as pa
 import logpersister_native as native
 from logpersister.forms.notation import epoch_unit
 from logpersister.manifest.blocks.partition_rule import TimeField
-from logpersister.records.adjusted import Adjusted
 from logpersister.records.field_paths import column_at
 from logpersister.schemas.types import PER_SECOND
+from logpersister.values.reading.adjusted import Adjusted
 
 RULES: Final = 1
 """Raise it when a text, a number or a date has another time than before."""

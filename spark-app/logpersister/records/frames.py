@@ -11,7 +11,7 @@ import logpersister_native as native
 from logpersister.formats import binary
 from logpersister.manifest.blocks.frame import LENGTH_BYTES, FrameSpec, NumberAt
 from logpersister.records.keyed_rows import HEAD
-from logpersister.records.parsers import Parsed, Refused
+from logpersister.values.reading.parsers import Parsed, Refused
 
 Int64s = npt.NDArray[np.int64]
 

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import logpersister_native as native
 from logpersister.manifest.hiding_key import key_of
 from logpersister.manifest.secrets import Secrets, SecretValue
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.parsers import Parsed, Parser
+from logpersister.values.reading.parsers import Parsed, Parser
+from logpersister.values.row_schema import RowSchema
 
 RULES: Final = 1
 """Raise it when a value is hidden otherwise than before."""

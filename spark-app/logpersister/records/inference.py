@@ -14,7 +14,6 @@ from math import isfinite
 from typing import Any, Final
 
 from logpersister.forms.notation import Notation
-from logpersister.manifest.values.kind import MOST_FIELDS
 from logpersister.schemas.types import (
     MOST_COLUMNS,
     MOST_DIGITS,
@@ -31,6 +30,7 @@ from logpersister.schemas.types import (
     leaves,
 )
 from logpersister.schemas.written_column import unusable_name
+from logpersister.values.kind import MOST_FIELDS
 
 MOST_NAMES: Final = 64
 """Most names of an object that is taken for a struct without another look."""

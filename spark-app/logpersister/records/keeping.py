@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from logpersister.manifest.blocks.keep import Condition, Operator, field_conditions, header_conditions, named_columns
 from logpersister.manifest.rules.condition_values import TEXT, notation_at, operands
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.columns import row_columns
-from logpersister.records.parsers import Parsed, Parser
 from logpersister.records.paths import Assignment, Layout
-from logpersister.records.record_headers import last_header
+from logpersister.values.reading.columns import row_columns
+from logpersister.values.reading.parsers import Parsed, Parser
+from logpersister.values.reading.record_headers import last_header
+from logpersister.values.row_schema import RowSchema
 
 RULES: Final = 1
 """Raise it when a record is kept or left out otherwise than before."""

@@ -9,13 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from logpersister.manifest.values.line_parsers import RegexSpec
-from logpersister.manifest.values.row_schema import TEXT, RowSchema
-from logpersister.records.parsers import Parsed, Parser, Refused
-from logpersister.records.record_headers import OF_KEYS
-from logpersister.records.row_parsers import rows_of
-from logpersister.records.rows import RegexRows
-from logpersister.records.writers import Writers
+from logpersister.values.reading.parsers import Parsed, Parser, Refused
+from logpersister.values.reading.record_headers import OF_KEYS
+from logpersister.values.reading.writers import Writers
+from logpersister.values.regex.rows import RegexRows
+from logpersister.values.regex.syntax import RegexSpec
+from logpersister.values.row_schema import TEXT, RowSchema
+from logpersister.values.rows import rows_of
 
 RULES: Final = 1
 """Raise it when keys and values become rows together otherwise than before."""

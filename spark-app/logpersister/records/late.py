@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import QUARANTINE, late_path
-from logpersister.records.parsers import refused_with
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.type_folders import AnyFolders, folders_by_time
+from logpersister.values.reading.parsers import refused_with
 
 RULES: Final = 1
 """Raise it when a record counts as late that did not before, or goes elsewhere."""

@@ -13,10 +13,10 @@ import pyarrow as pa
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Found
 from logpersister.records.keeping import Headers
-from logpersister.records.parsers import refused_with
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.type_names import DROPPED, REFUSED, Place
 from logpersister.records.typed import AnyLayout, TypedLayout
+from logpersister.values.reading.parsers import refused_with
 
 LEFT_OUT: Final = "left_out"
 """Why a record is in quarantine that the parser has not refused."""

@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow as pa
 
 import logpersister_native as native
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.event_types import Found, Indices
 from logpersister.records.keyed_rows import HEAD
-from logpersister.records.record_headers import with_ids
 from logpersister.records.type_names import NO_TYPE, REFUSED, UNKNOWN_SCHEMA, Place, TypeNames
-from logpersister.records.writers import Writers, asked_of
-from logpersister.schemas.protobuf.errors import ProtobufError
-from logpersister.schemas.protobuf.parts import Plan
-from logpersister.schemas.protobuf.schema import Schema, read_schema
+from logpersister.values.parser import Parsing
+from logpersister.values.protobuf.errors import ProtobufError
+from logpersister.values.protobuf.parts import Plan
+from logpersister.values.protobuf.schema import Schema, read_schema
+from logpersister.values.reading.record_headers import with_ids
+from logpersister.values.reading.writers import Writers, asked_of
+from logpersister.values.row_schema import RowSchema
 
 _NO_TYPE: Final = Place(REFUSED, reason=NO_TYPE)
 _NOBODYS: Final = Place(REFUSED, reason=UNKNOWN_SCHEMA)

@@ -18,12 +18,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from logpersister.manifest.blocks.partition_rule import DateRule, PartitionRule, TimeField
-from logpersister.records.adjusted import Adjusted, joined
 from logpersister.records.escaping import MAX_SEGMENT_BYTES, escape, is_safe_path
 from logpersister.records.field_paths import FieldStep, field_step
 from logpersister.records.field_times import FIRST_UNUSABLE_MS, times_at
-from logpersister.records.parsers import Refused
 from logpersister.records.zones import day_offsets, load_zone
+from logpersister.values.reading.adjusted import Adjusted, joined
+from logpersister.values.reading.parsers import Refused
 
 Int64s = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]

@@ -13,21 +13,22 @@ import pyarrow as pa
 
 from logpersister.manifest.blocks.keep import Condition
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.adjusted import joined
-from logpersister.records.columns import row_columns
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.frames import NumberRows
 from logpersister.records.hiding import hiding
 from logpersister.records.keeping import keeping
 from logpersister.records.keyed_rows import HEAD, KeyedRows, keyed
-from logpersister.records.parsers import JsonParser, Parsed, Parser
 from logpersister.records.paths import Assignment, Layout, make_layout
 from logpersister.records.renaming import renaming
-from logpersister.records.row_parsers import rows_of
 from logpersister.records.schema import ROW
-from logpersister.records.writers import Writers
+from logpersister.values.json.rows import JsonParser
+from logpersister.values.parser import Parsing
+from logpersister.values.reading.adjusted import joined
+from logpersister.values.reading.columns import row_columns
+from logpersister.values.reading.parsers import Parsed, Parser
+from logpersister.values.reading.writers import Writers
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.rows import rows_of
 
 _NEEDED_BY_PATHS = ("offset", "timestamp")
 """The columns that partition paths are made of: a copy of them costs little."""

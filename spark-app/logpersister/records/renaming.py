@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from logpersister.manifest.values.renaming import Renames, below
-from logpersister.records.parsers import Parsed, Parser
+from logpersister.values.reading.parsers import Parsed, Parser
+from logpersister.values.renaming import Renames, below
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 import logpersister_native as native
-from logpersister.manifest.values.parser import Framing, Parsing
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.avro_rows import fingerprint
 from logpersister.records.event_types import Found, Indices
-from logpersister.records.record_headers import with_ids
 from logpersister.records.type_names import NO_TYPE, REFUSED, UNKNOWN_SCHEMA, Place, TypeNames
-from logpersister.records.writers import Writers, WriterSchema, asked_of
-from logpersister.schemas.protobuf.errors import ProtobufError
-from logpersister.schemas.protobuf.schema import Schema, read_schema
+from logpersister.values.avro.rows import fingerprint
+from logpersister.values.parser import Framing, Parsing
+from logpersister.values.protobuf.errors import ProtobufError
+from logpersister.values.protobuf.schema import Schema, read_schema
+from logpersister.values.reading.record_headers import with_ids
+from logpersister.values.reading.writers import Writers, WriterSchema, asked_of
+from logpersister.values.row_schema import RowSchema
 
 _NO_NAME: Final = Place(REFUSED, reason=NO_TYPE)
 _NOBODYS: Final = Place(REFUSED, reason=UNKNOWN_SCHEMA)

@@ -10,23 +10,23 @@ import pyarrow as pa
 from logpersister.manifest.blocks.event_types import TypesSpec
 from logpersister.manifest.blocks.keep import field_conditions, named_columns
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.manifest.values.value import ANY_BYTES
-from logpersister.records.columns import Portion, portion_of
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Indices, TypeFinder
 from logpersister.records.frames import FrameBodies
 from logpersister.records.keeping import Headers, HeaderTests, keeping_headers
 from logpersister.records.late import LateLayout, Places
 from logpersister.records.message_types import MessageTypes
-from logpersister.records.parsers import Parser
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.quarantine import layout_of, make_parser
 from logpersister.records.record_times import OF_KAFKA, RecordTimes
 from logpersister.records.schema_names import SchemaNameFinder
 from logpersister.records.type_names import TypeNames
-from logpersister.records.writers import Writers, for_framing
+from logpersister.values.parser import Parsing
+from logpersister.values.reading.columns import Portion, portion_of
+from logpersister.values.reading.parsers import Parser
+from logpersister.values.reading.writers import Writers, for_framing
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.value import ANY_BYTES
 
 WritersOf = Callable[[Spec], Writers | None]
 """Returns by which schemas values of a spec were written; None: its parser needs none."""

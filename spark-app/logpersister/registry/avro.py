@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 
 from logpersister.registry.answers import Schema
-from logpersister.schemas.avro_columns import AvroTextError
+from logpersister.values.avro.columns import AvroTextError
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 

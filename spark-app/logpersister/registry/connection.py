@@ -7,12 +7,12 @@ from typing import Final, TypeVar
 
 from logpersister.forms.problems import ManifestError
 from logpersister.manifest.secrets import AwsKeys, Secrets, aws_keys
-from logpersister.manifest.values.registry import RegistrySpec
 from logpersister.registry.access import RegistryAccess, access
 from logpersister.registry.answers import Client
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryError
 from logpersister.registry.glue import GlueClient
+from logpersister.values.registry import RegistrySpec
 
 Answer = TypeVar("Answer")
 

@@ -15,12 +15,12 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from logpersister.manifest.secrets import AwsKeys
-from logpersister.manifest.values.registry import GluePlace
 from logpersister.registry.answers import Schema, SubjectVersion
 from logpersister.registry.client import ATTEMPTS, CONNECT_SECONDS, CONNECTIONS, READ_SECONDS
 from logpersister.registry.errors import RegistryError, failure
 from logpersister.registry.glue_errors import of_aws
 from logpersister.registry.patience import patiently
+from logpersister.values.registry import GluePlace
 
 AVAILABLE: Final = "AVAILABLE"
 """Status of a version that serializers use. Others are being checked, have failed, or are being deleted."""

@@ -8,7 +8,7 @@ import json
 from typing import Any, Final
 
 from logpersister.registry.answers import Schema
-from logpersister.schemas.json_schema.errors import JsonSchemaError
+from logpersister.values.json.errors import JsonSchemaError
 
 _DEFINITIONS: Final = "$defs"
 

@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from logpersister.manifest.values.parser import Parser
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records import avro_rows, protobuf_rows
 from logpersister.registry import avro, json_schema, protobuf
 from logpersister.registry.answers import Schema
-from logpersister.schemas.avro_columns import AvroTextError
-from logpersister.schemas.json_schema.errors import JsonSchemaError
-from logpersister.schemas.json_schema.reading import unreadable
-from logpersister.schemas.protobuf.errors import ProtobufError
+from logpersister.values.avro import rows as avro_rows
+from logpersister.values.avro.columns import AvroTextError
+from logpersister.values.json.errors import JsonSchemaError
+from logpersister.values.json.reading import unreadable
+from logpersister.values.parser import Parser
+from logpersister.values.protobuf import rows as protobuf_rows
+from logpersister.values.protobuf.errors import ProtobufError
+from logpersister.values.row_schema import RowSchema
 
 SchemaTextError = (AvroTextError, ProtobufError, JsonSchemaError)
 """Raised for what is no schema of its kind."""

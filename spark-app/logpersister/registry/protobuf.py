@@ -5,8 +5,8 @@ import base64
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from logpersister.registry.answers import Schema
-from logpersister.schemas.protobuf.errors import ProtobufError
-from logpersister.schemas.protobuf.text import read_text
+from logpersister.values.protobuf.errors import ProtobufError
+from logpersister.values.protobuf.text import read_text
 
 
 def self_contained(schema: Schema) -> str:

@@ -6,13 +6,13 @@ import structlog
 
 from logpersister.manifest import LogPersister, ManifestError, Problem
 from logpersister.manifest.revisions.revision import OutputSchema, resource_with
-from logpersister.manifest.values.registry import LATEST, RegistryPlace, RegistrySpec
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.parsers import bounded
 from logpersister.registry.answers import Client, SubjectVersion
 from logpersister.registry.connection import Connect, Connection
 from logpersister.registry.errors import RegistryError
 from logpersister.registry.kinds import KINDS, SchemaTextError
+from logpersister.values.reading.parsers import bounded
+from logpersister.values.registry import LATEST, RegistryPlace, RegistrySpec
+from logpersister.values.row_schema import RowSchema
 
 log = structlog.get_logger(__name__)
 _MOST_NAMED: Final = 20

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import OutputSchema
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.values.registry import RegistryPlace, RegistrySpec
 from logpersister.registry.connection import connector
 from logpersister.registry.schemas import RegistrySchemas
 from logpersister.registry.writers import RegistryWriters, pace_of
+from logpersister.values.registry import RegistryPlace, RegistrySpec
 
 
 class TopicSchemas:

@@ -16,14 +16,14 @@ from uuid import UUID
 
 from logpersister.aside import Threads
 from logpersister.backoff import Backoff
-from logpersister.manifest.values.registry import RegistrySpec
-from logpersister.records.avro_rows import fingerprint
-from logpersister.records.parsers import bounded
-from logpersister.records.writers import NO_ID, WriterSchema, shown
 from logpersister.registry.answers import Client, Schema
 from logpersister.registry.connection import Answer, Connect, Connection
 from logpersister.registry.errors import RegistryError
 from logpersister.registry.kinds import KINDS, OF_TYPES, SchemaTextError
+from logpersister.values.avro.rows import fingerprint
+from logpersister.values.reading.parsers import bounded
+from logpersister.values.reading.writers import NO_ID, WriterSchema, shown
+from logpersister.values.registry import RegistrySpec
 
 ASKED_AGAIN_SECONDS: Final = 5.0
 """An id that is not there may be so new that not every server of the registry has it. Records that are read were in

@@ -18,7 +18,6 @@ from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.splitting import pieces, sides
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset
-from logpersister.records.adjusted import by_reason
 from logpersister.records.escaping import QUARANTINE
 from logpersister.replay.output import TopicOutput
 from logpersister.replay.protocol import Step, may_be_written, next_step
@@ -30,6 +29,7 @@ from logpersister.storage.facts import LEFT_OUT, RANGE_KEYS, VALUES, ForeignObje
 from logpersister.storage.names import ObjectName
 from logpersister.storage.replays import Replay, Source, begin_replay, get_replay, settle_replay
 from logpersister.storage.store import ObjectStore
+from logpersister.values.reading.adjusted import by_reason
 
 _AS_ITS_SOURCE: Final = (*RANGE_KEYS, "parser", "horizon")
 """What an object of a replay says as its source does: it is one of the range, which that revision had promised."""

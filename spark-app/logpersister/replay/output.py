@@ -10,10 +10,10 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import Revision
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.room import Room
-from logpersister.records.columns import Portion
 from logpersister.records.late import lateness_of
 from logpersister.records.left_out import refusing_left_out
 from logpersister.records.typed import AnyLayout, WritersOf, layout_for, portion_for, with_lateness
+from logpersister.values.reading.columns import Portion
 
 
 @dataclass(frozen=True, slots=True)

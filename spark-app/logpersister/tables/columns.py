@@ -10,8 +10,8 @@ import pyarrow as pa
 from logpersister.formats.file_columns import columns_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.rules.table_rules import refusal
-from logpersister.records.columns import map_of, row_columns, without_notation
 from logpersister.tables.errors import TableError
+from logpersister.values.reading.columns import map_of, row_columns, without_notation
 
 
 @dataclass(frozen=True, slots=True)

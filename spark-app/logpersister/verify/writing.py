@@ -7,10 +7,10 @@ from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import format_of
 from logpersister.manifest.spec import Spec
-from logpersister.records.columns import Portion
 from logpersister.records.late import lateness_of
 from logpersister.records.left_out import refusing_left_out
 from logpersister.records.typed import AnyLayout, WritersOf, judging_for, layout_for, portion_for, with_lateness
+from logpersister.values.reading.columns import Portion
 
 
 @dataclass(frozen=True)  # without slots, so that what takes time is made once, and only where it is needed

@@ -9,10 +9,10 @@ from logpersister.cli.check.finding import Finding
 from logpersister.cli.check.registry import all_columns_findings, columns_findings, registry_findings
 from logpersister.cli.exits import CommandError, UnreachableError
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.values.registry import RegistryPlace
 from logpersister.registry import RegistryError, SubjectVersion, TopicSchemas
 from logpersister.registry import client as client_module
 from logpersister.registry.errors import RegistryErrorKind
+from logpersister.values.registry import RegistryPlace
 from tests.stack.http_server import serving, silent
 from tests.unit.manifest.documents import accepted
 from tests.unit.registry.test_schemas import BY_REGISTRY, V1, FakeClient, record, schemas, versions

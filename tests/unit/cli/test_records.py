@@ -20,12 +20,12 @@ from logpersister.formats.damage import ContentError
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.manifest.revisions.revision import revision_of
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of
 from logpersister.storage.peek import Peeked
+from logpersister.values.field import FieldSpec
+from logpersister.values.parser import Parsing
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.unit.formats import samples
 from tests.unit.formats.samples import IDENTITY, SEQUENCEFILE_FORMATS, TEXT_FORMATS, Record, batch, encode, label

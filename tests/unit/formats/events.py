@@ -7,12 +7,12 @@ import pyarrow as pa
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of
-from logpersister.records.writers import Writers
+from logpersister.values.field import FieldSpec
+from logpersister.values.parser import Parsing
+from logpersister.values.reading.writers import Writers
+from logpersister.values.row_schema import RowSchema
 from tests.unit.formats.samples import IDENTITY, Record
 
 SCHEMA = RowSchema(

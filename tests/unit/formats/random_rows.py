@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 import logpersister_native as native
-from logpersister.records.columns import UTC, map_of
+from logpersister.values.reading.columns import UTC, map_of
 
 OPTIONS: Final[dict[str, Any]] = {
     "compression": "zstd",

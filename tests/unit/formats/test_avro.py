@@ -18,14 +18,14 @@ from logpersister.formats.damage import ContentError
 from logpersister.formats.file_rows import plain
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
-from logpersister.records.columns import row_columns, without_notation
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
-from logpersister.records.rows import JsonRows
+from logpersister.values.field import FieldSpec
+from logpersister.values.json.rows import JsonRows
+from logpersister.values.parser import Parsing
+from logpersister.values.reading.columns import row_columns, without_notation
+from logpersister.values.row_schema import RowSchema
 from logpersister.verify.content import content_of
 from tests.examples import examples
 from tests.formats_of_output import COMPRESSIONS

@@ -19,7 +19,7 @@ import zstandard
 from pyarrow import orc
 
 from logpersister.manifest.load import load
-from logpersister.records.writers import Writers
+from logpersister.values.reading.writers import Writers
 from tests.readers.arrow import rows_of
 from tests.readers.others import plain
 from tests.unit.formats.events import files

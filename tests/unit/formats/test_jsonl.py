@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
+from logpersister.values.field import FieldSpec
+from logpersister.values.parser import Parsing
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.unit.formats.samples import IDENTITY, Record, batch, with_headers
 

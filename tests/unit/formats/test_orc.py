@@ -23,12 +23,12 @@ from logpersister.formats.orc_read import FarInstantError, OrcRows, has_far_inst
 from logpersister.formats.orc_structs import with_whole_structs
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
+from logpersister.values.field import FieldSpec
+from logpersister.values.parser import Parsing
+from logpersister.values.row_schema import RowSchema
 from logpersister.verify.content import content_of
 from tests.examples import examples
 from tests.formats_of_output import COMPRESSIONS

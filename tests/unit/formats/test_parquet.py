@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from logpersister.formats.parquet import ParquetFormat, ParquetOptions
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.escaping import QUARANTINE
+from logpersister.values.field import FieldSpec
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
 from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode

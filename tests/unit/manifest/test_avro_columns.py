@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.avro_rows import AvroRows
-from logpersister.schemas.avro_columns import AvroTextError, columns_of
 from logpersister.schemas.types import Struct
+from logpersister.values.avro.columns import AvroTextError, columns_of
+from logpersister.values.avro.rows import AvroRows
+from logpersister.values.field import FieldSpec
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters, encoded, topics
 from tests.unit.records.row_samples import batch_of_values

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.declared_columns import columns_by_json_schema
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.rows import JsonRows
 from logpersister.schemas.column import Column
-from logpersister.schemas.json_schema.columns import columns_of
-from logpersister.schemas.json_schema.errors import JsonSchemaError
-from logpersister.schemas.json_schema.reading import unreadable
+from logpersister.values.declared_columns import columns_by_json_schema
+from logpersister.values.json.columns import columns_of
+from logpersister.values.json.errors import JsonSchemaError
+from logpersister.values.json.reading import unreadable
+from logpersister.values.json.rows import JsonRows
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.judges.rows import RowOracle
 from tests.unit.records.judging import judged_by, of_oracle

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.manifest.values.value import ValueSpec
 from logpersister.records.renaming import renaming
-from logpersister.records.rows import JsonRows
-from logpersister.schemas.json_schema.columns import columns_of
 from logpersister.schemas.types import parse_type
 from logpersister.schemas.written_column import column_name, unusable_name
+from logpersister.values.json.columns import columns_of
+from logpersister.values.json.rows import JsonRows
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.value import ValueSpec
 from tests.unit.records.judging import judged_by
 
 NESTED = "struct<`user agent`: string, `a.b`: int32>"

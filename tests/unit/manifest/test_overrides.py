@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from logpersister.manifest.revisions.revision import resource_of, revision_of
-from logpersister.manifest.values.row_schema import RowSchema
+from logpersister.values.row_schema import RowSchema
 from tests.unit.manifest.documents import accepted, problems
 
 ID: list[dict[str, Any]] = [{"name": "id", "type": "int64"}]

@@ -15,11 +15,11 @@ from google.protobuf.descriptor_pb2 import (
 from google.type import money_pb2
 from grpc_tools import protoc
 
-from logpersister.schemas.protobuf.columns import columns_of
-from logpersister.schemas.protobuf.errors import ProtobufError
-from logpersister.schemas.protobuf.schema import Schema, read_schema, resolve
-from logpersister.schemas.protobuf.text import read_text
-from logpersister.schemas.protobuf.well_known import WELL_KNOWN
+from logpersister.values.protobuf.columns import columns_of
+from logpersister.values.protobuf.errors import ProtobufError
+from logpersister.values.protobuf.schema import Schema, read_schema, resolve
+from logpersister.values.protobuf.text import read_text
+from logpersister.values.protobuf.well_known import WELL_KNOWN
 
 PROTO2 = """
 /* A comment // with another beginning. */

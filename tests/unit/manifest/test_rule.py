@@ -13,8 +13,8 @@ from logpersister.forms.problems import Finding
 from logpersister.forms.rule import cel_literal, change_rule, exactly_one, refuses, rules_of, validations_of
 from logpersister.forms.shares import Percent, SomeOf
 from logpersister.manifest import LogPersister
-from logpersister.manifest.values.defaults import OneValue
-from logpersister.manifest.values.registry import VersionOfSubject
+from logpersister.values.defaults import OneValue
+from logpersister.values.registry import VersionOfSubject
 
 
 def models(model: type[BaseModel] = LogPersister) -> Iterator[type[BaseModel]]:

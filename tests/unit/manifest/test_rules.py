@@ -13,8 +13,8 @@ from logpersister.forms.problems import Finding
 from logpersister.forms.rule import Rule, rules_of
 from logpersister.manifest import ManifestError, parse
 from logpersister.manifest.blocks.format_settings import TextSpec
-from logpersister.manifest.values.key import KINDS as KEY_KINDS
-from logpersister.manifest.values.value import KINDS
+from logpersister.values.key import KINDS as KEY_KINDS
+from logpersister.values.value import KINDS
 from tests.unit.manifest import framing_cases
 from tests.unit.manifest.conditions import ACCEPTED_CONDITIONS, REFUSED_CONDITIONS
 from tests.unit.manifest.documents import REMOVE, accepted, at, changed, problems, refused

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import thriftpy2
 
-from logpersister.schemas.thrift.columns import columns_of
-from logpersister.schemas.thrift.errors import ThriftError
-from logpersister.schemas.thrift.plan import plan_of
-from logpersister.schemas.thrift.schema import Field, Kind, Schema, read_schema
 from logpersister.schemas.types import Member, Plain, parse_type
+from logpersister.values.thrift.columns import columns_of
+from logpersister.values.thrift.errors import ThriftError
+from logpersister.values.thrift.plan import plan_of
+from logpersister.values.thrift.schema import Field, Kind, Schema, read_schema
 
 EVERYTHING = """
 /* A comment // with another beginning. */ # and one more

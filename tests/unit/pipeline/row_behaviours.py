@@ -19,16 +19,18 @@ from logpersister.formats.file_rows import plain
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.event_types import TypesSpec
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.field import DocumentFieldSpec, FieldSpec
-from logpersister.manifest.values.line_parsers import CsvSpec
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.frames import NumberRows
 from logpersister.records.keyed_rows import HEAD, KeyedRows
-from logpersister.records.parsers import Parsed, Parser
 from logpersister.records.quarantine import layout_of, make_parser
-from logpersister.records.rows import CsvRows, JsonRows, MessagePackRows
 from logpersister.records.type_names import TypeNames
+from logpersister.values.csv.rows import CsvRows
+from logpersister.values.csv.syntax import CsvSpec
+from logpersister.values.field import DocumentFieldSpec, FieldSpec
+from logpersister.values.json.rows import JsonRows
+from logpersister.values.messagepack.rows import MessagePackRows
+from logpersister.values.reading.parsers import Parsed, Parser
+from logpersister.values.row_schema import RowSchema
 from tests.unit.formats.samples import Record, batch
 from tests.unit.records import test_field_paths as by_fields
 from tests.unit.records import test_hiding as hidden

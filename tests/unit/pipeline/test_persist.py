@@ -6,9 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.room import Room
 from logpersister.records.checksum import PayloadChecksum
@@ -16,6 +13,9 @@ from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
 from logpersister.report.facts import Quarantined
 from logpersister.storage.errors import StorageError
+from logpersister.values.field import FieldSpec
+from logpersister.values.parser import Parsing
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.unit.pipeline.fakes import ROOM, FakeBucket, Lines, Modulo, records, work
 from tests.unit.records.batches import batch_of

@@ -20,17 +20,11 @@ from logpersister.formats.kafka import KafkaFormat
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import Format, OutputSpec
 from logpersister.manifest.revisions.revision import resource_of, revision_of, under_rules
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.line_parsers import CsvSpec, RegexSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.manifest.values.thrift_schema import ThriftSchema
 from logpersister.pipeline import rules as rule_numbers
 from logpersister.pipeline.reader.decode import select
 from logpersister.pipeline.rules import begun_by_others, noted_rules, other_rules, rules_of
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records import (
-    avro_rows,
     field_paths,
     field_times,
     frames,
@@ -38,10 +32,7 @@ from logpersister.records import (
     keeping,
     keyed_rows,
     late,
-    parsers,
     paths,
-    protobuf_rows,
-    rows,
     type_names,
     zones,
 )
@@ -49,6 +40,20 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import HEADERS
 from logpersister.storage import names
+from logpersister.values.avro import rows as avro_rows
+from logpersister.values.csv import rows as csv_rows
+from logpersister.values.csv.syntax import CsvSpec
+from logpersister.values.field import FieldSpec
+from logpersister.values.json import rows as json_rows
+from logpersister.values.messagepack import rows as messagepack_rows
+from logpersister.values.parser import Parsing
+from logpersister.values.protobuf import rows as protobuf_rows
+from logpersister.values.reading import native_rows, parsers
+from logpersister.values.regex import rows as regex_rows
+from logpersister.values.regex.syntax import RegexSpec
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.thrift import rows as thrift_rows
+from logpersister.values.thrift.declaration import ThriftSchema
 from tests.unit.formats.samples import with_headers
 from tests.unit.manifest.documents import accepted
 from tests.unit.pipeline import row_behaviours
@@ -257,7 +262,7 @@ def late_ones() -> Iterable[bytes]:
 
 
 def json() -> Iterable[bytes]:
-    refused = parsers.JsonParser().parse(batch_of([0] * len(VALUES), values=VALUES)).refused
+    refused = json_rows.JsonParser().parse(batch_of([0] * len(VALUES), values=VALUES)).refused
     assert refused is not None
     yield refused.rows.tobytes()
 
@@ -267,7 +272,7 @@ def rows_of_a_schema() -> Iterable[bytes]:
     unknown: Any
     for unknown in ("drop", "refuse"):
         values = [*VALUES, *(b'{"id": 5, "any": %s}' % (value or b"null") for value in VALUES), *ROWS]
-        yield from said(rows.JsonRows(SCHEMA, unknown), values)
+        yield from said(json_rows.JsonRows(SCHEMA, unknown), values)
 
 
 def rows_of_avro() -> Iterable[bytes]:
@@ -296,7 +301,7 @@ def rows_of_messagepack() -> Iterable[bytes]:
     good = packed({"id": 5, "left out": {3: ["a"]}, "at": at, "price": "1.5", "tags": {"a": [1.0, 2]}})
     unknown: Any
     for unknown in ("drop", "refuse"):
-        yield from said(rows.MessagePackRows(schema, unknown), changed(good))
+        yield from said(messagepack_rows.MessagePackRows(schema, unknown), changed(good))
 
 
 PLAIN = RowSchema(fields=tuple(one for one in SCHEMA.fields or () if one.name != "tags"))
@@ -308,13 +313,13 @@ LINES = [
 
 def rows_of_csv() -> Iterable[bytes]:
     for syntax in (CsvSpec(), CsvSpec(quote="", escape='"', null_text="-")):
-        yield from said(rows.CsvRows(PLAIN, syntax), LINES)
+        yield from said(csv_rows.CsvRows(PLAIN, syntax), LINES)
 
 
 def rows_of_a_pattern() -> Iterable[bytes]:
     pattern = r"(?P<id>\S+?),(?P<any>.*?)(?:,(?P<at>\d[^,]*))?,\s*(?P<price>[^,]*)"
     for null in (None, "-"):
-        yield from said(rows.RegexRows(PLAIN, RegexSpec(pattern=pattern, null_text=null)), LINES)
+        yield from said(regex_rows.RegexRows(PLAIN, RegexSpec(pattern=pattern, null_text=null)), LINES)
 
 
 def changed(good: bytes) -> list[bytes | None]:
@@ -342,7 +347,7 @@ def parquet() -> Iterable[bytes]:
             texts = pa.array(["x"] * len(values))
             batch = batch.append_column("reason", texts).append_column("field", texts)
         elif schema is not None:
-            made = rows.JsonRows(SCHEMA, "drop").parse(batch).rows
+            made = json_rows.JsonRows(SCHEMA, "drop").parse(batch).rows
             assert made is not None
             batch = batch.append_column("row", made)
         if path == QUARANTINE:
@@ -360,7 +365,7 @@ def columns_of(format_: Format, *kafka: str) -> Iterable[bytes]:
     with_headers = batch_of([7, -1, 2**60], values=[b"{\n}", None, b"\xff"], keys=[b"k", b"\xff", None])
     headers = pa.array([[{"key": b"a", "value": None}, {"key": b"\xff", "value": b"b"}], [], []], HEADERS)
     with_headers = with_headers.append_column("headers", headers)
-    made = rows.JsonRows(SCHEMA, "drop").parse(batch_of([0] * len(ROWS), values=ROWS)).rows
+    made = json_rows.JsonRows(SCHEMA, "drop").parse(batch_of([0] * len(ROWS), values=ROWS)).rows
     assert made is not None
     good = batch_of([7] * len(made), values=[b"{}"] * len(made)).append_column("row", made)
     for batch, schema in ((with_headers, None), (good, SCHEMA)):
@@ -411,7 +416,7 @@ def rows_of_thrift() -> Iterable[bytes]:
     compact = bytes.fromhex("150a 180178 191c 17000000000000f83f 12 00 1b0154 020e 1a18 01ff 1500 00")
     protocol: Any
     for protocol, good in (("binary", binary), ("compact", compact)):
-        yield from said(rows.ThriftRows(schema, protocol), changed(good))
+        yield from said(thrift_rows.ThriftRows(schema, protocol), changed(good))
 
 
 def times_of_fields() -> Iterable[bytes]:
@@ -489,14 +494,14 @@ def test_every_rule_has_a_behaviour() -> None:
         (layouts, paths.RULES, (1, "4db1424ebe05")),
         (late_ones, late.RULES, (1, "6e44762e0a8a")),
         (times_of_fields, field_times.RULES, (1, "b2470a5c8e68")),
-        (json, parsers.JSON_RULES, (1, "42a5f71b6595")),
-        (rows_of_a_schema, rows.RULES, (2, "fa04c81524e5")),
-        (rows_of_avro, avro_rows.AVRO_RULES, (2, "76456a15622b")),
-        (rows_of_protobuf, protobuf_rows.PROTOBUF_RULES, (2, "218930abf9aa")),
-        (rows_of_thrift, rows.THRIFT_RULES, (1, "d09ce7a0b64a")),
-        (rows_of_messagepack, rows.MESSAGEPACK_RULES, (2, "7dad080057c2")),
-        (rows_of_csv, rows.CSV_RULES, (2, "bd26327f827f")),
-        (rows_of_a_pattern, rows.REGEX_RULES, (2, "b936814716fe")),
+        (json, json_rows.DOCUMENT_RULES, (1, "42a5f71b6595")),
+        (rows_of_a_schema, json_rows.RULES, (2, "fa04c81524e5")),
+        (rows_of_avro, avro_rows.RULES, (2, "76456a15622b")),
+        (rows_of_protobuf, protobuf_rows.RULES, (2, "218930abf9aa")),
+        (rows_of_thrift, thrift_rows.RULES, (1, "d09ce7a0b64a")),
+        (rows_of_messagepack, messagepack_rows.RULES, (2, "7dad080057c2")),
+        (rows_of_csv, csv_rows.RULES, (2, "bd26327f827f")),
+        (rows_of_a_pattern, regex_rows.RULES, (2, "b936814716fe")),
         (records_that_are_kept, keeping.RULES, (1, "5ea65955b6da")),
         (parquet, used(output={"parquet": {}})["format:parquet"], (2, "04fdd4c55089")),
         (partial(columns_of, "jsonl"), used(output={"jsonl": {}})["format:jsonl"], (2, "c45d9e5418d1")),
@@ -518,7 +523,7 @@ def test_every_rule_has_a_behaviour() -> None:
             (1, "6c5bc191a616"),
         ),
         (row_behaviours.folders_by_fields, field_paths.RULES, (2, "2b644f9b5e5c")),
-        (row_behaviours.rows_with_faults, rows.FAULT_RULES, (1, "00f4097f5597")),
+        (row_behaviours.rows_with_faults, native_rows.FAULT_RULES, (1, "00f4097f5597")),
         (row_behaviours.hidden_rows, hiding.RULES, (1, "94501a9fc2e6")),
         (row_behaviours.rows_with_keys, keyed_rows.RULES, (1, "f66273c42c8d")),
         (row_behaviours.rows_with_heads, keyed_rows.RULES, (1, "122144a62c2f")),

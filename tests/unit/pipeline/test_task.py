@@ -8,9 +8,6 @@ import pyarrow as pa
 import pytest
 
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.range_results import RangeResults
 from logpersister.pipeline.reader import RangeReadError
@@ -18,7 +15,6 @@ from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.task import MOST_UNFINISHED, Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
-from logpersister.records.columns import Portion
 from logpersister.records.late import Lateness
 from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
@@ -27,6 +23,10 @@ from logpersister.report.facts import LateRecords
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
 from logpersister.storage.ranges import Stored
+from logpersister.values.field import FieldSpec
+from logpersister.values.parser import Parsing
+from logpersister.values.reading.columns import Portion
+from logpersister.values.row_schema import RowSchema
 from tests.unit.pipeline.fakes import CLICKS, ROOM, FakeBucket, FakeReader, Lines, Modulo, records, work
 
 GROUP = "backup"

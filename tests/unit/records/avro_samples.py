@@ -8,10 +8,10 @@ from typing import Any
 import fastavro
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.writers import NO_ID, WriterSchema
 from logpersister.schemas.types import Timestamp, leaves, parse_type
+from logpersister.values.field import FieldSpec
+from logpersister.values.reading.writers import NO_ID, WriterSchema
+from logpersister.values.row_schema import RowSchema
 
 Json = Any
 Sample = tuple[Json, str, "st.SearchStrategy[Any]"]

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.faults import REFUSED, FaultsSpec
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.parsers import Parsed, Parser
+from logpersister.values.faults import REFUSED, FaultsSpec
+from logpersister.values.reading.parsers import Parsed, Parser
+from logpersister.values.row_schema import RowSchema
 from tests.unit.records.judging import judged
 from tests.unit.records.row_samples import batch_of_values
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from google.protobuf import descriptor_pool
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.parser import Framing
+from logpersister.values.parser import Framing
 from tests.unit.records.protobuf_samples import File
 
 GLUE_ID = UUID("0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f0").int

@@ -3,7 +3,7 @@
 from typing import Any
 
 from logpersister.formats.file_rows import plain
-from logpersister.records.parsers import Parsed, Parser
+from logpersister.values.reading.parsers import Parsed, Parser
 from tests.judges.refusal import RefusalError
 from tests.judges.rows import Oracle
 from tests.unit.records.row_samples import batch_of_values

@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.line_parsers import CsvSpec
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.schemas.types import Plain, Timestamp, parse_type
+from logpersister.values.csv.syntax import CsvSpec
+from logpersister.values.field import FieldSpec
+from logpersister.values.row_schema import RowSchema
 from tests.unit.records import row_samples
 
 NAMES = ["id", "at", "Price", "$ref", "user-id", "_id"]

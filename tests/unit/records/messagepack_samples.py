@@ -6,7 +6,6 @@ from typing import Any
 import msgpack
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.schemas.types import (
     Binary,
     Decimal,
@@ -20,6 +19,7 @@ from logpersister.schemas.types import (
     Type,
     leaves,
 )
+from logpersister.values.row_schema import RowSchema
 from tests.unit.records import row_samples
 
 schemas = row_samples.schemas().filter(

@@ -7,8 +7,6 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.schemas.types import (
     Binary,
     Decimal,
@@ -22,6 +20,8 @@ from logpersister.schemas.types import (
     leaves,
     parse_type,
 )
+from logpersister.values.field import FieldSpec
+from logpersister.values.row_schema import RowSchema
 
 NAMES = ["id", "at", "Price", "$ref", "@timestamp", "user-id", "_id", "x" * 64]
 PLAIN = ["bool", "int8", "int16", "int32", "int64", "float32", "float64", "string", "date", "json"]

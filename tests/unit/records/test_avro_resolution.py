@@ -12,8 +12,8 @@ from typing import Any, Final
 import fastavro
 import pytest
 
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.avro_rows import AvroRows
+from logpersister.values.avro.rows import AvroRows
+from logpersister.values.row_schema import RowSchema
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.judging import judged_by
 from tests.unit.records.test_avro_rows import read_by_fastavro

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from logpersister.manifest.values.faults import REFUSED, FaultsSpec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Framing
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.avro_rows import AvroRows
-from logpersister.records.writers import WriterSchema
 from logpersister.schemas.types import Struct
+from logpersister.values.avro.rows import AvroRows
+from logpersister.values.faults import REFUSED, FaultsSpec
+from logpersister.values.field import FieldSpec
+from logpersister.values.parser import Framing
+from logpersister.values.reading.writers import WriterSchema
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.unit.records.avro_meanings import fits, fullest, meant
 from tests.unit.records.avro_samples import KnownWriters, encoded, evolving_topics, topics, without_meanings

@@ -8,11 +8,11 @@ from typing import Any, Final
 import msgpack
 import pytest
 
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.manifest.values.thrift_schema import ThriftSchema
 from logpersister.records.quarantine import make_parser
+from logpersister.values.field import FieldSpec
+from logpersister.values.parser import Parsing
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.thrift.declaration import ThriftSchema
 from logpersister.verify.comparison import same
 from tests.unit.records.avro_samples import encoded
 from tests.unit.records.judging import Judged, alone, judged_by

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.parser import Parsing
 from logpersister.records.escaping import QUARANTINE, is_safe_path
 from logpersister.records.murmur3 import hash_bytes, hash_numbers
 from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
+from logpersister.values.parser import Parsing
 from tests.examples import examples
 from tests.unit.records.batches import batch_of
 from tests.values import columns_of

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.key import KeySpec
-from logpersister.manifest.values.parser import Framing, Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import MOST_BYTES, pieces
-from logpersister.records.avro_rows import AvroRows, fingerprint
-from logpersister.records.columns import portion_of
-from logpersister.records.row_parsers import rows_of
-from logpersister.records.writers import WriterSchema
+from logpersister.values.avro.rows import AvroRows, fingerprint
+from logpersister.values.field import FieldSpec
+from logpersister.values.key import KeySpec
+from logpersister.values.parser import Framing, Parsing
+from logpersister.values.reading.columns import portion_of
+from logpersister.values.reading.writers import WriterSchema
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.rows import rows_of
 from logpersister.verify.comparison import same
 from tests.examples import examples
 from tests.judges.rows import RowOracle

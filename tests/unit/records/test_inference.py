@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.inference import MOST_NAMES, InferredField, Sample
-from logpersister.records.rows import make_rows
 from logpersister.schemas.types import MOST_COLUMNS, NAME, leaves, parse_type
+from logpersister.values.field import FieldSpec
+from logpersister.values.json.rows import make_rows
+from logpersister.values.parser import Parsing
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 
 

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.hiding import HashSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.splitting import by_path
-from logpersister.records.avro_rows import fingerprint
 from logpersister.records.quarantine import layout_of, make_parser
-from logpersister.records.writers import WriterSchema
+from logpersister.values.avro.rows import fingerprint
+from logpersister.values.hiding import HashSpec
+from logpersister.values.parser import Parsing
+from logpersister.values.reading.writers import WriterSchema
+from logpersister.values.row_schema import RowSchema
 from tests.unit.formats.samples import Record, batch
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.header_samples import GLUE_ID, framed

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from logpersister.forms.pattern import groups_of
 from logpersister.forms.problems import RefusedError
-from logpersister.manifest.values.faults import FaultsSpec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.line_parsers import CsvSpec, RegexSpec
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.rows import CsvRows, RegexRows
+from logpersister.values.csv.rows import CsvRows
+from logpersister.values.csv.syntax import CsvSpec
+from logpersister.values.faults import FaultsSpec
+from logpersister.values.field import FieldSpec
+from logpersister.values.regex.rows import RegexRows
+from logpersister.values.regex.syntax import RegexSpec
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.judges.csv_record import CsvOracle
 from tests.judges.pattern import RegexOracle

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.blocks.event_types import TypesSpec
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.records.escaping import escape_value
 from logpersister.records.message_types import MessageTypes
 from logpersister.records.schema import RECORDS, RECORDS_WITH_HEADERS
 from logpersister.records.type_names import TypeNames
 from logpersister.records.typed import layout_for
-from logpersister.records.writers import WriterSchema
 from logpersister.registry.errors import RegistryError
-from logpersister.schemas.protobuf.text import read_text
+from logpersister.values.field import FieldSpec
+from logpersister.values.parser import Parsing
+from logpersister.values.protobuf.text import read_text
+from logpersister.values.reading.writers import WriterSchema
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters
 from tests.unit.records.batches import placed

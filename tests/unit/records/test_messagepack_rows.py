@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.rows import MessagePackRows
+from logpersister.values.messagepack.rows import MessagePackRows
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by

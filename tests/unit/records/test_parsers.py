@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from logpersister.records.parsers import JsonParser, Refused
+from logpersister.values.json.rows import JsonParser
+from logpersister.values.reading.parsers import Refused
 from tests.examples import examples
 from tests.unit.records.batches import batch_of
 

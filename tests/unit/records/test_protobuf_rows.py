@@ -12,11 +12,11 @@ from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.parser import Framing
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.protobuf_rows import ProtobufRows, misfit
-from logpersister.records.writers import WriterSchema
+from logpersister.values.field import FieldSpec
+from logpersister.values.parser import Framing
+from logpersister.values.protobuf.rows import ProtobufRows, misfit
+from logpersister.values.reading.writers import WriterSchema
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters
 from tests.unit.records.judging import Judged, judged_by

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.parser import Parsing
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.paths import Assignment, Layout, PathLayout, make_layout
 from logpersister.records.quarantine import layout_of
 from logpersister.storage.names import object_key, parse_object_key
+from logpersister.values.parser import Parsing
 from tests.unit.records.batches import batch_of
 
 JSON = Parsing(type="json")

@@ -9,11 +9,11 @@ import pytest
 
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
-from logpersister.records import record_headers
-from logpersister.records.record_headers import OF_KEYS, OF_VALUES
 from logpersister.records.schema import FIELD, REASON, RECORDS_WITH_HEADERS, ROW
 from logpersister.records.typed import layout_for
-from logpersister.records.writers import WriterSchema
+from logpersister.values.reading import record_headers
+from logpersister.values.reading.record_headers import OF_KEYS, OF_VALUES
+from logpersister.values.reading.writers import WriterSchema
 from tests.unit.records.avro_samples import KnownWriters
 
 ORDER = {"type": "record", "name": "Order", "namespace": "shop", "fields": [{"name": "id", "type": "long"}]}

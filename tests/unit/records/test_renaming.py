@@ -7,9 +7,9 @@ import msgpack
 import pytest
 
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.value import ValueSpec
-from logpersister.records.columns import row_columns
 from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.values.reading.columns import row_columns
+from logpersister.values.value import ValueSpec
 from tests.unit.formats.samples import Record, batch
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.judging import judged

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.file_rows import plain
-from logpersister.manifest.values.faults import FaultsSpec
-from logpersister.manifest.values.field import DocumentFieldSpec, FieldSpec
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.columns import most_rows
-from logpersister.records.rows import JsonRows, MessagePackRows
+from logpersister.values.faults import FaultsSpec
+from logpersister.values.field import DocumentFieldSpec, FieldSpec
+from logpersister.values.json.rows import JsonRows
+from logpersister.values.messagepack.rows import MessagePackRows
+from logpersister.values.reading.columns import most_rows
+from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.judges.rows import RowOracle
 from tests.unit.records import fault_samples

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
-from logpersister.records.avro_rows import fingerprint
 from logpersister.records.schema import RECORDS_WITH_HEADERS
 from logpersister.records.typed import layout_for
-from logpersister.records.writers import WriterSchema
 from logpersister.registry.errors import RegistryError
+from logpersister.values.avro.rows import fingerprint
+from logpersister.values.reading.writers import WriterSchema
 from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.batches import placed

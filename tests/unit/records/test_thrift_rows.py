@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from thriftpy2.protocol import TBinaryProtocol, TCompactProtocol
 from thriftpy2.transport import TMemoryBuffer
 
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.manifest.values.thrift_schema import ThriftSchema
-from logpersister.records.rows import ThriftRows
-from logpersister.schemas.thrift.schema import Kind, Schema, read_schema
 from logpersister.schemas.types import ListOf, MapOf, Plain, Struct, Type
+from logpersister.values.field import FieldSpec
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.thrift.declaration import ThriftSchema
+from logpersister.values.thrift.rows import ThriftRows
+from logpersister.values.thrift.schema import Kind, Schema, read_schema
 from tests.examples import examples
 from tests.unit.records.judging import Judged, judged_by
 from tests.unit.records.third_party import Pairs, assert_rows, members_of

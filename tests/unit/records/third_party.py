@@ -15,8 +15,8 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.schemas.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
+from logpersister.values.row_schema import RowSchema
 from logpersister.verify.comparison import same
 from tests.unit.records.judging import Judged
 

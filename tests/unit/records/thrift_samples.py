@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.manifest.values.thrift_schema import ThriftSchema
-from logpersister.schemas.thrift.schema import Field, Kind, Schema, read_schema
+from logpersister.values.field import FieldSpec
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.thrift.declaration import ThriftSchema
+from logpersister.values.thrift.schema import Field, Kind, Schema, read_schema
 
 _BINARY: Final = {
     "bool": 2, "i8": 3, "double": 4, "i16": 6, "i32": 8, "enum": 8, "i64": 10, "string": 11, "binary": 11, "struct": 12,

@@ -6,7 +6,7 @@ import pytest
 
 from logpersister.registry.answers import Schema
 from logpersister.registry.avro import self_contained
-from logpersister.schemas.avro_columns import AvroTextError
+from logpersister.values.avro.columns import AvroTextError
 
 
 def schema(document: object, *references: object) -> Schema:

@@ -11,10 +11,10 @@ import pytest
 
 from logpersister.forms.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
-from logpersister.manifest.values.registry import RegistrySpec
 from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, Schema, access
 from logpersister.registry import client as client_module
 from logpersister.registry.connection import Connection, connector
+from logpersister.values.registry import RegistrySpec
 from tests.stack.authority import Authority
 from tests.stack.http_server import Request, serving, silent
 from tests.stack.ports import free_port

@@ -16,10 +16,10 @@ from moto import mock_aws
 
 from logpersister.manifest import ManifestError
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, AwsKeys, Secrets, SecretValue
-from logpersister.manifest.values.registry import GluePlace, RegistrySpec
 from logpersister.registry import RegistryError, Schema
 from logpersister.registry.connection import connector
 from logpersister.registry.glue import GlueClient
+from logpersister.values.registry import GluePlace, RegistrySpec
 
 REGION = "eu-central-1"
 URL = f"glue://{REGION}/clicks"

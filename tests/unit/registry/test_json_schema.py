@@ -8,8 +8,8 @@ import pytest
 
 from logpersister.registry.answers import Schema
 from logpersister.registry.json_schema import self_contained
-from logpersister.schemas.json_schema.columns import columns_of
-from logpersister.schemas.json_schema.errors import JsonSchemaError
+from logpersister.values.json.columns import columns_of
+from logpersister.values.json.errors import JsonSchemaError
 
 
 def schema(name: str = "", *references: Schema, **document: Any) -> Schema:

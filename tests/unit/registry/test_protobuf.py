@@ -4,8 +4,8 @@ import pytest
 
 from logpersister.registry.answers import Schema
 from logpersister.registry.protobuf import self_contained
-from logpersister.schemas.protobuf.columns import columns_of
-from logpersister.schemas.protobuf.errors import ProtobufError
+from logpersister.values.protobuf.columns import columns_of
+from logpersister.values.protobuf.errors import ProtobufError
 
 TIMESTAMP = 'syntax = "proto3"; package google.protobuf; message Timestamp { int64 seconds = 1; int32 nanos = 2; }'
 PLACE = 'syntax = "proto3"; package geo; message Place { string city = 1; %s }'

@@ -8,12 +8,12 @@ import pytest
 
 from logpersister.forms.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
-from logpersister.records.avro_rows import fingerprint
-from logpersister.records.writers import NO_ID, WriterSchema
 from logpersister.registry import Registries, RegistryError, RegistryWriters, Schema, SubjectVersion
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryErrorKind, failure
 from logpersister.registry.writers import ASKED_AGAIN_SECONDS, FEW, GLUE_PACE, SPARED, Pace, pace_of
+from logpersister.values.avro.rows import fingerprint
+from logpersister.values.reading.writers import NO_ID, WriterSchema
 from tests.unit.manifest.documents import accepted
 
 URL = "http://registry:8081"

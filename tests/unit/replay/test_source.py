@@ -8,11 +8,11 @@ import pytest
 
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
-from logpersister.manifest.values.parser import Parsing
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.replay.source import SourceRecords
 from logpersister.replay.source_error import SourceError
 from logpersister.storage.replays import Source
+from logpersister.values.parser import Parsing
 from tests.unit.formats.samples import Record, batch, encode, with_headers
 from tests.unit.manifest.documents import accepted
 from tests.unit.replay.bucket import RANGE

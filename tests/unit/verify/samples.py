@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.plan.intents import CommittedOffset, Intent, promised, stored
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.losses import Loss
 from logpersister.storage.names import ObjectName, object_key
+from logpersister.values.parser import Parsing
+from logpersister.values.row_schema import RowSchema
 from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
 from logpersister.verify.writing import Writing
 from tests.unit.manifest.documents import accepted

@@ -17,11 +17,6 @@ from logpersister.formats.damage import ContentError
 from logpersister.formats.quarantine import format_at
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.field import FieldSpec
-from logpersister.manifest.values.key import KeySpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.quarantine import QuarantineSpec
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
 from logpersister.plan.intents import CommittedOffset
@@ -29,6 +24,11 @@ from logpersister.ranges import Range
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
+from logpersister.values.field import FieldSpec
+from logpersister.values.key import KeySpec
+from logpersister.values.parser import Parsing
+from logpersister.values.quarantine import QuarantineSpec
+from logpersister.values.row_schema import RowSchema
 from logpersister.verify import deep
 from logpersister.verify.deep import DeepResult, DeepVerification
 from logpersister.verify.evidence import KafkaView, StoredObject

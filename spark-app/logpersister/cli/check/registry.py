@@ -13,9 +13,9 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import OutputSchema
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.values.registry import RegistryPlace
 from logpersister.registry import RegistryError, RegistryWriters, TopicSchemas
 from logpersister.report.human import plural
+from logpersister.values.registry import RegistryPlace
 
 _NO_GUIDS = "records wait whose headers name schemas by them (__value_schema_id; docs/schemas.md#headers)"
 

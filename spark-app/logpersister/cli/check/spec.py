@@ -11,12 +11,12 @@ from logpersister.forms.problems import some_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.blocks.keep import header_conditions
 from logpersister.manifest.spec import Spec
-from logpersister.manifest.values.parser import REGISTERED, Framing, Parser
-from logpersister.manifest.values.registry import LATEST
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.records.avro_rows import misfit as misfit_of_avro
-from logpersister.records.protobuf_rows import misfit as misfit_of_message
 from logpersister.storage.names import MAX_KEY_BYTES
+from logpersister.values.avro.rows import misfit as misfit_of_avro
+from logpersister.values.parser import REGISTERED, Framing, Parser
+from logpersister.values.protobuf.rows import misfit as misfit_of_message
+from logpersister.values.registry import LATEST
+from logpersister.values.row_schema import RowSchema
 
 _TOMBSTONES: Final = {
     "skip": "are in no file",

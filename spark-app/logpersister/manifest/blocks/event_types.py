@@ -17,8 +17,8 @@ from logpersister.manifest.blocks.keep import Conditions
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.manifest.blocks.partition_rule import ValuePrefix
 from logpersister.manifest.blocks.type_place import TypePlace
-from logpersister.manifest.values.key import KeySpec
-from logpersister.manifest.values.value import ValueSpec
+from logpersister.values.key import KeySpec
+from logpersister.values.value import ValueSpec
 
 MOST_ENTRIES: Final = 256
 MOST_NAME_BYTES: Final = 100

@@ -9,11 +9,11 @@ from pydantic import Field
 from logpersister.forms.constraint import Model, Whole
 from logpersister.forms.problems import Finding, PathStep, RefusedError
 from logpersister.forms.rule import refuses
-from logpersister.manifest.values.declared_columns import CORRECT, columns_by_message, findings_at
-from logpersister.manifest.values.names import FieldName
-from logpersister.manifest.values.protobuf_text import MessageName, ProtobufText
 from logpersister.schemas.column import Column
 from logpersister.schemas.types import Plain, PlainName, Timestamp
+from logpersister.values.declared_columns import CORRECT, columns_by_message, findings_at
+from logpersister.values.names import FieldName
+from logpersister.values.protobuf.declaration import MessageName, ProtobufText
 
 MOST_FIXED = 1024
 LENGTH_BYTES = 4

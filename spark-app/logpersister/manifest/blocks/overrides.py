@@ -14,9 +14,9 @@ from logpersister.manifest.blocks.keep import Conditions
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.manifest.blocks.table import ONE_FOR_SEVERAL, TOPIC, TableName
 from logpersister.manifest.blocks.upload import MaxAge, MaxBytes
-from logpersister.manifest.values.key import KeySpec
-from logpersister.manifest.values.quarantine import QuarantineSpec
-from logpersister.manifest.values.value import ValueSpec
+from logpersister.values.key import KeySpec
+from logpersister.values.quarantine import QuarantineSpec
+from logpersister.values.value import ValueSpec
 
 MOST_OVERRIDES = 50
 

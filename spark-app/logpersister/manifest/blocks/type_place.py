@@ -6,9 +6,9 @@ from logpersister.forms.constraint import Flag, Model, Text
 from logpersister.forms.rule import exactly_one
 from logpersister.manifest.blocks.frame import FrameSpec
 from logpersister.manifest.blocks.partition_rule import FieldPath
-from logpersister.manifest.values.names import FieldName
-from logpersister.schemas.protobuf.parts import WHOLE, Plan, any_in, oneof_in
-from logpersister.schemas.protobuf.schema import Schema
+from logpersister.values.names import FieldName
+from logpersister.values.protobuf.parts import WHOLE, Plan, any_in, oneof_in
+from logpersister.values.protobuf.schema import Schema
 
 SchemaName = Literal["record"]
 

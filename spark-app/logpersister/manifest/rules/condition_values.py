@@ -15,8 +15,8 @@ from typing import Any, Final, get_args
 from logpersister.forms.notation import epoch_unit
 from logpersister.forms.problems import Finding, PathStep, RefusedError, refuse, show
 from logpersister.manifest.blocks.keep import Condition, Operator
-from logpersister.manifest.values.row_schema import RowSchema, no_field
 from logpersister.schemas.types import BITS, PER_SECOND, Decimal, Plain, Time, Timestamp, Type
+from logpersister.values.row_schema import RowSchema, no_field
 
 NOT_COMPARED: Final = "cannot be compared"
 

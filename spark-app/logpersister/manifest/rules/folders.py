@@ -6,8 +6,8 @@ from typing import Final
 from logpersister.forms.notation import epoch_unit
 from logpersister.forms.problems import Finding, PathStep
 from logpersister.manifest.blocks.partition_rule import DateRule, PartitionRule
-from logpersister.manifest.values.row_schema import RowSchema, no_field
 from logpersister.schemas.types import WHOLE, Plain, Timestamp, Type
+from logpersister.values.row_schema import RowSchema, no_field
 
 NO_FOLDERS: Final = "cannot name folders"
 _MOST_PREFIX_BYTES: Final = 127

@@ -7,8 +7,8 @@ from typing import Final
 from logpersister.forms.problems import Finding, PathStep
 from logpersister.manifest.blocks.format_settings import ParquetSpec
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.schemas.types import Binary, ListOf, MapOf, Member, Plain, Struct, Time, Type
+from logpersister.values.row_schema import RowSchema
 
 NO_COLUMN: Final = "cannot have this option"
 NOT_IN_FORMAT: Final = "cannot hold the columns"

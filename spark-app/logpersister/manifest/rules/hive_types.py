@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from logpersister.manifest.blocks.output import Format, OutputSpec
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.schemas.types import (
     KAFKA_PREFIX,
     Binary,
@@ -20,6 +19,7 @@ from logpersister.schemas.types import (
     Timestamp,
     Type,
 )
+from logpersister.values.row_schema import RowSchema
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_]+", re.ASCII)
 VALUE: Final = "value"

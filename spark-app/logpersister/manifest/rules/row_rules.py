@@ -20,7 +20,7 @@ from logpersister.manifest.rules.condition_values import NOT_COMPARED, condition
 from logpersister.manifest.rules.folders import folder_findings
 from logpersister.manifest.rules.format_limits import format_findings, parquet_findings
 from logpersister.manifest.rules.type_specs import Typed
-from logpersister.manifest.values.hidden_fields import hiding_findings
+from logpersister.values.hidden_fields import hiding_findings
 
 NO_COLUMN_OF_ITS_OWN: Final = "is the name of a column of values, too; case does not count"
 ALSO_FOLDER: Final = "is also the name of a folder of output.partitionBy, and readers take both for one column"

@@ -8,9 +8,9 @@ from typing import Any
 
 from logpersister.manifest.blocks.event_types import TypeRule, TypesSpec
 from logpersister.manifest.rules.type_specs import Typed, completed
-from logpersister.manifest.values.key import KeySpec
-from logpersister.manifest.values.registry import TOPIC, RegistrySpec
-from logpersister.manifest.values.value import ValueSpec
+from logpersister.values.key import KeySpec
+from logpersister.values.registry import TOPIC, RegistrySpec
+from logpersister.values.value import ValueSpec
 
 
 def with_subjects(spec: Typed, topic: str) -> Mapping[str, Any]:

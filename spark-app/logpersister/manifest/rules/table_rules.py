@@ -14,9 +14,9 @@ from logpersister.manifest.blocks.output import Format, OutputSpec
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.blocks.table import ONE_FOR_SEVERAL, TOPIC, TYPE, Registration, TableSpec
 from logpersister.manifest.rules.hive_types import hive_refusal
-from logpersister.manifest.values.row_schema import RowSchema
 from logpersister.schemas.column import Column
 from logpersister.schemas.types import ListOf, MapOf, Struct, Time, Timestamp, Type
+from logpersister.values.row_schema import RowSchema
 
 NOT_IN_TABLE: Final = "cannot be a column of the table"
 """How every refusal of a column begins."""

@@ -12,10 +12,10 @@ from logpersister.manifest.blocks.keep import named_columns
 from logpersister.manifest.blocks.output import COLUMNAR
 from logpersister.manifest.rules.row_rules import RowRules
 from logpersister.manifest.rules.type_specs import Typed, specs_of_types, stored_specs
-from logpersister.manifest.values.readable import column_findings
-from logpersister.schemas.protobuf.errors import ProtobufError
-from logpersister.schemas.protobuf.parts import Plan
-from logpersister.schemas.protobuf.schema import read_schema
+from logpersister.values.protobuf.errors import ProtobufError
+from logpersister.values.protobuf.parts import Plan
+from logpersister.values.protobuf.schema import read_schema
+from logpersister.values.readable import column_findings
 
 _OTHER_TIMES = "follows the time of folders, but types have folders by different times"
 _ONE_TIME = (

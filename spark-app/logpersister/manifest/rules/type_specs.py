@@ -9,13 +9,13 @@ from logpersister.manifest.blocks.finish import FinishSpec
 from logpersister.manifest.blocks.keep import Condition
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.manifest.blocks.table import TableSpec
-from logpersister.manifest.values.key import KeySpec
-from logpersister.manifest.values.parser import Parsing
-from logpersister.manifest.values.protobuf import ProtobufValue
-from logpersister.manifest.values.row_schema import RowSchema
-from logpersister.manifest.values.value import ANY_BYTES, ValueSpec
 from logpersister.schemas.column import Column
 from logpersister.schemas.types import Struct
+from logpersister.values.key import KeySpec
+from logpersister.values.parser import Parsing
+from logpersister.values.protobuf.block import ProtobufValue
+from logpersister.values.row_schema import RowSchema
+from logpersister.values.value import ANY_BYTES, ValueSpec
 
 
 @dataclass(frozen=True, slots=True)

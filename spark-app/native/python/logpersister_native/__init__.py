@@ -1,6 +1,6 @@
 """Decodes Kafka record batches into Arrow buffers, tells which values are JSON, and makes typed rows of them.
 
-The modules `logpersister.pipeline.reader.decode` and `logpersister.records.parsers` offer it.
+The modules `logpersister.pipeline.reader.decode` and `logpersister.values.reading.parsers` offer it.
 
 Written in Rust (spark-app/native).
 """

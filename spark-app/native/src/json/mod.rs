@@ -1,6 +1,6 @@
 //! Which values are JSON documents (RFC 8259), for whole columns at once.
 //!
-//! When a value is judged otherwise than before, `JSON_RULES` in `records/parsers.py` must be raised.
+//! When a value is judged otherwise than before, `DOCUMENT_RULES` in `values/json/rows.py` must be raised.
 
 mod fast;
 

@@ -2,7 +2,7 @@
 //! what a pattern finds in texts, straight into Arrow columns.
 //!
 //! Each value is judged by itself: a refused one leaves nothing behind. When a value is judged or stored otherwise than
-//! before, `RULES` in `records/rows.py` (JSON), or `RULES` of its own of another parser beside it, must be raised.
+//! before, `RULES` in `values/<kind>/rows.py` must be raised.
 
 mod adjusted;
 mod avro;

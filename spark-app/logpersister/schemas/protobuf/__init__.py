@@ -1,1 +1,0 @@
-"""Protobuf's schemas: from `.proto` texts and descriptor sets to messages with all names resolved. Pure."""

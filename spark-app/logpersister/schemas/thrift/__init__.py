@@ -1,1 +1,0 @@
-"""Thrift's schemas: from IDL texts to structs with all names resolved, and to columns. Pure."""

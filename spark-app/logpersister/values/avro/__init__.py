@@ -1,0 +1,1 @@
+"""Values that are Avro: block, columns of its schemas, rows."""

@@ -1,0 +1,1 @@
+"""Values that are CSV: block, syntax, rows."""

@@ -1,0 +1,1 @@
+"""Values that are MessagePack: block and rows."""

@@ -1,0 +1,42 @@
+"""Names of columns."""
+
+import re
+from dataclasses import replace
+from typing import Annotated, Final
+
+from logpersister.forms.constraint import Text, never
+from logpersister.schemas.types import KAFKA_PREFIX, NAME
+
+_NAME: Final = Text(
+    rf"^{NAME}$",
+    "is not a name for a column (letters of any script, digits, _, @, $ and -, no digit or - first)",
+    "write another name, for example service_name",
+    64,
+    conditions=(
+        never(
+            rf"^(?i:{KAFKA_PREFIX})",
+            f"begins with {KAFKA_PREFIX}, which is for Kafka's own fields",
+            "leave the field out; offset, key and the like become columns by spec.output.kafkaColumns",
+        ),
+    ),
+)
+FieldName = Annotated[str, _NAME]
+
+
+def _whole_column(path: str) -> str | None:
+    found = re.fullmatch(rf"({NAME})(\.{NAME})+", path)
+    return None if found is None else f"only whole columns can be left out: write {found[1]}, or hide the field by mask"
+
+
+WholeColumn = Annotated[str, replace(_NAME, remedy_of=_whole_column)]
+"""Column name, in fields that cannot name a field of a struct."""
+
+NullText = Annotated[
+    str,
+    Text(
+        r"^[^\r\n]*$",
+        "is not a text of one line",
+        "write what stands for null, for example NULL or \\N",
+        64,
+    ),
+]

@@ -1,0 +1,1 @@
+"""What the rows of all kinds have in common: native parsers, writers' schemas, results."""

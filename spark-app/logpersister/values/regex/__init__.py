@@ -1,0 +1,1 @@
+"""Values that are texts of a pattern: block, syntax, rows."""

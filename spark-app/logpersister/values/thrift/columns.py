@@ -1,0 +1,94 @@
+"""Translates a Thrift struct into columns that fit all that it can hold. Pure; docs/schemas.md has the table."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from logpersister.schemas.types import (
+    MOST_COLUMNS,
+    Binary,
+    ListOf,
+    MapOf,
+    Member,
+    Plain,
+    Type,
+)
+from logpersister.schemas.written_column import (
+    TOO_MANY,
+    NoColumnError,
+    TypeWalk,
+    WrittenColumn,
+)
+from logpersister.values.thrift.errors import ThriftError
+from logpersister.values.thrift.schema import Field, Kind, Schema, read_schema
+
+KEYS: Final = frozenset({"bool", "i8", "i16", "i32", "i64", "string", "binary", "enum"})
+"""Kinds that keys of maps become texts of."""
+_TYPES: Final[Mapping[str, Type]] = {
+    "bool": Plain("bool"),
+    "i8": Plain("int8"),
+    "i16": Plain("int16"),
+    "i32": Plain("int32"),
+    "i64": Plain("int64"),
+    "double": Plain("float64"),
+    "string": Plain("string"),
+    "binary": Binary(),
+    "enum": Plain("string"),
+}
+
+
+def columns_of(idl: str, struct: str | None) -> list[WrittenColumn]:
+    """Return a column for each field of a struct. Raises ThriftError.
+
+    Args:
+        idl: the schema, as `read_schema` takes it.
+        struct: its name; None: the only one.
+    """
+    schema = read_schema(idl)
+    types = _Types(schema)
+    name = schema.struct(struct)
+    if len(schema.structs[name]) > MOST_COLUMNS:
+        raise ThriftError(TOO_MANY)
+    return [types.column(one, name) for one in schema.structs[name]]
+
+
+class _Types:
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._walk = TypeWalk()
+
+    def column(self, one: Field, struct: str) -> WrittenColumn:
+        self._walk.begin(one.name)
+        try:
+            found = self._value(one.kind, 1, (struct,))
+        except NoColumnError as error:
+            return WrittenColumn(one.name, None, str(error))
+        required, remarks = one.requirement == "required", self._walk.remarks
+        return WrittenColumn(one.name, found, str(one.kind), required, remarks=remarks)
+
+    def _value(self, kind: Kind, depth: int, above: tuple[str, ...]) -> Type:
+        self._walk.add(depth)
+        match kind.word:
+            case "struct":
+                return self._struct(kind.of, depth, above)
+            case "list" | "set":
+                item = self._walk.inside("[]", lambda: self._value(kind.inner[0], depth + 1, above))
+                return ListOf(item, required=True)
+            case "map":
+                key, value = kind.inner
+                if key.word not in KEYS:
+                    raise NoColumnError(f"it is a map whose keys are {key}, which cannot become texts")
+                return MapOf(self._walk.inside("{}", lambda: self._value(value, depth + 1, above)), required=True)
+            case word if word in _TYPES:
+                return _TYPES[word]
+        raise NoColumnError(f"it is a {kind}")
+
+    def _struct(self, name: str, depth: int, above: tuple[str, ...]) -> Type:
+        if name in above:
+            raise NoColumnError(f"{name} has itself in it")
+
+        def make(one: Field) -> Member:
+            found = self._value(one.kind, depth + 1, (*above, name))
+            return Member(one.name, found, one.requirement == "required")
+
+        return self._walk.struct((one.name, partial(make, one)) for one in self._schema.structs[name])
