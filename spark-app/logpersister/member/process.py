@@ -28,7 +28,6 @@ from logpersister.member.outages import ConnectivityProbe, OutageMonitor
 from logpersister.member.reports import OF_TOPICS, Reports
 from logpersister.member.shadow.watch import ShadowWatch, comparing, seconds_between
 from logpersister.member.spark_watch import SparkLostError, SparkWatch
-from logpersister.member.stopping import Stop
 from logpersister.member.summary import banner
 from logpersister.member.target_offsets import (
     UNREADABLE_SECONDS,
@@ -40,6 +39,7 @@ from logpersister.member.target_offsets import (
 from logpersister.pipeline.rules import rules_of
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report import logs
+from logpersister.report.document import status_of
 from logpersister.report.facts import Identity
 from logpersister.report.health import Condition, Health
 from logpersister.report.human import duration
@@ -48,6 +48,7 @@ from logpersister.report.outages import PROBED, Outage, Server
 from logpersister.report.server import ReportServer
 from logpersister.report.shadow import ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
+from logpersister.stopping import Stop
 
 log = structlog.get_logger(__name__)
 
@@ -121,7 +122,7 @@ def run_member(
     stop = Stop()
     with ExitStack() as stack, stop.on_signals():
         if options.http is not None:
-            server = stack.enter_context(ReportServer(options.http, metrics, board, health))
+            server = stack.enter_context(ReportServer(options.http, metrics, status_of(board), health))
             log.info("reports.served", address=server.address)
         reports = Reports(metrics, board)
         group_probe = health.probe("membership", GROUP_LIMIT, START_LIMIT)

@@ -4,10 +4,10 @@ import threading
 from contextlib import AbstractContextManager
 from typing import Protocol, Self
 
-from logpersister.member.stopping import Stop
 from logpersister.report.facts import RunningJob
 from logpersister.report.health import Probe
 from logpersister.report.status import StatusBoard
+from logpersister.stopping import Stop
 
 ASK_SECONDS = 10.0
 

@@ -3,15 +3,22 @@
 docs/monitoring.md describes each field. The document is read by the operator, so fields are added, never renamed.
 """
 
+from collections.abc import Callable
+
 from logpersister.report.duties import DutyReport
 from logpersister.report.facts import BucketFailed, RunningJob
 from logpersister.report.finish import finish_document
 from logpersister.report.lag import LagSummary, PartitionLag
 from logpersister.report.plain import Document, document, plain, rfc3339
 from logpersister.report.shadow import ShadowReport, figures_document
-from logpersister.report.status import MAX_PARTITIONS_OF_JOB, RecentError, RecentQuarantine, Status
+from logpersister.report.status import MAX_PARTITIONS_OF_JOB, RecentError, RecentQuarantine, Status, StatusBoard
 from logpersister.report.tables import tables_document
 from logpersister.report.types import types_document
+
+
+def status_of(board: StatusBoard) -> Callable[[], Document]:
+    """Return what makes the document of a board as it is then."""
+    return lambda: status_document(board.snapshot())
 
 
 def status_document(status: Status) -> Document:

@@ -1,6 +1,6 @@
 """Makes the instruments of one registry of Prometheus: members and the operator name theirs by a prefix."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, exposition
 
 
 class Instruments:
@@ -18,3 +18,8 @@ class Instruments:
 
     def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
         return Histogram(name, text, labels, namespace=self._prefix, registry=self.registry, buckets=buckets)
+
+    def render(self, accept: str = "") -> tuple[bytes, str]:
+        """Return the exposition and its content type for an ``Accept`` header."""
+        encoder, content_type = exposition.choose_encoder(accept)
+        return encoder(self.registry), content_type

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Final, Literal
 
-from prometheus_client import CollectorRegistry, Info, exposition
+from prometheus_client import CollectorRegistry, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -264,13 +264,6 @@ class Metrics(Instruments):
     def shadow(self, report: ShadowReport) -> None:
         """What a member in shadow mode has compared; others have no such series."""
         self._shadow.show(report)
-
-    # -- output
-
-    def render(self, accept: str = "") -> tuple[bytes, str]:
-        """Return the exposition and its content type for an ``Accept`` header."""
-        encoder, content_type = exposition.choose_encoder(accept)
-        return encoder(self.registry), content_type
 
 
 class _LagCollector(Collector):

@@ -1,12 +1,13 @@
-"""The member's HTTP endpoint: ``/metrics``, ``/healthz``, ``/readyz`` and ``/status``.
+"""HTTP endpoint of a member or collector: ``/metrics``, ``/healthz``, ``/readyz`` and ``/status``.
 
-Few threads, deadlines on everything, no keep-alive: whatever a client does, the member does not notice.
+Few threads, deadlines on everything, no keep-alive: whatever a client does, the process does not notice.
 """
 
 import json
 import socket
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,11 +17,10 @@ from typing import Any, Final, Self
 
 import structlog
 
-from logpersister.report.document import status_document
 from logpersister.report.health import Health, HealthReport
+from logpersister.report.instruments import Instruments
 from logpersister.report.listening import ANY_INTERFACE, family_of, take_both_families
-from logpersister.report.metrics import Metrics
-from logpersister.report.status import StatusBoard
+from logpersister.report.plain import Document
 
 log = structlog.get_logger(__name__)
 
@@ -55,9 +55,9 @@ class Answer:
 class Reports:
     """What the endpoint serves: pure routing, apart from sockets."""
 
-    def __init__(self, metrics: Metrics, board: StatusBoard, health: Health) -> None:
+    def __init__(self, metrics: Instruments, status: Callable[[], Document], health: Health) -> None:
         self._metrics = metrics
-        self._board = board
+        self._status = status
         self._health = health
 
     def answer(self, path: str, accept: str) -> Answer:
@@ -71,8 +71,7 @@ class Reports:
             case "/readyz":
                 return _health_answer(self._health.ready())
             case "/status":
-                document = status_document(self._board.snapshot())
-                return Answer(HTTPStatus.OK, JSON, json.dumps(document, ensure_ascii=False).encode() + b"\n")
+                return Answer(HTTPStatus.OK, JSON, json.dumps(self._status(), ensure_ascii=False).encode() + b"\n")
             case "":
                 return Answer(HTTPStatus.OK, TEXT, _lines(*PATHS))
         return Answer(HTTPStatus.NOT_FOUND, TEXT, _lines(f"not found; there are {', '.join(PATHS)}"))
@@ -81,10 +80,10 @@ class Reports:
 class ReportServer:
     """Serves `Reports` on one address from its own threads, from `start` to `stop`."""
 
-    def __init__(self, address: str, metrics: Metrics, board: StatusBoard, health: Health) -> None:
+    def __init__(self, address: str, metrics: Instruments, status: Callable[[], Document], health: Health) -> None:
         """`address`: ``HOST:PORT``; port 0 takes a free one; an empty host is every interface, by IPv4 and IPv6."""
         self._host, self._port = parse_address(address)
-        self._reports = Reports(metrics, board, health)
+        self._reports = Reports(metrics, status, health)
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 

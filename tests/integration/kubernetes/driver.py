@@ -9,7 +9,6 @@ from unittest.mock import patch
 
 from logpersister.manifest.blocks.spark import SparkSpec
 from logpersister.member.spark_watch import SparkWatch
-from logpersister.member.stopping import Stop
 from logpersister.pipeline import session
 from logpersister.pipeline.job import SparkJobs
 from logpersister.pipeline.kubernetes import executor_settings
@@ -17,6 +16,7 @@ from logpersister.pipeline.leftovers import end_leftovers
 from logpersister.report.facts import Identity
 from logpersister.report.health import Health
 from logpersister.report.status import StatusBoard
+from logpersister.stopping import Stop
 
 
 def main(account: Path, failures: str) -> None:

@@ -18,13 +18,13 @@ from logpersister.member import process
 from logpersister.member.process import ExitCode, Member, MemberOptions, Readiness, run_member, warm_up
 from logpersister.member.refusals import Refusals
 from logpersister.member.reports import Reports
-from logpersister.member.stopping import Stop
 from logpersister.member.target_offsets import UNREADABLE_SECONDS, TargetOffsets
 from logpersister.pipeline.work import WorkError
 from logpersister.registry import RegistryError
 from logpersister.report.facts import Identity
 from logpersister.report.health import Health
 from logpersister.report.status import StatusBoard
+from logpersister.stopping import Stop
 from tests.unit.manifest.documents import accepted
 from tests.unit.member.fakes import CLICKS, TOPIC_ID, FakeDependencies, FakeSchemas
 from tests.unit.member.test_cycle import begun, turn

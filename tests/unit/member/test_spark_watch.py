@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from logpersister.member.spark_watch import SparkLostError, SparkWatch
-from logpersister.member.stopping import Stop
 from logpersister.report.facts import Identity, RunningJob
 from logpersister.report.health import Health
 from logpersister.report.status import StatusBoard
+from logpersister.stopping import Stop
 from tests.integration.harness.waiting import eventually
 
 TOO_LONG = timedelta(hours=1)

@@ -1,7 +1,7 @@
 import os
 import signal
 
-from logpersister.member.stopping import SIGNALS, Stop
+from logpersister.stopping import SIGNALS, Stop
 
 
 def test_the_first_signal_asks_and_the_second_insists() -> None:

@@ -1,4 +1,4 @@
-"""Signals: the first one asks a member to end in order, a second one to end at once."""
+"""Signals: the first one asks a process to end in order, a second one to end at once."""
 
 import signal
 import threading
@@ -14,7 +14,7 @@ class Stop:
 
     def __init__(self) -> None:
         self.wake = threading.Event()
-        """Set by a signal, and by whoever else has something for the member to do."""
+        """Set by a signal, and by whoever else has something for the process to do."""
         self.asked = False
         self.at_once = False
 
