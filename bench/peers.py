@@ -33,7 +33,7 @@ from bench.processes import watched
 from bench.servers import Payload, Servers, fill, servers
 from bench.spread import Spread
 from bench.throughput import PARTITIONS, WIDTH
-from logpersister.formats.parquet import ZSTD_LEVEL
+from logpersister.formats.parquet.write import ZSTD_LEVEL
 from tests.stack.artifacts import flink_classpath, java
 from tests.stack.registry import SchemaRegistry
 

@@ -9,9 +9,9 @@ import pytest
 from pyspark import RDD, SparkConf, SparkContext
 
 from logpersister.formats.base import ObjectIdentity
-from logpersister.formats.sequencefile import SequenceFileFormat
-from logpersister.formats.sequencefile_keys import KeyLayout
-from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.sequencefile.keys import KeyLayout
+from logpersister.formats.sequencefile.layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.sequencefile.write import SequenceFileFormat
 from logpersister.ranges import Range, TopicPartition
 from tests.readers import sequencefile
 from tests.readers.messagepack import decode_map

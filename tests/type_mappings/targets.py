@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 from pyiceberg.io.pyarrow import pyarrow_to_schema
 
-from logpersister.formats.avro_schema import schema_text
-from logpersister.formats.field_ids import id_paths, with_field_ids
+from logpersister.formats.avro.schema import schema_text
+from logpersister.formats.parquet.field_ids import id_paths, with_field_ids
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.rules.format_limits import format_findings

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from logpersister.backup.ranges import BackupObject, Explained, PartitionBackup, partition_backups
-from logpersister.formats.kafka import EXTENSION
+from logpersister.formats.kafka.write import EXTENSION
 from logpersister.ranges import TopicPartition
 from logpersister.storage.asking import ask_each
 from logpersister.storage.facts import ObjectFacts, check_name

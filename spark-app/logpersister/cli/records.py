@@ -8,17 +8,17 @@ from typing import IO, Final, cast
 
 from logpersister.cli.rows import HEADERS, OFFSET, Sections, shown_rows
 from logpersister.cli.shown_record import ShownRecord
-from logpersister.formats import orc_read
-from logpersister.formats.avro_container import MAGIC as _AVRO
-from logpersister.formats.avro_read import AvroRows
+from logpersister.formats.avro.container import MAGIC as _AVRO
+from logpersister.formats.avro.read import AvroRows
 from logpersister.formats.damage import ContentError
 from logpersister.formats.file_rows import FileRows
-from logpersister.formats.kafka import EXTENSION
-from logpersister.formats.lines_read import Lines, decompressed
-from logpersister.formats.orc_read import OrcRows
-from logpersister.formats.parquet_read import ParquetRows
-from logpersister.formats.sequencefile_read import SequenceRows
-from logpersister.formats.text import unescaped
+from logpersister.formats.kafka.write import EXTENSION
+from logpersister.formats.lines import Lines, decompressed
+from logpersister.formats.orc import read as orc_read
+from logpersister.formats.orc.read import OrcRows
+from logpersister.formats.parquet.read import ParquetRows
+from logpersister.formats.sequencefile.read import SequenceRows
+from logpersister.formats.text.read import unescaped
 from logpersister.manifest.blocks.format_settings import TextSpec
 from logpersister.manifest.revisions.revision import RevisionError, resource_of
 from logpersister.manifest.spec import Spec

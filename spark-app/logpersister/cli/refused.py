@@ -11,7 +11,7 @@ from logpersister.cli.records import Preview, preview
 from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.stored import Entry
 from logpersister.formats.damage import ContentError
-from logpersister.formats.jsonl_read import document, kept_records
+from logpersister.formats.jsonl.read import document, kept_records
 from logpersister.manifest.blocks.keep import field_conditions
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides

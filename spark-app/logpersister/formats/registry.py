@@ -9,22 +9,28 @@ from typing import Final, TypedDict
 
 import pyarrow as pa
 
-from logpersister.formats import avro, jsonl, kafka, orc, parquet, sequencefile, text
-from logpersister.formats.avro import AvroFormat
+from logpersister.formats.avro import write as avro
+from logpersister.formats.avro.write import AvroFormat
 from logpersister.formats.base import Format
 from logpersister.formats.columnar import ColumnarOptions
 from logpersister.formats.compression import Compression
 from logpersister.formats.file_columns import KAFKA_FIELDS
-from logpersister.formats.jsonl import JsonLinesFormat, JsonLinesOptions
-from logpersister.formats.kafka import KafkaFormat
-from logpersister.formats.orc import OrcFormat, OrcOptions
-from logpersister.formats.parquet import ParquetFormat, ParquetOptions
+from logpersister.formats.jsonl import write as jsonl
+from logpersister.formats.jsonl.write import JsonLinesFormat, JsonLinesOptions
+from logpersister.formats.kafka import write as kafka
+from logpersister.formats.kafka.write import KafkaFormat
+from logpersister.formats.orc import write as orc
+from logpersister.formats.orc.write import OrcFormat, OrcOptions
+from logpersister.formats.parquet import write as parquet
+from logpersister.formats.parquet.sorted_groups import SortColumn
+from logpersister.formats.parquet.write import ParquetFormat, ParquetOptions
 from logpersister.formats.quarantine import WithQuarantine
-from logpersister.formats.sequencefile import SequenceFileFormat
-from logpersister.formats.sequencefile_keys import KeyLayout
-from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
-from logpersister.formats.sorted_groups import SortColumn
-from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
+from logpersister.formats.sequencefile import write as sequencefile
+from logpersister.formats.sequencefile.keys import KeyLayout
+from logpersister.formats.sequencefile.layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.sequencefile.write import SequenceFileFormat
+from logpersister.formats.text import write as text
+from logpersister.formats.text.write import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.formats.typed import TypedFormat
 from logpersister.manifest.blocks.format_settings import OrcSpec, ParquetSpec, SequenceFileSpec, TextSpec

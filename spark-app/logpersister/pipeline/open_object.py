@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from logpersister.formats.base import Bytes, Encoder
-from logpersister.formats.parquet import ParquetEncoder
+from logpersister.formats.parquet.write import ParquetEncoder
 from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.work import RangeWork
 from logpersister.report.facts import WrittenObject

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 
-from logpersister.formats.parquet_statistics import column_statistics, split_offsets
+from logpersister.formats.parquet.statistics import column_statistics, split_offsets
 from logpersister.manifest.revisions.table_binding import TableBinding
 from logpersister.pipeline.range_results import RangeResults
 from logpersister.records.escaping import own_path

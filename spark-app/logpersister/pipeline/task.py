@@ -12,7 +12,7 @@ from typing import Final, Protocol
 import pyarrow as pa
 
 from logpersister.formats.base import Format
-from logpersister.formats.kafka import KafkaFormat
+from logpersister.formats.kafka.write import KafkaFormat
 from logpersister.pipeline.arrivals import NoteArrivals
 from logpersister.pipeline.dry_run import DryRun, OtherRulesError
 from logpersister.pipeline.event_times import EventTimes

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from isal import isal_zlib
 
-from logpersister.formats.kafka import CHECKSUM
+from logpersister.formats.kafka.write import CHECKSUM
 from logpersister.pipeline.open_object import Finishing, OpenUpload, Upload
 from logpersister.pipeline.range_results import RangeResults
 from logpersister.pipeline.reader.decode import Selected

@@ -6,8 +6,8 @@ from typing import IO, Any, Final
 import pyarrow as pa
 
 from logpersister.formats.damage import ContentError
-from logpersister.formats.jsonl_read import LINE_FEED, document, kept_records
-from logpersister.formats.lines_read import whole_lines
+from logpersister.formats.jsonl.read import LINE_FEED, document, kept_records
+from logpersister.formats.lines import whole_lines
 from logpersister.records.schema import REASON
 from logpersister.replay.file_columns import COLUMNS, KEPT_HEADERS
 

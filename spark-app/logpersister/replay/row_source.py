@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from logpersister.formats.file_rows import FileRows
-from logpersister.formats.orc_read import OrcRows
-from logpersister.formats.sequencefile_read import SequenceRows
+from logpersister.formats.orc.read import OrcRows
+from logpersister.formats.sequencefile.read import SequenceRows
 from logpersister.records.schema import RECORDS
 from logpersister.replay.file_columns import KEPT_HEADERS, TIMESTAMP, chosen, records_of
 from logpersister.replay.source_error import REMEDY, SourceError

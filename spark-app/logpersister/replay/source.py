@@ -7,8 +7,11 @@ from typing import IO, Final, Protocol, Self, cast
 
 import pyarrow as pa
 
-from logpersister.formats import avro_read, orc_read, parquet_read, sequencefile_read
+from logpersister.formats.avro import read as avro_read
 from logpersister.formats.damage import ContentError, damage_told
+from logpersister.formats.orc import read as orc_read
+from logpersister.formats.parquet import read as parquet_read
+from logpersister.formats.sequencefile import read as sequencefile_read
 from logpersister.pipeline.summary import Summary
 from logpersister.replay import lines_source
 from logpersister.replay.lines_source import LinesRecords

@@ -47,7 +47,7 @@ class ObjectFacts:
     tombstones: int | None
     """None: not counted, in objects of record batches."""
     checksum: str
-    """Checksum of the payloads (`records.checksum`), or of record batches (`formats.kafka`)."""
+    """Checksum of the payloads (`records.checksum`), or of record batches (`formats.kafka.write`)."""
     payload: tuple[int, int] | None = None
     """Bytes of all values and of all keys; None in objects of record batches, and in those of earlier releases."""
     parser: str = ANY_BYTES

@@ -41,7 +41,7 @@ class TableFile:
     partition: tuple[str | None, ...]
     """The values of its folders, outermost first; None: null."""
     columns: Mapping[str, Mapping[str, Any]]
-    """Statistics by field id, as text (`formats.parquet_statistics`)."""
+    """Statistics by field id, as text (`formats.parquet.statistics`)."""
     splits: tuple[int, ...]
     """Begins of its row groups."""
 

@@ -29,7 +29,7 @@ from pyiceberg.typedef import Record
 from requests import Session
 from requests.adapters import HTTPAdapter
 
-from logpersister.formats.field_ids import id_paths, with_field_ids
+from logpersister.formats.parquet.field_ids import id_paths, with_field_ids
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.blocks.table import FORMAT_VERSION, WRITTEN_VERSION, CatalogSpec, TableSpec
 from logpersister.manifest.revisions.table_binding import TableBinding

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from logpersister.formats.damage import ContentError
 from logpersister.formats.file_rows import plain
-from logpersister.formats.orc_read import FarInstantError, has_far_instants
+from logpersister.formats.orc.read import FarInstantError, has_far_instants
 from logpersister.ranges import Offset
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.storage.facts import ObjectFacts

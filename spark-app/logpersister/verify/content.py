@@ -13,27 +13,28 @@ from typing import IO, Any, Final, Protocol, cast
 
 import pyarrow as pa
 
-from logpersister.formats.avro import AvroFormat
-from logpersister.formats.avro_read import AvroRows
+from logpersister.formats.avro.read import AvroRows
+from logpersister.formats.avro.write import AvroFormat
 from logpersister.formats.base import Encoder, ObjectIdentity
 from logpersister.formats.compression import Compression
 from logpersister.formats.damage import ContentError
 from logpersister.formats.file_columns import KAFKA_FIELDS, Columns
 from logpersister.formats.file_rows import FileRows, nullable_type
-from logpersister.formats.jsonl import JsonLinesFormat
-from logpersister.formats.jsonl_read import LINE_FEED, bytes_in, document
-from logpersister.formats.kafka import KafkaFormat
-from logpersister.formats.lines_read import Lines, whole_lines
-from logpersister.formats.orc import OrcFormat
-from logpersister.formats.orc_instants import with_whole_seconds
-from logpersister.formats.orc_read import OrcRows
-from logpersister.formats.parquet import ParquetFormat
-from logpersister.formats.parquet_read import ParquetRows
-from logpersister.formats.sequencefile import SequenceFileFormat
-from logpersister.formats.sequencefile_keys import KeyLayout
-from logpersister.formats.sequencefile_read import SequenceRows
-from logpersister.formats.sorted_groups import SortColumn
-from logpersister.formats.text import DelimiterInValue, TextFormat, unescaped
+from logpersister.formats.jsonl.read import LINE_FEED, bytes_in, document
+from logpersister.formats.jsonl.write import JsonLinesFormat
+from logpersister.formats.kafka.write import KafkaFormat
+from logpersister.formats.lines import Lines, whole_lines
+from logpersister.formats.orc.instants import with_whole_seconds
+from logpersister.formats.orc.read import OrcRows
+from logpersister.formats.orc.write import OrcFormat
+from logpersister.formats.parquet.read import ParquetRows
+from logpersister.formats.parquet.sorted_groups import SortColumn
+from logpersister.formats.parquet.write import ParquetFormat
+from logpersister.formats.sequencefile.keys import KeyLayout
+from logpersister.formats.sequencefile.read import SequenceRows
+from logpersister.formats.sequencefile.write import SequenceFileFormat
+from logpersister.formats.text.read import unescaped
+from logpersister.formats.text.write import DelimiterInValue, TextFormat
 from logpersister.formats.tombstones import Tombstones
 from logpersister.pipeline.reader.segment import Segment
 from logpersister.ranges import Offset, Range, TopicPartition

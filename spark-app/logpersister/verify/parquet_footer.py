@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from logpersister.formats.damage import ContentError
-from logpersister.formats.sorted_groups import SortColumn
+from logpersister.formats.parquet.sorted_groups import SortColumn
 
 _FIELD_ID: Final = b"PARQUET:field_id"
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.formats.damage import ContentError
-from logpersister.formats.sorted_groups import order_of
+from logpersister.formats.parquet.sorted_groups import order_of
 from logpersister.pipeline.splitting import joined
 from logpersister.ranges import Offset
 from logpersister.verify.comparison import alike, rows_of, same, shortened

@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from logpersister.formats.avro import AvroFormat
+from logpersister.formats.avro.write import AvroFormat
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.formats.columnar import ColumnarOptions
 from logpersister.formats.compression import Compression
-from logpersister.formats.jsonl import JsonLinesFormat, JsonLinesOptions
-from logpersister.formats.orc import OrcFormat, OrcOptions
-from logpersister.formats.parquet import ParquetFormat, ParquetOptions
-from logpersister.formats.sequencefile import SequenceFileFormat
-from logpersister.formats.sequencefile_keys import KeyLayout
-from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
-from logpersister.formats.sorted_groups import SortColumn
-from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
+from logpersister.formats.jsonl.write import JsonLinesFormat, JsonLinesOptions
+from logpersister.formats.orc.write import OrcFormat, OrcOptions
+from logpersister.formats.parquet.sorted_groups import SortColumn
+from logpersister.formats.parquet.write import ParquetFormat, ParquetOptions
+from logpersister.formats.sequencefile.keys import KeyLayout
+from logpersister.formats.sequencefile.layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.sequencefile.write import SequenceFileFormat
+from logpersister.formats.text.write import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.schema import HEADERS, RECORDS, RECORDS_WITH_HEADERS

@@ -12,8 +12,8 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import logpersister_native as native
-from logpersister.formats.avro_container import BLOCK_BYTES
-from logpersister.formats.avro_read import AvroRows
+from logpersister.formats.avro.container import BLOCK_BYTES
+from logpersister.formats.avro.read import AvroRows
 from logpersister.formats.damage import ContentError
 from logpersister.formats.file_rows import plain
 from logpersister.formats.registry import make_format

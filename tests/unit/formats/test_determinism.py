@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.formats import avro_container, binary, compression, orc, sequencefile_blocks, sequencefile_records
+from logpersister.formats import binary, compression
+from logpersister.formats.avro import container as avro_container
 from logpersister.formats.base import Format, ObjectIdentity
+from logpersister.formats.orc import write as orc
+from logpersister.formats.sequencefile import blocks as sequencefile_blocks
+from logpersister.formats.sequencefile import records as sequencefile_records
 from logpersister.ranges import Range
 from tests.examples import examples
 from tests.unit.formats.samples import FORMATS, IDENTITY, Record, batch, cut, encode, label, many_records, records

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.formats.parquet import ParquetFormat, ParquetOptions
+from logpersister.formats.parquet.write import ParquetFormat, ParquetOptions
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.records.escaping import QUARANTINE
 from logpersister.values.field import FieldSpec

@@ -50,5 +50,5 @@ def test_the_same_writer_gives_the_same_bytes(name: str) -> None:
         GOLDEN.write_text(json.dumps({**known, name: found}, indent=2, sort_keys=True) + "\n")
     assert found == json.loads(GOLDEN.read_text())[name], (
         "the writer of Parquet gives other bytes than before. If it is meant to: since the last release, CREATED_BY in "
-        "native/src/parquet/mod.rs and RULES in formats/parquet.py must have been raised once; then `make golden`"
+        "native/src/parquet/mod.rs and RULES in formats/parquet/write.py must have been raised once; then `make golden`"
     )

@@ -10,10 +10,10 @@ import pytest
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.compression import Compression
 from logpersister.formats.registry import make_format
-from logpersister.formats.sequencefile import SequenceFileFormat
-from logpersister.formats.sequencefile_keys import KeyLayout
-from logpersister.formats.sequencefile_layout import CompressionType, SequenceFileCompression, SequenceFileOptions
-from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
+from logpersister.formats.sequencefile.keys import KeyLayout
+from logpersister.formats.sequencefile.layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.sequencefile.write import SequenceFileFormat
+from logpersister.formats.text.write import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
 from logpersister.manifest.blocks.format_settings import SequenceFileSpec, TextSpec
 from logpersister.manifest.blocks.output import Format, OutputSpec

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.base import ObjectIdentity
-from logpersister.formats.sequencefile import SequenceFileFormat
-from logpersister.formats.sequencefile_blocks import BLOCK_BYTES
-from logpersister.formats.sequencefile_keys import KeyLayout
-from logpersister.formats.sequencefile_layout import (
+from logpersister.formats.sequencefile.blocks import BLOCK_BYTES
+from logpersister.formats.sequencefile.keys import KeyLayout
+from logpersister.formats.sequencefile.layout import (
     CompressionType,
     SequenceFileCompression,
     SequenceFileOptions,
 )
-from logpersister.formats.sequencefile_records import SYNC_INTERVAL
+from logpersister.formats.sequencefile.records import SYNC_INTERVAL
+from logpersister.formats.sequencefile.write import SequenceFileFormat
 from logpersister.formats.sync_marker import sync_marker
 from logpersister.formats.tombstones import Tombstones
 from logpersister.ranges import Range, TopicPartition

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 import logpersister_native as native
 from logpersister.formats import binary
 from logpersister.formats.base import ObjectIdentity
-from logpersister.formats.parquet import ParquetFormat, ParquetOptions
-from logpersister.formats.sorted_groups import SortColumn, SortedGroups, memory_of_rows
+from logpersister.formats.parquet.sorted_groups import SortColumn, SortedGroups, memory_of_rows
+from logpersister.formats.parquet.write import ParquetFormat, ParquetOptions
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from tests.examples import examples

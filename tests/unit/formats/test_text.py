@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.compression import Compression
-from logpersister.formats.text import DelimiterInValue, TextFormat, TextOptions
+from logpersister.formats.text.write import DelimiterInValue, TextFormat, TextOptions
 from tests.examples import examples
 from tests.unit.formats.samples import Record, batch, cut, encode, many_records, records
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from logpersister.formats.base import ObjectIdentity
-from logpersister.formats.field_ids import with_field_ids
+from logpersister.formats.parquet.field_ids import with_field_ids
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.event_types import TypesSpec
 from logpersister.manifest.blocks.output import OutputSpec

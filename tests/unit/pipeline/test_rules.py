@@ -16,7 +16,7 @@ import pytest
 
 from logpersister.formats import registry
 from logpersister.formats.base import Encoder, ObjectIdentity
-from logpersister.formats.kafka import KafkaFormat
+from logpersister.formats.kafka.write import KafkaFormat
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import Format, OutputSpec
 from logpersister.manifest.revisions.revision import resource_of, revision_of, under_rules

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.damage import ContentError
-from logpersister.formats.kafka import KafkaFormat
+from logpersister.formats.kafka.write import KafkaFormat
 from logpersister.pipeline.reader.decode import Aborted, CorruptBatchError, Selected, select
 from logpersister.pipeline.reader.segment import LAST, Segment
 from logpersister.pipeline.task import Task, TaskResources

@@ -16,8 +16,8 @@ from pyiceberg.io.pyarrow import (
     pyarrow_to_schema,
 )
 
-from logpersister.formats.field_ids import id_paths, with_field_ids
-from logpersister.formats.parquet_statistics import column_statistics, split_offsets
+from logpersister.formats.parquet.field_ids import id_paths, with_field_ids
+from logpersister.formats.parquet.statistics import column_statistics, split_offsets
 
 COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "flag": (pa.bool_(), [True, False, None]),

@@ -1,4 +1,4 @@
-"""Reads objects of format ``kafka`` back: the record batches of one range (`formats.kafka`)."""
+"""Reads objects of format ``kafka`` back: the record batches of one range (`formats.kafka.write`)."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ import pyarrow as pa
 from isal import isal_zlib
 
 from logpersister.formats.damage import ContentError
-from logpersister.formats.kafka import CHECKSUM
+from logpersister.formats.kafka.write import CHECKSUM
 from logpersister.pipeline.reader.decode import DEFAULT_MAX_BATCH_BYTES, CorruptBatchError, decode, heads_of
 from logpersister.ranges import Offset
 

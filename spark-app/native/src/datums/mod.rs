@@ -1,6 +1,6 @@
 //! Rows to Avro's binary encoding (specification 1.12), for format `avro`; docs/formats.md says what each type becomes.
 //!
-//! When a row is encoded otherwise than before, `RULES` in `formats/avro.py` must be raised.
+//! When a row is encoded otherwise than before, `RULES` in `formats/avro/write.py` must be raised.
 
 mod cell;
 

@@ -1,6 +1,6 @@
 //! Rows to JSON lines: the inverse of `rows`, for format `jsonl` (docs/formats.md says how each type is written).
 //!
-//! When a value is written otherwise than before, `RULES` in `formats/jsonl.py` must be raised.
+//! When a value is written otherwise than before, `RULES` in `formats/jsonl/write.py` must be raised.
 
 mod cell;
 mod time;

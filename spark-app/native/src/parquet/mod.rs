@@ -2,7 +2,7 @@
 //! this is written here.
 //!
 //! Pages are compressed as soon as they are full, so that of a row group only what will be stored waits in memory. When
-//! files become others than before for the same rows, raise [`CREATED_BY`] and `RULES` in `formats/parquet.py`.
+//! files become others than before for the same rows, raise [`CREATED_BY`] and `RULES` in `formats/parquet/write.py`.
 
 mod bloom;
 mod bounds;

@@ -14,11 +14,11 @@ from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.columnar import ColumnarFormat, ColumnarOptions
 from logpersister.formats.cuts import payload_sizes
 from logpersister.formats.file_columns import Columns
-from logpersister.formats.orc_footer import with_calendar
-from logpersister.formats.orc_instants import with_whole_seconds
-from logpersister.formats.orc_structs import with_whole_structs
+from logpersister.formats.orc.footer import with_calendar
+from logpersister.formats.orc.instants import with_whole_seconds
+from logpersister.formats.orc.sink import Sink
+from logpersister.formats.orc.structs import with_whole_structs
 from logpersister.formats.row_groups import RowGroups
-from logpersister.formats.sink import Sink
 
 RULES: Final = 2
 """Raise it when an object gets another extension, or records become other columns, values, rows or stripes."""

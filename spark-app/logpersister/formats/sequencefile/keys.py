@@ -7,9 +7,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from logpersister.formats import binary, cells
+from logpersister.formats import binary
 from logpersister.formats.binary import Integers
-from logpersister.formats.cells import Cells
+from logpersister.formats.sequencefile import cells
+from logpersister.formats.sequencefile.cells import Cells
 
 _FIELD_OFFSET: Final = 0x01
 _FIELD_KEY: Final = 0x02

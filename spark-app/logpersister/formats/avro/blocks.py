@@ -6,7 +6,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 import logpersister_native as native
-from logpersister.formats.avro_numbers import written
+from logpersister.formats.avro.numbers import written
 from logpersister.values.reading.resolved_rows import GIVEN
 
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from logpersister.formats.binary_file import MOST_BYTES, BinaryFile
 from logpersister.formats.damage import damage_told
-from logpersister.formats.sequencefile_keys import KeyLayout
-from logpersister.formats.sequencefile_layout import CODEC_CLASS, SYNC_ESCAPE, VALUE_CLASS
+from logpersister.formats.sequencefile.keys import KeyLayout
+from logpersister.formats.sequencefile.layout import CODEC_CLASS, SYNC_ESCAPE, VALUE_CLASS
 from logpersister.records.schema import RECORDS
 
 EXTENSION: Final = ".seq"

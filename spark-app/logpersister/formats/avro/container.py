@@ -13,7 +13,7 @@ import pyarrow as pa
 import zstandard
 from isal import isal_zlib
 
-from logpersister.formats import avro_numbers
+from logpersister.formats.avro import numbers as avro_numbers
 from logpersister.formats.base import Bytes
 from logpersister.formats.binary import Integers
 from logpersister.formats.compression import DEFLATE_LEVEL, ZSTD_LEVEL

@@ -53,7 +53,7 @@ def column_statistics(metadata: pq.FileMetaData, schema: pa.Schema, ids: Mapping
     Args:
         metadata: the footer.
         schema: the columns of the file.
-        ids: their field ids (`formats.field_ids`).
+        ids: their field ids (`formats.parquet.field_ids`).
     """
     columns = [(ids[path], type_) for field_ in schema for path, type_ in _leaves(field_, "", repeated=False)]
     found = [ColumnStatistics(type=type_) for _, type_ in columns]

@@ -3,7 +3,6 @@
 `docs/formats.md` says what becomes of null values and of values that contain the delimiter.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +14,6 @@ import pyarrow.compute as pc
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.compression import Compression, Compressor, compressor
-from logpersister.formats.damage import ContentError
 from logpersister.formats.tombstones import Tombstones
 
 RULES: Final = 1
@@ -23,8 +21,6 @@ RULES: Final = 1
 
 _BACKSLASH: Final = 0x5C
 _NAMED_ESCAPES: Final = {0x09: b"\\t", 0x0A: b"\\n", 0x0D: b"\\r"}
-_ESCAPE: Final = re.compile(rb"\\(\\|n|r|t|x[0-9a-f]{2}|)", re.DOTALL)
-_UNESCAPED: Final = {b"\\": b"\\", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _CONTENT_TYPES: Final = {
     Compression.NONE: "text/plain",
     Compression.GZIP: "application/gzip",
@@ -121,17 +117,3 @@ def _escaped(values: pa.BinaryArray, delimiter: bytes) -> pa.BinaryArray:
         escape = b"\\\\" if byte == _BACKSLASH else _NAMED_ESCAPES.get(byte, b"\\x%02x" % byte)
         values = cast("Any", pc.replace_substring)(values, pattern=bytes([byte]), replacement=escape)
     return values
-
-
-def unescaped(line: bytes) -> bytes:
-    """Return the value of a line with escapes. Raises `ContentError`."""
-    return _ESCAPE.sub(_unescape, line) if b"\\" in line else line
-
-
-def _unescape(found: "re.Match[bytes]") -> bytes:
-    escape = found.group(1)
-    if escape[:1] == b"x":
-        return bytes([int(escape[1:], 16)])
-    if escape not in _UNESCAPED:
-        raise ContentError("a backslash in it escapes nothing")
-    return _UNESCAPED[escape]

@@ -8,9 +8,9 @@ from typing import IO, Any, Final
 import pyarrow as pa
 import zstandard
 
-from logpersister.formats import avro_numbers
-from logpersister.formats.avro_blocks import AvroBlocks
-from logpersister.formats.avro_container import MAGIC
+from logpersister.formats.avro import numbers as avro_numbers
+from logpersister.formats.avro.blocks import AvroBlocks
+from logpersister.formats.avro.container import MAGIC
 from logpersister.formats.binary_file import MOST_BYTES, BinaryFile
 from logpersister.formats.damage import damage_told
 from logpersister.formats.file_rows import nullable_type, plain_type

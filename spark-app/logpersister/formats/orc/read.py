@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 
 from logpersister.formats.damage import ContentError, damage_told
 from logpersister.formats.file_rows import around
-from logpersister.formats.unclosed import Unclosed
+from logpersister.formats.orc.unclosed import Unclosed
 
 EXTENSION: Final = ".orc"
 MAGIC: Final = b"ORC"

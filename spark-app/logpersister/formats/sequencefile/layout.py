@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from logpersister.formats.base import Bytes
 from logpersister.formats.binary import Integers
-from logpersister.formats.sequencefile_keys import KeyLayout
+from logpersister.formats.sequencefile.keys import KeyLayout
 from logpersister.formats.tombstones import Tombstones
 
 VALUE_CLASS: Final = "org.apache.hadoop.io.BytesWritable"

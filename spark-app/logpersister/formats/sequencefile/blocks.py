@@ -12,11 +12,12 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from logpersister.formats import binary, cells
+from logpersister.formats import binary
 from logpersister.formats.base import Bytes
 from logpersister.formats.binary import Integers
 from logpersister.formats.compression import deflate
-from logpersister.formats.sequencefile_layout import SYNC_ESCAPE, Boundaries, SequenceFileOptions
+from logpersister.formats.sequencefile import cells
+from logpersister.formats.sequencefile.layout import SYNC_ESCAPE, Boundaries, SequenceFileOptions
 
 BLOCK_BYTES: Final = 1_000_000
 """Serialized keys and values of a block before compression, Hadoop's default (``io.seqfile.compress.blocksize``)."""

@@ -18,10 +18,10 @@ import logpersister_native as native
 from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.columnar import ColumnarFormat, ColumnarOptions
 from logpersister.formats.cuts import payload_sizes
-from logpersister.formats.field_ids import with_field_ids, with_some_field_ids
 from logpersister.formats.file_columns import Columns, quarantine_columns
-from logpersister.formats.parquet_statistics import column_statistics, split_offsets
-from logpersister.formats.sorted_groups import SortColumn, SortedGroups
+from logpersister.formats.parquet.field_ids import with_field_ids, with_some_field_ids
+from logpersister.formats.parquet.sorted_groups import SortColumn, SortedGroups
+from logpersister.formats.parquet.statistics import column_statistics, split_offsets
 from logpersister.records.escaping import QUARANTINE
 
 RULES: Final = 2
@@ -52,7 +52,7 @@ class ParquetOptions(ColumnarOptions):
     sort_by: tuple[SortColumn, ...] = ()
     """Sort order within each row group, most significant first; files in quarantine are never sorted."""
     field_ids: Mapping[str, int] | None = None
-    """Numbers by which a table knows the columns (`formats.field_ids`); None: they have none."""
+    """Numbers by which a table knows the columns (`formats.parquet.field_ids`); None: they have none."""
     own_ids: Mapping[str, int] = field(default_factory=dict)
     """The numbers that columns have without a table, or some of them."""
     refuses_tombstones: bool = False

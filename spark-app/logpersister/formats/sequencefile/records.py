@@ -10,12 +10,13 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from logpersister.formats import binary, cells
+from logpersister.formats import binary
 from logpersister.formats.base import Bytes
 from logpersister.formats.binary import Integers
-from logpersister.formats.cells import Cells
 from logpersister.formats.compression import deflate
-from logpersister.formats.sequencefile_layout import SYNC_ESCAPE, Boundaries, SequenceFileOptions
+from logpersister.formats.sequencefile import cells
+from logpersister.formats.sequencefile.cells import Cells
+from logpersister.formats.sequencefile.layout import SYNC_ESCAPE, Boundaries, SequenceFileOptions
 
 SYNC_INTERVAL: Final = 100 * 1024
 """Bytes of records between two sync markers, Hadoop's default. A split begins to read at a marker."""

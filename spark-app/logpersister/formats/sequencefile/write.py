@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, Encoder, ObjectIdentity
-from logpersister.formats.sequencefile_blocks import BLOCK_BYTES, Blocks
-from logpersister.formats.sequencefile_layout import Body, SequenceFileOptions, header
-from logpersister.formats.sequencefile_records import Records
+from logpersister.formats.sequencefile.blocks import BLOCK_BYTES, Blocks
+from logpersister.formats.sequencefile.layout import Body, SequenceFileOptions, header
+from logpersister.formats.sequencefile.records import Records
 from logpersister.formats.sync_marker import sync_marker
 
 RULES: Final = 1

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 import logpersister_native as native
 from logpersister.formats import binary
-from logpersister.formats.avro_container import BlockCompression, Blocks, header
-from logpersister.formats.avro_schema import schema_text
+from logpersister.formats.avro.container import BlockCompression, Blocks, header
+from logpersister.formats.avro.schema import schema_text
 from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.columnar import ColumnarFormat, ColumnarOptions
 from logpersister.formats.file_columns import Columns

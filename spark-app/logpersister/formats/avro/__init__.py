@@ -1,0 +1,1 @@
+"""Format ``avro``: Avro's container files."""

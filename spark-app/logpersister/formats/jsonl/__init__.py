@@ -1,0 +1,1 @@
+"""Format ``jsonl``: JSON lines."""

@@ -1,0 +1,1 @@
+"""Format ``kafka``: Record batches of Kafka."""

@@ -1,0 +1,1 @@
+"""Format ``sequencefile``: Hadoop's SequenceFile."""

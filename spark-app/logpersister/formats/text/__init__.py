@@ -1,0 +1,1 @@
+"""Format ``text``: Lines of text."""
