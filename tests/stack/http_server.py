@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.stack.ports import LOOPBACK
 
@@ -31,20 +32,26 @@ def silent() -> Iterator[str]:
 
 
 @contextmanager
-def serving(answer: Callable[[Request], tuple[int, bytes]], certificate: Path | None = None) -> Iterator[str]:
+def serving(
+    answer: Callable[[Request], tuple[int, bytes]],
+    certificate: Path | None = None,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[str]:
     """Answer GET and POST by status and body; yield the URL. With a certificate and its key in one file, by TLS.
 
-    What is said with a redirection is where it points to.
+    What is said with a redirection is where it points to. Each answer has the headers.
     """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            body = self.rfile.read(int(headers.get("content-length", "0")))
-            status, said = answer(Request(self.command, self.path, headers, body))
+            found = {name.lower(): value for name, value in self.headers.items()}
+            body = self.rfile.read(int(found.get("content-length", "0")))
+            status, said = answer(Request(self.command, self.path, found, body))
             self.send_response(status)
             if status in {301, 302, 307, 308}:
                 self.send_header("Location", said.decode())
+            for name, value in headers.items():
+                self.send_header(name, value)
             if status != 204:
                 self.send_header("Content-Length", str(len(said)))
             self.end_headers()

@@ -3,12 +3,11 @@
 import base64
 import json
 import re
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from kubernetes.client import Configuration
 from logpersister_operator.cluster.access import Access, AccessError, find_access
 from logpersister_operator.cluster.connection import ClusterError, Connection
 from logpersister_operator.handlers import connection_info
-from tests.stack.ports import LOOPBACK
+from tests.stack.http_server import serving
 
 CA = "-----BEGIN CERTIFICATE-----\nca\n-----END CERTIFICATE-----\n"
 
@@ -93,12 +92,6 @@ def test_a_login_by_token_file_by_password_and_by_a_program(tmp_path: Path) -> N
         assert f"{info.scheme} {info.token}" == expected, "kopf logs in alike"
 
 
-def test_of_several_kubeconfigs_the_first_counts(tmp_path: Path) -> None:
-    names = [kubeconfig(tmp_path, {"token": token}, token)["KUBECONFIG"] for token in ("one", "two")]
-    (tmp_path / "two").write_text((tmp_path / "two").read_text().replace("current-context: here", "current-context: x"))
-    assert find_access({"KUBECONFIG": ":".join(names)}, tmp_path / "none").authorization() == "Bearer one"
-
-
 @pytest.mark.parametrize(
     ("user", "message"),
     [
@@ -123,40 +116,23 @@ def test_an_incomplete_kubeconfig_says_what_is_missing(tmp_path: Path) -> None:
 
 
 @contextmanager
-def answering(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[Connection]:
-    """Serve these statuses, headers and bodies one after the other; yield the way there."""
-    left = list(answers)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, headers, body = left.pop(0)
-            self.send_response(status)
-            for name, value in (headers | {"Content-Length": str(len(body))}).items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the library's
-            """Say nothing."""
-
-    with ThreadingHTTPServer((LOOPBACK, 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        try:
-            yield Connection(Access(lambda: Configuration(f"http://{LOOPBACK}:{server.server_port}")))
-        finally:
-            server.shutdown()
+def answering(*answers: tuple[int, bytes], headers: Mapping[str, str] = MappingProxyType({})) -> Iterator[Connection]:
+    """Serve these statuses and bodies one after the other; yield the way there."""
+    left = iter(answers)
+    with serving(lambda _: next(left), headers=headers) as url:
+        yield Connection(Access(lambda: Configuration(url)))
 
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_busy_api_server_is_asked_again_soon_however_long_it_wants_to_be_left_alone(status: int) -> None:
     began = time.monotonic()
-    with answering((status, {"Retry-After": "3600"}, b""), (200, {}, b'{"kind": "Pod"}')) as connection:
+    with answering((status, b""), (200, b'{"kind": "Pod"}'), headers={"Retry-After": "3600"}) as connection:
         assert connection.request("GET", "/", seconds=5.0) == {"kind": "Pod"}
     assert time.monotonic() - began < 30
 
 
 @pytest.mark.parametrize("body", [b"<html>Sign in</html>", b"[1]", b"7"])
 def test_an_answer_that_is_not_the_api_servers_is_an_outage(body: bytes) -> None:
-    with answering((200, {}, body)) as connection, pytest.raises(ClusterError, match=r"GET /: the answer is") as raised:
+    with answering((200, body)) as connection, pytest.raises(ClusterError, match=r"GET /: the answer is") as raised:
         connection.request("GET", "/", seconds=5.0)
     assert raised.value.status == 0, "nobody has refused anything"

@@ -120,14 +120,6 @@ def test_members_follow_a_step_of_the_load_up_and_down() -> None:
     assert group.turns(since=10 * HOUR) == 0
 
 
-def test_a_load_that_comes_and_goes_each_few_minutes_is_left_to_the_lag() -> None:
-    group = Group(lambda time: 3900.0 if time % 1200 < 600 else 100.0, first=2)
-    group.run(6)
-    settled = group.time
-    group.run(24)
-    assert group.changes(settled) == []
-
-
 def test_a_load_that_fills_its_members_does_not_make_them_come_and_go() -> None:
     """More than one less could store, and each number is tried at most once."""
     for load in range(700, 8000, 1100):

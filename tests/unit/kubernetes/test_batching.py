@@ -19,12 +19,6 @@ def test_who_is_due_takes_along_who_has_waited_for_most_of_its_own_pause() -> No
     assert next_batch(groups, 100.0).keys == ("late", "now", "soon")
 
 
-def test_nobody_is_asked_before_the_first_is_due() -> None:
-    batch = next_batch({"a": Due(101.5, 99.0), "b": Due(103.0, 99.0)}, 100.0)
-    assert (batch.keys, batch.wait) == ((), 1.5)
-    assert next_batch({}, 100.0).wait == float("inf")
-
-
 def test_a_batch_is_bounded_by_partitions_and_those_that_waited_longest_come_first() -> None:
     groups = {number: Due(100.0 - number, 0.0, batching.MOST_PARTITIONS // 2) for number in range(5)}
     assert next_batch(groups, 100.0).keys == (4, 3)

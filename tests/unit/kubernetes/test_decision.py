@@ -127,11 +127,6 @@ def test_while_reconciliation_is_paused_nothing_is_touched(during: dict[str, str
     assert before.keys() < life.children.keys()
 
 
-def test_a_new_resource_whose_reconciliation_is_paused_gets_nothing() -> None:
-    life = Life(resource(annotations={"logpersister.dev/reconcile": "paused"}))
-    assert (life.step().apply, life.children) == ((), {})
-
-
 def test_what_only_has_our_label_is_left_alone() -> None:
     theirs = {
         "kind": "ConfigMap",
@@ -336,26 +331,6 @@ def test_an_answer_that_says_the_same_later_is_no_news() -> None:
     assert MemberReport(documents[0]).essence != MemberReport(documents[0] | {"state": "draining"}).essence
     later = summarise([PartitionLag(CLICKS, 100, 105, 1.0)], NOW + timedelta(seconds=30))
     assert lag(5, 1.0).essence == KnownLag(later).essence
-
-
-def test_what_failed_last_outlives_the_member_that_said_so() -> None:
-    life = Life()
-    life.step(reports={"a": report([failure()])})
-    plan = life.step(reports={"a": report()})
-    assert plan.status["uploads"]["lastFailure"]["partition"] == 3
-    assert verdict(plan, "UploadsSucceeding")[0] == "True"
-
-
-def test_a_failure_of_some_time_ago_is_past() -> None:
-    plan = decide(observed(reports={"a": report([failure("2026-11-21T11:50:00.000Z")])}))
-    assert verdict(plan, "UploadsSucceeding") == ("True", "Succeeding")
-    assert plan.status["uploads"]["lastFailure"]["time"].startswith("2026-11-21T11:50:00"), "it is not forgotten"
-
-
-def test_the_reports_of_members_add_up() -> None:
-    plan = decide(observed(reports={"a": report(), "b": report(), "c": MemberReport(None, "gone")}))
-    assert plan.status["uploads"]["objects"] == 20
-    assert plan.status["rebalance"]["groupGeneration"] == 3
 
 
 def test_times_of_transition_stay_while_messages_change() -> None:

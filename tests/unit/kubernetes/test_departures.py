@@ -66,16 +66,6 @@ def test_a_member_that_is_called_after_the_resource_is_ours_though_nobody_saw_it
     assert departed(life.observed(lag=in_group)) == (), "who is on its way out still commits"
 
 
-def test_of_a_fleet_that_is_rolled_over_old_names_leave_and_new_ones_stay() -> None:
-    life, ours = life_of(2)
-    known = names(life, f"{OLD}-0", f"{OLD}-1", f"{ours}-0", f"{ours}-1")
-    life.children |= by_reference([pod(f"{OLD}-1"), pod(f"{ours}-0"), pod(f"{ours}-1")])
-    in_group = lag(group=group(f"{OLD}-0", f"{OLD}-1", f"{ours}-0.{UID}", f"{ours}-1.{UID}"))
-    seen = life.observed(lag=in_group, names=known)
-    assert departed(seen) == (f"{OLD}-0",)
-    assert known_after(known, seen) == known
-
-
 def test_who_comes_back_is_left_in_the_group() -> None:
     life, ours = life_of(3)
     known = names(life, f"{ours}-2")

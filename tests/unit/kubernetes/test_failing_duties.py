@@ -26,12 +26,6 @@ def aspects(plan_status: Document) -> set[str]:
     return {one["type"] for one in plan_status["conditions"]}
 
 
-def test_who_has_no_duties_has_no_such_condition() -> None:
-    life = Life()
-    for reports in ({"a-0": report()}, saying(), {"a-0": MemberReport(None, "ConnectTimeout")}, {}):
-        assert ASPECT not in aspects(life.step(reports=reports).status)
-
-
 def test_a_topic_that_fails_for_a_minute_is_told_with_what_was_tried() -> None:
     life = Life()
     assert verdict(life.step(reports=saying(duty())), ASPECT) == ("True", "DutiesSucceed")

@@ -87,10 +87,6 @@ def test_what_names_no_broker_claims_nothing() -> None:
 # who gets it
 
 
-def test_without_another_one_the_group_is_its_own() -> None:
-    assert verdict(decide(observed()), "GroupShared") == ("False", "OwnGroup")
-
-
 def test_the_younger_one_gets_no_member_and_says_whose_the_group_is() -> None:
     life = Life(made("logs", at=LATER))
     older = claim("web", at=EARLIER)
@@ -245,13 +241,6 @@ def in_group(*names: str) -> KnownLag:
     return lag(
         group=GroupDescription("Stable", tuple(GroupMember(one, "10.0.0.1", 2, is_static=True) for one in names))
     )
-
-
-def test_a_member_is_called_after_its_pod_and_its_resource() -> None:
-    life = Life(made("logs", uid=MINE))
-    life.step()
-    (revision,) = life.revisions()
-    assert instance_ids(life) == [f"clicks-backup-{revision}-0.1f3a9c2e"]
 
 
 def test_members_of_resources_that_no_one_sees_here_are_told_by_their_names() -> None:

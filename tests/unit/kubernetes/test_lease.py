@@ -114,17 +114,6 @@ def test_one_that_finds_another_in_its_place_says_so() -> None:
         first.attempt()
 
 
-def test_what_was_taken_without_an_answer_is_ours() -> None:
-    world = World()
-    first = world.candidates[0]
-    assert first.attempt()
-    world.wires[0].coming = lose
-    with pytest.raises(ClusterError, match="did not answer"):
-        first.attempt()
-    world.wires[0].coming = lambda: None
-    assert first.attempt(), "it looks before it writes again, so that no attempt is in vain"
-
-
 def test_a_lease_that_somebody_deletes_is_made_again_by_the_one_that_holds_it() -> None:
     world = World()
     first, second = world.candidates

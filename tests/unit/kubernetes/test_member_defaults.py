@@ -8,7 +8,7 @@ import pytest
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.member_defaults import NO_DEFAULTS, DefaultsError, MemberDefaults, parse_defaults
 from logpersister_operator.settings import Settings, SettingsError
-from tests.unit.kubernetes.samples import Life, resource, verdict
+from tests.unit.kubernetes.samples import Life, resource
 
 DEFAULTS = parse_defaults(
     json.dumps(
@@ -117,25 +117,6 @@ def test_none_are_no_part_of_a_revision() -> None:
     assert spelt.text == ""
     assert templates(spelt) == templates(NO_DEFAULTS)
     assert templates(spelt)[0]["metadata"]["labels"] != templates(DEFAULTS)[0]["metadata"]["labels"]
-
-
-def test_a_change_is_tried_by_a_canary_and_taken_back_when_it_fails() -> None:
-    life = Life.running(resource(members=3))
-    life.step()
-    (old,) = life.revisions()
-    before = next(one for one in life.children.values() if one["kind"] == "StatefulSet")["spec"]["template"]
-    plan = life.step(defaults=DEFAULTS)
-    assert verdict(plan, "Reconciling") == ("True", "TryingCanary")
-    (new,) = life.revisions().keys() - {old}
-    assert life.revisions() == {old: 3, new: 1}
-    # It is taken back: what runs is made again as it was.
-    life.step(defaults=DEFAULTS)
-    life.step()
-    life.get_ready()
-    plan = life.step()
-    assert life.revisions() == {old: 3}
-    (kept,) = [one for one in plan.apply if one["kind"] == "StatefulSet"]
-    assert kept["spec"]["template"] == before
 
 
 def test_a_revision_of_other_defaults_is_made_again_from_its_config_map() -> None:

@@ -1,42 +1,27 @@
 """Asking members how they are, when some of them do not answer."""
 
 import socket
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from logpersister_operator.observe import members
 from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observed_objects import Pod
+from tests.stack.http_server import serving
 from tests.stack.ports import LOOPBACK
 
 HANGS = "127.0.0.2"
 NOBODY = "127.0.0.3"
 
 
-class _Member(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        content = b'{"state": "running"}'
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the library's
-        """Say nothing."""
-
-
 @pytest.fixture
 def port() -> Iterator[int]:
     """A port on which one address answers, and another one takes connections and says nothing."""
-    server = ThreadingHTTPServer((LOOPBACK, 0), _Member)
-    threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
-    with socket.create_server((HANGS, server.server_port)):
-        yield server.server_port
-    server.shutdown()
-    server.server_close()
+    with serving(lambda _: (200, b'{"state": "running"}')) as url:
+        port = int(url.rpartition(":")[2])
+        with socket.create_server((HANGS, port)):
+            yield port
 
 
 def at(address: str) -> Pod:

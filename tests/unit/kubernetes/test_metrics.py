@@ -155,18 +155,5 @@ def test_how_long_records_of_a_resource_may_wait(spec: dict[str, Any], seconds: 
     assert decide(observed(resource(**spec))).target_seconds == seconds
 
 
-def test_the_target_of_each_resource_by_its_name() -> None:
-    metrics = Metrics()
-
-    def value(name: str) -> float | None:
-        labels = {"resource_namespace": "logs", "resource_name": name}
-        return metrics.registry.get_sample_value("logpersister_operator_lag_target_seconds", labels)
-
-    metrics.targets({ResourceKey("logs", "one"): 1860.0, ResourceKey("logs", "two"): 60.0})
-    assert (value("one"), value("two")) == (1860, 60)
-    metrics.targets({ResourceKey("logs", "one"): 120.0})
-    assert (value("one"), value("two")) == (120, None)
-
-
 def test_what_never_could_run_has_no_target() -> None:
     assert decide(observed(resource(upload={"maxAge": "soon"}))).target_seconds is None

@@ -263,16 +263,3 @@ def test_nothing_that_is_told_of_members_is_told_of_shadows() -> None:
     for part in ("members", "uploads", "rebalance", "lag", "generations"):
         assert alone[part] == beside[part], part
     assert departed(shadowed.life.observed(reports=reports)) == ()
-
-
-def test_it_goes_while_the_resource_is_paused() -> None:
-    shadowed = Shadowed()
-    shadowed.change(**CHANGED)
-    first = shadowed.manifest.group_id
-    shadowed.life.annotate(**{"logpersister.dev/paused": "true"})
-    shadowed.step(1)
-    assert (shadowed.life.revisions(), shadowed.life.shadows()) == ({shadowed.old: 0}, {})
-    shadowed.life.annotate()
-    shadowed.step(1)
-    assert shadowed.life.shadows() == {shadowed.new: 1}
-    assert shadowed.manifest.group_id != first

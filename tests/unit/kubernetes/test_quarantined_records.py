@@ -83,13 +83,6 @@ def test_what_members_refused_is_told_with_the_newest_ranges() -> None:
     Status.model_validate(plan.status)
 
 
-def test_readiness_is_not_about_records() -> None:
-    life = Life.running(resource(members=1))
-    plan = life.step(reports={"a-0": report(quarantine=quarantine(refused()))})
-    assert verdict(plan, "Ready") == ("True", "MembersReady")
-    assert verdict(plan, "Stalled")[0] == "False"
-
-
 def test_it_outlives_the_member_that_told_it_and_is_past_after_an_hour() -> None:
     life = Life()
     plan = life.step(reports={"a-0": report(quarantine=quarantine(refused()))})
@@ -186,22 +179,6 @@ def test_revisions_are_known_to_refuse_the_same_only_when_nothing_about_it_diffe
 
     assert refuse_alike(application(), application(upload={"maxBytes": "1Mi"}))
     assert not refuse_alike(application(), application(**other))
-
-
-def test_a_canary_that_refuses_what_the_old_members_refuse_passes() -> None:
-    tried = Tried()
-    tried.begin({}, {})
-    same = {"uploads": stored(2000), "quarantine": quarantine(refused(records=500))}
-    plan = tried.step(6, reports=tried.told(same, same))
-    assert verdict(plan, "Reconciling") == ("True", "RollingOut")
-
-
-def test_a_canary_that_may_refuse_everything_passes() -> None:
-    tried = Tried(canary={"analysis": {"maxQuarantineRatio": "100%"}})
-    tried.begin({}, {})
-    all_bad = {"uploads": stored(2000), "quarantine": quarantine(refused(records=1000))}
-    plan = tried.step(6, reports=tried.told(all_bad, {}))
-    assert verdict(plan, "Reconciling") == ("True", "RollingOut")
 
 
 def test_a_revision_that_passed_is_watched_until_the_last_member() -> None:

@@ -79,12 +79,6 @@ def run() -> Callable[..., int]:
     return run
 
 
-def test_pages(run: Callable[..., int]) -> None:
-    api = Api(*(resource(f"r{number}") for number in range(5)))
-    assert run(api) == 5
-    assert api.finalizers() == [[]] * 5
-
-
 def test_one_that_has_changed_meanwhile_is_looked_at_again(run: Callable[..., int]) -> None:
     api = Api(resource("a"), resource("b"))
     api.failures = {"a": [ClusterError("Conflict (409)", 409)], "b": [ClusterError("Not Found (404)", 404)]}

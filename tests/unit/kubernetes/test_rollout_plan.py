@@ -145,17 +145,6 @@ def test_the_record_is_read_back_as_it_was_written() -> None:
     assert record_of({"rollout": {"phase": "Steady", "since": "2026-11-22T00:00:00Z", "candidate": "x"}}) is None
 
 
-def test_the_old_members_keep_their_rights_and_pods() -> None:
-    life = Life.running(resource(spark={"executors": 2}))
-    (old,) = life.revisions()
-    life.step()
-    before = life.children[Reference("StatefulSet", f"clicks-backup-{old}")]["spec"]["template"]
-    life.change(spark={"executors": 0}, podTemplate={"spec": {"nodeSelector": {"disk": "fast"}}})
-    life.step()
-    assert Reference("Role", "clicks-backup-member") in life.children
-    assert life.children[Reference("StatefulSet", f"clicks-backup-{old}")]["spec"]["template"] == before
-
-
 def test_an_image_of_the_resource_is_a_revision_like_any_other() -> None:
     rollout = Rollout()
     before = rollout.life.revisions()

@@ -10,7 +10,6 @@ from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.decision import application_of, is_paused
 from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits, RolloutStanding, turn
 from logpersister_operator.decide.validity import check
-from logpersister_operator.member_defaults import MemberDefaults
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.plan import Plan
@@ -213,13 +212,6 @@ def test_what_is_no_revision_takes_effect_while_it_waits() -> None:
     assert fleet.lives["data/b"].revisions() == {old: 3}
 
 
-def test_defaults_for_members_wait_as_images_do() -> None:
-    fleet = Fleet("data/a", "data/b")
-    fleet.known = {"defaults": MemberDefaults(priority_class_name="important")}
-    fleet.step("data/a")
-    assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "WaitingForTurn")
-
-
 def test_a_resource_with_an_image_of_its_own_is_not_concerned() -> None:
     fleet = Fleet("data/a", image=IMAGE)
     fleet.image = NEW
@@ -264,16 +256,6 @@ def test_labels_of_namespaces_may_come_late_and_change() -> None:
     fleet.places.select(frozenset())
     assert fleet.woken == ["data/b"]
     assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "TryingCanary")
-
-
-def test_a_new_process_counts_what_rolls_out_already() -> None:
-    fleet = Fleet("data/a", "data/b")
-    fleet.image = NEW
-    fleet.step("data/a")
-    fleet.places = RolloutPlaces(RolloutLimits(1), lambda _: None)
-    for life in fleet.lives.values():
-        fleet.places.seen(life.resource)
-    assert verdict(fleet.step("data/b"), "Reconciling") == ("True", "WaitingForTurn")
 
 
 def test_a_negative_limit_is_refused() -> None:

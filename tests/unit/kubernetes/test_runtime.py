@@ -11,9 +11,7 @@ import pytest
 from kubernetes.client import Configuration
 from prometheus_client import generate_latest
 
-from logpersister import manifest
 from logpersister.group.answers import GroupDescription, GroupMember
-from logpersister.manifest import LogPersister
 from logpersister_operator import managed_resources, runtime
 from logpersister_operator.act import reconciler
 from logpersister_operator.act.status_writer import StatusRefusedError
@@ -21,7 +19,6 @@ from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
 from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits, RolloutStanding, turn
-from logpersister_operator.observe import resource as observe_resource
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observe.lag_connection import LagConnection
 from logpersister_operator.observe.namespaces import Namespaces
@@ -160,22 +157,6 @@ def test_a_rival_whose_end_no_watch_has_told_of_holds_no_group(operator: Operato
     assert operator.groups.rivals(document) == ()
 
 
-def test_a_spec_is_parsed_once_for_each_reconciliation(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed: list[str] = []
-
-    def parse(document: dict[str, Any]) -> LogPersister:
-        parsed.append(document["metadata"]["name"])
-        return manifest.parse(document)
-
-    monkeypatch.setattr(observe_resource, "parse", parse)
-    cluster: Any = operator._cluster
-    cluster.children = operator.children
-    cluster.put_resource(resource(storage={"bucket": "logs"}))
-    document = cluster.get(LOGPERSISTER, KEY.namespace, KEY.name)
-    operator.reconcile(document)
-    assert parsed == [KEY.name]
-
-
 @pytest.mark.parametrize(
     "strange",
     [
@@ -278,17 +259,6 @@ def test_a_login_that_is_refused_says_nothing_about_a_child(
     with pytest.raises(ClusterError):
         operator.reconcile(document)
     assert not operator._reconciler.refusals(KEY)
-
-
-def test_nothing_is_kept_of_the_objects_of_a_resource_that_is_gone(operator: Operator) -> None:
-    cluster: Any = operator._cluster
-    cluster.children = operator.children
-    cluster.put_resource(resource(storage={"bucket": "logs"}))
-    document = cluster.get(LOGPERSISTER, KEY.namespace, KEY.name)
-    operator.reconcile(document)
-    assert operator._reconciler._applied._by_uid
-    operator.forget(document)
-    assert not operator._reconciler._applied._by_uid
 
 
 class Going:

@@ -1,7 +1,6 @@
 """What observers keep of objects is all that decisions can read, and it is there whatever Kubernetes leaves out."""
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.health import pod_failures
 from logpersister_operator.observe.resource import resource_of
-from logpersister_operator.observed_objects import Child, ConfigMap, StatefulSet, view
+from logpersister_operator.observed_objects import Child, view
 from logpersister_operator.observed_state import MemberReport, ObservedState
 from tests.unit.kubernetes.samples import by_reference, decide, observed, pod, resource
 
@@ -103,36 +102,6 @@ def _parts(hint: Any) -> list[Any]:
     if get_origin(hint) is None:
         return [Any] if hint in (dict, list, Mapping) else [hint]
     return [part for argument in get_args(hint) for part in _parts(argument)]
-
-
-def test_of_a_stateful_set_the_numbers_and_what_tells_revisions_apart() -> None:
-    document: Document = {
-        "kind": "StatefulSet",
-        "metadata": {
-            "name": "clicks-0a1b2c3d4e5f",
-            "namespace": "logs",
-            "uid": "1",
-            "resourceVersion": "12",
-            "generation": 3,
-            "ownerReferences": [{"kind": "LogPersister", "name": "clicks", "uid": "2", "controller": True}],
-        },
-        "spec": {"replicas": 0, "template": {"metadata": {"annotations": {"secrets": "1"}}}},
-        "status": {"readyReplicas": 2, "updatedReplicas": 1, "currentRevision": "a", "updateRevision": "b"},
-    }
-    found = view(document)
-    assert isinstance(found, StatefulSet)
-    assert (found.version, found.generation, found.is_owned_by("2"), found.is_leaving) == (12, 3, True, False)
-    assert (found.replicas, found.ready_replicas, found.updated_replicas) == (0, 2, 1)
-    assert (found.current_revision, found.update_revision) == ("a", "b")
-    assert found.template_annotations == {"secrets": "1"}
-
-
-def test_equal_names_are_one_string() -> None:
-    document = {"kind": "ConfigMap", "metadata": {"name": "a", "namespace": "logs", "uid": "a-uid"}, "data": {"a": "b"}}
-    one, other = (view(json.loads(json.dumps(document))) for _ in range(2))
-    assert isinstance(one, ConfigMap)
-    assert one.data == {"a": "b"}
-    assert one.uid is other.uid is sys.intern("a-uid")
 
 
 @pytest.mark.parametrize("status", [{"lag": {"records": "many"}}, {"rollout": {"phase": "Dancing"}}, {"new": {"a": 1}}])
