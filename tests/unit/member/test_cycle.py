@@ -15,7 +15,6 @@ from logpersister.plan.holds import HoldReason
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
-from logpersister.storage.facts import ForeignObjectError
 from tests.unit.member.fakes import CLICKS, ORDERS, PLACE, TOPIC_ID, FakeDependencies, manifest
 
 
@@ -109,19 +108,6 @@ def test_a_partition_that_is_handed_over_is_not_said_to_be_readable(fakes: FakeD
     assert "partitions.readable" not in [one["event"] for one in logs]
 
 
-def test_a_commit_in_doubt_costs_no_second_execution(fakes: FakeDependencies) -> None:
-    cycle = begun(fakes, clicks=25)
-    turn(fakes, cycle)
-    fakes.jobs.end()
-    fakes.register.failing = {CLICKS}
-    turn(fakes, cycle)
-    fakes.register.failing = set()
-    turn(fakes, cycle)
-    turn(fakes, cycle)
-    assert commits(fakes)[-1] == (25, ())
-    assert len(fakes.jobs.submitted) == 1
-
-
 def test_without_promising_what_has_ended_is_kept_and_nothing_begins(fakes: FakeDependencies) -> None:
     cycle = begun(fakes, clicks=25)
     turn(fakes, cycle)
@@ -168,14 +154,6 @@ def test_nothing_is_promised_before_the_bucket_was_looked_at_for_what_stands_beh
     turn(fakes, cycle)
     assert [(offset, ends[-1:]) for offset, ends in commits(fakes, ORDERS)[1:]] == [(0, (25,)), (25, ()), (25, (45,))]
     assert fakes.state_store.looked_at.count(ORDERS) == 2, "once for each arrival, until it is answered"
-
-
-def test_what_the_next_owner_has_stored_behind_the_offset_is_no_cause_to_hold(fakes: FakeDependencies) -> None:
-    fakes.state_store.behind[CLICKS] = 0
-    cycle = begun(fakes, clicks=25)
-    fakes.register.stale[CLICKS] = CommittedOffset(25, OffsetMetadata(TOPIC_ID, 1))
-    turn(fakes, cycle)
-    assert cycle.states.held() == {}
 
 
 def test_a_promised_range_that_is_partly_lost_is_read_from_where_the_log_begins(fakes: FakeDependencies) -> None:
@@ -257,28 +235,6 @@ def test_a_topic_without_a_sample_is_asked_once_in_a_while(fakes: FakeDependenci
     turn(fakes, cycle, SAMPLE_AGAIN_SECONDS)
     turn(fakes, cycle)
     assert len(fakes.sampler.asked) == 2
-
-
-def test_after_an_intent_of_a_higher_generation_the_bucket_is_asked(fakes: FakeDependencies) -> None:
-    _, theirs = manifest(startFrom="latest")
-    fakes.state_store.revisions[theirs.hash] = theirs.document
-    fakes.register.kafka[CLICKS] = CommittedOffset(0, OffsetMetadata(TOPIC_ID, 2, theirs.hash, (10,)))
-    cycle = begun(fakes, clicks=25)
-    assert fakes.jobs.ranges() == [Range(CLICKS, 0, 10)], "what is pending comes first"
-    fakes.jobs.end()
-    turn(fakes, cycle)
-    turn(fakes, cycle)
-    ours = [it.metadata for p, it, _ in fakes.register.sent if p == CLICKS and it.metadata is not None]
-    assert [(metadata.generation, metadata.ends) for metadata in ours[:2]] == [(2, ()), (1, ())]
-
-
-def test_a_damaged_note_holds_only_its_topic(fakes: FakeDependencies) -> None:
-    fakes.state_store.topics["clicks", 1] = ForeignObjectError("somebody changed it")
-    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    cycle = begun(fakes, clicks=25, orders=25)
-    turn(fakes, cycle)
-    assert cycle.states.held()[CLICKS].reason is HoldReason.FOREIGN_OBJECTS
-    assert commits(fakes, ORDERS)[-1][1], "others are promised"
 
 
 def test_a_note_that_cannot_be_read_stops_only_its_topic_and_is_tried_again(fakes: FakeDependencies) -> None:

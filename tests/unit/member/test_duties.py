@@ -11,7 +11,7 @@ from logpersister.backoff import PartlyFailedError
 from logpersister.member.duties import IDLE_SECONDS, STUCK_SECONDS, DutyThread, performing
 from logpersister.member.listener import Listener
 from logpersister.ranges import TopicPartition
-from logpersister.report.duties import MAX_FAILING, DutyReport
+from logpersister.report.duties import DutyReport
 from logpersister.report.plain import plain
 from tests.unit.report.samples import NOON
 
@@ -211,14 +211,6 @@ def test_of_a_duty_for_several_topics_at_once_a_slow_one_delays_no_other() -> No
         may_end.set()
 
 
-def test_the_report_is_bounded() -> None:
-    topics = [f"topic-{number}" for number in range(3 * MAX_FAILING)]
-    world = World(*(TopicPartition(topic, 0) for topic in topics))
-    world.failing = set(topics)
-    world.after(0)
-    assert (world.report.failing, len(world.report.first_failing)) == (3 * MAX_FAILING, MAX_FAILING)
-
-
 def test_a_topic_that_has_gone_is_forgotten_and_begins_anew() -> None:
     world = World(CLICKS)
     world.failing = {"clicks"}
@@ -232,34 +224,6 @@ def test_a_topic_that_has_gone_is_forgotten_and_begins_anew() -> None:
 def test_a_topic_that_goes_while_another_one_takes_long_is_left_alone() -> None:
     world = World(CLICKS, VIEWS)
     world.meanwhile = lambda: setattr(world, "owned", {CLICKS})
-    assert world.after(0) == ["clicks"]
-
-
-def test_attempts_are_timed() -> None:
-    world = World(CLICKS)
-    world.seconds = 2.5
-    world.after(0)
-    assert world.recorder.attempts == [(2.5, False)]
-
-
-def test_threads_run_until_the_process_stops() -> None:
-    world, performed = World(CLICKS), threading.Event()
-    world.meanwhile = performed.set
-    with performing([world], lambda: {CLICKS}, Recorder()):
-        assert performed.wait(10)
-        (thread,) = (it for it in threading.enumerate() if it.name == "duty-fake")
-    assert not thread.is_alive()
-
-
-def test_nothing_runs_without_duties(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(threading, "Thread")
-    with performing([], set, Recorder()):
-        pass
-
-
-def test_closing_stops_between_two_topics() -> None:
-    world = World(CLICKS, VIEWS)
-    world.meanwhile = world.thread.close
     assert world.after(0) == ["clicks"]
 
 

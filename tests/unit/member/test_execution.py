@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from logpersister.member.execution import LONGEST_BACKOFF_SECONDS, MOST_JOBS, MOST_RETRIES, Execution
+from logpersister.member.execution import MOST_JOBS, MOST_RETRIES, Execution
 from logpersister.pipeline.work import WorkError
 from logpersister.plan.events import Resolved
 from logpersister.plan.intents import Intent, promised
@@ -122,11 +122,3 @@ def test_a_job_that_is_lost_is_an_error_for_each_of_its_ranges(fakes: FakeDepend
     }
     assert all(isinstance(it.outcome.error, WorkError) and it.outcome.error.kind == "task" for it in ended)
     assert execution.jobs_in_flight == 0
-
-
-def test_the_pause_grows_with_failures_up_to_a_limit(fakes: FakeDependencies) -> None:
-    execution = execution_of(fakes, 0)
-    pauses = [execution.backoff(failures) - fakes.time for failures in (1, 3, 50, 2000)]
-    assert 1.0 <= pauses[0] <= 2.0
-    assert 4.0 <= pauses[1] <= 8.0
-    assert all(LONGEST_BACKOFF_SECONDS / 2 <= pause <= LONGEST_BACKOFF_SECONDS for pause in pauses[2:])

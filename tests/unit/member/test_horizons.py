@@ -146,11 +146,6 @@ def test_a_bucket_that_fails_at_first_is_waited_for_and_later_it_is_not(bench: B
     assert bench.now() == {"clicks": 6000}
 
 
-def test_a_note_that_somebody_has_changed_stops_nothing(bench: Bench) -> None:
-    bench.store.note = {"topic": "clicks", "finishedTo": "yesterday"}
-    assert bench.read() is None
-
-
 class Horizons:
     """As a test says; a topic that is missing has to wait."""
 

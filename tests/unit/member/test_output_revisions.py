@@ -110,14 +110,6 @@ def test_who_takes_over_goes_on_with_the_schema_of_the_promise(fakes: FakeDepend
     assert output_schema_of(again.parts[0].document) == OutputSchema(1, '"clicks 1"')
 
 
-def test_topics_have_schemas_of_their_own(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
-    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    cycle = begun(fakes, clicks=5, orders=5)
-    turn(fakes, cycle)
-    assert promised(fakes, CLICKS) == [(0, OutputSchema(1, '"clicks 1"'))]
-    assert promised(fakes, ORDERS) == [(0, OutputSchema(1, '"orders 1"'))]
-
-
 def test_a_registry_that_is_away_delays_ranges(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
     cycle = begun(fakes, clicks=5, orders=5)
@@ -211,19 +203,6 @@ def test_an_answer_that_comes_late_is_about_what_was_there_when_it_was_asked_for
     assert [(start, schema and schema.version) for start, schema in promised(fakes)] == [(0, 1), (5, 2), (8, 3)]
 
 
-def test_a_topic_without_a_schema_does_not_keep_others_waiting(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
-    fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
-    cycle = begun(fakes, clicks=5, orders=5)
-
-    def no_clicks() -> None:
-        schemas.error = RegistryError("unknown", "no subject") if schemas.asked[-1] == "clicks" else None
-
-    schemas.on_asked = no_clicks
-    turn(fakes, cycle)
-    assert not promised(fakes, CLICKS)
-    assert promised(fakes, ORDERS)
-
-
 def test_what_waits_for_a_registry_is_reported_and_not_asked_for_in_every_turn(
     fakes: FakeDependencies, schemas: FakeSchemas
 ) -> None:
@@ -267,18 +246,6 @@ def test_a_version_that_cannot_read_the_one_before_holds_its_partition(
     assert "set version of its registry to 1" in hold.message
     assert "raise spec.generation" in hold.message
     assert commits(fakes)[-1][0] == 5
-
-
-def test_a_higher_generation_goes_on_with_any_version(fakes: FakeDependencies, schemas: FakeSchemas) -> None:
-    cycle = begun(fakes, clicks=5)
-    turn(fakes, cycle)
-    fakes.jobs.end()
-    turn(fakes, cycle)
-    value = fakes.register.kafka[CLICKS]
-    assert value.metadata is not None
-    assert cycle.resolver.output_revisions._used_before(value) == OutputSchema(1, '"clicks 1"')
-    of_another = type(value.metadata)(value.metadata.topic_id, 7, value.metadata.revision)
-    assert cycle.resolver.output_revisions._used_before(CommittedOffset(5, of_another)) is None
 
 
 def test_the_limit_of_quarantine_is_that_of_the_topic_in_our_manifest(fakes: FakeDependencies) -> None:

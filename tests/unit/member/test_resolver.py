@@ -3,7 +3,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from logpersister.manifest.revisions.revision import Revision, revision_of, revision_of_document
 from logpersister.member.commits import Committer
@@ -231,14 +230,6 @@ def test_what_was_begun_in_our_place_and_given_up_elsewhere_is_promised_again_as
     assert [intent.revision for intent in states.pending()] == [before.hash]
 
 
-def test_what_our_place_has_already_is_not_stored_again_for_another_one(fakes: FakeDependencies) -> None:
-    """Another bucket and an offset that was set back: a replay, of which ours must not get a part."""
-    promised_elsewhere(fakes, generation=2)
-    fakes.state_store.stored[CLICKS] = [stored(0, 100)]
-    _resolver, states = resolved(fakes)
-    assert held(states) == {"clicks": HoldReason.REPLAY_REQUESTED}
-
-
 @pytest.mark.parametrize("what", ["kafka", "s3"])
 def test_nothing_is_decided_without_kafka_and_the_bucket(fakes: FakeDependencies, what: str) -> None:
     if what == "kafka":
@@ -301,13 +292,6 @@ def test_an_answer_older_than_what_was_acknowledged_is_asked_for_again_and_held_
     assert "this member's commit of 30" in states.held()[CLICKS].message
 
 
-def test_without_a_fence_nothing_is_decided(fakes: FakeDependencies) -> None:
-    fakes.register.error = RuntimeError("the coordinator has changed meanwhile")
-    _resolver, states = resolved(fakes)
-    assert states.unresolved() == [CLICKS]
-    assert fakes.register.sent == []
-
-
 def test_what_the_next_owner_has_stored_meanwhile_is_no_cause_to_hold(fakes: FakeDependencies) -> None:
     """This member was expelled while it listed the bucket, and has not heard of it."""
     fakes.register.kafka[CLICKS] = CommittedOffset(5, None)
@@ -354,34 +338,7 @@ def test_a_topic_that_is_made_later_begins_at_its_first_record(
     assert states.idle() == {ORDERS: position}
 
 
-def test_an_offset_that_a_user_has_set_before_the_group_began_is_where_it_began(fakes: FakeDependencies) -> None:
-    fakes.register.kafka[CLICKS] = CommittedOffset(2, None)
-    fakes.offsets.end[CLICKS] = 9
-    _resolver, states = resolved(fakes, startFrom="latest")
-    assert states.idle() == {CLICKS: 2}
-    assert fakes.state_store.topics == {("clicks", 1): TopicNote(TOPIC_ID, 1, (2,))}
-
-
 def test_where_a_group_began_with_another_topic_of_the_name_nothing_begins(fakes: FakeDependencies) -> None:
     fakes.state_store.topics["clicks", 1] = TopicNote("B" * 22, 1, (4,))
     _resolver, states = resolved(fakes, startFrom="latest")
     assert held(states) == {"clicks": HoldReason.TOPIC_RECREATED}
-
-
-def test_a_forgotten_intent_is_promised_again_before_it_is_executed(fakes: FakeDependencies) -> None:
-    _, theirs = manifest(startFrom="latest")
-    fakes.state_store.revisions[theirs.hash] = theirs.document
-    fakes.state_store.stored[CLICKS] = [stored(0, 10, theirs.hash), stored(20, 30, theirs.hash)]
-    _resolver, states = resolved(fakes)
-    assert fakes.register.sent == [
-        (CLICKS, CommittedOffset(10, OffsetMetadata(TOPIC_ID, 1, theirs.hash, (20, 30), place=PLACE)), True)
-    ]
-    assert [intent.start for intent in states.pending()] == [10]
-
-
-def test_a_lower_generation_is_logged_once(fakes: FakeDependencies) -> None:
-    resolver, _ = resolver_in(fakes)
-    for generation, told in ((2, 1), (2, 0), (3, 1)):
-        with capture_logs() as logged:
-            resolver._note_higher({CLICKS: CommittedOffset(5, OffsetMetadata(TOPIC_ID, generation))})
-        assert [one["stored"] for one in logged] == [generation] * told

@@ -5,12 +5,8 @@ from typing import Any, cast
 import pytest
 
 from logpersister.finish.telling import NotTakenError, RefusedError
-from logpersister.finish.topic_records import TopicRecords
-from logpersister.finish.webhook import Webhook
-from logpersister.manifest.blocks.finish import FinishSpec
-from logpersister.manifest.secrets import Secrets
 from logpersister.member.listener import Listener
-from logpersister.member.telling import TellDuty, tellers
+from logpersister.member.telling import TellDuty
 from logpersister.report.plain import document
 from logpersister.report.telling import TellingReport
 from logpersister.storage.store import ObjectStore
@@ -114,12 +110,3 @@ def test_topics_share_a_listing_which_is_made_anew_before_a_member_leaves() -> N
     assert member.world.store.listings == before + 1
     member.perform("other", after=10)
     assert member.world.store.listings == before + 2
-
-
-def test_who_is_told() -> None:
-    spec = FinishSpec.model_validate({**HOOK, "policy": ["webhook", "kafka"], "kafka": {"topic": "told"}})
-    webhook, topic = tellers(spec, {"bootstrap_servers": ["a:1"]}, Secrets({}))
-    assert isinstance(webhook, Webhook)
-    assert isinstance(topic, TopicRecords)
-    assert (webhook.policy, topic.policy, topic.topic) == ("webhook", "kafka", "told")
-    assert tellers(FinishSpec(), {}, Secrets({})) == []

@@ -19,21 +19,6 @@ def spans(overlaps: object) -> list[tuple[int, int, int, int]]:
     ]
 
 
-def test_ranges_that_overlap_belong_together() -> None:
-    found = align(ranges_of(ALL, [0, 10, 30, 40, 60]), ranges_of(ALL, [0, 20, 30, 50, 60]), 0, 60)
-    assert spans(found.overlaps) == [(0, 30, 2, 2), (30, 60, 2, 2)]
-    assert found.frontier == 60
-
-
-def test_what_is_not_whole_yet_waits_and_is_where_it_goes_on() -> None:
-    stable, shadow = ranges_of(ALL, [0, 10, 40]), ranges_of(ALL, [0, 10, 20])
-    first = align(stable, shadow, 0, 20)
-    assert (spans(first.overlaps), first.frontier) == ([(0, 10, 1, 1)], 10)
-    shadow += ranges_of(ALL, [20, 40])
-    second = align(stable, shadow, first.frontier, 40)
-    assert (spans(second.overlaps), second.frontier) == ([(10, 40, 1, 2)], 40)
-
-
 def test_what_one_side_has_alone_is_a_union_too() -> None:
     found = align(ranges_of(ALL, [0, 10, 20]), ranges_of(ALL, [0, 10]), 0, 20)
     assert spans(found.overlaps) == [(0, 10, 1, 1), (10, 20, 1, 0)]

@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from logpersister.member.shadow.comparer import Comparer
-from logpersister.member.shadow.stored_objects import StoredObjects
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.report.shadow import Both, ShadowReport
 from logpersister.storage.losses import Loss
@@ -235,15 +233,6 @@ def test_a_difference_is_told_once_with_an_example() -> None:
         assert (report.figures.checksums_compared, report.figures.checksums_impossible) == (2, 0)
 
 
-def test_a_range_that_the_shadow_lost_is_a_difference() -> None:
-    scene = Scene()
-    scene.stable.persist(ALL, 0, 10, 20)
-    lost = scene.shadow.persist(ALL, 0, 10, 20)[0]
-    del scene.shadow.store.found[lost]
-    (example,) = scene.compare_new().examples
-    assert example.message == "10 records of the stable group, 0 records of the shadow"
-
-
 def test_offsets_that_kafka_lost_between_the_two_are_left_out() -> None:
     for losers in ("stable", "shadow"):
         scene = Scene()
@@ -305,14 +294,6 @@ def test_a_shadow_that_stores_nothing_is_found_out_among_too_many_folders() -> N
     report = scene.compare_new()
     assert (report.figures.records, report.figures.differences) == (Both(15, 0), 3)
     assert scene.stable.store.listed < 30
-
-
-def test_the_last_folders_are_those_of_the_largest_numbers() -> None:
-    group = FakeGroup("backup", FakeStore("raw"))
-    group.folder = lambda row: f"offset={row.offset // 4 * 4}"
-    group.persist(rows(*range(15)), 0, 15)
-    everything: Any = group.store
-    assert StoredObjects(everything, "backup", in_folders=True, most=0).newest("clicks") == ["offset=8", "offset=12"]
 
 
 def test_a_topic_that_cannot_be_looked_at_does_not_hinder_others() -> None:

@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from logpersister.member.shadow.comparer import Comparer
-from logpersister.member.shadow.watch import ShadowWatch, remark_on, seconds_between, stable_storage
+from logpersister.member.shadow.watch import ShadowWatch, remark_on, stable_storage
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.shadow import ShadowReport
 from tests.unit.manifest.documents import accepted
@@ -88,9 +88,3 @@ def test_manifests_that_leave_out_other_records_are_told_with_each_difference() 
     assert remark_on(accepted(some), accepted(some)) == ""
     for one, other in ((some, {}), (some, others), (types, {})):
         assert remark_on(accepted(one), accepted(other)) == " (both leave out other records)"
-
-
-def test_it_looks_as_often_as_the_member_within_bounds() -> None:
-    assert seconds_between(accepted({"spec.cycleInterval": "7s"})) == 7.0
-    assert seconds_between(accepted({"spec.cycleInterval": "100ms"})) == 1.0
-    assert seconds_between(accepted({"spec.cycleInterval": "5m"})) == 15.0
