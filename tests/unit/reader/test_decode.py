@@ -57,11 +57,6 @@ def test_without_keys_the_column_is_null() -> None:
     assert values(decoded) == [b"1", b"2", b"3", b"4"]
 
 
-def test_memoryview_is_taken() -> None:
-    view = memoryview(bytearray(b"--" + THREE.encode()))[2:]
-    assert offsets(decode(view, 0, ALL, read_committed=False, headers=False)) == [10, 11, 12]
-
-
 def test_stops_behind_the_end() -> None:
     first, wrong = THREE.encode(), b"\0" * 16 + b"\7" * 60
     assert decode_all(first + wrong, end=12).record_batches == 1
@@ -74,16 +69,6 @@ def test_a_gap_up_to_the_end_is_seen_from_the_batch_behind_it() -> None:
     for data in (behind, behind[:17]):
         decoded = decode_all(THREE.encode() + data, end=20)
         assert (offsets(decoded), decoded.next_offset, decoded.cut_off_bytes) == ([10, 11, 12], 50, None)
-
-
-def test_no_data() -> None:
-    decoded = decode_all(b"", start=7)
-    assert (decoded.batch.num_rows, decoded.next_offset, decoded.record_batches, decoded.cut_off_bytes) == (
-        0,
-        7,
-        0,
-        None,
-    )
 
 
 def test_compacted_batches() -> None:
@@ -106,17 +91,6 @@ def test_deltas_count_from_the_delete_horizon() -> None:
     records = [Record(timestamp_delta=-5), Record(timestamp_delta=3)]
     decoded = decode_all(Batch(records, attributes=made.DELETE_HORIZON, base_timestamp=1000).encode())
     assert decoded.batch["timestamp"].to_pylist() == [995, 1003]
-
-
-def test_no_timestamp() -> None:
-    assert decode_all(Batch(base_timestamp=-1).encode()).batch["timestamp"].to_pylist() == [-1]
-
-
-@pytest.mark.parametrize("read_committed", [False, True])
-def test_control_batches_are_dropped(read_committed: bool) -> None:
-    data = Batch(base_offset=0).encode() + made.marker(1, 9, abort=False) + made.marker(2, 9, abort=True)
-    decoded = decode_all(data, read_committed=read_committed)
-    assert (offsets(decoded), decoded.next_offset) == ([0], 3)
 
 
 def transactional(base_offset: int, producer_id: int, flags: int = made.TRANSACTIONAL) -> bytes:

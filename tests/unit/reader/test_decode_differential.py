@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.memory_records import MemoryRecords, MemoryRecordsBuilder
 
-from logpersister.pipeline.reader.decode import Aborted, decode
+from logpersister.pipeline.reader.decode import decode
 from tests.examples import examples
 from tests.unit.reader import record_batches as made
 
@@ -97,54 +97,3 @@ def test_a_cut_anywhere_loses_only_whole_batches_behind_it(run: bytes, codec: in
     assert part.batch.to_pylist() + rest.batch.to_pylist() == whole.batch.to_pylist()
     assert part.bytes_used <= cut
     assert (part.cut_off_bytes is None) == (part.bytes_used == cut)
-
-
-@st.composite
-def transactions(draw: st.DrawFn) -> tuple[bytes, list[Aborted], list[int]]:
-    """A log of interleaved transactions, the broker's list of the aborted ones, and the offsets of committed records.
-
-    Every producer has at most one transaction at a time; it ends before the log does.
-    """
-    log, offset = b"", 0
-    began: dict[int, int] = {}
-    written: dict[int, list[int]] = {}
-    aborted: list[Aborted] = []
-    committed: list[int] = []
-
-    def finish(producer: int) -> None:
-        nonlocal log, offset
-        abort = draw(st.booleans())
-        log += made.marker(offset, producer, abort=abort)
-        offset += 1
-        first, offsets = began.pop(producer), written.pop(producer)
-        if abort:
-            aborted.append(Aborted(producer, first))
-        else:
-            committed.extend(offsets)
-
-    for producer, ends in draw(st.lists(st.tuples(st.integers(-1, 3), st.booleans()), max_size=25)):
-        count = draw(st.integers(1, 3))
-        flags = made.TRANSACTIONAL if producer >= 0 else 0
-        batch = made.Batch([made.Record()] * count, base_offset=offset, attributes=flags, producer_id=producer)
-        log += batch.encode()
-        if producer < 0:
-            committed.extend(range(offset, offset + count))
-        else:
-            began.setdefault(producer, offset)
-            written.setdefault(producer, []).extend(range(offset, offset + count))
-        offset += count
-        if producer >= 0 and ends:
-            finish(producer)
-    for producer in sorted(began):
-        finish(producer)
-    return log, draw(st.permutations(aborted)), sorted(committed)
-
-
-@examples(80)
-@given(transactions())
-def test_read_committed_is_what_was_committed(log: tuple[bytes, list[Aborted], list[int]]) -> None:
-    data, aborted, committed = log
-    decoded = decode(data, 0, 1 << 62, aborted=aborted, read_committed=True, headers=False)
-    assert decoded.batch["offset"].to_pylist() == committed
-    uncommitted = decode(data, 0, 1 << 62, aborted=aborted, read_committed=False, headers=False)
-    assert uncommitted.batch["offset"].to_pylist() == [row["offset"] for row in rows(data)]

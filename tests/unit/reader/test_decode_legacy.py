@@ -3,24 +3,18 @@
 import gzip
 import struct
 import zlib
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.pipeline.reader.decode import Aborted, CorruptBatchError, Decoded, decode
+from logpersister.pipeline.reader.decode import Aborted, CorruptBatchError
 from tests.examples import examples
 from tests.unit.reader import record_batches as made
 from tests.unit.reader.record_batches import Batch, Record
+from tests.unit.reader.test_decode import decode_all
 
-ALL = 1 << 62
 MESSAGES = [(1000, b"a", b"1"), (1001, None, b"2"), (1002, b"c", None), (1003, b"", b"")]
-
-
-def decode_all(data: bytes, **options: Any) -> Decoded:
-    options = {"start": 0, "end": ALL, "read_committed": True, "headers": False} | options
-    return decode(data, options.pop("start"), options.pop("end"), **options)
 
 
 def message(offset: int, value: bytes | None, *, magic: int = 1, attributes: int = 0, timestamp: int = 7) -> bytes:
@@ -94,12 +88,6 @@ def test_mixed_with_newer_batches_in_their_order() -> None:
     part = decode_all(data, aborted=aborted, start=4, end=8)
     assert part.batch["offset"].to_pylist() == [4, 7]
     assert part.next_offset == 8
-
-
-def test_cut_off() -> None:
-    whole, cut = message(0, b"x"), message(1, b"yyyyyyyyyy")
-    decoded = decode_all(whole + cut[:-1])
-    assert (decoded.next_offset, decoded.cut_off_bytes) == (1, len(cut))
 
 
 @pytest.mark.parametrize(

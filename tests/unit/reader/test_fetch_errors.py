@@ -340,12 +340,6 @@ def test_ranges_that_were_left_behind_cannot_be_read_any_more() -> None:
         list(first.batches())
 
 
-def test_nothing_to_read_needs_no_connection() -> None:
-    one = KafkaReader({}, connect=lambda *_: pytest.fail("connected"))
-    assert list(one.read([])) == []
-    one.close()
-
-
 def test_a_sample_is_one_fetch_and_none_at_the_end() -> None:
     cluster = SimulatedCluster({T0: one_log()})
     one = reader(cluster)
@@ -370,16 +364,3 @@ def test_metadata_are_kept_for_the_next_call_when_the_topic_is_surely_the_same()
 def test_error_codes_that_nobody_knows_are_retried() -> None:
     assert judge(0)[1] is Verdict.OK
     assert judge(31999) == ("error-code-31999", Verdict.MOVED)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"buffer_bytes": 100}, "less than twice request_bytes"),
-        ({"partition_bytes": 0}, "partition_bytes 0 is not within"),
-        ({"decode_bytes": 0}, "must be positive"),
-    ],
-)
-def test_settings_that_cannot_work_are_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ReaderSettings(**wrong)
