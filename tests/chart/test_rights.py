@@ -1,12 +1,12 @@
 """The operator's rights: no more than the code uses, no less, and docs/security.md tells them all."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from logpersister_operator.cluster.kinds import CHILDREN, OF_EXECUTORS
-from logpersister_operator.render.accounts import driver_role
 from tests.chart.combinations import COMBINATIONS, EVERYTHING, EVERYTHING_IN_NAMESPACES, NAMESPACES
 from tests.chart.helm import CHART, Rendered, render
 from tests.chart.rights import Right, rights
@@ -54,12 +54,9 @@ def test_it_may_do_to_each_kind_of_child_what_is_done_to_children() -> None:
 
 def test_it_holds_what_it_grants_to_drivers() -> None:
     """The API server lets nobody grant what he has not."""
-    plan = Life(resource(spark={"executors": 1})).step()
-    (role,) = [child for child in plan.apply if child["kind"] == "Role"]
-    granted = set(rights(role["rules"]))
+    granted = of_drivers()
     assert granted
     assert granted <= operator_rights(render())
-    assert driver_role.__module__.endswith("render.accounts")
 
 
 def test_the_bindings_bind_the_accounts_that_pods_run_as() -> None:
@@ -92,8 +89,34 @@ def documented(heading: str) -> set[Right]:
     return found
 
 
-def test_the_table_of_the_operator_in_the_documents_is_true() -> None:
-    assert documented("The operator, where resources are") == operator_rights(render())
+def of_roles(values: dict[str, Any], *roles: str) -> set[Right]:
+    """Return the rights in roles, each written as its kind and name."""
+    rendered = render(values)
+    return {right for role in roles for right in rights(rendered.one(*role.split())["rules"])}
+
+
+def of_drivers() -> set[Right]:
+    plan = Life(resource(spark={"executors": 1})).step()
+    (role,) = [child for child in plan.apply if child["kind"] == "Role"]
+    return set(rights(role["rules"]))
+
+
+CLUSTER = "ClusterRole logpersister-system-logpersister"
+TABLES: dict[str, Callable[[], set[Right]]] = {
+    "The operator, where resources are": lambda: operator_rights(render()),
+    "The operator of some namespaces, everywhere": lambda: of_roles(
+        NAMESPACES | {"rbac": {"namespaceDeletion": True}}, f"{CLUSTER}-operator-finalizers"
+    ),
+    "The operator, in its own namespace": lambda: of_roles(EVERYTHING, "Role logpersister-operator-lease"),
+    "While the release is uninstalled": lambda: of_roles({}, "Role logpersister-release", f"{CLUSTER}-release"),
+    "Users": lambda: of_roles({}, f"{CLUSTER}-view", f"{CLUSTER}-edit"),
+    "Members with executors": of_drivers,
+}
+
+
+@pytest.mark.parametrize("heading", TABLES)
+def test_the_tables_in_the_documents_are_true(heading: str) -> None:
+    assert documented(heading) == TABLES[heading]()
 
 
 @pytest.mark.parametrize("values", [{}, NAMESPACES], ids=["everywhere", "namespaces"])
@@ -103,12 +126,6 @@ def test_the_table_of_an_operator_without_executors_in_the_documents_is_true(val
     assert documented("Without executors") == operator_rights(render(values)) - less
 
 
-def test_the_table_of_deleted_namespaces_in_the_documents_is_true() -> None:
-    rendered = render(NAMESPACES | {"rbac": {"namespaceDeletion": True}})
-    role = rendered.one("ClusterRole", "logpersister-system-logpersister-operator-finalizers")
-    assert documented("The operator of some namespaces, everywhere") == set(rights(role["rules"]))
-
-
 def test_the_table_of_selected_namespaces_in_the_documents_is_true() -> None:
     rendered = render({"namespaceSelector": "team=web"})
     more = operator_rights(rendered) - operator_rights(render())
@@ -116,28 +133,3 @@ def test_the_table_of_selected_namespaces_in_the_documents_is_true() -> None:
     assert operator_rights(render({"canaryNamespaceSelector": "team=web"})) - operator_rights(render()) == more
     release = rendered.one("ClusterRole", "logpersister-system-logpersister-release")
     assert more <= set(rights(release["rules"]))
-
-
-def test_the_table_of_the_lease_in_the_documents_is_true() -> None:
-    role = render(EVERYTHING).one("Role", "logpersister-operator-lease")
-    assert documented("The operator, in its own namespace") == set(rights(role["rules"]))
-
-
-def test_the_table_of_the_release_job_in_the_documents_is_true() -> None:
-    rendered = render()
-    own = set(rights(rendered.one("Role", "logpersister-release")["rules"]))
-    everywhere = set(rights(rendered.one("ClusterRole", "logpersister-system-logpersister-release")["rules"]))
-    assert documented("While the release is uninstalled") == own | everywhere
-
-
-def test_the_table_of_users_in_the_documents_is_true() -> None:
-    rendered = render()
-    names = [f"logpersister-system-logpersister-{name}" for name in ("view", "edit")]
-    found = {right for name in names for right in rights(rendered.one("ClusterRole", name)["rules"])}
-    assert documented("Users") == found
-
-
-def test_the_table_of_drivers_in_the_documents_is_true() -> None:
-    plan = Life(resource(spark={"executors": 1})).step()
-    (role,) = [child for child in plan.apply if child["kind"] == "Role"]
-    assert documented("Members with executors") == set(rights(role["rules"]))

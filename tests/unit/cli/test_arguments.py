@@ -39,21 +39,6 @@ def test_what_is_no_positive_number(text: str) -> None:
     assert positive("1") == 1
 
 
-def test_commands_have_what_they_need() -> None:
-    run = parser().parse_args(["run", "-f", "clicks.yaml", "--until-current", "--member-name", "a", "--http", ":8080"])
-    assert (run.command, run.file, run.until_current, run.member_name, run.http) == (
-        "run",
-        "clicks.yaml",
-        True,
-        "a",
-        ":8080",
-    )
-    assert (run.log_format, run.log_level, run.timeout, run.secrets_dir) == ("auto", "info", 10.0, None)
-    assert parser().parse_args(["lag", "-f", "x", "--watch"]).watch == 5.0
-    assert parser().parse_args(["lag", "-f", "x", "--watch", "500ms"]).watch == 0.5
-    assert parser().parse_args(["lag", "-f", "x"]).watch is None
-
-
 @pytest.mark.parametrize("argv", [[], ["check"], ["run", "-f"], ["lag", "-f", "x", "--timeout", "soon"], ["unknown"]])
 def test_a_wrong_command_line_is_exit_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -3,13 +3,11 @@ from kafka.errors import (
     CoordinatorLoadInProgressError,
     CoordinatorNotAvailableError,
     GroupAuthorizationFailedError,
-    GroupIdNotFoundError,
     KafkaError,
 )
 
 from logpersister.cli.brokers import patiently
 from logpersister.cli.exits import UnreachableError
-from logpersister.group.description import error_of
 
 
 class Time:
@@ -48,10 +46,3 @@ def test_it_ends_at_the_deadline_or_at_once_when_waiting_is_no_use(error: KafkaE
     with pytest.raises(UnreachableError, match=r"spec\.kafka: it failed"):
         patiently("it failed", 10, ask, time.clock, time.sleep)
     assert time.now == pytest.approx(seconds, abs=0.5)
-
-
-def test_errors_of_a_group_are_known_by_their_number() -> None:
-    assert error_of(None) is None
-    assert error_of(str(CoordinatorLoadInProgressError("x"))) is CoordinatorLoadInProgressError
-    assert error_of(str(GroupIdNotFoundError())) is GroupIdNotFoundError
-    assert error_of("something else") is KafkaError

@@ -96,10 +96,10 @@ def resource_of(output: dict[str, Any], **spec: Any) -> LogPersister:
 
 
 def run(
-    monkeypatch: pytest.MonkeyPatch, bucket: Bucket, resource: LogPersister, action: str, **options: Any
+    monkeypatch: pytest.MonkeyPatch, bucket: Any, resource: LogPersister, action: str, **options: Any
 ) -> tuple[int, str, str]:
     @contextmanager
-    def opened(*_: Any) -> Iterator[Bucket]:
+    def opened(*_: Any) -> Iterator[Any]:
         yield bucket
 
     monkeypatch.setattr("logpersister.cli.bucket.opened", opened)
@@ -260,21 +260,6 @@ def test_what_others_have_put_there_is_named_and_not_counted(
     document = json.loads(out)
     assert (code, document["reasons"], document["totals"]["records"]) == (Exit.FAILED, [], 0)
     assert err.endswith(f"cannot be read: {message}\n")
-
-
-def test_an_empty_quarantine_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    resource = resource_of(OUTPUTS["jsonl"])
-    bucket = Bucket(resource)
-    bucket.contents = {key: content for key, content in bucket.contents.items() if "_quarantine" not in key}
-    assert run(monkeypatch, bucket, resource, "ls")[:2] == (Exit.OK, "0 records in 0 objects, 0 B\n")
-
-
-def test_a_quarantine_of_text_that_keeps_all_tells_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
-    resource = resource_of(OUTPUTS["text"], **{"spec.quarantine": {"format": "parquet"}})
-    bucket = Bucket(resource)
-    assert [key.partition(".")[2] for key in bucket.contents] == ["txt.gz", "parquet"]
-    code, out, _ = run(monkeypatch, bucket, resource, "show", json=True)
-    assert (code, [one["offset"] for one in json.loads(out)["records"]]) == (Exit.OK, [101, 102, 103, 105, 107])
 
 
 def test_records_without_values_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:

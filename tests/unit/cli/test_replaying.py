@@ -1,19 +1,16 @@
 """``quarantine replay``: what it does, what it says, and that ``--dry-run`` does nothing."""
 
-import argparse
-import io
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
 import pytest
 
-from logpersister.cli import quarantine, replaying
+from logpersister.cli import replaying
 from logpersister.cli.exits import Exit
 from logpersister.manifest import LogPersister
 from logpersister.plan.intents import UnknownMetadataError
 from tests.unit.cli.test_quarantine import AWAY
+from tests.unit.cli.test_quarantine import run as run_quarantine
 from tests.unit.manifest.documents import accepted
 from tests.unit.replay.bucket import CLICKS, Bucket, KilledError, bucket_with, replayer, store_range
 from tests.unit.replay.samples import NUMBERS, RECORDS, TEXTS, TEXTS_BUT_4, noted, resource
@@ -33,19 +30,9 @@ def run(
     away: Any = None,
     **options: Any,
 ) -> tuple[int, str, str]:
-    @contextmanager
-    def opened(*_: Any) -> Iterator[Bucket]:
-        yield bucket
-
-    monkeypatch.setattr("logpersister.cli.bucket.opened", opened)
-    monkeypatch.setattr("logpersister.cli.context.manifest", lambda _: manifest)
-    monkeypatch.setattr("logpersister.cli.context.secrets", lambda *_: None)
     monkeypatch.setattr(replaying, "_commits", lambda *_: (commits, away or {}))
-    given = {"file": "-", "topic": None, "json": False, "dry_run": False, "without_kafka": commits is None}
-    arguments = argparse.Namespace(action="replay", timeout=1.0, **({"leave_out": False} | given | options))
-    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-        code = quarantine.run(arguments)
-    return code, out.getvalue(), err.getvalue()
+    given = {"dry_run": False, "leave_out": False, "timeout": 1.0, "without_kafka": commits is None}
+    return run_quarantine(monkeypatch, bucket, manifest, "replay", **(given | options))
 
 
 def test_a_dry_run_and_a_replay(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:

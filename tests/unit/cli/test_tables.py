@@ -3,7 +3,7 @@ import io
 import pytest
 
 from logpersister.cli.tables import Column, printable, table
-from logpersister.report.human import duration, number, plural, size
+from logpersister.report.human import duration, size
 
 COLUMNS = [Column("TOPIC"), Column("RECORDS", right=True)]
 
@@ -17,12 +17,6 @@ def test_elsewhere_than_on_a_terminal_text_is_aligned() -> None:
     out = io.StringIO()
     table(COLUMNS, [["clicks", "1,000"], ["orders-of-today", "7"]], out)
     assert out.getvalue() == ("TOPIC            RECORDS\nclicks             1,000\norders-of-today        7\n")
-
-
-def test_a_table_without_rows_has_its_header() -> None:
-    out = io.StringIO()
-    table(COLUMNS, [], out)
-    assert out.getvalue() == "TOPIC  RECORDS\n"
 
 
 def test_on_a_terminal_it_is_drawn_and_nothing_in_cells_is_markup() -> None:
@@ -68,8 +62,3 @@ def test_durations(seconds: float | None, expected: str) -> None:
 )
 def test_sizes(value: int, expected: str) -> None:
     assert size(value) == expected
-
-
-def test_numbers() -> None:
-    assert (number(1234567), number(None)) == ("1,234,567", "?")
-    assert (plural(1, "object"), plural(1200, "object")) == ("1 object", "1,200 objects")

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.blocks.partition_rule import PartitionRule
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
-from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples
 from tests.unit.finish.world import (
     GROUP,
@@ -329,10 +328,3 @@ def test_the_oracle_finds_what_is_early() -> None:
         with pytest.raises(AssertionError, match="early"):
             history.check()
         history.world.store.delete(f"raw/{TOPIC}/dt=2026-03-28/hr=00/{name}")
-
-
-def test_the_world_has_ranges_as_members_write_them() -> None:
-    world = World()
-    world.produce(0, 0.5, 1.5)
-    world.write_objects(Range(TopicPartition(TOPIC, 0), 0, 2))
-    assert len(world.store.objects) == 2

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from logpersister.finish.by_hand import SOMETHING_CAME, State, judge
-from logpersister.finish.positions import NotKnownError, Positions
+from logpersister.finish.positions import Positions
 from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import NewestEvent
 from logpersister.storage.errors import StorageError
@@ -344,16 +344,6 @@ def test_late_records_that_are_appended_need_no_note_of_the_generation() -> None
     assert world.look().settled_to == MIDNIGHT_MS + HOUR_MS, "Kafka is not even asked"
 
 
-def test_many_folders_take_several_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("logpersister.finish.look.MOST_FOLDERS", 4)
-    world = World()
-    world.store_new(0, *range(10), 20)
-    world.at(20)
-    assert [world.look().more for _ in range(3)] == [True, True, False]
-    assert len(world.finished()) == 10
-    assert world.look().settled_to is not None
-
-
 def test_a_look_at_a_slow_bucket_leaves_the_rest_to_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock goes on by 25 seconds each time; what has come late is put off, too, and nothing is told twice."""
     world = World()
@@ -486,14 +476,6 @@ def test_a_copy_of_an_object_in_a_folder_is_told_and_is_in_no_manifest() -> None
     del world.store.objects[key.replace("1_0_", "1_7_")]
     world.look()
     assert world.finished() == [hour(0)]
-
-
-def test_a_topic_that_is_gone_is_told() -> None:
-    world = World()
-    world.store_new(0, 0.5, 2)
-    world.describe = lambda topics: {}  # type: ignore[method-assign]
-    with pytest.raises(NotKnownError, match="topic clicks does not exist"):
-        hours_later(world, 2)
 
 
 def test_by_hand_with_reasons() -> None:

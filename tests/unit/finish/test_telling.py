@@ -77,17 +77,6 @@ def test_each_folder_is_told_once_oldest_first_and_by_each_policy() -> None:
     assert webhook.taken[0].id == f"{GROUP}/logs/raw/{TOPIC}/{hour(0)}/1"
 
 
-def test_late_records_are_told_with_the_higher_number() -> None:
-    world, receiver = told_world(), Receiver()
-    world.look()
-    tell(world, receiver)
-    world.store_new(0, 0.7)
-    world.look()
-    assert tell(world, receiver).folders == 1
-    assert receiver.numbers() == {hour(0): [1, 2], hour(1): [1]}
-    assert json.loads(receiver.taken[-1].body)["lateRecords"] == 1
-
-
 def test_of_two_numbers_that_were_not_told_only_the_last_one_is() -> None:
     world, receiver = told_world(), Receiver()
     world.look()
@@ -247,12 +236,6 @@ def test_a_document_that_is_too_large_comes_without_its_objects() -> None:
     assert len(whole.body) < LARGEST
     assert "objects" not in document
     assert (document["objectsLeftOut"], document["records"], document["number"]) == (True, 9000, 3)
-
-
-def test_the_id_of_a_message_is_plain_text_whatever_the_group_is_called() -> None:
-    content = FolderContent(TOPIC, "country=%C3%A9/dt=2026-03-28", "2026-03-29T00:00:00Z", 1, {}, ())
-    made = message(cast("ObjectStore", World().store), 'grüße "x"', content)
-    assert made.id == "gr%C3%BC%C3%9Fe%20%22x%22/logs/raw/clicks/country=%25C3%25A9/dt=2026-03-28/1"
 
 
 def test_a_table_is_told_of_each_number_of_a_folder_beside_the_others() -> None:

@@ -55,15 +55,6 @@ def test_a_zombie_that_joins_again_gets_nothing_that_another_member_owns(stale: 
     assert len(shares["owner"]) == PARTITIONS // 2, "the other half is free in the next round"
 
 
-def test_kafka_pythons_own_assignor_gives_a_zombie_what_another_member_owns() -> None:
-    """Why there is an assignor of our own; when this fails, kafka-python has learned it."""
-    zombie, owner = CooperativeStickyAssignor(), CooperativeStickyAssignor()
-    zombie.on_assignment(assigned(range(PARTITIONS)), 1)
-    owner.on_assignment(assigned(range(PARTITIONS)), 2)
-    shares = first_round([Joining("owner", owner), Joining("zombie", zombie)], owner)
-    assert shares["zombie"]
-
-
 class Grown(Cluster):
     def partitions_for_topic(self, _topic: str) -> set[int]:
         return set(range(PARTITIONS + 1))

@@ -148,14 +148,6 @@ def test_a_member_that_is_expelled_while_it_joins_is_told_what_it_lost(subscript
     assert not subscription.assigned, "nothing of the old membership is kept"
 
 
-def test_kafka_python_alone_does_not_tell(subscription: Subscription) -> None:
-    """Why `always_tell_losses` exists; when this fails, kafka-python has learned it."""
-    coordinator = coordinator_of(subscription, [expelled, accepted])
-    assert join(coordinator)
-    assert subscription.rebalance_listener.lost == []
-    assert subscription.assigned
-
-
 def test_a_join_without_an_incident_loses_nothing(subscription: Subscription) -> None:
     coordinator = coordinator_of(subscription, [accepted])
     internals.always_tell_losses(consumer_of(coordinator))

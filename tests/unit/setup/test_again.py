@@ -51,12 +51,6 @@ def test_what_fails_on_real_parts_is_played_again_and_told(
     assert "100%" in told.rpartition("==> once more")[2], "coverage is that of both runs"
 
 
-@pytest.mark.slow
-def test_developers_see_what_fails_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert play(monkeypatch, tmp_path, ci="") == 1
-    assert not again.TOLD.exists()
-
-
 def test_what_is_broken_is_not_played_again() -> None:
     real = [f"tests/cluster/test_it.py::test_{number}" for number in range(9)]
     assert again.may_be_played_again(real[:8], [])
