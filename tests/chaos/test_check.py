@@ -2,23 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from tests.chaos.check import (
-    EMPTY,
-    ByContent,
-    Layout,
-    Progress,
-    Row,
-    Seen,
-    SequenceFiles,
-    Stored,
-    TextByDay,
-    digest,
-    examine,
-)
+from tests.chaos.check import EMPTY, ByContent, Layout, Progress, Row, Seen, SequenceFiles, Stored, TextByDay, digest
+from tests.chaos.check import examine as judged
 
 DAY = 86_400_000
 OF = ("clicks", 0)
@@ -26,18 +14,13 @@ END = 12
 ABORTED = digest(b"never")
 
 
-def record(offset: int, value: bytes | None = b"", key: bytes | None = None) -> Seen:
-    """Offset 3 is of the next day."""
-    text = b"value %d" % offset if value == b"" else value
-    return Seen(
-        offset,
-        DAY if offset == 3 else 0,
-        digest(key) if key is not None else None,
-        digest(text) if text is not None else None,
-    )
+def record(offset: int) -> Seen:
+    """Offset 3 is of the next day, 7 is a tombstone."""
+    value = None if offset == 7 else digest(b"value %d" % offset)
+    return Seen(offset, DAY if offset == 3 else 0, digest(b"key") if offset == 7 else None, value)
 
 
-RECORDS = [record(n) for n in range(5)] + [record(7, None, b"tombstone")] + [record(n) for n in (8, 10)]
+RECORDS = [record(offset) for offset in (0, 1, 2, 3, 4, 7, 8, 10)]
 """Offsets 5, 6, 9 and 11 hold none: markers of transactions, aborted records."""
 
 
@@ -57,46 +40,30 @@ WHOLE = [
 ]
 
 
-def without(place: int) -> list[Stored]:
-    return [one for one in WHOLE if one is not WHOLE[place]]
-
-
 def with_rows(place: int, *rows: Row) -> list[Stored]:
     return [replace(one, rows=rows) if one is WHOLE[place] else one for one in WHOLE]
 
 
 def kinds(
     objects: Sequence[Stored],
-    *,
     records: Sequence[Seen] = RECORDS,
-    progress: Progress | None = None,
     layout: Layout | None = None,
+    progress: Progress | None = None,
 ) -> str:
-    stands = {OF: progress or Progress(END, (), END)}
-    found = examine(objects, {OF: records}, stands, layout or TextByDay(), aborted=frozenset({ABORTED}))
+    end = max(END, len(records))
+    stands = {OF: progress or Progress(end, (), end)}
+    found = judged(objects, {OF: records}, stands, layout or TextByDay(), aborted=frozenset({ABORTED}))
     return " ".join(sorted({problem.kind for problem in found}))
 
 
-@pytest.mark.parametrize(
-    "objects",
-    [
-        WHOLE,
+BUCKETS: Mapping[str, tuple[Sequence[Stored], str]] = {
+    "whole": (WHOLE, ""),
+    "ranges without records": (
         [*WHOLE[:3], stored(8, "dt=1970-01-01", text(8)), stored(9, "dt=1970-01-01", text(10))],
-        without(2),  # its range counts as the end of the one before, and no record is lost; `verify` sees it
-    ],
-    ids=["whole", "ranges without records", "an object of tombstones is missing"],
-)
-def test_nothing_is_wrong(objects: Sequence[Stored]) -> None:
-    assert kinds(objects) == ""
-
-
-def test_a_partition_without_records() -> None:
-    assert kinds([], records=[], progress=Progress(6, (), 6)) == ""
-
-
-DAMAGED: Mapping[str, tuple[Sequence[Stored], str]] = {
-    "an object is missing": (without(0), "missing"),
-    "the object of a folder is missing": (without(1), "missing"),
+        "",
+    ),
+    "an object is missing": (WHOLE[1:], "missing"),
+    "the object of a folder is missing": ([WHOLE[0], *WHOLE[2:]], "missing"),
     "all objects are missing": ([], "missing"),
     "the first records are missing": (WHOLE[2:], "missing"),
     "a record is missing": (with_rows(0, *text(0, 1, 4)), "missing"),
@@ -118,44 +85,29 @@ DAMAGED: Mapping[str, tuple[Sequence[Stored], str]] = {
 }
 
 
-@pytest.mark.parametrize(("objects", "found"), DAMAGED.values(), ids=DAMAGED)
+@pytest.mark.parametrize(("objects", "found"), BUCKETS.values(), ids=BUCKETS)
 def test_each_kind_of_damage_is_found(objects: Sequence[Stored], found: str) -> None:
     assert kinds(objects) == found
 
 
-@pytest.mark.parametrize(
-    ("progress", "found"), [((8, ()), "behind place"), ((11, ()), "behind"), ((END, (15,)), "pending")]
-)
-def test_not_everything_is_committed(progress: tuple[int, Sequence[int]], found: str) -> None:
-    assert kinds(WHOLE, progress=Progress(*progress, END)) == found
+def test_not_everything_is_committed() -> None:
+    for committed, pending, found in ((8, (), "behind place"), (11, (), "behind"), (END, (15,), "pending")):
+        assert kinds(WHOLE, progress=Progress(committed, pending, END)) == found
 
 
-def test_of_equal_records_one_is_missing() -> None:
-    same = [Seen(offset, 0, None, EMPTY) for offset in range(4)]
-    objects = [stored(0, "dt=1970-01-01", [Row(EMPTY)] * 3)]
-    assert kinds(objects, records=same, progress=Progress(4, (), 4)) == "missing"
+def test_each_field_of_sequence_files_is_compared_and_equal_values_are_told_apart() -> None:
+    def judge(records: Sequence[Seen], rows: Sequence[Row]) -> str:
+        return kinds([stored(0, "", rows)], records, SequenceFiles())
 
-
-def rows_of_files(records: Sequence[Seen]) -> list[Row]:
-    return [Row(one.value or EMPTY, one.offset, one.timestamp, one.key) for one in records]
-
-
-@pytest.mark.parametrize("changed", [{}, {"offset": 6}, {"timestamp": 1}, {"key": None}, {"value": digest(b"x")}])
-def test_each_field_of_sequence_files_is_compared(changed: dict[str, Any]) -> None:
-    rows = rows_of_files(RECORDS)
-    rows[5] = rows[5]._replace(**changed)
-    objects = [stored(0, "", rows[:5]), stored(5, "", rows[5:])]
-    assert kinds(objects, layout=SequenceFiles()) == ("changed" if changed else "")
-
-
-@pytest.mark.parametrize(("chosen", "found"), [((0, 1, 2), ""), ((0, 2, 1), "order"), ((0, 0, 2), "duplicate missing")])
-def test_equal_values_in_sequence_files_are_told_apart(chosen: Sequence[int], found: str) -> None:
-    same = [Seen(offset, 0, None, digest(b"same")) for offset in range(3)]
-    rows = [rows_of_files(same)[place] for place in chosen]
-    assert kinds([stored(0, "", rows)], records=same, progress=Progress(3, (), 3), layout=SequenceFiles()) == found
-
-
-ID = "0123456789ab"
+    rows = [Row(one.value or EMPTY, one.offset, one.timestamp, one.key) for one in RECORDS]
+    assert judge(RECORDS, rows) == ""
+    row = rows[5]
+    for other in (row._replace(offset=6), row._replace(timestamp=1), row._replace(key=None), Row(b"x", *row[1:])):
+        assert judge(RECORDS, [*rows[:5], other, *rows[6:]]) == "changed"
+    same = [Seen(offset, 0, None, EMPTY) for offset in range(3)]
+    rows = [Row(EMPTY, offset, 0) for offset in range(3)]
+    for chosen, found in (((0, 1, 2), ""), ((0, 2, 1), "order"), ((0, 0, 2), "duplicate missing"), ((0, 2), "missing")):
+        assert judge(same, [rows[place] for place in chosen]) == found
 
 
 def of_content(offset: int, place: str | None = "x", version: int = 1) -> Seen:
@@ -165,49 +117,39 @@ def of_content(offset: int, place: str | None = "x", version: int = 1) -> Seen:
 
 def of_rows(start: int, path: str, *offsets: int, replay: str = "", version: int = 1) -> Stored:
     one = stored(start, path, [Row(digest(b"row of value %d" % offset), offset, 0) for offset in offsets])
-    name = one.name.replace(".txt.gz", f".r{replay}.parquet" if replay else ".parquet")
-    return replace(one, name=name, replay=replay, version=version)
+    return replace(one, name=f"{one.name}{replay}", replay=replay, version=version)
 
 
 CONTENTS = [of_content(0), of_content(1), of_content(2, None), of_content(3), of_content(4, "q")]
 """One record is left out, one is in quarantine."""
 IN_QUARANTINE = of_rows(0, "q", 4)
-
-
-WITH_REPLAY = [of_rows(0, "x", 0, 3), of_rows(0, "x", 1, replay=ID)]
-DAMAGED_ROWS: Mapping[str, tuple[Sequence[Stored], str]] = {
-    "nothing is wrong": ([of_rows(0, "x", 0, 1, 3), IN_QUARANTINE], ""),
-    "a replay belongs to the range of its source": ([*WITH_REPLAY, of_rows(0, "q", 4, replay=ID)], ""),
-    "what is left out is there": ([of_rows(0, "x", 0, 1, 2, 3), IN_QUARANTINE], "duplicate"),
+WITH_REPLAY = [of_rows(0, "x", 0, 3), of_rows(0, "x", 1, replay="a")]
+NEWER = [of_content(0), of_content(1, version=2)]
+OF_TWO_FOLDERS = [of_content(0), of_content(1, "y")]
+ROWS: Mapping[str, tuple[Sequence[Seen], Sequence[Stored], str]] = {
+    "nothing is wrong": (CONTENTS, [of_rows(0, "x", 0, 1, 3), IN_QUARANTINE], ""),
+    "a replay belongs to the range of its source": (CONTENTS, [*WITH_REPLAY, of_rows(0, "q", 4, replay="a")], ""),
+    "what is left out is there": (CONTENTS, [of_rows(0, "x", 0, 1, 2, 3), IN_QUARANTINE], "duplicate"),
     "a replay repeats a member": (
-        [of_rows(0, "x", 0, 1, 3), IN_QUARANTINE, of_rows(0, "x", 1, replay=ID)],
+        CONTENTS,
+        [of_rows(0, "x", 0, 1, 3), IN_QUARANTINE, of_rows(0, "x", 1, replay="a")],
         "duplicate",
     ),
-    "a replay repeats another": ([*WITH_REPLAY, of_rows(0, "x", 1, replay=ID[::-1]), IN_QUARANTINE], "duplicate"),
-    "the source of a replay is left": ([*WITH_REPLAY, of_rows(0, "q", 1, 4)], "duplicate"),
-    "a replay deletes first": ([of_rows(0, "x", 0, 3), of_rows(0, "q", 4, replay=ID)], "missing"),
-    "a replay out of order": ([of_rows(0, "x", 0), of_rows(0, "x", 3, 1, replay=ID), IN_QUARANTINE], "order"),
+    "a replay repeats another": (CONTENTS, [*WITH_REPLAY, of_rows(0, "x", 1, replay="b"), IN_QUARANTINE], "duplicate"),
+    "the source of a replay is left": (CONTENTS, [*WITH_REPLAY, of_rows(0, "q", 1, 4)], "duplicate"),
+    "a replay deletes first": (CONTENTS, [of_rows(0, "x", 0, 3), of_rows(0, "q", 4, replay="a")], "missing"),
+    "a replay out of order": (
+        CONTENTS,
+        [of_rows(0, "x", 0), of_rows(0, "x", 3, 1, replay="a"), IN_QUARANTINE],
+        "order",
+    ),
+    "the newest columns": (NEWER, [of_rows(0, "x", 0, 1, version=2)], ""),
+    "columns older than a record": (NEWER, [of_rows(0, "x", 0, 1)], "schema"),
+    "each range has its own columns": (OF_TWO_FOLDERS, [of_rows(0, "x", 0), of_rows(1, "y", 1, version=2)], ""),
+    "two versions in one range": (OF_TWO_FOLDERS, [of_rows(0, "x", 0), of_rows(0, "y", 1, version=2)], "schema"),
 }
 
 
-@pytest.mark.parametrize(("objects", "found"), DAMAGED_ROWS.values(), ids=DAMAGED_ROWS)
-def test_each_kind_of_damage_in_rows_is_found(objects: Sequence[Stored], found: str) -> None:
-    assert kinds(objects, records=CONTENTS, progress=Progress(5, (), 5), layout=ByContent()) == found
-
-
-NEWER = [of_content(0), of_content(1, version=2)]
-OF_TWO_FOLDERS = [of_content(0), of_content(1, "y")]
-
-
-@pytest.mark.parametrize(
-    ("records", "objects", "found"),
-    [
-        (NEWER, [of_rows(0, "x", 0, 1, version=2)], ""),
-        (NEWER, [of_rows(0, "x", 0, 1)], "schema"),
-        (OF_TWO_FOLDERS, [of_rows(0, "x", 0), of_rows(1, "y", 1, version=2)], ""),
-        (OF_TWO_FOLDERS, [of_rows(0, "x", 0), of_rows(0, "y", 1, version=2)], "schema"),
-    ],
-    ids=["the newest columns", "older than a record", "each range has its own", "two versions in one range"],
-)
-def test_columns_of_another_version_are_found(records: Sequence[Seen], objects: Sequence[Stored], found: str) -> None:
-    assert kinds(objects, records=records, progress=Progress(2, (), 2), layout=ByContent()) == found
+@pytest.mark.parametrize(("records", "objects", "found"), ROWS.values(), ids=ROWS)
+def test_each_kind_of_damage_in_rows_is_found(records: Sequence[Seen], objects: Sequence[Stored], found: str) -> None:
+    assert kinds(objects, records, ByContent()) == found

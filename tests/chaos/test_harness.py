@@ -1,25 +1,28 @@
-"""What a run does is dealt by its seed, and its judges share nothing with the product."""
+"""What a run does is dealt by its seed, its judges share nothing with the product, and what they are given is whole."""
 
 import ast
+import gzip
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from tests.chaos.check import Progress, Row, Seen, digest
 from tests.chaos.deck import cards, deal
 from tests.chaos.disturbances import Kill
+from tests.chaos.incompatible import Stands, compared
+from tests.chaos.ledger import Ledger
 from tests.chaos.settings import Settings, crews
+from tests.chaos.witnesses import UnreadableError, escaped_gzip_lines, stored
 
 HERE = Path(__file__).parent
 
 
-def dealt(seed: int) -> list[str]:
-    return [f"{pause:.3f} {disturbance}" for pause, disturbance in islice(deal(Settings(seed)), 60)]
-
-
 def test_a_seed_deals_the_same_again() -> None:
-    assert dealt(7) == dealt(7)
-    assert dealt(7) != dealt(8)
+    first, again, other = (list(map(str, islice(deal(Settings(seed)), 60))) for seed in (7, 7, 8))
+    assert first == again != other
 
 
 @pytest.mark.parametrize("groups", [("text", "files"), ("rows",), ("table",), ()])
@@ -41,3 +44,50 @@ def test_the_product_is_seen_from_outside() -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not any(name.startswith("logpersister") for name in names), file
+
+
+def test_what_is_held_has_not_moved_and_the_others_have() -> None:
+    def stands(**committed: int) -> Stands:
+        return {"rows": {(topic, 0): Progress(at, (), 99) for topic, at in committed.items()}}
+
+    before = stands(sales=5, events=7)
+    assert compared(before, stands(sales=5, events=9)) == (2, [])
+    assert compared(before, stands(sales=6, events=7)) == (0, ["rows: sales-0"])
+
+
+def test_objects_are_read_by_their_names_or_told() -> None:
+    name = "text/a%2Fb/dt=2026-11-21/1_7_00000000000000000042.txt.gz"
+
+    def look(key: str, text: bytes, cut: int | None = None) -> list[Row]:
+        keys = (key, "text/_logpersister/text/revisions/1.json")
+        pages = [{"Contents": [{"Key": one} for one in keys]}, {}]
+        client = Mock()
+        client.get_paginator("").paginate.return_value = pages
+        client.get_object.return_value = {"Body": BytesIO(gzip.compress(text, mtime=0)[:cut])}
+        (one,) = stored(client, "chaos", "text", escaped_gzip_lines)
+        assert (one.of, one.path, one.generation, one.start) == (("a/b", 7), "dt=2026-11-21", 1, 42)
+        return list(one.rows)
+
+    lines = b"one\n\n" + rb"line\nbreak and \\n" + b"\n"
+    assert look(name, lines) == [Row(digest(value)) for value in (b"one", b"", b"line\nbreak and \\n")]
+    no_escape = rb"no escape of ours: \t" + b"\n"
+    for key, text, cut in (("text/clicks/part-0", b"", None), (name, b"half a line", None), (name, no_escape, None)):
+        with pytest.raises(UnreadableError, match=key.rsplit("/", 1)[1]):
+            look(key, text, cut)
+    with pytest.raises(UnreadableError):
+        look(name, b"whole\n", -4)
+
+
+def test_producers_and_consumer_disagree() -> None:
+    ledger, of = Ledger(), ("clicks", 0)
+    ledger.acknowledged([(of, 0, b"x"), (of, 1, None)])
+    ledger.aborted([(of, 2, b"never")])
+    assert ledger.aborted_values() == {digest(b"never")}
+    for seen, contradictions in (
+        ([b"x", None], 0),
+        ([b"x"], 1),
+        ([b"y", None], 1),
+        ([b"x", None, b"never"], 1),
+    ):
+        read = [Seen(at, 0, None, None if value is None else digest(value)) for at, value in enumerate(seen)]
+        assert len(list(ledger.contradictions({of: read}))) == contradictions

@@ -1,12 +1,11 @@
-"""The judge of the table must find every way in which it can be wrong; each test forges one."""
+"""The judges of tables must find every way in which one can be wrong; each case forges one."""
 
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 from tests.chaos.check import Progress, Row, Seen, digest
 from tests.chaos.contents import QUARANTINE, TOMBSTONE, minute_folder
+from tests.chaos.hive_table import examine_partitions
 from tests.chaos.sales import ByMinute
 from tests.chaos.tables import LiveRow, Snapshots, examine, examine_offsets
 
@@ -23,11 +22,8 @@ KAFKA = {
 }
 
 
-def live(
-    partition: int, offset: int, content: bytes, time: int = 0, key: bytes | None = None, **changed: Any
-) -> LiveRow:
-    row = Row(content, offset, time, digest(key) if key is not None else None)
-    return LiveRow(partition, minute_folder(time), row)._replace(**changed)
+def live(partition: int, offset: int, content: bytes, time: int = 0, key: bytes | None = None) -> LiveRow:
+    return LiveRow(partition, minute_folder(time), Row(content, offset, time, digest(key) if key is not None else None))
 
 
 WHOLE = [
@@ -38,75 +34,54 @@ WHOLE = [
 ]
 
 
-def kinds(rows: Sequence[LiveRow]) -> list[str]:
-    return [problem.kind for problem in examine(rows, "sales", KAFKA, ByMinute(), "a test")]
+def kinds(rows: Sequence[LiveRow]) -> str:
+    return " ".join(sorted(problem.kind for problem in examine(rows, "sales", KAFKA, ByMinute(), "a test")))
 
 
-def test_nothing_is_wrong() -> None:
-    assert kinds(WHOLE) == []
-    assert kinds(WHOLE[::-1]) == [], "a table has no order"
+def test_each_kind_of_damage_is_found() -> None:
+    damaged: list[tuple[list[LiveRow], str]] = [
+        (WHOLE, ""),
+        (WHOLE[::-1], ""),  # a table has no order
+        *((WHOLE[:place] + WHOLE[place + 1 :], "missing") for place in range(4)),
+        *(([*WHOLE, row], "duplicate") for row in WHOLE),
+        ([*WHOLE, live(0, 2, digest(b"bad"))], "foreign"),  # it was refused
+        ([*WHOLE, live(7, 0, digest(b"row"))], "foreign"),
+        ([*WHOLE[1:], live(0, 0, digest(b"another"), key=b"k")], "changed"),
+        ([*WHOLE[1:], live(0, 0, digest(b"row 0"))], "changed"),  # without its key
+        ([*WHOLE[1:], WHOLE[0]._replace(folder=minute_folder(MINUTE))], "place"),
+        ([*WHOLE[1:], WHOLE[1]], "duplicate missing"),
+    ]
+    for rows, found in damaged:
+        assert kinds(rows) == found
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_each_row_is_there_once(place: int) -> None:
-    assert kinds([row for number, row in enumerate(WHOLE) if number != place]) == ["missing"]
-    assert kinds([*WHOLE, WHOLE[place]]) == ["duplicate"]
+def test_what_a_table_says_that_it_holds() -> None:
+    stands = {("sales", 0): 6, ("sales", 1): 1, ("sales", 2): 0, ("events", 0): 1}
+    progress = {of: Progress(offset, (), offset) for of, offset in stands.items()}
 
+    def told(*texts: str, **more: Any) -> set[str]:
+        found = examine_offsets(Snapshots(texts, 0), more.pop("receipts", ()), "sales", progress, **more)
+        return {problem.kind for problem in found}
 
-@pytest.mark.parametrize(
-    ("rows", "found"),
-    [
-        ([*WHOLE, live(0, 2, digest(b"bad"))], ["foreign"]),
-        ([*WHOLE, live(7, 0, digest(b"row"))], ["foreign"]),
-        ([*WHOLE[1:], live(0, 0, digest(b"another"), key=b"k")], ["changed"]),
-        ([*WHOLE[1:], live(0, 0, digest(b"row 0"))], ["changed"]),
-        ([*WHOLE[1:], WHOLE[0]._replace(folder=minute_folder(MINUTE))], ["place"]),
-        ([*WHOLE[1:], WHOLE[1]], ["duplicate", "missing"]),
-    ],
-    ids=["refused", "of nowhere", "another value", "without its key", "another folder", "two ways at once"],
-)
-def test_each_kind_of_damage_is_found(rows: Sequence[LiveRow], found: list[str]) -> None:
-    assert sorted(kinds(rows)) == found
-
-
-PROGRESS = {
-    ("sales", 0): Progress(6, (), 6),
-    ("sales", 1): Progress(1, (), 1),
-    ("sales", 2): Progress(0, (), 0),
-    ("events", 0): Progress(1, (), 1),
-}
-
-
-def offsets(*texts: str, receipts: Sequence[str] = ()) -> list[str]:
-    found = examine_offsets(Snapshots(list(texts), 0), receipts, "sales", PROGRESS)
-    return [problem.kind for problem in found]
-
-
-def test_the_table_holds_what_is_committed() -> None:
-    assert offsets('{"1/id":{"0":3}}', '{"1/id":{"0":6,"1":1}}') == []
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
+    last = '{"1/id":{"0":6,"1":1}}'
+    assert told('{"1/id":{"0":3}}', last) == set()
+    assert told(last, receipts=["one"]) == {"receipt"}
+    assert told('{"1/id":{"0":5}}', of_type=True) == set()
+    for texts in (
         ["{}"],
         [],
         ['{"1/id":{"0":6}}'],
         ['{"1/id":{"0":5,"1":1}}'],
         ['{"1/id":{"0":7,"1":1}}'],
         ['{"1/id":{"0":6,"1":1,"2":4}}'],
-        ['{"1/id":{"0":6,"1":1}}', '{"1/id":{"0":5}}', '{"1/id":{"0":6,"1":1}}'],
-        ['{"2/id":{"0":6,"1":1}}', '{"1/id":{"0":6,"1":1}}'],
-        ['{"1/id":{"0":6,"1"', '{"1/id":{"0":6,"1":1}}'],
-    ],
-    ids=[
-        *("nothing", "no snapshot", "a partition is missing", "behind", "ahead", "too many", "back and forth"),
-        *("another generation", "cut off"),
-    ],
-)
-def test_offsets_that_are_not_what_is_committed(texts: list[str]) -> None:
-    assert "offsets" in offsets(*texts)
+        [last, '{"1/id":{"0":5}}', last],
+        ['{"2/id":{"0":6,"1":1}}', last],
+        ['{"1/id":{"0":6,"1"', last],
+    ):
+        assert told(*texts) == {"offsets"}
 
 
-def test_receipts_are_left() -> None:
-    assert offsets('{"1/id":{"0":6,"1":1}}', receipts=["one", "two"]) == ["receipt", "receipt"]
+def test_partitions_of_hive_are_the_folders() -> None:
+    folders, late = {minute_folder(0), minute_folder(MINUTE)}, f"_late/{minute_folder(0)}"
+    for found, kinds_of in ((folders, []), (set(), ["unregistered"]), (folders | {late}, ["registered"])):
+        assert [problem.kind for problem in examine_partitions(found, folders)] == kinds_of
