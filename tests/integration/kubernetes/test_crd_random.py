@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from logpersister.forms.constraint import compiled
 from tests.examples import examples
 from tests.integration.kubernetes.judge import Judge
-from tests.integration.kubernetes.test_crd_rules import Node, base, nodes
+from tests.integration.kubernetes.test_crd_rules import Node, nodes
 from tests.unit.manifest.documents import DOCUMENT, changed
 from tests.unit.manifest.rich import RICH
 from tests.unit.manifest.test_rules import BOUNDS
@@ -138,18 +138,6 @@ def _disagreements(judge: Judge, text: str, places: Iterable[Place]) -> list[tup
             if not verdicts.agree:
                 found.append((node.path, str(verdicts)))
     return found
-
-
-def test_both_agree_on_every_text(judge: Judge) -> None:
-    """Each of the texts in one field of each shape.
-
-    That is enough, since the same type of the model, and the same schema and rules of the definition, judge a text in
-    all fields of a shape. What a block demands of several fields together has documents of its own, here and in
-    test_crd_rules. Fields of a shape take turns, so that each of them gets some of the texts.
-    """
-    for turn, text in enumerate(_TEXTS):
-        chosen = (fields[(turn + number) % len(fields)] for number, fields in enumerate(_shapes()))
-        assert not (found := _disagreements(judge, text, ((field, base(field.steps)) for field in chosen))), found
 
 
 @pytest.mark.soak

@@ -57,26 +57,3 @@ def test_what_was_applied_does_not_differ_from_what_is_there(
     assert differ() == ""
     again = kubectl(api_server, "apply", f"--namespace={namespace}", *options, "--filename=-")
     assert (resource.get() or {})["metadata"]["generation"] == 1, again.stdout
-
-
-def test_a_tool_that_tracks_by_labels_or_annotations_finds_only_what_git_has(
-    api_server: ApiServer, api: Client, namespace: str, operator: OperatorProcess
-) -> None:
-    """Children that carried them would be pruned: Git does not have them."""
-    kubectl(api_server, "apply", f"--namespace={namespace}", "--server-side", "--filename=-")
-    resource = Resource(api, namespace, "clicks", operator.tail)
-    resource.wait_stateful_sets(1)
-    kinds = [
-        ("api/v1", "configmaps"), ("api/v1", "services"), ("api/v1", "serviceaccounts"),
-        ("apis/apps/v1", "statefulsets"), ("apis/networking.k8s.io/v1", "networkpolicies"),
-        ("apis/policy/v1", "poddisruptionbudgets"),
-        ("apis/rbac.authorization.k8s.io/v1", "roles"), ("apis/rbac.authorization.k8s.io/v1", "rolebindings"),
-    ]  # fmt: skip
-    children = [child for group, plural in kinds for child in resource.children(group, plural).values()]
-    assert len(children) == 9
-    for child in children:
-        metadata = child["metadata"]
-        assert metadata["labels"]["app.kubernetes.io/instance"] == "clicks"
-        assert "team" not in metadata["labels"]
-        assert all(name.startswith("logpersister.dev/") for name in metadata.get("annotations", {}))
-        assert metadata["ownerReferences"], "Argo CD looks for its label only on objects without an owner"

@@ -15,7 +15,7 @@ from logpersister.manifest import parse
 from logpersister.manifest.secrets import Secrets, variable_name
 from logpersister_operator.observe import lag_connection
 from logpersister_operator.observe.lag import GroupLag
-from logpersister_operator.observe.lag_connection import LagConnection, connection_key
+from logpersister_operator.observe.lag_connection import LagConnection
 from logpersister_operator.observed_state import KnownLag, UnknownLag
 from tests.stack import KafkaBroker
 from tests.stack.topics import create_topic, produce
@@ -134,12 +134,3 @@ def test_a_broker_that_is_away_is_the_answer_for_all_of_its_groups(broker: Kafka
         assert isinstance(answer, UnknownLag)
         assert "127.0.0.1:1: connection refused" in answer.message
     assert connection.is_impaired
-
-
-def test_who_shares_a_client(broker: KafkaBroker) -> None:
-    key = connection_key(lag_of(broker, "ours", TOPIC).kafka, LOGIN)
-    assert key == connection_key(lag_of(broker, "new", OTHER, isolationLevel="read_uncommitted").kafka, LOGIN)
-    other_password = LOGIN | {variable_name("login", "password"): "another"}
-    assert key != connection_key(lag_of(broker, "ours", TOPIC).kafka, other_password)
-    assert key == connection_key(lag_of(broker, "ours", TOPIC).kafka, LOGIN | {variable_name("s3", "key"): "any"})
-    assert PASSWORD not in repr(key)

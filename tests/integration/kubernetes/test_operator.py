@@ -266,31 +266,3 @@ def test_a_broker_that_is_away_makes_the_lag_unknown_until_it_is_back(
         assert resource.status()["summary"]["lag"] == "Unknown"
         broker.restart()
         resource.eventually("the lag is known again", lambda: resource.status().get("lag", {}).get("records") == 0)
-
-
-def test_members_that_are_not_ready_do_not_keep_their_node_from_being_drained(
-    resource: Resource, api: Client, namespace: str
-) -> None:
-    resource.apply(spec())
-    (name,) = resource.wait_stateful_sets(1)
-    pod = one_that_is_not_ready(api, namespace, f"{name}-0", resource.stateful_sets()[name])
-    budgets = f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets/clicks-members"
-    budget = api.get(budgets)
-    counted = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 1}
-    status = counted | {"observedGeneration": budget["metadata"]["generation"]}  # what its controller would say
-    api.replace(f"{budgets}/status", budget | {"status": status})
-    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": f"{name}-0"}}
-    api.create(f"{pod}/eviction", eviction)
-
-
-def one_that_is_not_ready(api: Client, namespace: str, name: str, owner: Document) -> str:
-    """Make a member's pod that runs and is not ready; return its path."""
-    path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-    account = owner["spec"]["template"]["spec"]["serviceAccountName"]
-    labels = owner["spec"]["template"]["metadata"]["labels"]
-    document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace, "labels": labels}}
-    containers = [{"name": "member", "image": "x"}]
-    api.apply(path, document | {"spec": {"serviceAccountName": account, "containers": containers}})
-    unready = {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T11:00:00Z"}
-    api.apply(f"{path}/status", document | {"status": {"phase": "Running", "conditions": [unready]}}, manager="kubelet")
-    return path
