@@ -42,6 +42,7 @@ from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import HEADERS, RECORDS_WITH_HEADERS
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.values.reading.writers import WriterSchema
 from logpersister.values.value import ValueSpec
 
@@ -157,7 +158,7 @@ def measure(case: Case, batches: Sequence[pa.RecordBatch]) -> None:
     output = OutputSpec.model_validate(document)
     value = ValueSpec.model_validate(KINDS[kind])
     parser, schema = value.parser, value.row_schema
-    layout = layout_of(output, parser, schema, Registered(kind))
+    layout = TopicLayout.of_one_type(layout_of(output, parser, schema, Registered(kind)))
     encoder = make_format(output, parser, schema).encoder(ObjectIdentity(Range(TopicPartition("t", 0), 0, 1), ""))
     payload = sum(batch.num_rows for batch in batches) * case.size
     written = 0

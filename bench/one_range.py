@@ -29,7 +29,7 @@ from logpersister.pipeline.room import Room
 from logpersister.pipeline.task import gathered
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.typed import layout_for
+from logpersister.records.topic_layout import layout_for
 from logpersister.storage.object_requests import StoredObject
 
 WIDTH = 120

@@ -19,7 +19,7 @@ from logpersister.ranges import Offset
 from logpersister.records.late import lateness_of
 from logpersister.records.left_out import LEFT_OUT
 from logpersister.records.schema import FIELD, HEADERS, REASON, RECORDS_WITH_HEADERS
-from logpersister.records.typed import WritersOf, layout_for, with_lateness
+from logpersister.records.topic_layout import WritersOf, layout_for
 from logpersister.registry import RegistryError
 from logpersister.storage import facts
 from logpersister.storage.store import ObjectStore
@@ -47,11 +47,11 @@ def judge_of(spec: Spec, writers_of: WritersOf, horizon: int | None = None) -> J
     `horizon`: up to when folders are finished.
     """
     lateness = lateness_of(spec, horizon) if spec.quarantines_late else None
-    layout = with_lateness(layout_for(spec, writers_of), lateness)
+    layout = layout_for(spec, writers_of).with_lateness(lateness)
     without_headers = spec.model_copy(update={"keep": field_conditions(spec.keep)})
     layouts = {True: layout, False: layout}
     if without_headers != spec:
-        layouts[False] = with_lateness(layout_for(without_headers, writers_of), lateness)
+        layouts[False] = layout_for(without_headers, writers_of).with_lateness(lateness)
 
     def judge(batch: pa.RecordBatch, has_headers: bool) -> Refusals:  # noqa: FBT001 - as `Judge` has it
         found: dict[int, tuple[str, str | None]] = dict.fromkeys(range(batch.num_rows), (NOT_KEPT, None))

@@ -9,7 +9,7 @@ from logpersister.cli.exits import UnreachableError
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
-from logpersister.records.typed import WritersOf
+from logpersister.records.topic_layout import WritersOf
 from logpersister.registry import RegistryError, RegistryWriters, TopicSchemas, open_schemas
 
 Registries = Callable[[LogPersister], RegistryWriters | None]

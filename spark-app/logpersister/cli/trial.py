@@ -29,12 +29,12 @@ from logpersister.manifest.blocks.keep import Condition
 from logpersister.manifest.blocks.output import FORMATS, OutputSpec
 from logpersister.manifest.rules.format_limits import format_findings
 from logpersister.manifest.spec import Spec
-from logpersister.pipeline.splitting import by_path, pieces
+from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import ROW
+from logpersister.records.topic_layout import WritersOf, layout_for
 from logpersister.records.type_names import TypeNames
-from logpersister.records.typed import WritersOf, layout_for, portion_for
 from logpersister.report import logs
 from logpersister.report.human import instant, number, plural, size
 from logpersister.values.reading.adjusted import Adjusted, Kind
@@ -266,12 +266,9 @@ def _parts(
     sample: Sample, spec: Spec, writers_of: WritersOf, note: Callable[[Adjusted], None] = lambda _: None
 ) -> list[FolderRows]:
     """Take a sample apart; `note` is told what the parser has adjusted."""
-    layout, portion = layout_for(spec, writers_of), portion_for(spec)
+    layout = layout_for(spec, writers_of)
     return [
-        (partition, path, rows)
-        for partition, batch in sample.batches
-        for piece in pieces(batch, portion)
-        for path, rows in by_path(piece, layout, note)
+        (partition, path, rows) for partition, batch in sample.batches for path, rows in by_path(batch, layout, note)
     ]
 
 

@@ -28,7 +28,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.rules import other_rules
-from logpersister.records.typed import judging_for
+from logpersister.records.topic_layout import judging_for
 from logpersister.registry import RegistryError
 from logpersister.report import logs, plain
 from logpersister.report.human import number, plural, size

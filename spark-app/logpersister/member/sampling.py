@@ -11,7 +11,7 @@ from logpersister.manifest import LogPersister
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.records.typed import layout_for
+from logpersister.records.topic_layout import layout_for
 from logpersister.values.reading.writers import Writers
 
 SAMPLE_BYTES = 1 << 20

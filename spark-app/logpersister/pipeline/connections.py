@@ -18,7 +18,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.reader import KafkaReader, ReaderSettings
 from logpersister.pipeline.retries import RetryTally
-from logpersister.records.typed import WritersOf
+from logpersister.records.topic_layout import WritersOf
 from logpersister.registry import Registries, RegistryWriters
 from logpersister.storage.store import ObjectStore, open_store
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from logpersister.pipeline.splitting import by_path
 from logpersister.pipeline.summary import Summary
 from logpersister.pipeline.work import RangeWork
-from logpersister.records.typed import AnyLayout
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
 from logpersister.storage.ranges import Stored
 
@@ -31,7 +31,7 @@ class DryRun:
     """One pass over a range in which nothing is written; used like `persist.RangeWriter`."""
 
     def __init__(
-        self, work: RangeWork, group: str, layout: AnyLayout, key_of: KeyOf, stored: Stored, others: str
+        self, work: RangeWork, group: str, layout: TopicLayout, key_of: KeyOf, stored: Stored, others: str
     ) -> None:
         """Begin.
 

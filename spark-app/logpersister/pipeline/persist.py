@@ -29,7 +29,6 @@ from logpersister.pipeline.splitting import (
     order_by_group,
     parsed_again,
     rows_by_path,
-    sides,
     sides_of_types,
     typed_records,
 )
@@ -38,8 +37,8 @@ from logpersister.pipeline.waiting_types import WaitingTypes
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Offset
 from logpersister.records.escaping import QUARANTINE
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.records.type_names import REFUSED
-from logpersister.records.typed import AnyLayout, TypedLayout
 
 
 class TooManyRefusedError(Exception):
@@ -56,7 +55,7 @@ class RangeWriter(RangeResults):
     def __init__(
         self,
         work: RangeWork,
-        layout: AnyLayout,
+        layout: TopicLayout,
         file_format: Format,
         open_upload: OpenUpload,
         room: Room,
@@ -76,7 +75,7 @@ class RangeWriter(RangeResults):
         self._room = room
         self._hold_above = hold_above
         self._first_pass = True
-        self._waiting = WaitingTypes(layout) if isinstance(layout, TypedLayout) else None
+        self._waiting = WaitingTypes(layout) if layout.has_types else None
         """Unparsed records of sparse types, in the first pass; None: no records may wait."""
         self._paths = PathStates()
         self._columns_of_path: dict[int, int] = {}
@@ -108,16 +107,17 @@ class RangeWriter(RangeResults):
 
     def _sides(self, batch: pa.RecordBatch) -> Iterator[Side]:
         """Yield the sides of a batch, without records that wait from now on, and with those whose waiting ends."""
-        if not isinstance(self._layout, TypedLayout):
-            yield from sides(batch, self._layout)
-        elif (typed := typed_records(batch, self._layout, self._tally)) is not None:
-            ready = (typed,) if self._waiting is None else self._waiting.take_in(typed, self._paths.progress)
-            for records in ready:
-                yield from sides_of_types(records, self._layout, self._wanted_columns, self._tally)
+        typed = typed_records(batch, self._layout, self._tally)
+        if typed is None:
+            return
+        ready = (typed,) if self._waiting is None else self._waiting.take_in(typed, self._paths.progress)
+        for records in ready:
+            yield from sides_of_types(records, self._layout, self._wanted_columns, self._tally)
 
     @property
     def _tally(self) -> TypeTally | None:
-        return self.counts.tally if self._first_pass else None
+        """Counts records by type; None: there are no types, or the records were counted."""
+        return self.counts.tally if self._first_pass and self._layout.has_types else None
 
     def _take_in(self, side: Side) -> None:
         self._count(side)
@@ -197,7 +197,6 @@ class RangeWriter(RangeResults):
         """Parse and distribute all waiting records. From then on none wait, in this range."""
         if not waiting.is_open:  # called by `_take_in` below
             return
-        assert isinstance(self._layout, TypedLayout)
         for typed in waiting.close():
             for side in sides_of_types(typed, self._layout, None, self._tally):
                 self._take_in(side)
@@ -252,7 +251,6 @@ class RangeWriter(RangeResults):
     def _check_refused(self, hold_above: int) -> None:
         """Raise TooManyRefusedError for more than a percentage of refused records, waiting ones included."""
         if self._waiting is not None:
-            assert isinstance(self._layout, TypedLayout)
             for typed in self._waiting.groups():
                 for side in sides_of_types(typed, self._layout, None, self._tally):
                     self._count(side)
@@ -269,7 +267,6 @@ class RangeWriter(RangeResults):
 
         A group has all records of its paths, so one accepted side can be written at once. Several may share paths.
         """
-        assert isinstance(self._layout, TypedLayout)
         is_counted = self._hold_above is not None  # by `_check_refused`
         for typed in waiting.groups():
             found = [*sides_of_types(typed, self._layout, None, None if is_counted else self._tally)]

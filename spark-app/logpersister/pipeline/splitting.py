@@ -1,8 +1,14 @@
 """Splits batches of records into sides, and sides by partition path: one ordering of the rows for any number of paths.
 
-A *side* are records of a batch whose rows have the same columns: those that a parser accepted, of one rule where there
-are ``spec.types``, or all that were refused. `sides` is the entry; `persist.RangeWriter` calls `typed_records` and
-`sides_of_types` one by one, because records of sparse types wait between them (`waiting_types`).
+A *side* are records of a batch whose rows have the same columns: those that one rule of ``spec.types`` has accepted, or
+all that were refused. A topic without types has one rule. The steps from a batch to its paths:
+
+1. `typed_records` finds the type of each record (`records.topic_layout`).
+2. `sides_of_types` splits the records by rule, has each rule parse its own, and gives them their partition paths.
+3. `rows_by_path` splits the rows of a side by path.
+
+`sides` is steps 1 and 2, `by_path` is all of them. `persist.RangeWriter` calls the first two one by one, because
+records of sparse types wait between them (`waiting_types`).
 """
 
 from collections.abc import Callable, Container, Iterator, Sequence
@@ -22,8 +28,8 @@ from logpersister.records.event_types import Found
 from logpersister.records.late import CAME_LATE
 from logpersister.records.paths import Assignment, Indices
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
+from logpersister.records.topic_layout import TopicLayout, in_folders_of_types
 from logpersister.records.type_names import DROPPED, REFUSED
-from logpersister.records.typed import AnyLayout, TypedLayout, in_folders_of_types
 from logpersister.values.reading.adjusted import Adjusted
 from logpersister.values.reading.columns import Portion
 from logpersister.values.reading.record_headers import as_read, finding_once
@@ -49,7 +55,8 @@ class Side:
     """Why the parser has refused the first of them, or that all came late; None: it has accepted them."""
     rule: int = 0
     """Index of the rule of ``spec.types`` that accepted the records; 0 without types."""
-    is_of_type: bool = False
+    is_parsed_again: bool = False
+    """Whether held rows lose their parsed columns, for `parsed_again`."""
     adjusted: Adjusted | None = None
     """Adjusted values of accepted records; None: none."""
 
@@ -60,12 +67,11 @@ class Side:
 
     @property
     def held(self) -> pa.RecordBatch:
-        """The rows as they are held in memory: without parsed columns where there are types (`parsed_again`).
+        """The rows as they are held in memory.
 
         Parsing twice costs less than the memory for columns: of many types, more of a range then has room in one pass.
         """
-        is_parsed_again = self.is_of_type and self.refused is None and ROW in self.rows.schema.names
-        return self.rows.drop_columns([ROW]) if is_parsed_again else self.rows
+        return self.rows.drop_columns([ROW]) if self.is_parsed_again and ROW in self.rows.schema.names else self.rows
 
     @property
     def late(self) -> int:
@@ -74,6 +80,11 @@ class Side:
             return int(_came_late(self.rows).sum())
         late = np.array([path != own_path(path) for path in self.paths], np.bool_)
         return int(late[self.indices].sum()) if late.any() else 0
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether a parser or a type has refused any of them."""
+        return self.refused is not None and self.late < self.rows.num_rows
 
     @property
     def first_refused(self) -> Offset:
@@ -99,7 +110,7 @@ class TypedRecords:
 
 
 def by_path(
-    batch: pa.RecordBatch, layout: AnyLayout, note: Callable[[Adjusted], None] = lambda _: None
+    batch: pa.RecordBatch, layout: TopicLayout, note: Callable[[Adjusted], None] = lambda _: None
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield rows of each path, in offset order, with what the parser says of them (columns of `records.schema`).
 
@@ -111,11 +122,10 @@ def by_path(
         yield from rows_by_path(side)
 
 
-def sides(batch: pa.RecordBatch, layout: AnyLayout) -> Iterator[Side]:
+def sides(batch: pa.RecordBatch, layout: TopicLayout) -> Iterator[Side]:
     """Yield the sides of a batch that has rows (columns of `records.schema`). Records that are left out are in none."""
-    if not isinstance(layout, TypedLayout):
-        yield from _sides_of(batch, layout.assign(batch))
-    elif (typed := typed_records(batch, layout)) is not None:
+    typed = typed_records(batch, layout)
+    if typed is not None:
         yield from sides_of_types(typed, layout)
 
 
@@ -130,6 +140,115 @@ def rows_by_path(side: Side) -> Iterator[tuple[str, pa.RecordBatch]]:
         if count:
             yield path, ordered.slice(begin, count)
             begin += count
+
+
+# Find types, split by rule, parse by the rule's parser.
+
+
+def typed_records(batch: pa.RecordBatch, layout: TopicLayout, tally: TypeTally | None = None) -> TypedRecords | None:
+    """Return the records of a batch that are not left out by their headers, with their types; None: all of them are.
+
+    `tally`: counts the types of all records.
+    """
+    kept = None if layout.headers is None else layout.headers.kept(batch)
+    if kept is not None:
+        if not len(kept):
+            return None
+        batch = batch.take(kept)
+    if layout.finds_ids_once and "headers" in batch.schema.names:
+        batch = finding_once(batch)
+    found = layout.finder.find(batch)
+    if tally is not None:
+        tally.found(batch, found)
+    return TypedRecords(batch, found)
+
+
+def sides_of_types(
+    typed: TypedRecords, layout: TopicLayout, wanted: Container[int] | None = None, tally: TypeTally | None = None
+) -> Iterator[Side]:
+    """Yield sides of each rule whose records are stored, and last one side of all refused records.
+
+    Args:
+        typed: the records.
+        layout: parses and places records of each rule.
+        wanted: `Side.columns` of the sides that are needed; None: all.
+        tally: counts accepted, refused and left out records by type.
+    """
+    if wanted is not None and REFUSED in wanted:
+        wanted = None  # the parser of any rule may refuse records
+    refused: list[Side] = []
+    for rule, rows in _rows_by_rule(typed):
+        if rule == DROPPED or (wanted is not None and rule not in wanted):
+            continue
+        # A copy, so that rows which are held keep no others in memory.
+        of_rule = typed if rows is None else typed.at(rows)
+        if rule == REFUSED:
+            refused.append(_refused_by_type(of_rule))
+            continue
+        for side in _sides_of_rule(of_rule, layout, rule, tally):
+            if side.refused is None:
+                yield side
+            else:
+                refused.append(side)
+    if refused:
+        yield _joined_refused(refused)
+
+
+def _rows_by_rule(typed: TypedRecords) -> Iterator[tuple[int, Places | None]]:
+    """Yield each rule that records have (`type_names.Place.rule`), with their places in offset order; None: all."""
+    rules = [place.rule for place in typed.found.places]
+    if len(rules) == 1:
+        yield rules[0], None
+        return
+    rule_of_row = np.array(rules, np.int64)[typed.found.indices]
+    order = order_by_group(rule_of_row - REFUSED)  # the least of all, so that no group is negative
+    for rows in np.split(order, np.flatnonzero(np.diff(rule_of_row[order])) + 1):
+        yield int(rule_of_row[rows[0]]), None if len(rows) == len(order) else rows
+
+
+def _refused_by_type(typed: TypedRecords) -> Side:
+    """Return records whose types are not stored, each with the reason that its type gives."""
+    places, indices, records = typed.found.places, typed.found.indices, as_read(typed.records)
+    reasons = pa.array([place.reason for place in places], pa.string()).take(pa.array(indices, pa.int32()))
+    rows = _with_reasons(records, reasons, pa.nulls(records.num_rows, pa.string()))
+    return _refused_side(rows, places[indices[0]].reason or "")
+
+
+def _sides_of_rule(typed: TypedRecords, layout: TopicLayout, rule: int, tally: TypeTally | None) -> Iterator[Side]:
+    """Yield the sides of records of one rule, for each portion that can be parsed at once."""
+    of_rule, found, begin = layout.rules[rule], typed.found, 0
+    folders = [place.segment for place in found.places]
+    for piece in pieces(typed.records, of_rule.portion):
+        type_of_row = found.indices[begin : begin + piece.num_rows]
+        begin += piece.num_rows
+        inner = of_rule.layout.assign(piece)
+        type_of_kept = type_of_row if inner.kept is None else type_of_row[inner.kept]
+        assignment = in_folders_of_types(inner, folders, type_of_kept)
+        if layout.lateness is not None:
+            assignment = layout.lateness.place(assignment)
+        if tally is not None and inner.kept is not None:
+            tally.left_out(piece, found, type_of_row, inner.kept)
+        if tally is not None and inner.refused is not None:
+            tally.refused(found, type_of_kept[inner.refused.rows])
+        for side in _sides_of(as_read(piece), assignment):
+            if side.refused is not None:
+                yield side
+                continue
+            if tally is not None:
+                refused = assignment.refused
+                type_of_accepted = type_of_kept if refused is None else np.delete(type_of_kept, refused.rows)
+                tally.accepted(found, type_of_accepted, of_rule.times.milliseconds(side.rows))
+            yield replace(side, rule=rule, is_parsed_again=layout.has_types)
+
+
+def parsed_again(held: pa.RecordBatch, layout: TopicLayout, columns: int) -> Iterator[pa.RecordBatch]:
+    """Yield rows that were held (`Side.held`) with all their columns; `columns`: those of their side."""
+    if not layout.has_types or columns == REFUSED:
+        yield held
+        return
+    rule = layout.rules[columns]
+    for piece in pieces(held, rule.portion):
+        yield _with_rows(piece, rule.layout.assign(piece).rows)
 
 
 # From an assignment of paths to sides: the accepted records, then the refused ones.
@@ -155,13 +274,17 @@ def _sides_of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
     yield _refused_side(_with_reasons(rejected, refused.reasons, refused.fields), refused.reason)
 
 
-def _refused_side(rows: pa.RecordBatch, reason: str | None = None) -> Side:
-    """Return the side of refused records with reasons; `reason`: of the first one, by default out of the columns."""
-    if reason is None:
-        first = _first_refused(rows)
-        word, field = rows.column(REASON)[first], rows.column(FIELD)[first]
-        reason = f"{word} in {field}" if field.is_valid else str(word)
+def _refused_side(rows: pa.RecordBatch, reason: str) -> Side:
+    """Return the side of refused records with reasons; `reason`: of the first one."""
     return Side(rows, [QUARANTINE], np.zeros(rows.num_rows, np.int32), reason)
+
+
+def _joined_refused(found: Sequence[Side]) -> Side:
+    """Return one side of all records of refused sides, at least one."""
+    if len(found) == 1:
+        return found[0]
+    first = min((one for one in found if one.has_refused), key=lambda one: one.first_refused, default=found[0])
+    return _refused_side(by_offset([one.rows for one in found]), first.refused or "")
 
 
 def _first_refused(rows: pa.RecordBatch) -> int:
@@ -174,118 +297,12 @@ def _came_late(rows: pa.RecordBatch) -> Marks:
     return cast("Marks", found.to_numpy(zero_copy_only=False))
 
 
-# With types: find them, split by rule, parse by the rule's parser, split by path.
-
-
-def typed_records(batch: pa.RecordBatch, layout: TypedLayout, tally: TypeTally | None = None) -> TypedRecords | None:
-    """Return the records of a batch that are not left out by their headers, with their types; None: all of them are.
-
-    `tally`: counts the types of all records.
-    """
-    kept = None if layout.headers is None else layout.headers.kept(batch)
-    if kept is not None:
-        if not len(kept):
-            return None
-        batch = batch.take(kept)
-    if layout.finds_ids_once and "headers" in batch.schema.names:
-        batch = finding_once(batch)
-    found = layout.finder.find(batch)
-    if tally is not None:
-        tally.found(batch, found)
-    return TypedRecords(batch, found)
-
-
-def sides_of_types(
-    typed: TypedRecords, layout: TypedLayout, wanted: Container[int] | None = None, tally: TypeTally | None = None
-) -> Iterator[Side]:
-    """Yield sides of each rule whose records are stored, and last one side of all refused records.
-
-    Args:
-        typed: the records.
-        layout: parses and places records of each rule.
-        wanted: `Side.columns` of the sides that are needed; None: all.
-        tally: counts accepted, refused and left out records by type.
-    """
-    if wanted is not None and REFUSED in wanted:
-        wanted = None  # the parser of any rule may refuse records
-    folders = [place.segment for place in typed.found.places]
-    refused: list[pa.RecordBatch] = []
-    for rule, rows in _rows_by_rule(typed):
-        if rule == DROPPED or (wanted is not None and rule not in wanted):
-            continue
-        # A copy, so that rows which are held keep no others in memory.
-        of_rule = typed if len(rows) == typed.records.num_rows else typed.at(rows)
-        if rule == REFUSED:
-            refused.append(_refused_by_type(of_rule))
-            continue
-        for side in _sides_of_rule(of_rule, layout, rule, folders, tally):
-            if side.refused is None:
-                yield side
-            else:
-                refused.append(side.rows)
-    if refused:
-        yield _refused_side(by_offset(refused))
-
-
-def _rows_by_rule(typed: TypedRecords) -> Iterator[tuple[int, Places]]:
-    """Yield each rule that records have (`type_names.Place.rule`), with their places in offset order."""
-    rule_of_row = np.array([place.rule for place in typed.found.places], np.int64)[typed.found.indices]
-    order = order_by_group(rule_of_row - REFUSED)  # the least of all, so that no group is negative
-    for rows in np.split(order, np.flatnonzero(np.diff(rule_of_row[order])) + 1):
-        yield int(rule_of_row[rows[0]]), rows
-
-
-def _refused_by_type(typed: TypedRecords) -> pa.RecordBatch:
-    """Return records whose types are not stored, each with the reason that its type gives."""
-    reason_of_type = pa.array([place.reason for place in typed.found.places], pa.string())
-    reasons = reason_of_type.take(pa.array(typed.found.indices, pa.int32()))
-    return _with_reasons(as_read(typed.records), reasons, pa.nulls(typed.records.num_rows, pa.string()))
-
-
-def _sides_of_rule(
-    typed: TypedRecords, layout: TypedLayout, rule: int, folders: Sequence[str], tally: TypeTally | None
-) -> Iterator[Side]:
-    """Yield the sides of records of one rule, for each portion that can be parsed at once; `folders`: of the types."""
-    of_rule, found, begin = layout.rules[rule], typed.found, 0
-    for piece in pieces(typed.records, of_rule.portion):
-        type_of_row = found.indices[begin : begin + piece.num_rows]
-        begin += piece.num_rows
-        inner = of_rule.layout.assign(piece)
-        type_of_kept = type_of_row if inner.kept is None else type_of_row[inner.kept]
-        assignment = in_folders_of_types(inner, folders, type_of_kept)
-        if layout.lateness is not None:
-            assignment = layout.lateness.place(assignment)
-        if tally is not None and inner.kept is not None:
-            tally.left_out(piece, found, type_of_row, inner.kept)
-        if tally is not None and inner.refused is not None:
-            tally.refused(found, type_of_kept[inner.refused.rows])
-        for side in _sides_of(as_read(piece), assignment):
-            if side.refused is not None:
-                yield side
-                continue
-            if tally is not None:
-                refused = assignment.refused
-                type_of_accepted = type_of_kept if refused is None else np.delete(type_of_kept, refused.rows)
-                tally.accepted(found, type_of_accepted, of_rule.times.milliseconds(side.rows))
-            yield replace(side, rule=rule, is_of_type=True)
-
-
-def parsed_again(held: pa.RecordBatch, layout: AnyLayout, columns: int) -> Iterator[pa.RecordBatch]:
-    """Yield rows that were held (`Side.held`) with all their columns; `columns`: those of their side."""
-    if not isinstance(layout, TypedLayout) or columns == REFUSED:
-        yield held
-        return
-    rule = layout.rules[columns]
-    for piece in pieces(held, rule.portion):
-        yield _with_rows(piece, rule.layout.assign(piece).rows)
-
-
 # Batches.
 
 
 def pieces(batch: pa.RecordBatch, portion: Portion | None) -> Iterator[pa.RecordBatch]:
     """Yield a batch in pieces that can be parsed at once; `portion` None: as a whole."""
-    if portion is None:
+    if portion is None or portion.holds(batch):
         yield batch
         return
     for start in range(0, batch.num_rows, portion.rows):

@@ -21,15 +21,14 @@ from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.range_results import RangeResults
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
 from logpersister.pipeline.room import Room
-from logpersister.pipeline.splitting import joined, pieces
+from logpersister.pipeline.splitting import joined
 from logpersister.pipeline.verbatim import VerbatimWriter
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
 from logpersister.records.late import Lateness
-from logpersister.records.typed import AnyLayout, TypedLayout, with_lateness
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.registry.errors import RegistryError
 from logpersister.storage.errors import StorageError
-from logpersister.values.reading.columns import Portion
 
 MOST_UNFINISHED = 32
 """Ranges whose last bytes may still be on their way while further ones are read."""
@@ -53,7 +52,7 @@ class TaskResources:
     """Everything that ranges of a revision are written with."""
 
     reader: Reading
-    layout: AnyLayout
+    layout: TopicLayout
     """Layout of records that are not late."""
     file_format: Format
     open_upload: OpenUpload
@@ -62,8 +61,6 @@ class TaskResources:
     dry_runs: Callable[[Sequence[RangeWork]], Mapping[Range, DryRun]] | None = None
     """Gives those ranges a dry run that must be compared before they are written. None: the rules of the revision are
     those of this build, so that there is nothing to compare."""
-    portion: Portion | None = None
-    """Most records that are written at once; None: all that were read."""
     note_arrivals: NoteArrivals | None = None
     """None: the revision finishes no folders."""
     leave_receipt: Callable[[RangeResults], None] | None = None
@@ -75,9 +72,9 @@ class TaskResources:
     lateness: Callable[[int | None], Lateness | None] = lambda _: None
     """Returns where late records of a range go, by its watermark; None: none is late."""
 
-    def layout_of(self, work: RangeWork) -> AnyLayout:
+    def layout_of(self, work: RangeWork) -> TopicLayout:
         """Return the layout of a range, with its late records."""
-        return with_lateness(self.layout, self.lateness(work.horizon))
+        return self.layout.with_lateness(self.lateness(work.horizon))
 
 
 Writer = RangeWriter | VerbatimWriter
@@ -172,8 +169,8 @@ class Task:
                 for batches in read.verbatim():
                     target.write(batches)
             else:
-                for piece in self._pieces(read.batches()):
-                    target.write(piece)
+                for batch in gathered(read.batches()) if self._resources.layout.has_types else read.batches():
+                    target.write(batch)
             if target.end_pass(read.unexplained):
                 again[read.range] = writer
             else:
@@ -182,15 +179,6 @@ class Task:
             writer.abort()
             del self._left[read.range]
             yield RangeOutcome(writer.work.range, seconds=writer.seconds, error=work_error(error))
-
-    def _pieces(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield batches of a size that a writer takes at once."""
-        if isinstance(self._resources.layout, TypedLayout):
-            yield from gathered(batches)
-            return
-        portion = self._resources.portion
-        for batch in batches:
-            yield from pieces(batch, None if portion is None or portion.holds(batch) else portion)
 
     def _finished(self, *, all_of_them: bool = False) -> Iterator[RangeOutcome]:
         """Yield the outcomes of ranges that are durable; waits only when too much is unfinished."""

@@ -29,8 +29,8 @@ from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, Ta
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.late import Lateness, lateness_by
+from logpersister.records.topic_layout import TopicLayout, layout_for
 from logpersister.records.type_names import TypeNames
-from logpersister.records.typed import AnyLayout, layout_for, portion_for, with_lateness
 from logpersister.report import logs
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.names import object_key
@@ -88,7 +88,6 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
         objects.begin,
         Room.of(spec.storage.part_size, file_format.held_back),
         dry_runs,
-        portion_for(spec),
         arrival_notes(store, group, spec),
         _leaving(store, group, objects.original, spec, of_types if binding is None else {NO_TYPE: binding}),
         LeftOutNotes(store, group, revision).leave,
@@ -118,7 +117,7 @@ class _Objects:
     """The revision that they name as theirs."""
     resource: LogPersister
     store: ObjectStore
-    layout: AnyLayout
+    layout: TopicLayout
     file_format: Format
     lateness: Callable[[int | None], Lateness | None]
 
@@ -166,6 +165,6 @@ class _Objects:
         found: dict[Range, DryRun] = {}
         for one, stored in objects_of(self.store, sought, paths).items():
             work = sought[one]
-            layout = with_lateness(self.layout, self.lateness(work.horizon))
+            layout = self.layout.with_lateness(self.lateness(work.horizon))
             found[work.range] = DryRun(work, self.group, layout, self.key, stored, others)
         return found

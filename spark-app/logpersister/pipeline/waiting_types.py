@@ -16,8 +16,8 @@ from logpersister.formats.cuts import payload_sizes
 from logpersister.pipeline.held_rows import HeldRows, Ids
 from logpersister.pipeline.splitting import MOST_BYTES, TypedRecords, joined, order_by_group
 from logpersister.records.event_types import Found
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.records.type_names import Place
-from logpersister.records.typed import TypedLayout
 from logpersister.values.reading.record_headers import as_read
 
 _TYPE: Final = "type"
@@ -27,7 +27,7 @@ _TYPE: Final = "type"
 class WaitingTypes:
     """Waiting records of one range. A *group* are the types of one folder: their records are in the same objects."""
 
-    def __init__(self, layout: TypedLayout) -> None:
+    def __init__(self, layout: TopicLayout) -> None:
         self._layout = layout
         self._held = HeldRows()
         self._places: dict[tuple[str, str], tuple[int, int]] = {}

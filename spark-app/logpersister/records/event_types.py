@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,18 @@ class FindTypes(Protocol):
 
     def find(self, batch: pa.RecordBatch) -> Found:
         """Return the type of each row of `batch` (columns of `records.schema`, with headers), which has some."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneType:
+    """Gives all records the one type of a topic without ``spec.types``, whatever they hold."""
+
+    def find(self, batch: pa.RecordBatch) -> Found:
+        return Found(_ONE, np.zeros(batch.num_rows, np.int32))
+
+
+ONE_TYPE: Final = OneType()
+_ONE: Final = (Place(0),)
 
 
 @dataclass(frozen=True, slots=True)

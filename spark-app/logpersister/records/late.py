@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import QUARANTINE, late_path
-from logpersister.records.paths import Assignment, Layout
+from logpersister.records.paths import Assignment
 from logpersister.records.type_folders import AnyFolders, folders_by_time
 from logpersister.values.reading.parsers import refused_with
 
@@ -79,17 +79,6 @@ def _refused(found: Assignment, paths: Sequence[str], late: Marks) -> Assignment
     adjusted = None if found.adjusted is None else found.adjusted.only(~came_late)
     indices = number[found.indices]
     return replace(found, paths=[*left, QUARANTINE], indices=indices, refused=refused, rows=rows, adjusted=adjusted)
-
-
-@dataclass(frozen=True, slots=True)
-class LateLayout:
-    """Gives each record the path that a layout gives it, unless it came late."""
-
-    inner: Layout
-    lateness: Places
-
-    def assign(self, batch: pa.RecordBatch) -> Assignment:
-        return self.lateness.place(self.inner.assign(batch))
 
 
 def lateness_of(spec: Spec, horizon: int | None) -> Lateness | None:

@@ -14,8 +14,8 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Found
 from logpersister.records.keeping import Headers
 from logpersister.records.paths import Assignment, Layout
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.records.type_names import DROPPED, REFUSED, Place
-from logpersister.records.typed import AnyLayout, TypedLayout
 from logpersister.values.reading.parsers import refused_with
 
 LEFT_OUT: Final = "left_out"
@@ -23,11 +23,11 @@ LEFT_OUT: Final = "left_out"
 _PLACE: Final = Place(REFUSED, reason=LEFT_OUT)
 
 
-def refusing_left_out(layout: AnyLayout) -> AnyLayout:
+def refusing_left_out(layout: TopicLayout) -> TopicLayout:
     """Return a layout that refuses what another one leaves out."""
-    if not isinstance(layout, TypedLayout):
-        return RefusingLayout(layout)
     rules = [replace(rule, layout=RefusingLayout(rule.layout)) for rule in layout.rules]
+    if not layout.has_types:
+        return replace(layout, rules=rules)
     return replace(layout, finder=RefusingFinder(layout.finder, layout.headers), rules=rules, headers=None)
 
 

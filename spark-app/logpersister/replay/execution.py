@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-import pyarrow as pa
-
 from logpersister.formats.base import Format
 from logpersister.formats.quarantine import format_at
 from logpersister.manifest.blocks.keep import header_conditions
@@ -15,7 +13,7 @@ from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.open_object import Upload
 from logpersister.pipeline.persist import RangeWriter
-from logpersister.pipeline.splitting import pieces, sides
+from logpersister.pipeline.splitting import sides
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset
 from logpersister.records.escaping import QUARANTINE
@@ -273,7 +271,7 @@ class Replayer:
     def _judged(self, key: str, source: Source, output: TopicOutput, horizon: int | None) -> Judgement:
         judgement, layout = Judgement(), output.layout_at(horizon)
         with self._reading(key, source, output) as records:
-            for batch in _pieces(records, output):
+            for batch in records.batches():
                 found = list(sides(batch, layout))
                 judgement.records += batch.num_rows
                 judgement.accepted += sum(side.rows.num_rows for side in found if side.refused is None)
@@ -298,7 +296,7 @@ class Replayer:
         try:
             with self._reading(key, source, output) as records:
                 while True:
-                    for batch in _pieces(records, output):
+                    for batch in records.batches():
                         writer.write(batch)
                     if not writer.end_pass(facts.unexplained):  # of its range: verify asks Kafka about them
                         break
@@ -317,12 +315,6 @@ class Replayer:
         if sum(found.values()) != wanted:
             raise SourceError(f"{sum(found.values())} of {wanted} of its records were written: a bug, report it")
         return replace(note, objects=found, adjusted=dict(writer.counts.adjusted))
-
-
-def _pieces(records: SourceRecords, output: TopicOutput) -> Iterator[pa.RecordBatch]:
-    """Yield all records of an object, as many at a time as may be made rows at once."""
-    for batch in records.batches():
-        yield from pieces(batch, output.portion)
 
 
 def _of(note: Replay) -> Judgement:

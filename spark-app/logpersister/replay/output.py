@@ -12,8 +12,7 @@ from logpersister.manifest.spec import Spec
 from logpersister.pipeline.room import Room
 from logpersister.records.late import lateness_of
 from logpersister.records.left_out import refusing_left_out
-from logpersister.records.typed import AnyLayout, WritersOf, layout_for, portion_for, with_lateness
-from logpersister.values.reading.columns import Portion
+from logpersister.records.topic_layout import TopicLayout, WritersOf, layout_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +22,19 @@ class TopicOutput:
     revision: str
     document: Mapping[str, Any]
     """Snapshot of the revision."""
-    layout: AnyLayout
+    layout: TopicLayout
     """Layout of records that are not late."""
     file_format: Format
-    portion: Portion | None
-    """Most records parsed at once; None: any number."""
     room: Room
     spec: Spec
     """Spec of the topic, with its overrides."""
 
-    def layout_at(self, horizon: int | None, *, keeps_left_out: bool = False) -> AnyLayout:
+    def layout_at(self, horizon: int | None, *, keeps_left_out: bool = False) -> TopicLayout:
         """Return the layout of records of which those came late whose folders were finished by then.
 
         `keeps_left_out`: whether those that the revision leaves out stay in quarantine.
         """
-        layout = with_lateness(self.layout, lateness_of(self.spec, horizon))
+        layout = self.layout.with_lateness(lateness_of(self.spec, horizon))
         return refusing_left_out(layout) if keeps_left_out else layout
 
     @classmethod
@@ -50,7 +47,6 @@ class TopicOutput:
             revision.document,
             layout_for(spec, writers_of),
             file_format,
-            portion_for(spec),
             Room.of(spec.storage.part_size, file_format.held_back),
             spec,
         )

@@ -9,10 +9,10 @@ from typing import Final, Protocol
 import pyarrow as pa
 
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
-from logpersister.pipeline.splitting import by_path, pieces
+from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.typed import AnyLayout
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.names import parse_object_key
 from logpersister.verify.comparison import ExactComparison, OwnFacts, PartialComparison, Tally
@@ -145,7 +145,7 @@ def _all_records(batch: pa.RecordBatch) -> pa.RecordBatch:
 class Refused:
     """Selects the records that a layout puts in quarantine."""
 
-    layout: AnyLayout
+    layout: TopicLayout
     of: Records
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -260,12 +260,11 @@ class _TileComparison:
         for one, comparison in zip(objects, comparisons, strict=True):
             comparisons_of[one.name.path].append(comparison)
         for batch in map(self._share.records, self._deep.records(self._wanted, self._estimate)):
-            for piece in pieces(batch, self._writing.portion) if batch.num_rows else ():
-                for path, rows in by_path(piece, self._layout):
-                    if tallies is not None:
-                        tallies[path].add(rows)
-                    for comparison in comparisons_of.get(path, ()):
-                        comparison.add(rows)
+            for path, rows in by_path(batch, self._layout) if batch.num_rows else ():
+                if tallies is not None:
+                    tallies[path].add(rows)
+                for comparison in comparisons_of.get(path, ()):
+                    comparison.add(rows)
         for comparison in comparisons:
             comparison.finish()
 

@@ -12,7 +12,7 @@ from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import sides
 from logpersister.plan.intents import same_topic
 from logpersister.ranges import Offset, Range
-from logpersister.records.typed import AnyLayout
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.storage.left_out import LeftOutRange
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.spans import Span, common, minus
@@ -78,7 +78,7 @@ class _Note:
     by: LeavesOut | None
 
 
-def leaves_out(layout: AnyLayout, *, counts_refused: bool = False) -> LeavesOut:
+def leaves_out(layout: TopicLayout, *, counts_refused: bool = False) -> LeavesOut:
     """Return what tells the records that a layout gives no path; `counts_refused`: or that of quarantine."""
 
     def of(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:

@@ -9,8 +9,7 @@ from logpersister.formats.registry import format_of
 from logpersister.manifest.spec import Spec
 from logpersister.records.late import lateness_of
 from logpersister.records.left_out import refusing_left_out
-from logpersister.records.typed import AnyLayout, WritersOf, judging_for, layout_for, portion_for, with_lateness
-from logpersister.values.reading.columns import Portion
+from logpersister.records.topic_layout import TopicLayout, WritersOf, judging_for, layout_for
 
 
 @dataclass(frozen=True)  # without slots, so that what takes time is made once, and only where it is needed
@@ -24,23 +23,18 @@ class Writing:
     other_rules: str = ""
     """Who wrote by other rules than ours, and by which: then what differs proves nothing. Empty: nobody."""
 
-    def layout_at(self, horizon: int | None, *, keeps_left_out: bool = False) -> AnyLayout:
+    def layout_at(self, horizon: int | None, *, keeps_left_out: bool = False) -> TopicLayout:
         """Return in which path each record belongs, in a range with a horizon. Raises ManifestError without its key.
 
         `keeps_left_out`: whether it is that of a replay which keeps in quarantine what the revision leaves out.
         """
-        layout = with_lateness(self._layout, lateness_of(self.spec, horizon))
+        layout = self._layout.with_lateness(lateness_of(self.spec, horizon))
         return refusing_left_out(layout) if keeps_left_out else layout
 
     @cached_property
-    def judging(self) -> AnyLayout:
+    def judging(self) -> TopicLayout:
         """The same without folders: it tells only which records are left out, and asks for no key."""
         return judging_for(self.spec, self.writers_of)
-
-    @cached_property
-    def portion(self) -> Portion | None:
-        """How many records are parsed at once; None: any number."""
-        return portion_for(self.spec)
 
     def format_at(self, path: str) -> Format:
         """Return the format of the objects of a path."""
@@ -51,5 +45,5 @@ class Writing:
         return format_of(self.spec)
 
     @cached_property
-    def _layout(self) -> AnyLayout:
+    def _layout(self) -> TopicLayout:
         return layout_for(self.spec, self.writers_of)

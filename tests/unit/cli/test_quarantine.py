@@ -20,7 +20,7 @@ from logpersister.manifest.revisions.revision import revision_of
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.late import lateness_of
-from logpersister.records.typed import layout_for, with_lateness
+from logpersister.records.topic_layout import layout_for
 from logpersister.storage import names
 from logpersister.storage.names import ObjectName
 from logpersister.storage.peek import Peeked
@@ -60,7 +60,7 @@ class Bucket:
 
     def __init__(self, resource: LogPersister, horizon: int | None = None) -> None:
         spec, self.finished_to = resource.spec, horizon
-        layout = with_lateness(layout_for(spec, lambda _: None), lateness_of(spec, horizon))
+        layout = layout_for(spec, lambda _: None).with_lateness(lateness_of(spec, horizon))
         records = with_headers(batch([Record(100 + number, 5, b"k", value) for number, value in enumerate(VALUES)]))
         self.contents: dict[str, bytes] = {}
         made = format_of(spec)

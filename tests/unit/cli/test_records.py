@@ -22,6 +22,7 @@ from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.storage.peek import Peeked
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
@@ -203,7 +204,7 @@ def parquet(schema: bool, values: list[bytes | None], **options: Any) -> bytes:
     spec = RowSchema(fields=(FieldSpec(name="at", type="timestamp[ns]"), FieldSpec(name="raw", type="binary[base64]")))
     records = batch([Record(7 + number, 5, b"k", value) for number, value in enumerate(values)])
     output = OutputSpec.model_validate({"parquet": options})
-    layout = layout_of(output, Parsing(type="json"), spec if schema else None)
+    layout = TopicLayout.of_one_type(layout_of(output, Parsing(type="json"), spec if schema else None))
     ((path, rows),) = by_path(records, layout)
     identity = ObjectIdentity(IDENTITY.range, path)
     return encode(make_format(output, schema=spec if schema else None), [rows], identity)
@@ -254,7 +255,7 @@ def test_rows_are_shown_with_dates_and_instants_as_text(
         "a4": [{"x": {"n": 1.5}}, null], "raw": "AAE="}""".replace(b"EARLY", early.encode())
     output = OutputSpec.model_validate({file_format: {"kafkaColumns": ["offset", "timestamp", "key"]}})
     records = batch([Record(7, 5, b"k", value), Record(9, -1, None, b"{}")])
-    ((_, rows),) = by_path(records, layout_of(output, Parsing(type="json"), schema))
+    ((_, rows),) = by_path(records, TopicLayout.of_one_type(layout_of(output, Parsing(type="json"), schema)))
     content = encode(make_format(output, schema=schema), [rows])
     written: Any = {"bucket": written_as({file_format: {}}), "metadata": METADATA}
     found = begin(content, **(written if by_revision else {}))

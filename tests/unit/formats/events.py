@@ -9,6 +9,7 @@ from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
 from logpersister.values.reading.writers import Writers
@@ -56,7 +57,8 @@ def files(
     writers: Writers | None = None,
 ) -> dict[str, bytes]:
     """Return the file of each path."""
-    layout, file_format = layout_of(output, parser, schema, writers), make_format(output, parser, schema)
+    layout = TopicLayout.of_one_type(layout_of(output, parser, schema, writers))
+    file_format = make_format(output, parser, schema)
     encoders: dict[str, Any] = {}
     written: dict[str, bytes] = {}
     for each in batches:

@@ -16,6 +16,7 @@ from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
 from logpersister.values.row_schema import RowSchema
@@ -42,7 +43,7 @@ def files(
 ) -> dict[str, bytes]:
     """Return the file of each path."""
     written = {}
-    for path, part in by_path(records, layout_of(output, parser, schema)):
+    for path, part in by_path(records, TopicLayout.of_one_type(layout_of(output, parser, schema))):
         encoder = make_format(output, parser, schema).encoder(ObjectIdentity(IDENTITY.range, path))
         written[path] = b"".join(map(bytes, [*encoder.encode(part), *encoder.finish()]))
     return written

@@ -26,6 +26,7 @@ from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
 from logpersister.values.row_schema import RowSchema
@@ -98,7 +99,7 @@ def test_rows_of_any_schema_are_read_by_verification(data: st.DataObject, schema
     values: list[bytes | None] = data.draw(st.lists(documents_of(schema), min_size=1, max_size=12))
     records = batch([Record(number, 5, None, value) for number, value in enumerate(values)])
     output = output_of(compression)
-    good = dict(by_path(records, layout_of(output, JSON, schema))).get("")
+    good = dict(by_path(records, TopicLayout.of_one_type(layout_of(output, JSON, schema)))).get("")
     if good is None:
         reject()
     content = files(output, [records], schema)[""]
@@ -131,7 +132,7 @@ def test_structs_of_any_part_of_the_rows_are_those_of_their_records(type_: str, 
     documents = [json.dumps({"geo": geo}).encode() for geo in geos]
     records = batch([Record(number, 5, None, value) for number, value in enumerate(documents)])
     schema = RowSchema(fields=(FieldSpec(name="geo", type=type_),))
-    rows = dict(by_path(records, layout_of(output_of(), JSON, schema)))[""]
+    rows = dict(by_path(records, TopicLayout.of_one_type(layout_of(output_of(), JSON, schema))))[""]
     begin, middle, end = sorted(chance.sample(range(1, 40), 3))
     parts = [rows.slice(begin, middle - begin), rows.slice(middle, end - middle)][: 1 if seed < 6 else 2]
     content = encode(make_format(output_of(kafkaColumns=[]), schema=schema), parts)

@@ -26,7 +26,7 @@ from logpersister.pipeline.room import Room
 from logpersister.pipeline.task import Task, TaskResources
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.typed import layout_for, portion_for
+from logpersister.records.topic_layout import layout_for
 from logpersister.storage.object_requests import ObjectRequest, Requests, SentPart, StoredObject
 from logpersister.storage.parts import PartBody
 from logpersister.storage.store import ObjectStore
@@ -112,7 +112,6 @@ def write(spec: Spec, batches: Sequence[pa.RecordBatch], ranges: int, records: i
         file_format,
         lambda work, path: store.writer(f"{path}/{work.range.start}", {"group": "g"}, content_type="any"),
         Room.of(spec.storage.part_size, file_format.held_back),
-        portion=portion_for(spec),
     )
     gc.collect()
     at_rest = _memory("VmRSS")

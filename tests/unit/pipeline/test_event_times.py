@@ -12,6 +12,7 @@ from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.persist import RangeWriter
 from logpersister.ranges import NewestEvent
 from logpersister.records.quarantine import layout_of
+from logpersister.records.topic_layout import TopicLayout
 from tests.unit.manifest.documents import accepted
 from tests.unit.pipeline.fakes import ROOM, FakeBucket, Lines, records, work
 from tests.unit.records.batches import batch_of
@@ -36,7 +37,7 @@ def newest(spec: Spec, *values: object) -> NewestEvent | None:
     assert times is not None
     times = EventTimes(times.digest, times.times, lambda: NOW + 0.5)
     bucket = FakeBucket()
-    layout = layout_of(spec.output, spec.parser, spec.row_schema)
+    layout = TopicLayout.of_one_type(layout_of(spec.output, spec.parser, spec.row_schema))
     writer = RangeWriter(work(0, len(values)), layout, Lines(), bucket.open_upload, ROOM, event_times=times)
     documents = [
         {"at": one if isinstance(one, str) else NOW + int(str(one))} if one is not None else {} for one in values

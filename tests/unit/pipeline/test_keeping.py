@@ -18,7 +18,7 @@ from logpersister.pipeline.room import Room
 from logpersister.pipeline.task import Task, TaskResources
 from logpersister.pipeline.work import RangeOutcome
 from logpersister.ranges import Range
-from logpersister.records.typed import layout_for
+from logpersister.records.topic_layout import layout_for
 from logpersister.storage.errors import StorageError
 from logpersister.storage.left_out import LeftOutRange, list_left_out
 from tests.examples import examples

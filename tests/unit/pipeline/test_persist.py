@@ -11,6 +11,7 @@ from logpersister.pipeline.room import Room
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.report.facts import Quarantined
 from logpersister.storage.errors import StorageError
 from logpersister.values.field import FieldSpec
@@ -23,7 +24,7 @@ from tests.unit.records.batches import batch_of
 
 def writer_of(bucket: FakeBucket, folders: int = 1, room: Room = ROOM, end: int = 100) -> RangeWriter:
     layout: Any = Modulo(folders)
-    return RangeWriter(work(0, end), layout, Lines(), bucket.open_upload, room)
+    return RangeWriter(work(0, end), TopicLayout.of_one_type(layout), Lines(), bucket.open_upload, room)
 
 
 class ByValue:
@@ -87,7 +88,8 @@ def test_many_small_objects_are_written_in_one_pass_and_one_after_the_other() ->
 def test_large_objects_are_written_while_their_rows_arrive_and_small_ones_at_the_end() -> None:
     bucket = FakeBucket()
     layout: Any = ByValue()
-    writer = RangeWriter(work(0, 3000), layout, Lines(), bucket.open_upload, Room(total=20_000, streamed=5_000))
+    by_value, room = TopicLayout.of_one_type(layout), Room(total=20_000, streamed=5_000)
+    writer = RangeWriter(work(0, 3000), by_value, Lines(), bucket.open_upload, room)
     for begin in range(0, 3000, 100):
         values = [b"small" if offset % 50 == 7 else b"large" for offset in range(begin, begin + 100)]
         writer.write(batch_of([0] * 100, range(begin, begin + 100), values=values))
@@ -114,7 +116,7 @@ def test_adjusted_values_are_counted_once_whatever_the_passes() -> None:
     parser = Parsing.model_validate({"type": "json", "faults": {"wrongType": "setNull", "duplicates": "last"}})
     fields = (FieldSpec(name="n", type="int32"), FieldSpec(name="m", type="string"))
     output = OutputSpec.model_validate({"partitionBy": [{"field": "m"}]})
-    layout = layout_of(output, parser, RowSchema(fields))
+    layout = TopicLayout.of_one_type(layout_of(output, parser, RowSchema(fields)))
     values: list[bytes | None] = [
         b'{"n": "x", "m": "%d"}' % (number % 23) if number % 2 else b'{"n": 1, "n": 2, "m": 7}' for number in range(100)
     ]
@@ -169,7 +171,8 @@ def test_passes_are_about_as_many_as_the_room_asks_for() -> None:
 def test_what_the_parser_refuses_is_an_object_of_its_own_and_told(lengths: list[int]) -> None:
     values = [b"1", None, b"[", b"{}", b"", b"2"]
     bucket = FakeBucket()
-    writer = RangeWriter(work(), layout_of(OutputSpec(), Parsing(type="json")), Lines(), bucket.open_upload, ROOM)
+    layout = TopicLayout.of_one_type(layout_of(OutputSpec(), Parsing(type="json")))
+    writer = RangeWriter(work(), layout, Lines(), bucket.open_upload, ROOM)
     begin = 0
     for length in lengths:
         part = range(begin, begin + length)
@@ -187,7 +190,7 @@ def test_what_the_parser_refuses_is_an_object_of_its_own_and_told(lengths: list[
 @pytest.mark.parametrize(("limit", "is_stored"), [(None, True), (100, True), (34, True), (33, False), (0, False)])
 def test_a_range_of_which_too_much_is_refused_is_not_stored(limit: int | None, is_stored: bool) -> None:
     bucket = FakeBucket()
-    layout = layout_of(OutputSpec(), Parsing(type="json"))
+    layout = TopicLayout.of_one_type(layout_of(OutputSpec(), Parsing(type="json")))
     writer = RangeWriter(work(), layout, Lines(), bucket.open_upload, ROOM, limit)
     for begin in (0, 3):
         writer.write(batch_of([0] * 3, range(begin, begin + 3), values=[b"1", None, b"["]))
@@ -203,7 +206,7 @@ def test_a_range_of_which_too_much_is_refused_is_not_stored(limit: int | None, i
 def test_the_first_that_is_refused_is_told_though_its_object_comes_in_a_further_pass() -> None:
     days = 20
     by_day: dict[str, Any] = {"partitionBy": [{"date": {"granularity": "day"}}]}
-    layout = layout_of(OutputSpec.model_validate(by_day), Parsing(type="json"))
+    layout = TopicLayout.of_one_type(layout_of(OutputSpec.model_validate(by_day), Parsing(type="json")))
     bucket = FakeBucket()
     writer = RangeWriter(work(), layout, Lines(), bucket.open_upload, ROOM)
     values = [b"1"] * days + [b"x", b"y"]
@@ -220,7 +223,7 @@ def test_the_first_that_is_refused_is_told_though_its_object_comes_in_a_further_
 
 def test_a_refused_record_that_compaction_takes_between_two_passes_fails_nothing() -> None:
     by_day: dict[str, Any] = {"partitionBy": [{"date": {"granularity": "day"}}]}
-    layout = layout_of(OutputSpec.model_validate(by_day), Parsing(type="json"))
+    layout = TopicLayout.of_one_type(layout_of(OutputSpec.model_validate(by_day), Parsing(type="json")))
     writer = RangeWriter(work(), layout, Lines(), FakeBucket().open_upload, ROOM)
     days = [86_400_000 * day for day in range(20)]
     good = batch_of(days, values=[b"1"] * len(days))

@@ -19,6 +19,7 @@ from logpersister.records.late import Lateness
 from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
 from logpersister.records.time_folders import TimeFolder
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.report.facts import LateRecords
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
@@ -64,6 +65,10 @@ class Ends:
         return TimeFolder(int(path.removeprefix("m=")), path)
 
 
+def of_modulo(layout: Any, portion: Portion | None = None) -> TopicLayout:
+    return TopicLayout.of_one_type(layout, portion)
+
+
 class Bench:
     """What a task works with."""
 
@@ -71,7 +76,7 @@ class Bench:
         self.reader, self.bucket = FakeReader(), FakeBucket()
         self.stored: dict[int, Stored] = {}
         """By start of a range: what is there of it, and perhaps of others."""
-        self.layout: Any = Modulo(folders)
+        self.layout = of_modulo(Modulo(folders))
         self.resources = TaskResources(self.reader, self.layout, Lines(), self.bucket.open_upload, ROOM)
 
     def with_other_rules(self) -> None:
@@ -99,7 +104,8 @@ class Bench:
 def test_each_range_has_a_limit_of_quarantine_of_its_own() -> None:
     """Topics share a revision whose limits differ in the manifest of who executes it."""
     bench = Bench()
-    bench.resources = replace(bench.resources, layout=layout_of(OutputSpec(), Parsing(type="json"), OBJECTS))
+    layout = layout_of(OutputSpec(), Parsing(type="json"), OBJECTS)
+    bench.resources = replace(bench.resources, layout=TopicLayout.of_one_type(layout))
     outcomes = bench.run(replace(work(0, 10), hold_above=50), replace(work(20, 30), hold_above=90), work(40, 50))
     errors = {start: it.error.kind if it.error is not None else None for start, it in outcomes.items()}
     assert errors == {0: "too-many-refused", 20: None, 40: None}
@@ -118,7 +124,7 @@ def test_every_range_has_its_outcome() -> None:
 
 def test_the_same_is_written_in_small_pieces() -> None:
     whole, pieces = Bench(3), Bench(3)
-    pieces.resources = replace(pieces.resources, portion=Portion(7))
+    pieces.resources = replace(pieces.resources, layout=of_modulo(Modulo(3), Portion(7)))
     whole.run(work(0, 100))
     pieces.run(work(0, 100))
     assert pieces.bucket.objects == whole.bucket.objects
@@ -134,7 +140,7 @@ def test_rows_are_made_of_few_bytes_at_once() -> None:
             return super().assign(batch)
 
     whole, pieces = Bench(3), Bench(3)
-    pieces.resources = replace(pieces.resources, layout=Counting(3), portion=Portion(1000, 300))
+    pieces.resources = replace(pieces.resources, layout=of_modulo(Counting(3), Portion(1000, 300)))
     whole.run(work(0, 100))
     pieces.run(work(0, 100))
     assert pieces.bucket.objects == whole.bucket.objects

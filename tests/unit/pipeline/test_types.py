@@ -26,8 +26,8 @@ from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.splitting import MOST_BYTES
 from logpersister.records.schema import RECORDS_WITH_HEADERS
+from logpersister.records.topic_layout import layout_for
 from logpersister.records.type_names import TypeNames
-from logpersister.records.typed import layout_for
 from logpersister.report.facts import TypeCounts
 from tests.examples import examples
 from tests.unit.pipeline.fakes import FakeBucket, work

@@ -15,6 +15,7 @@ from logpersister.pipeline.task import Task, TaskResources
 from logpersister.pipeline.verbatim import VerbatimWriter
 from logpersister.pipeline.work import RangeOutcome, RangeWork
 from logpersister.ranges import Range
+from logpersister.records.topic_layout import TopicLayout
 from tests.examples import examples
 from tests.unit.pipeline.fakes import ROOM, FakeBucket, FakeUpload, Modulo, work
 from tests.unit.reader import record_batches as made
@@ -39,7 +40,7 @@ def written(scenario: Scenario) -> tuple[FakeBucket, Mapping[Range, RangeOutcome
     bucket, works = FakeBucket(), [RangeWork(one.range, None, 1, 0, one.range.start) for one in scenario.requests]
     resources = TaskResources(
         reader_of(scenario.cluster),
-        Modulo(1),
+        TopicLayout.of_one_type(Modulo(1)),
         KafkaFormat(),
         lambda item, _: FakeUpload(bucket, str(item.range)),
         ROOM,

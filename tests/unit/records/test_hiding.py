@@ -12,6 +12,7 @@ from logpersister.manifest import ManifestError
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.values.parser import Parsing
 from tests.unit.formats.samples import Record, batch, with_headers
 from tests.unit.records.row_samples import batch_of_values
@@ -138,7 +139,7 @@ def test_nobody_who_releases_a_held_range_stores_what_is_hidden() -> None:
     some = batch([Record(5, 1, b"secret", b"bad")])
     plain = columns_of({"json": {"fields": [{"name": "email", "type": "string"}]}})
     for schema, value in ((SCHEMA, b""), (plain, b"bad")):
-        ((_, part),) = by_path(some, layout_of(OutputSpec(), held, schema))
+        ((_, part),) = by_path(some, TopicLayout.of_one_type(layout_of(OutputSpec(), held, schema)))
         assert part.to_pylist()[0]["value"] == value
 
 
@@ -148,7 +149,7 @@ def test_quarantine_has_no_values_where_they_are_not_kept() -> None:
     records = [Record(5, 1, b"secret", b"bad"), Record(6, 1, b"k", b'{"email": "a"}'), Record(7, 1, None, None)]
     some = with_headers(batch(records), [[(b"h", b"secret")]])
     for parser, value, key in ((loud, b"bad", b"secret"), (quiet, b"", None)):
-        parts = dict(by_path(some, layout_of(OutputSpec(), parser, SCHEMA)))
+        parts = dict(by_path(some, TopicLayout.of_one_type(layout_of(OutputSpec(), parser, SCHEMA))))
         (refused,) = parts["_quarantine"].to_pylist()
         assert (refused["offset"], refused["value"], refused["key"]) == (5, value, key)
         assert len(refused["headers"]) == (parser is loud)

@@ -21,7 +21,7 @@ from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import by_path, sides
 from logpersister.records.keeping import re2_pattern
 from logpersister.records.schema import ROW
-from logpersister.records.typed import layout_for
+from logpersister.records.topic_layout import layout_for
 from tests.examples import examples
 from tests.unit.formats.samples import Record, batch, cut, with_headers
 from tests.unit.manifest.conditions import on

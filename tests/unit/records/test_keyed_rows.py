@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.values.avro.rows import fingerprint
 from logpersister.values.hiding import HashSpec
 from logpersister.values.parser import Parsing
@@ -158,7 +159,7 @@ def test_a_key_names_folders_and_is_hidden(monkeypatch: pytest.MonkeyPatch) -> N
     key = json.dumps({"mail": "a@example.org", "land": "DE"}).encode()
     written = records([(key, A), (key, None), (None, A), (b"[", A)])
 
-    found = dict(by_path(written, layout_of(output, JSON, hashed)))
+    found = dict(by_path(written, TopicLayout.of_one_type(layout_of(output, JSON, hashed))))
 
     assert sorted(found) == ["_quarantine", "land=DE", "land=__HIVE_DEFAULT_PARTITION__"]
     assert found["land=DE"].column("offset").to_pylist() == [0, 1]

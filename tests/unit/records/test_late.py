@@ -15,9 +15,9 @@ from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides, sides_of_types, typed_records
 from logpersister.pipeline.type_tally import TypeTally
 from logpersister.records.escaping import QUARANTINE, is_aside, late_path, own_path
-from logpersister.records.late import LateLayout, Lateness, lateness_of
+from logpersister.records.late import Lateness, lateness_of
+from logpersister.records.topic_layout import TopicLayout, layout_for
 from logpersister.records.type_folders import folders_by_time
-from logpersister.records.typed import AnyLayout, TypedLayout, layout_for, with_lateness
 from logpersister.report.facts import TypeCounts
 from tests.examples import examples
 from tests.unit.records.batches import batch_of, placed
@@ -50,11 +50,11 @@ def json_rows(late: str, levels: str, keep: str = "[]") -> Spec:
     return spec_of(late, json.loads(levels), value={"json": SCHEMA}, keep=json.loads(keep))
 
 
-def layout(spec: Spec, horizon: int | None) -> AnyLayout:
-    return with_lateness(layout_for(spec, lambda _: None), lateness_of(spec, horizon))
+def layout(spec: Spec, horizon: int | None) -> TopicLayout:
+    return layout_for(spec, lambda _: None).with_lateness(lateness_of(spec, horizon))
 
 
-def paths(batch: pa.RecordBatch, by: AnyLayout) -> list[str]:
+def paths(batch: pa.RecordBatch, by: TopicLayout) -> list[str]:
     return [path for _, (path, *_) in sorted(placed(batch, by).items())]
 
 
@@ -101,8 +101,7 @@ def test_levels_above_and_below_the_date_and_an_empty_batch() -> None:
     by = layout(spec_of("folder", [OFFSETS, DAY_LEVEL, {"offset": {"every": 2}}]), MIDNIGHT)
     late = batch_of([MIDNIGHT - 1] * 2, [3, 4])
     assert paths(late, by) == ["_late/offset=3/dt=2026-10-24/offset=2", "_late/offset=3/dt=2026-10-24/offset=4"]
-    assert isinstance(by, LateLayout)
-    assert by.assign(batch_of([])).paths == []
+    assert paths(batch_of([]), by) == []
 
 
 @pytest.mark.parametrize("late", ["folder", "quarantine"])
@@ -135,7 +134,7 @@ def test_records_of_types_by_their_folders_with_that_of_their_type(late: str) ->
         7: (QUARANTINE, "unknown_type", None, None),
     }
     *_, refused = sides(batch, by)
-    assert refused.refused == "not_json", "not that the first one came late"
+    assert refused.refused == "no row of the schema: not_json", "not that the first one came late"
     for horizon in (MIDNIGHT - 2 * HOUR, MIDNIGHT, MIDNIGHT + HOUR):
         assert_late_by_folders(spec, batch, horizon)
 
@@ -149,7 +148,6 @@ def test_late_records_of_types_are_counted_as_theirs() -> None:
     for late in ("folder", "quarantine"):
         tally = TypeTally()
         by = layout(spec_of(late, types={"key": True, "entries": entries}), MIDNIGHT)
-        assert isinstance(by, TypedLayout)
         typed = typed_records(batch, by, tally)
         assert typed is not None
         counted[late] = sum(side.late for side in sides_of_types(typed, by, tally=tally)), tally.counts["row"]

@@ -16,8 +16,8 @@ from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import escape_value
 from logpersister.records.message_types import MessageTypes
 from logpersister.records.schema import RECORDS, RECORDS_WITH_HEADERS
+from logpersister.records.topic_layout import layout_for
 from logpersister.records.type_names import TypeNames
-from logpersister.records.typed import layout_for
 from logpersister.registry.errors import RegistryError
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing

@@ -10,7 +10,7 @@ import pytest
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
 from logpersister.records.schema import FIELD, REASON, RECORDS_WITH_HEADERS, ROW
-from logpersister.records.typed import layout_for
+from logpersister.records.topic_layout import layout_for
 from logpersister.values.reading import record_headers
 from logpersister.values.reading.record_headers import OF_KEYS, OF_VALUES
 from logpersister.values.reading.writers import WriterSchema

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
 from logpersister.records.schema import RECORDS_WITH_HEADERS
-from logpersister.records.typed import layout_for
+from logpersister.records.topic_layout import layout_for
 from logpersister.registry.errors import RegistryError
 from logpersister.values.avro.rows import fingerprint
 from logpersister.values.reading.writers import WriterSchema

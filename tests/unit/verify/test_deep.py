@@ -24,6 +24,7 @@ from logpersister.ranges import Range
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.quarantine import layout_of
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.values.field import FieldSpec
 from logpersister.values.key import KeySpec
 from logpersister.values.parser import Parsing
@@ -137,7 +138,7 @@ class Scenario:
         self.read_error: RangeReadError | None = None
         self.committed: CommittedOffset = committed(self.end)
         records = self.batch(written)
-        parts = by_path(records, layout_of(output, parser, schema))
+        parts = by_path(records, TopicLayout.of_one_type(layout_of(output, parser, schema)))
         for path, rows in sorted(parts, key=lambda part: part[0]):
             self._store(format_at(make_format(output, parser, schema), path), path, rows, parser.type)
 

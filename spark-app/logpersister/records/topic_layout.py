@@ -1,8 +1,11 @@
-"""Layout of records over partition paths, where each type has a parser and folders of its own."""
+"""Layout of a topic: the type of each record, and the parser and partition paths of each type.
+
+A topic without ``spec.types`` is a topic of one type: no record is asked for its type, and no folder stands for it.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +14,10 @@ from logpersister.manifest.blocks.event_types import TypesSpec
 from logpersister.manifest.blocks.keep import field_conditions, named_columns
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.event_types import FindTypes, Indices, TypeFinder
+from logpersister.records.event_types import ONE_TYPE, FindTypes, Indices, OneType, TypeFinder
 from logpersister.records.frames import FrameBodies
 from logpersister.records.keeping import Headers, HeaderTests, keeping_headers
-from logpersister.records.late import LateLayout, Places
+from logpersister.records.late import Places
 from logpersister.records.message_types import MessageTypes
 from logpersister.records.paths import Assignment, Layout
 from logpersister.records.quarantine import layout_of, make_parser
@@ -33,8 +36,8 @@ WritersOf = Callable[[Spec], Writers | None]
 
 
 @dataclass(frozen=True, slots=True)
-class RuleLayout:
-    """Layout of the records of one rule of ``spec.types``."""
+class TypeLayout:
+    """Layout of the records of one rule of ``spec.types``; of all records where there are no types."""
 
     layout: Layout
     """Their paths below the folder of their type."""
@@ -44,12 +47,12 @@ class RuleLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class TypedLayout:
-    """Gives each record a rule by its type, and then the path that the rule gives."""
+class TopicLayout:
+    """Gives each record a rule by its type, and then the path that the rule gives. Picklable."""
 
-    finder: FindTypes
-    rules: Sequence[RuleLayout]
+    rules: Sequence[TypeLayout]
     """Layouts, indexed by `Place.rule`."""
+    finder: FindTypes = ONE_TYPE
     headers: Headers | None = None
     """Tells the records that are kept, before types are found; None: all are."""
     lateness: Places | None = None
@@ -57,8 +60,19 @@ class TypedLayout:
     finds_ids_once: bool = False
     """Whether headers of records may name schemas, which both `finder` and parsers ask for."""
 
+    @classmethod
+    def of_one_type(cls, layout: Layout, portion: Portion | None = None) -> Self:
+        """Return the layout of a topic whose records are all placed by one layout."""
+        return cls((TypeLayout(layout, portion),))
 
-AnyLayout = Layout | TypedLayout
+    @property
+    def has_types(self) -> bool:
+        """Whether records are split by their types before they are parsed."""
+        return not isinstance(self.finder, OneType)
+
+    def with_lateness(self, lateness: Places | None) -> Self:
+        """Return a layout for a range whose late records go elsewhere; None: none is late, or it does not matter."""
+        return self if lateness is None else replace(self, lateness=lateness)
 
 
 class Bodies(Protocol):
@@ -79,28 +93,36 @@ class BodyLayout:
         return self.inner.assign(self.bodies.inside(batch))
 
 
-def layout_for(spec: Spec, writers_of: WritersOf, used: Callable[[Spec], Spec] = lambda spec: spec) -> AnyLayout:
+def layout_for(spec: Spec, writers_of: WritersOf, used: Callable[[Spec], Spec] = lambda spec: spec) -> TopicLayout:
     """Return how a spec, its overrides aside, spreads records over partition paths.
 
     `used`: returns what of a spec, or of that of a type, layouts are made of.
     """
-    if spec.types is None:
-        one = used(spec)
-        layout = layout_of(one.output, one.parser, one.row_schema, writers_of(spec), keep=one.keep)
-        return keeping_headers(layout, one.keep)
-    finder, bodies = _found_by(spec.types, spec, writers_of)
-    heads = _heads(spec.types, spec, writers_of)
-    rules: list[RuleLayout] = []
-    for one in map(used, spec.of_types()):
-        layout = layout_of(one.output, one.parser, one.row_schema, writers_of(one), heads, one.keep)
-        if bodies is not None:
-            layout = BodyLayout(bodies, layout)
-        times = RecordTimes.of(one.output.partition_by, spec.types)
-        rules.append(RuleLayout(keeping_headers(layout, one.keep), _portion(one), times))
-    return TypedLayout(finder, rules, HeaderTests.of(spec.keep), finds_ids_once=spec.parser.framing == "confluent")
+    types = spec.types
+    if types is None:
+        return TopicLayout([_of_type(used(spec), None, writers_of)])
+    finder, bodies = _found_by(types, spec, writers_of)
+    heads = _heads(types, spec, writers_of)
+    rules = [_of_type(used(one), types, writers_of, heads, bodies) for one in spec.of_types()]
+    return TopicLayout(rules, finder, HeaderTests.of(spec.keep), finds_ids_once=spec.parser.framing == "confluent")
 
 
-def judging_for(spec: Spec, writers_of: WritersOf) -> AnyLayout:
+def _of_type(
+    spec: Spec,
+    types: TypesSpec | None,
+    writers_of: WritersOf,
+    heads: Parser | None = None,
+    bodies: Bodies | None = None,
+) -> TypeLayout:
+    layout = layout_of(spec.output, spec.parser, spec.row_schema, writers_of(spec), heads, spec.keep)
+    if bodies is not None:
+        layout = BodyLayout(bodies, layout)
+    schema = spec.row_schema
+    portion = portion_of(spec.parser, None if schema is None else schema.parsed_for(named_columns(spec.keep)))
+    return TypeLayout(keeping_headers(layout, spec.keep), portion, RecordTimes.of(spec.output.partition_by, types))
+
+
+def judging_for(spec: Spec, writers_of: WritersOf) -> TopicLayout:
     """Return a layout that tells only which records a spec leaves out: it has no folders, and asks for no key."""
     return layout_for(spec, writers_of, _judging)
 
@@ -110,15 +132,6 @@ def _judging(spec: Spec) -> Spec:
     if not field_conditions(spec.keep) or spec.row_schema is None:
         return spec.model_copy(update={"output": output, "value": ANY_BYTES})
     return spec.model_copy(update={"output": output, "value": spec.value.model_copy(update={"hash": None})})
-
-
-def with_lateness(layout: AnyLayout, lateness: Places | None) -> AnyLayout:
-    """Return a layout for a range whose late records go elsewhere; None: none is late, or they stand with others."""
-    if lateness is None:
-        return layout
-    if isinstance(layout, TypedLayout):
-        return replace(layout, lateness=lateness)
-    return LateLayout(layout, lateness)
 
 
 def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Parser | None:
@@ -146,16 +159,6 @@ def _found_by(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> tuple[Find
     return SchemaNameFinder(names, spec.parser, spec.row_schema, writers), None
 
 
-def portion_for(spec: Spec) -> Portion | None:
-    """Return how many records of a spec are written at once; None: any number, or those of types are cut when split."""
-    return None if spec.types is not None else _portion(spec)
-
-
-def _portion(spec: Spec) -> Portion | None:
-    schema = spec.row_schema
-    return portion_of(spec.parser, None if schema is None else schema.parsed_for(named_columns(spec.keep)))
-
-
 def in_folders_of_types(assignment: Assignment, folders: Sequence[str], of_rows: Indices) -> Assignment:
     """Return an assignment with the folder of its type before each path, apart from quarantine.
 
@@ -164,6 +167,8 @@ def in_folders_of_types(assignment: Assignment, folders: Sequence[str], of_rows:
         folders: of types.
         of_rows: row ``i`` is of the type whose folder is ``folders[of_rows[i]]``.
     """
+    if folders == [""]:  # of a topic without types
+        return assignment
     inner = assignment.paths[:-1] if assignment.refused is not None else assignment.paths
     if len(of_rows) and (of_rows == of_rows[0]).all():
         paths = [f"{folders[of_rows[0]]}/{path}".removesuffix("/") for path in inner]
