@@ -26,7 +26,7 @@ class Rules:
     looks_ahead: bool = True
     """Before anything new is promised, the bucket is asked for objects behind the offset."""
     every_member_watches: bool = True
-    """New partitions are noticed by every member, not by the leader only (group/coverage.py)."""
+    """New partitions are noticed by every member, not by the leader only (group/membership.py)."""
     quarantine_is_allowed_for: bool = True
     """Where a parser may have refused records of a range, no object proves that all are there (state_store.py)."""
     replays_tell_of_ranges: bool = True

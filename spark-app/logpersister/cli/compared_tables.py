@@ -30,6 +30,14 @@ from logpersister.verify.writing import Writing
 
 if TYPE_CHECKING:
     from logpersister.tables.live_rows import LiveRows
+from logpersister.cli.exits import UnreachableError
+from logpersister.manifest.blocks.table import TableSpec
+from logpersister.member.hive_tables import topic_opener
+from logpersister.storage.finished import list_folders
+from logpersister.storage.untold import TABLE, list_untold
+from logpersister.tables.hive.duty import RegisteredTopic
+from logpersister.tables.hive.folders import Partition, partition_of
+from logpersister.verify.partitions import RegisteredPartitions, partition_findings
 
 WritingOf = Callable[[str], Writing | str]
 PLACES: Final = frozenset({"partition", "offset"})
@@ -208,3 +216,56 @@ def _binding(document: Mapping[str, Any], type_: str) -> TableBinding | None:
 
 def _note(topic: str, told: str) -> Finding:
     return Finding(Kind.NOT_COMPARED, TopicPartition(topic, 0), 0, 0, told)
+
+
+def compared_tables(
+    resource: LogPersister, store: ObjectStore, secrets: Secrets, reader: Reader, writing_of: WritingOf, *, deep: bool
+) -> Objects:
+    """Return what looks into the tables of a manifest: into those of Iceberg only if that is `deep`.
+
+    `reader` reads records, and `writing_of` says how a revision has written them.
+    """
+    table = resource.spec.table
+    if table is not None and table.format == "hive":
+        return ComparedPartitions(resource, table, store, secrets)
+    return ComparedTables(resource, store, secrets, reader, writing_of) if deep else Objects()
+
+
+class ComparedPartitions(Objects):
+    """Looks at the partitions before the objects of a topic are listed, and compares both afterwards."""
+
+    def __init__(self, resource: LogPersister, spec: TableSpec, store: ObjectStore, secrets: Secrets) -> None:
+        self._store, self._group = store, resource.group_id
+        self._open = topic_opener(resource, spec, secrets)
+        self._folders: dict[Partition, StoredObject] = {}
+        self._registered: RegisteredPartitions | None = None
+
+    def objects(self, topic: str, stored: Iterable[StoredObject]) -> Iterator[StoredObject]:
+        of = self._open(topic)
+        self._folders, self._registered = {}, self._look(topic, of)
+        for one in stored:
+            folder = partition_of(one.name.path, of.prefixes)
+            if folder is not None:
+                self._folders.setdefault(folder, one)
+            yield one
+
+    def compare(self, result: TopicResult) -> None:
+        if self._registered is None:
+            return
+        of, topic = self._open(result.topic), result.topic
+        finished = set(list_folders(self._store, self._group, topic)) if of.when == "onFinish" else set()
+
+        def is_due(path: str) -> bool:
+            return of.when != "onFinish" or any(path == one or path.startswith(f"{one}/") for one in finished)
+
+        result.findings += partition_findings(topic, self._folders, self._registered, is_due=is_due)
+
+    def _look(self, topic: str, of: RegisteredTopic) -> RegisteredPartitions | None:
+        noted = {one.path for one in list_untold(self._store, self._group, TABLE).get(topic, ())}
+        try:
+            of.table.load(None)
+            return RegisteredPartitions(of.table.name, set(of.table.partitions()), noted)
+        except TableError as error:
+            if error.reason == "no-table" and not noted:
+                return None
+            raise UnreachableError(f"topic {topic} cannot be compared with its table: {error}") from None

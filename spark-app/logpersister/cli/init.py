@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from logpersister.cli import brokers, bucket, context
-from logpersister.cli.deadline import Call
+from logpersister.cli.brokers import NEW, Call, describe_group
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
-from logpersister.cli.group import NEW, describe_group
 from logpersister.cli.manifest_text import Answers, default_name, write
 from logpersister.cli.survey import survey
 from logpersister.kafka_client import BrokerReport

@@ -1,8 +1,9 @@
 """Judges a sample of records by a parser."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -10,10 +11,16 @@ import pyarrow as pa
 from logpersister.cli.sampling import Sample
 from logpersister.pipeline.splitting import pieces
 from logpersister.ranges import TopicPartition
+from logpersister.records import inference
+from logpersister.records.inference import InferredField
 from logpersister.records.schema import FIELD, REASON
 from logpersister.report.human import plural
+from logpersister.values.field import FieldSpec
+from logpersister.values.json.rows import make_rows
+from logpersister.values.parser import Parsing
 from logpersister.values.reading.columns import Portion
 from logpersister.values.reading.parsers import Parser
+from logpersister.values.row_schema import RowSchema
 
 Reason = tuple[str, str | None]
 """Reason in one word, and the field that it is about."""
@@ -69,3 +76,41 @@ def accepted(sample: Sample, parser: Parser) -> Iterator[bytes]:
             good[refused.rows] = False
         values = batch.column("value").filter(pa.array(good, pa.bool_()))
         yield from (value for value in values.to_pylist() if value is not None)
+
+
+JSON = Parsing(type="json")
+_ANY_OBJECT = RowSchema(fields=(FieldSpec(name="any", type="json"),))
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """Columns suggested by a sample."""
+
+    fields: Sequence[InferredField]
+    """Fields in the order of their first appearance, also those that cannot be columns."""
+    no_objects: Judgement
+    """Values that are no JSON objects."""
+
+    @property
+    def schema(self) -> RowSchema | None:
+        """The columns; None: no field can be one."""
+        columns = tuple(FieldSpec(name=one.name, type=str(one.type)) for one in self.fields if one.problem is None)
+        return RowSchema(fields=columns) if columns else None
+
+
+def infer(sample: Sample) -> Inferred:
+    """Return what the JSON objects of a sample suggest."""
+    objects, seen = make_rows(JSON, _ANY_OBJECT), inference.Sample()
+    for value in accepted(sample, objects):
+        seen.add(value)
+    return Inferred(seen.fields(), judge(sample, objects))
+
+
+def rows_of(sample: Sample, schema: RowSchema) -> list[pa.RecordBatch]:
+    """Return the rows that the values of a sample become by a schema, without those that are none."""
+    parser, found = make_rows(JSON, schema), list[pa.RecordBatch]()
+    for _, batch in sample.batches:
+        rows: Any = parser.parse(batch).rows
+        if rows is not None:
+            found.append(pa.RecordBatch.from_struct_array(cast("pa.StructArray", rows.drop_null())))
+    return found

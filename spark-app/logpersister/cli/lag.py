@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from logpersister.cli import brokers, context
+from logpersister.cli.brokers import describe_group
 from logpersister.cli.exits import Exit
-from logpersister.cli.group import describe_group
 from logpersister.cli.tables import Column, table
 from logpersister.group.answers import GroupDescription
 from logpersister.group.observation import Observation, PartitionState, observe

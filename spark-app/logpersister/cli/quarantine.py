@@ -17,7 +17,7 @@ from logpersister.cli import bucket, context, registry, replaying
 from logpersister.cli.exits import Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.refused import ACCEPTED, Judge, RefusedRecord, Unreadable, judge_of, refused_records
-from logpersister.cli.shown_record import bytes_document, text_of
+from logpersister.cli.rows import bytes_document, text_of
 from logpersister.cli.stored import Entry, entries
 from logpersister.cli.tables import Column, cut, printable, table
 from logpersister.manifest import LogPersister

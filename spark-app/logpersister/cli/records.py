@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Final, cast
 
-from logpersister.cli.rows import HEADERS, OFFSET, Sections, shown_rows
-from logpersister.cli.shown_record import ShownRecord
+from logpersister.cli.rows import HEADERS, OFFSET, Sections, ShownRecord, shown_rows
 from logpersister.formats.avro.container import MAGIC as _AVRO
 from logpersister.formats.avro.read import AvroRows
 from logpersister.formats.damage import ContentError

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from logpersister.cli.records import Preview, preview
-from logpersister.cli.shown_record import ShownRecord
+from logpersister.cli.rows import ShownRecord
 from logpersister.cli.stored import Entry
 from logpersister.formats.damage import ContentError
 from logpersister.formats.jsonl.read import document, kept_records

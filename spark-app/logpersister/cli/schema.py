@@ -8,8 +8,7 @@ from typing import Final
 
 from logpersister.cli import context, registered, sampling
 from logpersister.cli.exits import CommandError, Exit
-from logpersister.cli.inferring import JSON, infer
-from logpersister.cli.judging import judge
+from logpersister.cli.judging import JSON, infer, judge
 from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
 from logpersister.records.inference import InferredField

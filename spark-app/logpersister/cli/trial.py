@@ -15,11 +15,9 @@ import pyarrow.compute as pc
 from logpersister.cli import context, registry, sampling
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.head import line
-from logpersister.cli.inferring import infer, rows_of
-from logpersister.cli.judging import Judgement
-from logpersister.cli.rows import as_text, readable
+from logpersister.cli.judging import Judgement, infer, rows_of
+from logpersister.cli.rows import ShownRecord, as_text, readable
 from logpersister.cli.sampling import Sample
-from logpersister.cli.shown_record import ShownRecord
 from logpersister.cli.tables import Column, cut, printable, table
 from logpersister.formats.base import Encoder, Format, ObjectIdentity
 from logpersister.formats.registry import format_of, make_format

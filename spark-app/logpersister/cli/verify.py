@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, registry
-from logpersister.cli.compared_partitions import compared_tables
+from logpersister.cli.compared_tables import compared_tables
 from logpersister.cli.exits import Exit, UnreachableError
 from logpersister.cli.progress import counted
 from logpersister.cli.tables import Column, printable, table

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import structlog
 
-from logpersister.report.telling import RefusedFolder
+from logpersister.report.finish import RefusedFolder
 from logpersister.storage import names
 from logpersister.storage.finished import FolderContent, folder_content, note_told
 from logpersister.storage.store import ObjectStore

@@ -9,7 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum, auto
+from typing import Any, Final
 
 import kafka.errors
 import structlog
@@ -19,7 +20,6 @@ from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 
 from logpersister.group import internals
 from logpersister.group.assignor import TruthfulAssignor, counts_digest
-from logpersister.group.coverage import Advice, AssignmentCoverage
 from logpersister.group.ownership import Ownership
 from logpersister.group.register import COMMIT_SECONDS, GroupRegister
 from logpersister.kafka_client.causes import in_words
@@ -39,6 +39,53 @@ METADATA_TIMEOUT_SECONDS = 5.0
 SILENCE_OF_SESSION = 1 / 6
 """Longest silence of a broker, in sessions: a session outlasts that of the coordinator and of two asked for it."""
 LISTENER_PAUSE_SECONDS = 0.02
+
+
+SHORTEST_SECONDS: Final = 2.0
+LONGEST_SECONDS: Final = 600.0
+
+
+class Advice(Enum):
+    """Next step for the member."""
+
+    NOTHING = auto()
+    REFRESH = auto()
+    """Ask for fresh metadata; compare again when it is here."""
+    REJOIN = auto()
+    """Ask for a new assignment."""
+
+
+@dataclass(slots=True)
+class AssignmentCoverage:
+    """Compares, from time to time, what the assignment was computed from. ``clock`` gives monotonic seconds."""
+
+    clock: Callable[[], float]
+    _refreshed: int | None = None
+    """The number of the metadata when a fresh one was asked for; None while all is well."""
+    _retry_at: float = float("-inf")
+    _pause: float = SHORTEST_SECONDS
+
+    def check(self, seen: bytes, computed_from: bytes | None, metadata: int) -> Advice:
+        """Compare digests of partition counts.
+
+        Args:
+            computed_from: of what the assignment was computed from; None when that is not known.
+            metadata: a number that changes with each answer about topics.
+        """
+        if computed_from is None or seen == computed_from:
+            self._refreshed, self._retry_at, self._pause = None, float("-inf"), SHORTEST_SECONDS
+            return Advice.NOTHING
+        if self.clock() < self._retry_at:
+            return Advice.NOTHING
+        if self._refreshed is None:
+            self._refreshed = metadata
+            return Advice.REFRESH
+        if self._refreshed == metadata:
+            return Advice.NOTHING
+        self._refreshed = None
+        self._retry_at = self.clock() + self._pause
+        self._pause = min(2 * self._pause, LONGEST_SECONDS)
+        return Advice.REJOIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,91 @@
 """Observes the positions of the whole group, asked of Kafka itself: true whether or not a member runs."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from logpersister.group.answers import Answer, Registered
-from logpersister.group.oldest import Found, Milliseconds, oldest_timestamps
 from logpersister.kafka_client.causes import in_words
 from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.plan.intents import CommittedOffset, Intent, UnknownMetadataError
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.lag import GenerationShare, LagSummary, PartitionLag, generations, summarise
+
+Milliseconds = int
+Found = tuple[Offset, Milliseconds]
+Ask = Callable[[Mapping[TopicPartition, Milliseconds]], Mapping[TopicPartition, Found | None]]
+"""Returns for each partition the first record at or after a time; None: there is none. Partitions may be missing."""
+
+ROUNDS: Final = 16
+PRECISION: Final = 0.02
+FINEST: Final = 500
+"""Milliseconds below which a closer answer tells nobody anything."""
+
+
+@dataclass(slots=True)
+class _Search:
+    position: Offset
+    early: Milliseconds
+    """The oldest unstored record is not older than this."""
+    late: Milliseconds
+    """The oldest unstored record is older than this."""
+
+    def next(self, now: Milliseconds) -> Milliseconds:
+        oldest, youngest = max(now - self.early, 1), max(now - self.late, 1)
+        guess = now - round(math.sqrt(oldest * youngest))
+        return min(max(guess, self.early + 1), self.late - 1)
+
+    def precise(self, now: Milliseconds) -> bool:
+        return self.late - self.early <= max(FINEST, PRECISION * (now - self.early))
+
+
+def oldest_timestamps(
+    positions: Mapping[TopicPartition, Offset], now: Milliseconds, ask: Ask
+) -> dict[TopicPartition, Milliseconds]:
+    """Return the timestamp (ms) of the first record at or after each position.
+
+    Partitions whose records have no timestamps, or that could not be asked, are missing from the result.
+    """
+    found: dict[TopicPartition, Milliseconds] = {}
+    searches: dict[TopicPartition, _Search] = {}
+    for partition, first in ask(dict.fromkeys(positions, 0)).items():
+        if first is None:
+            continue  # no record has a timestamp
+        offset, timestamp = first
+        if offset >= positions[partition] or timestamp >= now:
+            found[partition] = timestamp
+        else:
+            searches[partition] = _Search(positions[partition], early=timestamp, late=now + 1)
+    for _ in range(ROUNDS):
+        for partition in [one for one, search in searches.items() if search.precise(now)]:
+            found[partition] = searches.pop(partition).early
+        if not searches:
+            break
+        times = {partition: search.next(now) for partition, search in searches.items()}
+        answers = ask(times)
+        for partition, at in times.items():
+            if partition not in answers:
+                del searches[partition]
+            elif exact := _narrow(searches[partition], at, answers[partition]):
+                found[partition] = exact
+                del searches[partition]
+    # Out of rounds: an age that is a little too old is the safer one.
+    return found | {partition: search.early for partition, search in searches.items()}
+
+
+def _narrow(search: _Search, time: Milliseconds, answer: Found | None) -> Milliseconds | None:
+    """Take in what the first record at or after `time` is; return the timestamp when it is the one looked for."""
+    if answer is None or answer[0] > search.position:
+        search.late = time
+        return None
+    offset, timestamp = answer
+    if offset == search.position:
+        return timestamp
+    search.early = min(max(time, timestamp), search.late - 1)
+    return None
 
 
 class Positions(Protocol):

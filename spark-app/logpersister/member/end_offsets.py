@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Self
 
 from logpersister.manifest import LogPersister
-from logpersister.member.folder_ends import FolderEnds
+from logpersister.manifest.spec import Spec
 from logpersister.member.ports import Offsets
 from logpersister.plan import holds
 from logpersister.plan.age import AgeWatch
@@ -12,12 +14,35 @@ from logpersister.plan.holds import Hold
 from logpersister.plan.intents import same_topic
 from logpersister.plan.partitions import PartitionStates
 from logpersister.ranges import Offset, TopicPartition
+from logpersister.records.type_folders import AnyFolders, finished_folders
 from logpersister.report.lag import PartitionLag
 
 DESCRIBE_SECONDS = 15.0
 """How often topic ids are compared with what they were."""
 TRUNCATED_SECONDS = 60.0
 """How long a partition may end before its committed offset: a new leader catches up within that."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderEnds:
+    """The ends of the folders of a topic, and how long after them records are still allowed."""
+
+    layout: AnyFolders
+    lateness_ms: int
+
+    @classmethod
+    def of(cls, spec: Spec) -> Self | None:
+        """Return the folder ends that matter to a topic; None: records wait for their age, whatever their folder."""
+        found = finished_folders(spec)
+        if found is None:
+            return None
+        finish, layout = found
+        return cls(layout, finish.lateness_ms) if finish.store_at_end else None
+
+    def last_over(self, now: float) -> tuple[float, float]:
+        """Return the end of the last folder whose time is over, and when that was. Seconds since the epoch."""
+        end = self.layout.last_end(int(now * 1000) - self.lateness_ms)
+        return end / 1000, (end + self.lateness_ms) / 1000
 
 
 class EndOffsetMonitor:

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.report.duties import DutyReport
-from logpersister.report.finish import FinishReport
+from logpersister.report.finish import FinishReport, TellingReport
 from logpersister.report.metrics import CommitStep
-from logpersister.report.telling import TellingReport
 from logpersister.storage.errors import StorageError
 from logpersister.tables.duty import TableListener
 

@@ -23,7 +23,7 @@ from logpersister.report.facts import (
     Quarantined,
     RangeFailed,
 )
-from logpersister.report.finish import FinishReport
+from logpersister.report.finish import FinishReport, TellingReport
 from logpersister.report.lag import summarise
 from logpersister.report.lines import log_each
 from logpersister.report.metrics import CommitStep, Metrics
@@ -31,7 +31,6 @@ from logpersister.report.outages import Server
 from logpersister.report.plain import plain
 from logpersister.report.status import StatusBoard
 from logpersister.report.tables import TablesReport
-from logpersister.report.telling import TellingReport
 from logpersister.storage.errors import StorageError
 from logpersister.tables.errors import TableError
 

@@ -13,7 +13,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.blocks.finish import FinishSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.listener import Listener
-from logpersister.report.telling import TellingReport
+from logpersister.report.finish import TellingReport
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.untold import UntoldListing
 

@@ -6,10 +6,33 @@ from datetime import datetime
 from typing import Final
 
 from logpersister.report.plain import Document, plain
-from logpersister.report.telling import TellingReport
 
 MAX_WAITING: Final = 10
 MAX_PARTITIONS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedFolder:
+    """Folder whose notification a recipient has refused for good."""
+
+    topic: str
+    folder: str
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TellingReport:
+    """Notifications of one policy, for the topics whose partition 0 this member owns."""
+
+    policy: str
+    told: int = 0
+    """Folders whose notification was accepted, since this process began."""
+    untold: int = 0
+    """Folders whose notification is due, as last seen."""
+    refused: int = 0
+    """Folders whose notification was refused, since this process began."""
+    last_refused: RefusedFolder | None = None
 
 
 @dataclass(frozen=True, slots=True)

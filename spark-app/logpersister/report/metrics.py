@@ -25,7 +25,7 @@ from logpersister.report.facts import (
     RangeWritten,
     UnreadablePartition,
 )
-from logpersister.report.finish import FinishReport
+from logpersister.report.finish import FinishReport, TellingReport
 from logpersister.report.instruments import Instruments
 from logpersister.report.labels import BoundedValues
 from logpersister.report.lag import LagSummary, TopicLag
@@ -33,7 +33,6 @@ from logpersister.report.plain import document
 from logpersister.report.processes import ProcessCollector
 from logpersister.report.shadow import ShadowReport
 from logpersister.report.table_metrics import TableMetrics
-from logpersister.report.telling import TellingReport
 from logpersister.report.type_metrics import TypeMetrics
 
 PREFIX: Final = "logpersister"

@@ -27,13 +27,12 @@ from logpersister.report.facts import (
     RunningJob,
     UnreadablePartition,
 )
-from logpersister.report.finish import FinishReport
+from logpersister.report.finish import FinishReport, TellingReport
 from logpersister.report.hourly import HourlyCount
 from logpersister.report.lag import LagSummary
 from logpersister.report.outages import Outage
 from logpersister.report.shadow import ShadowReport
 from logpersister.report.tables import TablesReport
-from logpersister.report.telling import TellingReport
 from logpersister.report.types import Counted, TypeNumbers
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from logpersister.storage import properties
+from logpersister.storage import probe
 from logpersister.storage.errors import REFUSALS, StorageError
 from logpersister.storage.store import ObjectStore
 from tests.integration.harness import deviations
@@ -145,7 +145,7 @@ def test_objects_are_deleted_one_by_one_where_many_at_once_are_refused(
     store = make_store(endpoint=s3_proxy.endpoint)
     assert store.check(GROUP, PROOF_SECONDS) == []
     s3_proxy.inject(refused := deviations.refuses_deletes_of_many(minio))
-    assert store.check(GROUP, PROOF_SECONDS) == [properties.ONE_BY_ONE]
+    assert store.check(GROUP, PROOF_SECONDS) == [probe.ONE_BY_ONE]
     names = [f"raw/{number}.json" for number in range(20)]
     for name in names:
         store.put_json(name, {})

@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from logpersister.cli import deadline
-from logpersister.cli.deadline import Call
+from logpersister.cli import brokers
+from logpersister.cli.brokers import Call
 from logpersister.cli.exits import UnreachableError
 
 
@@ -15,7 +15,7 @@ def test_the_result_and_the_error_of_the_function_come_through() -> None:
 
 
 def test_an_overdue_call_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadline, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(brokers, "GRACE_SECONDS", 0.05)
     never = threading.Event()
     started = time.monotonic()
     with pytest.raises(UnreachableError, match=r"broker-1:9092: no answer within 0.05 s; check the address"):

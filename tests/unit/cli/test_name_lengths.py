@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from logpersister.cli.check.finding import Finding
-from logpersister.cli.check.spec import names_findings
-from logpersister.cli.name_lengths import may_be_too_long
+from logpersister.cli.check.spec import may_be_too_long, names_findings
 from tests.unit.manifest.documents import accepted
 
 TEXT = {"spec.value": {"json": {"fields": [{"name": "s", "type": "string"}]}}}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from logpersister.cli import records
 from logpersister.cli.head import line
 from logpersister.cli.records import Preview, preview
-from logpersister.cli.shown_record import ShownRecord
+from logpersister.cli.rows import ShownRecord
 from logpersister.formats.base import Format, ObjectIdentity
 from logpersister.formats.damage import ContentError
 from logpersister.formats.registry import make_format

@@ -1,6 +1,6 @@
 from itertools import pairwise
 
-from logpersister.group.coverage import LONGEST_SECONDS, Advice, AssignmentCoverage
+from logpersister.group.membership import LONGEST_SECONDS, Advice, AssignmentCoverage
 
 OLD, NEW = b"old", b"new"
 

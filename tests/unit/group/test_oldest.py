@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.group.oldest import FINEST, PRECISION, ROUNDS, Found, oldest_timestamps
+from logpersister.group.observation import FINEST, PRECISION, ROUNDS, Found, oldest_timestamps
 from logpersister.ranges import TopicPartition
 from tests.examples import examples
 

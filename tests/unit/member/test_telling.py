@@ -7,8 +7,8 @@ import pytest
 from logpersister.finish.telling import NotTakenError, RefusedError
 from logpersister.member.listener import Listener
 from logpersister.member.telling import TellDuty
+from logpersister.report.finish import TellingReport
 from logpersister.report.plain import document
-from logpersister.report.telling import TellingReport
 from logpersister.storage.store import ObjectStore
 from tests.unit.finish.test_telling import Receiver, told_world
 from tests.unit.finish.world import GROUP, TOPIC, hour

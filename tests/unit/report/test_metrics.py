@@ -8,12 +8,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from logpersister.report.duties import DutyReport
 from logpersister.report.facts import DataLoss, HeldPartition, TypeCounts
+from logpersister.report.finish import TellingReport
 from logpersister.report.labels import OTHER, BoundedValues
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.metrics import MAX_KINDS, MAX_TOPICS, Metrics
 from logpersister.report.shadow import Both, Figures, ShadowReport
 from logpersister.report.tables import MAX_TABLES, TableReport, TablesReport
-from logpersister.report.telling import TellingReport
 from logpersister.report.types import MAX_TYPES
 from tests.unit.report.samples import IDENTITY, NOON, failed, partition, written
 

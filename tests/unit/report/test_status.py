@@ -8,12 +8,11 @@ from logpersister.report import status
 from logpersister.report.document import status_document
 from logpersister.report.duties import DutyReport, FailingTopic
 from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, RunningJob, TypeCounts
-from logpersister.report.finish import FinishReport
+from logpersister.report.finish import FinishReport, RefusedFolder, TellingReport
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.shadow import Both, Difference, Figures, ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
 from logpersister.report.tables import TableReport, TablesReport
-from logpersister.report.telling import RefusedFolder, TellingReport
 from logpersister.report.types import MAX_TYPES
 from tests.unit.report.samples import IDENTITY, NOON, Clock, failed, partition, partly_refused, written
 

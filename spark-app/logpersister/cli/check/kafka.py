@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from logpersister.cli import brokers, taken
+from logpersister.cli.brokers import NEW, describe_group
 from logpersister.cli.check.finding import Finding, tell_or_refuse
 from logpersister.cli.check.spec import names_findings, overrides_findings
 from logpersister.cli.check.tables import table_names_findings
 from logpersister.cli.exits import UnreachableError
-from logpersister.cli.group import NEW, describe_group
 from logpersister.forms.problems import some_of
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister

@@ -1,7 +1,7 @@
 """The comparison beside the work of a member in shadow mode: what it is made of, and the thread in which it runs."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
@@ -13,8 +13,8 @@ from logpersister.manifest import LogPersister, Spec
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.shadow.comparer import ComparedGroup, Comparer
-from logpersister.member.shadow.groups import GroupPositions
 from logpersister.member.shadow.stored_objects import MOST_LISTED, MOST_LISTED_BLINDLY, StoredObjects
+from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report.plain import document
 from logpersister.report.shadow import ShadowReport
@@ -28,6 +28,41 @@ LONGEST_SECONDS: Final = 15.0
 """Between two comparisons; else comparisons are as often as the member's own requests for end offsets."""
 STOP_SECONDS: Final = 10.0
 """How long the thread may take to end; a request to Kafka or S3 that takes longer is left behind."""
+
+
+class GroupPositions:
+    """The committed offsets of one group; for any number of threads."""
+
+    def __init__(self, offsets: OffsetReader) -> None:
+        self._offsets = offsets
+        self._lock = threading.Lock()
+
+    def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, CommittedOffset | None]:
+        """Return the committed offsets; None where there is none. Partitions that Kafka does not tell of are missing.
+
+        Raises UnknownMetadataError, KafkaError.
+        """
+        with self._lock:
+            found = self._offsets.committed(partitions)
+        positions: dict[TopicPartition, CommittedOffset | None] = {}
+        for partition, committed in found.items():
+            if isinstance(committed, UnknownMetadataError):
+                raise UnknownMetadataError(f"{partition}: {committed}")
+            positions[partition] = committed
+        return positions
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Offset]:
+        """Return where the partitions end now; those that cannot be read are missing."""
+        with self._lock:
+            return self._offsets.ends(partitions).values
+
+    def compacted(self, topic: str) -> bool | None:
+        """Whether Kafka compacts the topic; None when it does not tell."""
+        with self._lock:
+            return self._offsets.compacted(topic)
+
+    def close(self) -> None:
+        self._offsets.close()
 
 
 class ShadowWatch:
