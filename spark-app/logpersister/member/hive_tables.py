@@ -9,6 +9,7 @@ from logpersister.manifest.rules.table_rules import registration
 from logpersister.manifest.secrets import Secrets
 from logpersister.records.time_folders import time_folders
 from logpersister.storage import names
+from logpersister.storage.receipts import NO_TYPE
 from logpersister.storage.store import ObjectStore
 from logpersister.tables.access import glue_credentials
 from logpersister.tables.bindings import Bindings
@@ -29,10 +30,13 @@ def hive_tables(
     """Return both; nothing is asked yet."""
     topic_of = topic_opener(resource, spec, secrets)
 
-    def name_of(topic: str, number: int) -> str:
+    def name_of(topic: str, number: int, _type: str) -> str:
         return (resource.spec.table_of(topic) or spec).full_name(topic, number)
 
-    bindings = Bindings(store, resource.group_id, name_of, lambda topic, _: topic_of(topic).table, columns_of)
+    def open_table(topic: str, _number: int, _type: str) -> HiveTable:
+        return topic_of(topic).table
+
+    bindings = Bindings(store, resource.group_id, name_of, open_table, lambda one: {NO_TYPE: columns_of(one)})
 
     def columns(topic: str) -> HiveColumns | None:
         of_topic = resource.for_topic(topic)

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,6 +13,7 @@ from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister
 from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.secrets import Secrets, storage_credentials
+from logpersister.manifest.spec import Spec
 from logpersister.member.duties import Duty
 from logpersister.member.hive_tables import hive_tables
 from logpersister.member.ports import Tables
@@ -23,10 +24,9 @@ from logpersister.storage.store import ObjectStore
 from logpersister.tables.access import catalog_login, glue_credentials
 from logpersister.tables.appends import CommittedPosition
 from logpersister.tables.bindings import Bindings
-from logpersister.tables.columns import table_columns
+from logpersister.tables.columns import columns_by_type
 from logpersister.tables.duty import TableDuty, TableListener
 from logpersister.tables.errors import TableError
-from logpersister.tables.type_bindings import TypeBindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,9 @@ def open_tables(
 
     reader = OffsetReader(client_config, group, read_committed=False)
     stack.callback(reader.close)
-    duty = partial(
-        TableDuty,
+    bindings = Bindings(store, group, name_of, open_table, columns_by_type)
+    stack.callback(bindings.close)
+    duty = TableDuty(
         store,
         group,
         open_table,
@@ -82,22 +83,16 @@ def open_tables(
         lambda topic: committed_positions(reader, topic),
         spec.commit_interval.total_seconds(),
         generation=resource.spec.generation,
+        types=lru_cache(lambda topic: types_of(resource.spec.for_topic(topic))),
+        without_table=bindings.without_table,
         listener=listener,
     )
-    if resource.spec.types is None:
-        bindings = Bindings(
-            store,
-            group,
-            lambda topic, number: name_of(topic, number, NO_TYPE),
-            lambda topic, number: open_table(topic, number, NO_TYPE),
-            table_columns,
-        )
-        stack.callback(bindings.close)
-        return MemberTables(bindings, [duty(without_table=bindings.without_table)], stack)
-    of_types = TypeBindings(store, group, name_of, open_table)
-    stack.callback(of_types.close)
-    types = lru_cache(lambda topic: frozenset(resource.spec.for_topic(topic).tables_of_types()))
-    return MemberTables(of_types, [duty(types=types, without_table=of_types.without_table)], stack)
+    return MemberTables(bindings, [duty], stack)
+
+
+def types_of(spec: Spec) -> frozenset[str]:
+    """Return the types of a topic that have tables; `NO_TYPE` of a topic without types."""
+    return frozenset([NO_TYPE] if spec.types is None else spec.tables_of_types())
 
 
 def _table(resource: LogPersister, topic: str, type_: str) -> TableSpec:

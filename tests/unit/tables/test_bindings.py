@@ -1,7 +1,6 @@
 """By which numbers a table knows columns: the catalog is asked once, then the bucket, and the topic waits meanwhile."""
 
 import threading
-from threading import Event
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from logpersister.manifest.revisions.table_binding import TableBinding, table_of
 from logpersister.storage.errors import StorageError
 from logpersister.storage.receipts import NO_TYPE
 from logpersister.tables.bindings import Bindings
-from logpersister.tables.columns import TableColumns, table_columns
+from logpersister.tables.columns import TableColumns, columns_by_type
 from logpersister.tables.errors import TableError
 from tests.unit.tables.samples import FIELDS, Documents, manifest
 
@@ -27,17 +26,20 @@ class World(Documents):
         super().__init__()
         self.error: Exception | None = None
         self.opened = self.time = 0
+        self.answers = threading.Event()
+        self.answers.set()
         self.bindings = self.member()
         self.name = "lake.clicks"
 
     def member(self) -> Bindings[TableColumns]:
         store: Any = self
         return Bindings(
-            store, "group", lambda *_: "lake.clicks", lambda *_: self, table_columns, clock=lambda: self.time
+            store, "group", lambda *_: "lake.clicks", lambda *_: self, columns_by_type, clock=lambda: self.time
         )
 
     def ensure(self, columns: TableColumns) -> TableBinding:
         assert columns.folders == ("dt",)
+        assert self.answers.wait(30)
         self.opened += 1
         if self.error is not None:
             raise self.error
@@ -48,15 +50,23 @@ class World(Documents):
     ) -> TableBinding | None:
         """Ask, and ask again when bucket and catalog have answered."""
         bindings = bindings or self.bindings
-        for threads in (bindings._of_bucket, bindings._of_catalog):
-            bindings.binding(topic, revision.hash, revision.document)
-            threads.submit(lambda: None).result()
-        return bindings.binding(topic, revision.hash, revision.document)
+        for _ in ("bucket", "catalog"):
+            bindings.bound(topic, revision)
+            answered(bindings, topic)
+        bound = bindings.bound(topic, revision)
+        return None if bound is None else table_of(bound.document)
+
+
+def answered(bindings: Bindings[TableColumns], topic: str) -> None:
+    """Wait for what was asked about a topic."""
+    for table in bindings._topics[topic].tables.values():
+        if table.answer is not None:
+            table.answer.exception()
 
 
 def test_the_catalog_is_asked_once_for_all_members_and_revisions() -> None:
     world = World()
-    assert world.bindings.binding("clicks", REVISION.hash, REVISION.document) is None, "nobody waits for an answer"
+    assert world.bindings.bound("clicks", REVISION) is None, "nobody waits for an answer"
     assert world.asked() == BINDING
     assert world.asked(world.member()) == BINDING
     other = revision_of(manifest(), "2.0")
@@ -98,16 +108,15 @@ def test_topics_of_one_revision_have_tables_of_their_own() -> None:
 def test_a_catalog_that_stands_still_delays_no_topic_whose_note_is_there() -> None:
     world = World()
     world.asked()
-    member, answers = world.member(), Event()
-    member._of_catalog.submit(answers.wait, 30)
+    member = world.member()
+    world.answers.clear()
+    assert member.bound("orders", REVISION) is None
+    answered(member, "orders")
+    assert member.bound("orders", REVISION) is None, "asks the catalog, and waits"
     assert all(one.daemon for one in threading.enumerate() if one.name == "table-columns"), "no process waits for it"
-    assert member.binding("orders", REVISION.hash, REVISION.document) is None
-    member._of_bucket.submit(lambda: None).result()
-    assert member.binding("orders", REVISION.hash, REVISION.document) is None, "asks the catalog, and waits"
-    assert member.binding("clicks", REVISION.hash, REVISION.document) is None
-    member._of_bucket.submit(lambda: None).result()
-    assert member.binding("clicks", REVISION.hash, REVISION.document) == BINDING
-    answers.set()
+    assert world.asked(member) == BINDING
+    world.answers.set()
+    answered(member, "orders")
 
 
 def test_the_first_note_counts() -> None:
@@ -141,7 +150,7 @@ def test_another_schema_is_not_refused_for_the_one_before() -> None:
     assert (world.asked(), world.bindings.refused) == (None, {"clicks"})
     world.error = None
     other = revision_of(manifest([*FIELDS, {"name": "new", "type": "bool"}]), "1.0")
-    assert world.bindings.binding("clicks", other.hash, other.document) is None
+    assert world.bindings.bound("clicks", other) is None
     assert world.bindings.refused == set(), "it is being asked for"
     assert (world.asked(revision=other), world.bindings.refused) == (BINDING, set())
 

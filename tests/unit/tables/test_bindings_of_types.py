@@ -4,9 +4,9 @@ from typing import Any
 
 from logpersister.manifest.revisions.revision import Revision, resource_of, revision_of
 from logpersister.manifest.revisions.table_binding import TableBinding, tables_of
-from logpersister.tables.columns import TableColumns
+from logpersister.tables.bindings import Bindings
+from logpersister.tables.columns import TableColumns, columns_by_type
 from logpersister.tables.errors import TableError
-from logpersister.tables.type_bindings import TypeBindings
 from tests.unit.tables.samples import Documents, manifest_of_types
 
 REVISION = revision_of(manifest_of_types({"names": ["order", "refund"]}, {"pattern": "^x", "folder": "y"}), "1.0")
@@ -38,23 +38,25 @@ class World(Documents):
         self.time = 0.0
         self.bindings = self.member()
 
-    def member(self) -> TypeBindings:
+    def member(self) -> Bindings[TableColumns]:
         store: Any = self
-        return TypeBindings(
+        return Bindings(
             store,
             "group",
             lambda topic, number, type_: f"lake.{topic}_{number}_{type_}",
             lambda topic, number, type_: Opened(self, type_),
+            columns_by_type,
             clock=lambda: self.time,
         )
 
-    def asked(self, bindings: TypeBindings | None = None, revision: Revision = REVISION) -> set[str] | None:
+    def asked(self, bindings: Bindings[TableColumns] | None = None, revision: Revision = REVISION) -> set[str] | None:
         """Ask, and ask again when all have answered; return the types that have tables."""
         bindings = bindings or self.bindings
-        bindings.bound("clicks", revision)
-        for state in bindings._topics["clicks"][1].types.values():
-            if state.answer is not None:
-                state.answer.exception()
+        for _ in ("bucket", "catalog"):
+            bindings.bound("clicks", revision)
+            for table in bindings._topics["clicks"].tables.values():
+                if table.answer is not None:
+                    table.answer.exception()
         found = bindings.bound("clicks", revision)
         return None if found is None else set(tables_of(found.document))
 
