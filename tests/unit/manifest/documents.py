@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 from logpersister.manifest import LogPersister, ManifestError, Problem, parse
+from logpersister.manifest.spec import Spec
 
 DOCUMENT: dict[str, Any] = {
     "apiVersion": "logpersister.dev/v1alpha1",
@@ -41,6 +42,11 @@ def changed(changes: dict[str, Any]) -> dict[str, Any]:
 
 def accepted(changes: dict[str, Any]) -> LogPersister:
     return parse(changed(changes))
+
+
+def spec_with(**sections: Any) -> Spec:
+    """Return the spec of the smallest manifest with these sections."""
+    return accepted({f"spec.{name}": section for name, section in sections.items()}).spec
 
 
 def problems(changes: dict[str, Any]) -> list[str]:

@@ -24,6 +24,7 @@ from logpersister.storage.left_out import LeftOutRange, list_left_out
 from tests.examples import examples
 from tests.unit.formats.samples import Record, batch, cut
 from tests.unit.manifest.conditions import on
+from tests.unit.manifest.documents import spec_with
 from tests.unit.pipeline.fakes import CLICKS, FakeBucket, FakeReader, work
 from tests.unit.replay.bucket import Bucket
 
@@ -36,15 +37,8 @@ KEEP = [on("country", **{"in": ["DE", "FR"]}), on("n", atLeast=3, orAbsent=True)
 def spec_of(
     keep: Sequence[dict[str, Any]] = KEEP, value: Mapping[str, Any] = VALUE, levels: Sequence[Any] = BY_COUNTRY
 ) -> Spec:
-    return Spec.model_validate(
-        {
-            "kafka": {"bootstrapServers": "a:9092", "topics": ["clicks"]},
-            "storage": {"bucket": "logs"},
-            "value": value,
-            "output": {"parquet": {"kafkaColumns": ["offset"]}, "partitionBy": list(levels)},
-            "keep": list(keep),
-        }
-    )
+    output = {"parquet": {"kafkaColumns": ["offset"]}, "partitionBy": list(levels)}
+    return spec_with(value=value, output=output, keep=list(keep))
 
 
 def writer_of(spec: Spec, room: Room, bucket: FakeBucket, hold_above: int | None = None) -> RangeWriter:

@@ -30,6 +30,7 @@ from logpersister.records.topic_layout import layout_for
 from logpersister.records.type_names import TypeNames
 from logpersister.report.facts import TypeCounts
 from tests.examples import examples
+from tests.unit.manifest.documents import spec_with
 from tests.unit.pipeline.fakes import FakeBucket, work
 from tests.unit.records.batches import placed
 
@@ -60,9 +61,7 @@ WAYS: Sequence[dict[str, Any]] = ({"header": "event-type"}, {"key": True}, {"fie
 
 
 def spec_of(way: dict[str, Any], entries: Sequence[Any] = ENTRIES, **others: Any) -> Spec:
-    kafka = {"bootstrapServers": "a:9092", "topics": ["clicks"]}
-    types = {**way, "entries": entries, **others}
-    return Spec.model_validate({"kafka": kafka, "storage": {"bucket": "logs"}, "output": TEXT, "types": types})
+    return spec_with(output=TEXT, types={**way, "entries": entries, **others})
 
 
 def batch_of(records: Sequence[tuple[int, str | None, bytes | None]], way: dict[str, Any]) -> pa.RecordBatch:

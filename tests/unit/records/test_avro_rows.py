@@ -170,16 +170,6 @@ def test_ids_of_eight_bytes() -> None:
     assert judged(COLUMNS, writers, values, "apicurio")[0] == [ROW]
 
 
-def test_when_nobody_answers_nothing_is_judged() -> None:
-    class Away(KnownWriters):
-        def schemas(self, ids: object) -> Any:
-            raise ConnectionError
-
-    parser = AvroRows(COLUMNS, "confluent", Away({}))
-    with pytest.raises(ConnectionError):
-        parser.parse(batch_of_values([encoded(CLICK, VALUE)]))
-
-
 def test_a_schema_that_names_itself_ends() -> None:
     node = {
         "type": "record",

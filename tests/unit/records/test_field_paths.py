@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.records.escaping import QUARANTINE, is_safe_path
-from logpersister.records.murmur3 import hash_bytes, hash_numbers
 from logpersister.records.paths import Assignment
 from logpersister.records.quarantine import layout_of
 from logpersister.values.parser import Parsing
@@ -142,13 +141,6 @@ def folders(levels: list[dict[str, Any]], *values: Any) -> list[str]:
 )
 def test_a_value_has_its_folder(level: int, value: Any, folder: str) -> None:
     assert folders([LEVELS[level]], value) == [folder]
-
-
-def test_hashes_are_those_of_iceberg() -> None:
-    """Source: https://iceberg.apache.org/spec/#appendix-b-32-bit-hash-requirements."""
-    assert hash_numbers(np.array([34], np.int64)).astype(np.int32).tolist() == [2017239379]
-    text = np.frombuffer(b"iceberg", np.uint8)
-    assert hash_bytes(np.array([0]), np.array([7]), text).astype(np.int32).tolist() == [1210000089]
 
 
 def test_a_long_value_is_cut_and_stays_apart_from_others() -> None:

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from logpersister.forms.linear_pattern import Patterns
+from logpersister.manifest import ManifestError
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import by_path, sides
 from logpersister.records.keeping import re2_pattern
@@ -25,15 +25,14 @@ from logpersister.records.topic_layout import layout_for
 from tests.examples import examples
 from tests.unit.formats.samples import Record, batch, cut, with_headers
 from tests.unit.manifest.conditions import on
+from tests.unit.manifest.documents import spec_with
 from tests.unit.manifest.test_linear_pattern import PATTERNS
-
-KAFKA: Any = {"kafka": {"bootstrapServers": "a:9092", "topics": ["clicks"]}, "storage": {"bucket": "logs"}}
 
 
 def spec_of(fields: Sequence[dict[str, Any]], keep: Sequence[dict[str, Any]], key: Any = None, **value: Any) -> Spec:
     value = {"json": {"fields": list(fields)}} | value
     rows = {"value": value, "key": key, "quarantine": {"format": "parquet", "keepValue": True}}
-    return Spec.model_validate({**KAFKA, **rows, "output": {"parquet": {}}, "keep": list(keep)})
+    return spec_with(**rows, output={"parquet": {}}, keep=list(keep))
 
 
 def records(values: Sequence[bytes | None], keys: Sequence[bytes | None] = ()) -> pa.RecordBatch:
@@ -139,7 +138,7 @@ def test_floats_that_are_no_numbers() -> None:
         ([on("f", absent=False)], [0, 1]),
     ):
         value = {"messagepack": {"fields": fields}}
-        spec = Spec.model_validate({**KAFKA, "value": value, "output": {"parquet": {}}, "keep": keep})
+        spec = spec_with(value=value, output={"parquet": {}}, keep=keep)
         assert kept(spec, records([nan, inf])) == ({"": expected} if expected else {})
 
 
@@ -232,7 +231,7 @@ def test_rows_of_which_all_conditions_hold_are_kept_however_batches_are_cut(
 ) -> None:
     try:
         spec = spec_of(FIELDS, keep)
-    except ValidationError as error:
+    except ManifestError as error:
         assume("cannot hold" not in str(error))
         raise
     if in_folders:
@@ -393,7 +392,7 @@ HEADERS: Sequence[Sequence[tuple[bytes, bytes | None]]] = [
 )
 @pytest.mark.parametrize("kind", ["bytes", "json"])
 def test_headers_decide_before_anything_is_parsed(kind: str, condition: dict[str, Any], expected: list[int]) -> None:
-    spec = Spec.model_validate({**KAFKA, "value": {kind: {}}, "keep": [{"header": "env", **condition}]})
+    spec = spec_with(value={kind: {}}, keep=[{"header": "env", **condition}])
     values = [b"{" if place % 2 else b"{}" for place in range(len(HEADERS))]
     bad = [place for place in expected if place % 2 and kind == "json"]
     good = [place for place in expected if place not in bad]
@@ -415,7 +414,7 @@ def test_conditions_of_types() -> None:
         {"names": ["gone"], "action": "drop"},
     ]
     keep = [{"header": "env", "in": ["prod"]}]
-    spec = Spec.model_validate({**KAFKA, "types": {"header": "type", "entries": entries}, "keep": keep})
+    spec = spec_with(types={"header": "type", "entries": entries}, keep=keep)
     cases: list[tuple[bytes | None, bytes, bytes, bytes | None]] = [
         (b"a", b"prod", b'{"n": 5}', None), (b"a", b"prod", b'{"n": 4}', None), (b"a", b"test", b'{"n": 5}', None),
         (b"a", b"prod", b'{"n": 6}', b"x"), (b"a", b"prod", b"{", b"y"), (b"a", b"prod", b"{", b"x"),

@@ -15,11 +15,12 @@ from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides, sides_of_types, typed_records
 from logpersister.pipeline.type_tally import TypeTally
 from logpersister.records.escaping import QUARANTINE, is_aside, late_path, own_path
-from logpersister.records.late import Lateness, lateness_of
+from logpersister.records.late import lateness_of
 from logpersister.records.topic_layout import TopicLayout, layout_for
 from logpersister.records.type_folders import folders_by_time
 from logpersister.report.facts import TypeCounts
 from tests.examples import examples
+from tests.unit.manifest.documents import spec_with
 from tests.unit.records.batches import batch_of, placed
 
 MINUTE = 60_000
@@ -32,13 +33,7 @@ SCHEMA = {"fields": [{"name": "id", "type": "int64", "required": True}, {"name":
 
 
 def spec_of(late: str, levels: Sequence[dict[str, Any]] = (DAY_LEVEL, HOUR_LEVEL), **more: Any) -> Spec:
-    document = {
-        "kafka": {"bootstrapServers": "a:9092", "topics": ["clicks"]},
-        "storage": {"bucket": "logs"},
-        "output": {"partitionBy": list(levels)},
-        "finish": {"late": late},
-    }
-    return Spec.model_validate(document | more)
+    return spec_with(output={"partitionBy": list(levels)}, finish={"late": late}, **more)
 
 
 def zoned(zone: str, *granularities: str) -> list[dict[str, Any]]:
@@ -231,10 +226,3 @@ def test_lateness_by_a_field(
     assert_late_by_folders(spec, batch, horizon)
     left_out = {offset for offset, (_, value) in enumerate(records) if keep and value in (b'{"id": 1}', None)}
     assert set(range(len(records))) - placed(batch, layout(spec, horizon)).keys() == left_out
-
-
-def test_what_was_said_of_a_path_is_remembered_and_makes_no_difference() -> None:
-    lateness = lateness_of(spec_of("folder"), MIDNIGHT)
-    assert isinstance(lateness, Lateness)
-    assert [lateness.is_late("dt=2026-10-24/hr=23") for _ in range(2)] == [True, True]
-    assert not lateness.is_late("dt=2026-10-25/hr=00")

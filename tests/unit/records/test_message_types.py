@@ -25,6 +25,7 @@ from logpersister.values.protobuf.text import read_text
 from logpersister.values.reading.writers import WriterSchema
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
+from tests.unit.manifest.documents import spec_with
 from tests.unit.records.avro_samples import KnownWriters
 from tests.unit.records.batches import placed
 
@@ -265,18 +266,8 @@ def test_while_the_registry_is_away_nothing_is_judged() -> None:
 
 
 def spec_of(types: dict[str, Any], **more: Any) -> Spec:
-    return Spec.model_validate(
-        {
-            "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-            "storage": {"bucket": "logs"},
-            "value": {
-                "protobuf": {"schema": PROTO3, "message": "shop.Envelope", "fields": [{"name": "id", "type": "string"}]}
-            },
-            "output": {"jsonl": {}},
-            "types": types,
-            **more,
-        }
-    )
+    block = {"schema": PROTO3, "message": "shop.Envelope", "fields": [{"name": "id", "type": "string"}]}
+    return spec_with(value={"protobuf": block}, output={"jsonl": {}}, types=types, **more)
 
 
 def rows_of(spec: Spec, values: Sequence[bytes]) -> list[tuple[str, Any]]:

@@ -1,13 +1,11 @@
 """Rows of protobuf messages: the native parser against the official library."""
 
-import base64
 import math
 import struct
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from google.protobuf import descriptor_pb2
 from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +19,6 @@ from tests.examples import examples
 from tests.unit.records.avro_samples import KnownWriters
 from tests.unit.records.judging import Judged, judged_by
 from tests.unit.records.protobuf_samples import Field, class_of, damaged, files, text_of
-from tests.unit.records.row_samples import batch_of_values
 
 
 def judged(
@@ -244,19 +241,6 @@ def test_headers_name_the_schema_and_the_message() -> None:
     assert ([row["id"] for row in rows], [reason for _, reason, _ in refused]) == ([7, 7], ["other_schema"])
 
 
-def test_why_a_schema_is_refused_is_told() -> None:
-    schema = RowSchema(fields=(FieldSpec(name="note", type="int32"),))
-    parser = ProtobufRows(schema, "confluent", KnownWriters({1: WriterSchema(PROTO)}))
-    for value, told in (
-        (b"\0\0\0\0\x01\0", "schema 1 cannot become the columns (note: the writer's message has string, which cannot"),
-        (b"\0\0\0\0\x01\x02\x08", "schema 1 cannot become the columns (the schema does not have the message that a"),
-        (b"\0\0\0\0\x02\0", "unknown_schema: nobody knows schema 2"),
-    ):
-        refused = parser.parse(batch_of_values([value])).refused
-        assert refused is not None
-        assert told in refused.reason
-
-
 def test_older_writers_have_what_the_columns_say() -> None:
     """What a writer does not have is zero, or null with presence, as for any reader of protobuf."""
     older = 'syntax = "proto3"; message Order { int64 id = 1; }'
@@ -318,21 +302,3 @@ def test_small_values_do_not_become_large_rows() -> None:
     values: list[bytes | None] = [b"\x0a\x00" * 2, b"\x0a\x00" * 10_000, b"\x0a\x00"]
     _, refused = judged(schema, values)
     assert refused == [(1, "overflow", "items[]")]
-
-
-def test_official_descriptors_are_read() -> None:
-    """A descriptor set of protoc with services, options and extensions in it."""
-    own = descriptor_pb2.FileDescriptorProto()
-    descriptor_pb2.DESCRIPTOR.CopyToProto(own)
-    text = base64.b64encode(descriptor_pb2.FileDescriptorSet(file=[own]).SerializeToString()).decode()
-    schema = RowSchema(
-        protobuf=text,
-        message="google.protobuf.FileDescriptorProto",
-        fields=(
-            FieldSpec(name="name", type="string"),
-            FieldSpec(name="message_type", type="list<struct<name: string>>"),
-        ),
-    )
-    rows, _ = judged(schema, [own.SerializeToString()])
-    assert rows[0]["name"] == "google/protobuf/descriptor.proto"
-    assert [one["name"] for one in rows[0]["message_type"]] == [one.name for one in own.message_type]

@@ -14,6 +14,7 @@ from logpersister.records.topic_layout import layout_for
 from logpersister.values.reading import record_headers
 from logpersister.values.reading.record_headers import OF_KEYS, OF_VALUES
 from logpersister.values.reading.writers import WriterSchema
+from tests.unit.manifest.documents import spec_with
 from tests.unit.records.avro_samples import KnownWriters
 
 ORDER = {"type": "record", "name": "Order", "namespace": "shop", "fields": [{"name": "id", "type": "long"}]}
@@ -30,15 +31,7 @@ ROWS = {"fields": [{"name": "id", "type": "int64"}]}
 
 
 def spec_of(kind: str, block: Mapping[str, Any], **more: Any) -> Spec:
-    return Spec.model_validate(
-        {
-            "kafka": {"bootstrapServers": "a:9092", "topics": ["orders"]},
-            "storage": {"bucket": "logs"},
-            "value": {kind: block},
-            "output": {"parquet": {"kafkaColumns": ["offset"]}},
-            **more,
-        }
-    )
+    return spec_with(value={kind: block}, output={"parquet": {"kafkaColumns": ["offset"]}}, **more)
 
 
 def judged(spec: Spec, writers: Any, records: Sequence[tuple[bytes | None, bytes | None, Sequence[Header]]]) -> Any:

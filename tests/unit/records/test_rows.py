@@ -184,8 +184,3 @@ def test_a_default_that_the_manifest_accepts_is_read_as_values_are(value: Any, t
 def test_what_no_column_of_numbers_holds_is_no_default(value: Any) -> None:
     with pytest.raises(ValueError, match="cannot be the default: it is no float64"):
         DocumentFieldSpec(name="d", type="float64", default=value)
-
-
-def test_long_defaults_are_made_in_smaller_pieces() -> None:
-    long = RowSchema(fields=(DocumentFieldSpec(name="d", type="string", default="x" * 996),))
-    assert most_rows(long) == (64 << 20) // (4 + 998)

@@ -6,8 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
@@ -16,7 +14,7 @@ from logpersister.records.topic_layout import layout_for
 from logpersister.registry.errors import RegistryError
 from logpersister.values.avro.rows import fingerprint
 from logpersister.values.reading.writers import WriterSchema
-from tests.examples import examples
+from tests.unit.manifest.documents import spec_with
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.batches import placed
 from tests.unit.records.header_samples import framed
@@ -50,24 +48,17 @@ PROTOBUF: Mapping[int, Any] = {
     3: WriterSchema("no schema"),
     4: WriterSchema(None, "it is registered as AVRO"),
 }
-JSON_LINES: dict[str, Any] = {"jsonl": {}}
 
 
 def spec_of(kind: str, **block: Any) -> Spec:
-    return Spec.model_validate(
-        {
-            "kafka": {"bootstrapServers": "a:9092", "topics": ["events"]},
-            "storage": {"bucket": "logs"},
-            "value": {kind: block or {"registry": {"url": "http://r:8081"}}},
-            "output": JSON_LINES,
-            "types": {
-                "schemaName": "record",
-                "entries": [
-                    {"names": ["shop.Order"], "value": {kind: {"fields": [{"name": "id", "type": "int64"}]}}},
-                    {"pattern": ".", "value": {"bytes": {}}},
-                ],
-            },
-        }
+    entries = [
+        {"names": ["shop.Order"], "value": {kind: {"fields": [{"name": "id", "type": "int64"}]}}},
+        {"pattern": ".", "value": {"bytes": {}}},
+    ]
+    return spec_with(
+        value={kind: block or {"registry": {"url": "http://r:8081"}}},
+        output={"jsonl": {}},
+        types={"schemaName": "record", "entries": entries},
     )
 
 
@@ -176,34 +167,6 @@ def test_fingerprints_name_what_the_manifest_or_a_subject_has() -> None:
     by_subject = spec_of("avro", singleObject={}, registry={"url": "http://r:8081", "subject": "events"})
     found = judged(by_subject, lambda _: KnownWriters({order: ORDER}), values)
     assert found == [("type=shop.Order", None), UNKNOWN, UNKNOWN]
-
-
-@examples(80)
-@given(st.lists(st.tuples(st.integers(1, 10), st.binary(max_size=6)), min_size=1))
-def test_names_of_records_behind_any_ids_and_before_any_bytes(drawn: list[tuple[int, bytes]]) -> None:
-    names = {1: "shop.Order", 2: "sales.Refund", 3: "Order"}
-    for (schema_id, body), (path, reason) in zip(
-        drawn, judged(spec_of("avro"), lambda _: KnownWriters(AVRO), [avro(*one) for one in drawn]), strict=True
-    ):
-        name = names.get(schema_id)
-        if schema_id == 4:
-            name = {2: "shop.Order", 6: "shop.Return"}.get(_first_number(body))
-        if schema_id == 10:
-            assert (path, reason) == UNKNOWN
-        elif name is None:
-            assert (path, reason) == NO_TYPE
-        else:
-            assert (path, reason) in ((f"type={name}", None), ("_quarantine", "not_avro"))
-
-
-def _first_number(body: bytes) -> int:
-    """Return the first number of a body as Avro writes it, before its sign is decoded; -1: there is none."""
-    number = 0
-    for place, byte in enumerate(body):
-        number |= (byte & 127) << 7 * place
-        if byte < 128:
-            return number
-    return -1
 
 
 def test_while_the_registry_is_away_nothing_is_judged() -> None:
