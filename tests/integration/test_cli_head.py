@@ -148,11 +148,6 @@ def test_what_is_not_there(
     assert words.format(bucket=bucket) in captured.err
 
 
-def test_a_topic_needs_a_manifest(capsys: Capture) -> None:
-    assert main(["head", "clicks"]) == Exit.INVALID
-    assert "for a topic, name the manifest with -f" in capsys.readouterr().err
-
-
 def test_little_of_a_large_object_is_read(
     s3: "S3Client", bucket: str, s3_proxy: FaultProxy, s3_secret: str, capsys: Capture
 ) -> None:
@@ -170,16 +165,6 @@ def test_little_of_a_large_object_is_read(
     assert values(capsys, f"s3://{bucket}/plain", "-n", str(many), *options)[-1] == str(many - 1)
     assert len(s3_proxy.requests) == 2
     assert values(capsys, f"s3://{bucket}/empty", *options) == []
-
-
-def test_what_is_damaged_shows_what_is_whole(s3: "S3Client", bucket: str, manifest: Path, capsys: Capture) -> None:
-    content = gzip.compress(b"".join(b"%d\n" % number for number in range(100_000)))
-    s3.put_object(Bucket=bucket, Key="cut", Body=content[: len(content) // 2])
-    address = f"s3://{bucket}/cut"
-    assert main(["head", "-f", str(manifest), address, "-n", "1000000"]) == Exit.FAILED
-    captured = capsys.readouterr()
-    assert captured.out.startswith("0\n1\n2\n")
-    assert f"{address}: cannot be read: its gzip stream is cut off" in captured.err
 
 
 def test_json_has_all_bytes(s3: "S3Client", bucket: str, manifest: Path, capsys: Capture) -> None:

@@ -1,11 +1,6 @@
-"""Offsets without a record, and records that may not be stored yet: compaction, transactions.
+"""Transactions: records of several, committed and aborted, between others; one that is open holds back what follows it.
 
-| | in which scene |
-| --- | --- |
-| compaction, behind the member and before it: ranges of many offsets and few records, or none | the first one |
-| aborted and committed transactions of several producers, each between records of others | the second one |
-| an open transaction holds back what follows it in its partition, and nothing else | the second one |
-| ``read_uncommitted`` waits for none | the second one |
+``read_uncommitted`` waits for none. Compaction is in test_member_verbatim.
 """
 
 from collections.abc import Callable
@@ -13,47 +8,15 @@ from collections.abc import Callable
 import pytest
 
 from tests.integration.harness.bucket import assert_exactly_once
-from tests.integration.harness.logs import write_compacted
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
-from tests.stack.topics import Record, Transaction, alter_topic, end_offsets, produce, read_all, transaction
+from tests.stack.topics import Record, Transaction, end_offsets, read_all, transaction
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
 
 PATIENT = {"transaction_timeout_ms": 900_000}
 """The broker must not abort what a slow machine leaves open."""
-
-
-@pytest.mark.soak
-def test_compaction(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
-    name = topic(cleanup_policy="compact")
-    bootstrap = scene.kafka.bootstrap
-    manifest = scene.manifest(
-        kafka={"topics": [name]}, upload={"maxBytes": "64Ki"}, output={"sequencefile": {"compression": "none"}}
-    )
-    before = [Record(scene.workload.value(name, 0), key=b"%d" % (n % 37)) for n in range(200)]
-    produce(bootstrap, name, before)
-    scene.run_until_current(manifest)
-    write_compacted(bootstrap, name, padding=b"x" * 2_000)
-    alter_topic(bootstrap, name, {"cleanup.policy": "delete"})  # nothing more is taken away from now on
-    left = read_all(bootstrap, name)[0]
-    (end,) = end_offsets(bootstrap, name).values()
-    assert len(left) < 500 < end == 1_800
-    assert not any(record.offset < 200 for record in left if record.offset is not None)
-
-    scene.run_until_current(manifest)
-
-    first, *others = scene.bucket.objects(name)
-    assert list(zip(first.keys, first.values, strict=True)) == [(n, one.value) for n, one in enumerate(before)]
-    assert first.end == 200
-    stored = [pair for one in others for pair in zip(one.keys, one.values, strict=True)]
-    assert stored == [(record.offset, record.value or b"") for record in left]
-    assert scene.group.committed(name)[0].offset == end
-    document = verify(manifest, "--deep")
-    assert document["ok"]
-    assert kinds(document).keys() <= {("not-compared", 0), ("no-record", 0)}
-    assert kinds(document)["not-compared", 0] == 1, "what was stored before compaction took it"
 
 
 def test_transactions(scene: Scene, topic: CreateTopic, unique: str, verify: Verify) -> None:

@@ -47,31 +47,38 @@ HEADERS: list[Sequence[tuple[str, bytes]]] = [
 ]
 FROM_JAVA = ["NULL\tkey\tno headers", "n:NULL,n:,n:x\tkey\tnull headers", "NULL\tNULL\tno key", "n:NULL\tNULL\tNULL"]
 """Headers, key and value, as the lines of Kafka's console producer: Python's has no null headers, nor only nulls."""
+OF_JAVA: list[Any] = [
+    (b"key", b"no headers", ()),
+    (b"key", b"null headers", (("n", None), ("n", b""), ("n", b"x"))),
+    (None, b"no key", ()),
+    (None, None, (("n", None),)),
+]
+"""Key, value and headers of these."""
 
 
-def write_every_kind(kafka: Kafka, topic: str) -> list[Record]:
-    """Write every value with every key, headers in turn; return what Kafka holds then."""
+def write_every_kind(kafka: Kafka, topic: str, from_java: Sequence[str]) -> list[Record]:
+    """Write every value with every key, headers in turn, and what Java writes; return what Kafka holds then."""
     pairs = [(key, value) for value in VALUES for key in KEYS if (key, value) != (None, None)]
     records = [Record(value, key, headers=HEADERS[place % len(HEADERS)]) for place, (key, value) in enumerate(pairs)]
     produce(kafka.bootstrap, topic, records, compression="gzip")
+    if from_java:
+        write_by_java(kafka, topic, from_java)
+    found = read_all(kafka.bootstrap, topic)[0]
+    assert [(one.key, one.value, one.headers) for one in found] == [
+        *((one.key, one.value, tuple(one.headers)) for one in records),
+        *OF_JAVA[: len(from_java)],
+    ]
+    return found
+
+
+def write_by_java(kafka: Kafka, topic: str, lines: Sequence[str]) -> None:
     properties = {"parse.headers": "true", "parse.key": "true", "null.marker": "NULL"}
     kafka.run_tool(
         "org.apache.kafka.tools.ConsoleProducer",
         *("--bootstrap-server", kafka.bootstrap, "--topic", topic),
         *(word for name, value in properties.items() for word in ("--property", f"{name}={value}")),
-        lines="".join(f"{line}\n" for line in FROM_JAVA),
+        lines="".join(f"{line}\n" for line in lines),
     )
-    found = read_all(kafka.bootstrap, topic)[0]
-    assert [(one.key, one.value, one.headers) for one in found[: len(records)]] == [
-        (one.key, one.value, tuple(one.headers)) for one in records
-    ]
-    assert [(one.key, one.value, one.headers) for one in found[len(records) :]] == [
-        (b"key", b"no headers", ()),
-        (b"key", b"null headers", (("n", None), ("n", b""), ("n", b"x"))),
-        (None, b"no key", ()),
-        (None, None, (("n", None),)),
-    ]
-    return found
 
 
 def text(records: Sequence[Record]) -> list[Any]:
@@ -110,42 +117,27 @@ OUTPUTS: list[tuple[dict[str, Any], Callable[[Sequence[Record]], list[Any]]]] = 
 
 
 def test_every_kind_in_every_format(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
-    """A replay under a generation of its own for each output; then all are read back by what their revisions say.
-
-    Then one is cut off."""
-    name = topic()
-    records = write_every_kind(scene.kafka, name)
-    tombstones = sum(record.value is None for record in records)
-    manifests = [
-        scene.manifest(generation=generation, kafka={"topics": [name]}, output=output)
-        for generation, (output, _) in enumerate(OUTPUTS, 1)
-    ]
-    for generation, (output, expected) in enumerate(OUTPUTS, 1):
-        scene.run_until_current(manifests[generation - 1])
-
+    """A topic for each output; then all are read back by what their revisions say, and one is cut off."""
+    topics = [topic() for _ in OUTPUTS]
+    records = [write_every_kind(scene.kafka, name, () if place else FROM_JAVA) for place, name in enumerate(topics)]
+    overrides = [{"topics": [name], "output": output} for name, (output, _) in zip(topics, OUTPUTS, strict=True)]
+    manifest = scene.manifest(kafka={"topics": topics}, overrides=overrides)
+    scene.run_until_current(manifest)
+    for name, written, (output, expected) in zip(topics, records, OUTPUTS, strict=True):
         delimiter = output.get("text", {}).get("delimiter", "\n").encode()
-        (one,) = scene.bucket_at("raw", delimiter=delimiter).objects(name, generation=generation)
-        assert content(one) == expected(records)
-        assert (one.metadata["records"], one.metadata["tombstones"]) == (str(len(records)), str(tombstones))
-        if generation < len(OUTPUTS):
-            scene.group.wait_empty()
-            scene.group.set(name, {0: 0})
+        (one,) = scene.bucket_at("raw", delimiter=delimiter).objects(name)
+        assert content(one) == expected(written)
+        counts = str(len(written)), str(sum(record.value is None for record in written))
+        assert (one.metadata["records"], one.metadata["tombstones"]) == counts
+    verify(manifest, "--deep", finds={}, compared=[len(written) for written in records])
 
-    document = verify(manifests[-1], "--deep")
-    assert document["findings"] == []
-    every = len(OUTPUTS) * len(records)
-    assert [(one["records"], one["compared"]) for one in document["topics"]] == [(every, every)]
-
-    client, bucket, (last,) = (
-        scene.bucket.client,
-        scene.bucket.name,
-        scene.bucket.objects(name, generation=len(OUTPUTS)),
-    )
+    client, bucket = scene.bucket.client, scene.bucket.name
+    (last,) = scene.bucket.objects(topics[-1])
     stored = client.get_object(Bucket=bucket, Key=last.key)
     cut = stored["Body"].read()[:-100]
     client.put_object(Bucket=bucket, Key=last.key, Body=cut, Metadata=stored["Metadata"])
-    assert kinds(verify(manifests[-1], "--deep", code=Exit.BROKEN)) == {("wrong-content", 0): 1}
-    assert verify(manifests[-1])["ok"], "names and facts are as they were"
+    assert kinds(verify(manifest, "--deep", code=Exit.BROKEN)) == {("wrong-content", 0): 1}
+    assert verify(manifest)["ok"], "names and facts are as they were"
 
 
 @pytest.mark.soak

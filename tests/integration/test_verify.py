@@ -9,6 +9,7 @@ import pytest
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
+from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.scene import PREFIX, Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack.topics import Record, delete_records, produce, transaction
@@ -112,12 +113,18 @@ def test_broken_buckets(
     assert out.endswith("7 problems\n")
 
 
-def test_explained_gaps(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
-    """Aborted transactions, an offset set forward, records that Kafka deleted; then a replay that is on its way."""
-    name = topic(3)
-    aborted, forward, lost = range(3)
-    manifest = scene.manifest(kafka={"topics": [name], "onDataLoss": "skip"})
-    scene.workload.write(name, 100, partitions=range(3))
+def test_explained_gaps_and_offsets_that_were_forgotten_or_set(
+    scene: Scene, topic: CreateTopic, verify: Verify
+) -> None:
+    """A partition each: an aborted transaction, an offset set forward, records that Kafka deleted, a forgotten offset.
+
+    Then one is set back, which asks for a replay: under a generation of its own.
+    """
+    name = topic(4)
+    aborted, forward, lost, forgotten = range(4)
+    kafka = {"topics": [name], "onDataLoss": "skip"}
+    manifest = scene.manifest(kafka=kafka)
+    scene.workload.write(name, 100, partitions=range(4))
     member = scene.member(manifest)
     scene.group.wait_current(name, explain=member.tail)
     bootstrap = scene.kafka.bootstrap
@@ -126,21 +133,41 @@ def test_explained_gaps(scene: Scene, topic: CreateTopic, verify: Verify) -> Non
         open_transaction.abort()
     scene.group.wait_current(name, explain=member.tail)
     member.stop()
-    scene.workload.write(name, 100, partitions=range(3))
+    scene.workload.write(name, 100, partitions=range(4))
+    produced = {number: values for (_, number), values in scene.workload.produced(name).items()}
     scene.group.wait_empty()
     scene.group.set(name, {forward: 150})
+    scene.group.forget(name, [forgotten])
     delete_records(bootstrap, name, {lost: 130})
     scene.run_until_current(manifest)
 
-    document = verify(manifest)
-
-    assert kinds(document) == {("no-record", aborted): 1, ("skipped", forward): 1, ("lost", lost): 1}
+    assert kinds(document := verify(manifest)) == {
+        ("no-record", aborted): 1,
+        ("skipped", forward): 1,
+        ("lost", lost): 1,
+    }
     assert all(not finding["problem"] for finding in document["findings"])
+    stored = {
+        aborted: produced[aborted],
+        forward: produced[forward][:100] + produced[forward][150:],
+        lost: produced[lost][:100] + produced[lost][130:],
+        forgotten: produced[forgotten],
+    }
+    assert_exactly_once(scene.bucket.objects(name), {(name, number): values for number, values in stored.items()})
+    found = {(one["partition"], one["start"], one["end"], one["cause"]) for one in scene.bucket.losses()}
+    assert found == {(forward, 100, 150, "skipped"), (lost, 100, 130, "lost")}
 
     scene.group.wait_empty()
-    scene.group.set(name, {aborted: 50})
-    assert kinds(verify(manifest, code=Exit.BROKEN))["beyond-commit", aborted] == 2
-    assert verify(scene.manifest(generation=2, kafka={"topics": [name]}))["ok"]
+    scene.group.set(name, {forgotten: 10})
+    held = scene.run_until_current(manifest, code=Exit.HELD)
+    reasons = {(event["partition"], event["reason"]) for event in held.events("partition.held")}
+    assert reasons == {(forgotten, "replay-requested")}
+    assert kinds(verify(manifest, code=Exit.BROKEN))["beyond-commit", forgotten] == 2
+    raised = scene.manifest(generation=2, kafka=kafka)
+    scene.run_until_current(raised)
+    replayed = [one for one in scene.bucket.objects(name) if one.generation == 2]
+    assert_exactly_once(replayed, {(name, forgotten): produced[forgotten][10:]})
+    assert verify(raised)["ok"]
 
 
 def test_partition_paths_patterns_and_facts_documents(
@@ -167,7 +194,7 @@ def test_partition_paths_patterns_and_facts_documents(
     assert verify(manifest, "--topic", days)["ok"]
 
 
-def test_a_group_that_has_not_begun(
+def test_a_group_that_has_not_begun_and_topics_that_do_not_exist(
     scene: Scene, topic: CreateTopic, verify: Verify, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is stored, so nothing is proven: a mistyped group must not look like a good backup."""
@@ -180,17 +207,7 @@ def test_a_group_that_has_not_begun(
     assert "nothing is stored, and 3 records wait" in capsys.readouterr().out
 
     assert verify(scene.manifest(kafka={"topics": [empty]}))["ok"], "nothing waits"
-
-
-def test_topics_that_do_not_exist(
-    scene: Scene, topic: CreateTopic, verify: Verify, capsys: pytest.CaptureFixture[str]
-) -> None:
-    name = topic()
     misspelt = verify(scene.manifest(kafka={"topics": [f"{name}x"]}), code=Exit.UNREACHABLE)
     assert (misspelt["ok"], misspelt["complete"]) == (False, False)
     assert "no such topic" in misspelt["errors"][0]["message"]
-    verify(scene.manifest(kafka={"topics": [name]}), "--topic", f"{name}x", code=Exit.UNREACHABLE)
-
-    unmatched = scene.manifest(kafka={"topicPattern": f"{name}x"})
-    assert main(["verify", "-f", str(unmatched)]) == Exit.UNREACHABLE
-    assert "matches no topic" in capsys.readouterr().err
+    verify(waiting, "--topic", f"{name}x", code=Exit.UNREACHABLE)
