@@ -21,15 +21,14 @@ from rich.table import Table
 
 from bench import machine
 from bench.spread import Spread
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats.base import Bytes
-from logpersister.formats.registry import format_of
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.task import gathered
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.topic_layout import layout_for
 from logpersister.storage.object_requests import StoredObject
 
 WIDTH = 120
@@ -72,10 +71,11 @@ def write(spec: Spec, records: Sequence[pa.RecordBatch]) -> Cost:
     """Write a range of these records, as a task does."""
     end = records[-1].column("offset")[-1].as_py() + 1
     work = RangeWork(Range(TopicPartition("events", 0), 0, end), None, 1, 0, 0)
-    layout, file_format = layout_for(spec, lambda _: None), format_of(spec)
-    room = Room.of(spec.storage.part_size, file_format.held_back)
+    topic = CompiledTopic(spec, lambda _: None)
+    layout, formats = topic.layout, topic.formats
+    room = Room.of(spec.storage.part_size, formats.held_back)
     began, passes = time.process_time(), 1
-    writer = RangeWriter(work, layout, file_format, lambda _, path: Nowhere(path), room)
+    writer = RangeWriter(work, layout, formats, lambda _, path: Nowhere(path), room)
     while True:
         for batch in gathered(iter(records)):
             writer.write(batch)

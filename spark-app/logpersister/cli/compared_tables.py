@@ -13,7 +13,7 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.member.tables import table_opener
 from logpersister.ranges import TopicPartition
 from logpersister.records.escaping import QUARANTINE, own_path
-from logpersister.records.type_names import TypeNames
+from logpersister.records.type_names import names_of
 from logpersister.storage.receipts import NO_TYPE, list_receipts
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
@@ -85,10 +85,9 @@ class ComparedTables(Objects):
         self._seen, self._errors = {}, []
         if self._open is not None:
             self._look(topic)
-        types = self._resource.spec.for_topic(topic).types
-        names = None if types is None else TypeNames(types)
+        names = names_of(self._resource.spec.for_topic(topic).types)
         for one in stored:
-            seen = self._seen.get(NO_TYPE if names is None else names.value_of(one.name.path) or "")
+            seen = self._seen.get(names.value_of(one.name.path) or NO_TYPE)
             if seen is not None:
                 seen.objects.append(one)
             yield one

@@ -10,16 +10,16 @@ import pyarrow as pa
 from logpersister.cli.records import Preview, preview
 from logpersister.cli.rows import ShownRecord
 from logpersister.cli.stored import Entry
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats.damage import ContentError
 from logpersister.formats.jsonl.read import document, kept_records
 from logpersister.manifest.blocks.keep import field_conditions
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides
 from logpersister.ranges import Offset
-from logpersister.records.late import lateness_of
 from logpersister.records.left_out import LEFT_OUT
 from logpersister.records.schema import FIELD, HEADERS, REASON, RECORDS_WITH_HEADERS
-from logpersister.records.topic_layout import WritersOf, layout_for
+from logpersister.records.topic_layout import WritersOf
 from logpersister.registry import RegistryError
 from logpersister.storage import facts
 from logpersister.storage.store import ObjectStore
@@ -46,12 +46,12 @@ def judge_of(spec: Spec, writers_of: WritersOf, horizon: int | None = None) -> J
 
     `horizon`: up to when folders are finished.
     """
-    lateness = lateness_of(spec, horizon) if spec.quarantines_late else None
-    layout = layout_for(spec, writers_of).with_lateness(lateness)
+    horizon = horizon if spec.quarantines_late else None
     without_headers = spec.model_copy(update={"keep": field_conditions(spec.keep)})
+    layout = CompiledTopic(spec, writers_of).layout_at(horizon)
     layouts = {True: layout, False: layout}
     if without_headers != spec:
-        layouts[False] = layout_for(without_headers, writers_of).with_lateness(lateness)
+        layouts[False] = CompiledTopic(without_headers, writers_of).layout_at(horizon)
 
     def judge(batch: pa.RecordBatch, has_headers: bool) -> Refusals:  # noqa: FBT001 - as `Judge` has it
         found: dict[int, tuple[str, str | None]] = dict.fromkeys(range(batch.num_rows), (NOT_KEPT, None))

@@ -20,6 +20,7 @@ from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.stored import Entry, entries
 from logpersister.cli.tables import Column, printable, table
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.revisions.revision import (
@@ -167,7 +168,10 @@ class Outputs:
     def _now(self, topic: str) -> TopicOutput:
         resource: LogPersister = self._with_columns(topic)
         revision = revision_of(resource, __version__, rules_of(resource))
-        return TopicOutput.of(revision, resource, registry.writers_of(resource, self._registries))
+        return TopicOutput(revision, self._compiled(resource))
+
+    def _compiled(self, resource: LogPersister) -> CompiledTopic:
+        return CompiledTopic(resource.spec, registry.writers_of(resource, self._registries))
 
     def _under(self, revision: str) -> TopicOutput:
         snapshot = get_revision(self._store, self._resource.group_id, revision)
@@ -183,7 +187,7 @@ class Outputs:
         others = other_rules(snapshot, resource)
         if others:
             raise SourceError(f"its replay was begun by {others}; finish it with that build")
-        return TopicOutput.of(revision_of_document(snapshot), resource, registry.writers_of(resource, self._registries))
+        return TopicOutput(revision_of_document(snapshot), self._compiled(resource))
 
 
 def _in_quarantine(store: ObjectStore, resource: LogPersister, topic: str | None) -> list[Entry]:

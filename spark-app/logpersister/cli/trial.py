@@ -19,8 +19,9 @@ from logpersister.cli.judging import Judgement, infer, rows_of
 from logpersister.cli.rows import ShownRecord, as_text, readable
 from logpersister.cli.sampling import Sample
 from logpersister.cli.tables import Column, cut, printable, table
-from logpersister.formats.base import Encoder, Format, ObjectIdentity
-from logpersister.formats.registry import format_of, make_format
+from logpersister.compiled.formats import formats_of
+from logpersister.formats.base import Encoder, ObjectIdentity
+from logpersister.formats.registry import make_format
 from logpersister.manifest import LogPersister
 from logpersister.manifest.blocks.event_types import TypesSpec
 from logpersister.manifest.blocks.keep import Condition
@@ -157,7 +158,7 @@ class Trial:
         for _, path, rows in self._parts:
             records[path.split("/")[0]] += rows.num_rows
         stored = {folder: count for folder, count in records.most_common() if folder != QUARANTINE}
-        sizes = self._sizes(format_of(spec))
+        sizes = self._sizes(formats_of(spec).encoder)
         names, specs = TypeNames(types), spec.of_types()
         cells = []
         for folder, count in [*stored.items()][:MOST_FOLDERS]:
@@ -239,12 +240,12 @@ class Trial:
             if any(format_findings(output.format, columns_of_rows)):
                 cells.append([output.format, "cannot hold the columns", "-", "-"])
                 continue
-            found = sum(self._sizes(make_format(output, self._parser, self._schema)).values())
+            found = sum(self._sizes(make_format(output, self._parser, self._schema).encoder).values())
             name = f"{output.format}, as in the manifest" if output is self._output else output.format
             cells.append([name, str(output.compression), size(found), f"{found / whole:.0%}"])
         table(columns, cells, out)
 
-    def _sizes(self, file_format: Format) -> Counter[str]:
+    def _sizes(self, encoder_of: Callable[[ObjectIdentity], Encoder]) -> Counter[str]:
         """Return the bytes of objects by their outermost folder, if each folder of a partition were one object."""
         encoders: dict[tuple[TopicPartition, str], Encoder] = {}
         found: Counter[str] = Counter()
@@ -253,7 +254,7 @@ class Trial:
             if encoder is None:
                 first = rows.column("offset")[0].as_py()
                 identity = ObjectIdentity(Range(partition, first, first + 1), path)
-                encoder = encoders[partition, path] = file_format.encoder(identity)
+                encoder = encoders[partition, path] = encoder_of(identity)
             found[path.split("/")[0]] += sum(memoryview(piece).nbytes for piece in encoder.encode(rows))
         for (_, path), encoder in encoders.items():
             found[path.split("/")[0]] += sum(memoryview(piece).nbytes for piece in encoder.finish())

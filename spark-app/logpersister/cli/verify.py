@@ -19,6 +19,7 @@ from logpersister.cli.compared_tables import compared_tables
 from logpersister.cli.exits import Exit, UnreachableError
 from logpersister.cli.progress import counted
 from logpersister.cli.tables import Column, printable, table
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats.damage import ContentError
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport
@@ -28,7 +29,6 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.rules import other_rules
-from logpersister.records.topic_layout import judging_for
 from logpersister.registry import RegistryError
 from logpersister.report import logs, plain
 from logpersister.report.human import number, plural, size
@@ -157,7 +157,9 @@ def _writings(resource: LogPersister, store: ObjectStore, registries: registry.R
         try:
             own = revision_of(resource, __version__).document
             written = resource_of(reached_like(snapshot, own))
-            return Writing(written.spec, registry.writers_of(written, registries), other_rules(snapshot, written))
+            return Writing(
+                written.spec, registry.writers_of(written, registries), other_rules=other_rules(snapshot, written)
+            )
         except (RevisionError, ManifestError) as error:
             return f"its revision {revision} cannot be read ({error})"
 
@@ -185,7 +187,7 @@ def _omissions(
     @cache
     def by_manifest() -> LeavesOut:  # made only where an offset is in no object, because a registry may be asked
         found = with_columns(topic)
-        return leaves_out(judging_for(found.spec, registry.writers_of(found, registries)))
+        return leaves_out(CompiledTopic(found.spec, registry.writers_of(found, registries)).judging)
 
     def of_manifest(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
         return by_manifest()(batch)

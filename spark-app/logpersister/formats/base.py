@@ -34,7 +34,14 @@ class Encoder(Protocol):
         """Return the remaining bytes. Nothing may be encoded afterwards."""
 
 
-class Format(Protocol):
+class Encoders(Protocol):
+    """Makes encoders: a format, or the formats of a topic."""
+
+    def encoder(self, identity: ObjectIdentity) -> Encoder:
+        """Return a new encoder for one object."""
+
+
+class Format(Encoders, Protocol):
     """A configured file format; cheap to make, picklable, shared by all objects of a task."""
 
     @property
@@ -51,6 +58,3 @@ class Format(Protocol):
     @property
     def held_back(self) -> int:
         """About how many bytes of memory the encoder of a large object takes, between two calls."""
-
-    def encoder(self, identity: ObjectIdentity) -> Encoder:
-        """Return a new encoder for one object."""

@@ -14,7 +14,6 @@ from logpersister.formats.avro.write import AvroFormat
 from logpersister.formats.base import Format
 from logpersister.formats.columnar import ColumnarOptions
 from logpersister.formats.compression import Compression
-from logpersister.formats.file_columns import KAFKA_FIELDS
 from logpersister.formats.jsonl import write as jsonl
 from logpersister.formats.jsonl.write import JsonLinesFormat, JsonLinesOptions
 from logpersister.formats.kafka import write as kafka
@@ -24,7 +23,6 @@ from logpersister.formats.orc.write import OrcFormat, OrcOptions
 from logpersister.formats.parquet import write as parquet
 from logpersister.formats.parquet.sorted_groups import SortColumn
 from logpersister.formats.parquet.write import ParquetFormat, ParquetOptions
-from logpersister.formats.quarantine import WithQuarantine
 from logpersister.formats.sequencefile import write as sequencefile
 from logpersister.formats.sequencefile.keys import KeyLayout
 from logpersister.formats.sequencefile.layout import CompressionType, SequenceFileCompression, SequenceFileOptions
@@ -32,18 +30,13 @@ from logpersister.formats.sequencefile.write import SequenceFileFormat
 from logpersister.formats.text import write as text
 from logpersister.formats.text.write import DelimiterInValue, TextFormat, TextOptions
 from logpersister.formats.tombstones import Tombstones
-from logpersister.formats.typed import TypedFormat
 from logpersister.manifest.blocks.format_settings import OrcSpec, ParquetSpec, SequenceFileSpec, TextSpec
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.spec import Spec
-from logpersister.records.type_names import TypeNames
 from logpersister.values.parser import Parsing
 from logpersister.values.reading.columns import row_columns, without_notation
 from logpersister.values.row_schema import RowSchema
 
-NO_TABLES: Final[Mapping[str, Mapping[str, int]]] = {}
 _ANY_BYTES: Final = Parsing()
-_ALL_OF_A_RECORD: Final = ParquetFormat(ParquetOptions(kafka_columns=tuple(KAFKA_FIELDS)))
 
 
 def make_format(
@@ -51,55 +44,19 @@ def make_format(
     parser: Parsing = _ANY_BYTES,
     schema: RowSchema | None = None,
     field_ids: Mapping[str, int] | None = None,
-    *,
-    quarantines_late: bool = False,
 ) -> Format:
     """Return the configured format. The manifest has been validated: what it allows exists here (a test holds that).
 
     Args:
         output: what objects are like.
-        parser: what it refuses may have a format of its own.
+        parser: how values are read.
         schema: of rows.
         field_ids: by which a table knows the columns, with format ``parquet``.
-        quarantines_late: whether quarantine keeps all of a record because late ones go there, null values, too.
     """
     configured = _FACTORIES[output.format](output, parser, schema)
     if field_ids is not None and isinstance(configured, ParquetFormat):
-        configured = ParquetFormat(replace(configured.options, field_ids=field_ids))
-    refuses_tombstones = quarantines_late or (schema is not None and schema.key is not None)  # which may be bad
-    if not (parser.keeps_all_in_quarantine or refuses_tombstones):
-        return configured
-    return WithQuarantine(
-        configured, ParquetFormat(replace(_ALL_OF_A_RECORD.options, refuses_tombstones=refuses_tombstones))
-    )
-
-
-def format_of(
-    spec: Spec,
-    field_ids: Mapping[str, int] | None = None,
-    of_types: Mapping[str, Mapping[str, int]] = NO_TABLES,
-) -> Format:
-    """Return the format of a spec, its overrides aside.
-
-    Args:
-        spec: of a topic.
-        field_ids: by which its table knows the columns; None: it has none.
-        of_types: the same of types with tables, by the values of their folders.
-    """
-    if spec.types is None:
-        late = spec.quarantines_late
-        return make_format(spec.output, spec.parser, spec.row_schema, field_ids, quarantines_late=late)
-    names, specs = TypeNames(spec.types), spec.of_types()
-    formats = [make_format(one.output, one.parser, one.row_schema) for one in specs]
-    quarantine = replace(_ALL_OF_A_RECORD.options, refuses_tombstones=True)  # they may have no type
-    in_tables: dict[str, Format] = {}
-    for name, ids in of_types.items():
-        folder = names.folder_of(name)
-        rule = names.rule_at(folder)
-        if rule is not None:
-            one = specs[rule]
-            in_tables[folder] = make_format(one.output, one.parser, one.row_schema, ids)
-    return TypedFormat(names, formats, ParquetFormat(quarantine), in_tables)
+        return ParquetFormat(replace(configured.options, field_ids=field_ids))
+    return configured
 
 
 def _text(output: OutputSpec, *_: object) -> Format:

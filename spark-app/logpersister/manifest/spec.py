@@ -223,11 +223,15 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
 
     @property
     def keeps_all_in_quarantine(self) -> bool:
-        """Whether quarantine is Parquet with all of a record; where there are types, keys or late records, it is."""
-        if self.types is not None or self.quarantines_late:
-            return True
+        """Whether quarantine is Parquet with all of a record; where it may have null values, it is."""
+        return self.parser.keeps_all_in_quarantine or self.refuses_tombstones
+
+    @property
+    def refuses_tombstones(self) -> bool:
+        """Whether quarantine may have null values: those without a type, with a bad key, or that came late."""
         schema = self.row_schema
-        return self.parser.keeps_all_in_quarantine or (schema is not None and schema.key is not None)
+        has_key = schema is not None and schema.key is not None
+        return self.types is not None or self.quarantines_late or has_key
 
     @property
     def late(self) -> Late:

@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from logpersister.formats.base import Format, ObjectIdentity
-from logpersister.formats.registry import format_of
+from logpersister.compiled.formats import TopicFormats
+from logpersister.compiled.topic import CompiledTopic
+from logpersister.formats.base import ObjectIdentity
 from logpersister.manifest import LogPersister
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.records.topic_layout import layout_for
 from logpersister.values.reading.writers import Writers
 
 SAMPLE_BYTES = 1 << 20
@@ -47,15 +47,14 @@ class FormatSampler:
             batch = self._reader.sample(partition, start, SAMPLE_BYTES)
         if batch.num_rows == 0:
             return None
-        layout = layout_for(spec, lambda one: self._writers_of(resource.model_copy(update={"spec": one})))
-        file_format = format_of(spec)
+        topic = CompiledTopic(spec, lambda one: self._writers_of(resource.model_copy(update={"spec": one})))
         end = batch.column("offset")[-1].as_py() + 1
         range_ = Range(partition, start, end)
-        parts = by_path(batch, layout)
-        stored = sum(_stored_bytes(file_format, ObjectIdentity(range_, path), part) for path, part in parts)
+        parts = by_path(batch, topic.layout)
+        stored = sum(_stored_bytes(topic.formats, ObjectIdentity(range_, path), part) for path, part in parts)
         return end - start, stored
 
 
-def _stored_bytes(file_format: Format, identity: ObjectIdentity, batch: pa.RecordBatch) -> int:
-    encoder = file_format.encoder(identity)
+def _stored_bytes(formats: TopicFormats, identity: ObjectIdentity, batch: pa.RecordBatch) -> int:
+    encoder = formats.encoder(identity)
     return sum(memoryview(piece).nbytes for piece in (*encoder.encode(batch), *encoder.finish()))

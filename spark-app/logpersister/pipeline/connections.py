@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from logpersister.formats.registry import format_of
+from logpersister.compiled.formats import formats_of
 from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
 from logpersister.manifest.blocks.kafka import KafkaSpec
@@ -56,7 +56,7 @@ def open_reader(resource: LogPersister, secrets: Secrets, *, headers: bool = Fal
 
 def _wants_headers(spec: Spec) -> bool:
     variants = spec.variants()
-    if any(format_of(one).wants_headers or header_conditions(one.keep) for one in variants):
+    if any(formats_of(one).wants_headers or header_conditions(one.keep) for one in variants):
         return True
     return any(one.may_have_ids_in_headers for one in (*variants, *spec.shapes()))
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from logpersister.formats.base import Format, ObjectIdentity
+from logpersister.formats.base import Encoders, ObjectIdentity
 from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.held_rows import HeldRows, Ids, held_sizes
 from logpersister.pipeline.open_object import OpenObject, OpenUpload
@@ -56,7 +56,7 @@ class RangeWriter(RangeResults):
         self,
         work: RangeWork,
         layout: TopicLayout,
-        file_format: Format,
+        formats: Encoders,
         open_upload: OpenUpload,
         room: Room,
         hold_above: int | None = None,
@@ -70,7 +70,7 @@ class RangeWriter(RangeResults):
         """
         super().__init__(work, event_times)
         self._layout = layout
-        self._format = file_format
+        self._formats = formats
         self._open_upload = open_upload
         self._room = room
         self._hold_above = hold_above
@@ -322,7 +322,7 @@ class RangeWriter(RangeResults):
 
     def _open_object(self, path: int) -> None:
         name = self._paths.path(path)
-        encoder = self._format.encoder(ObjectIdentity(self.work.range, name))
+        encoder = self._formats.encoder(ObjectIdentity(self.work.range, name))
         self._open[path] = OpenObject(name, encoder, self._open_upload(self.work, name))
 
     def _finish(self, path: int, unexplained: int) -> None:

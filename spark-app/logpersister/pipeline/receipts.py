@@ -13,7 +13,7 @@ from logpersister.manifest.revisions.table_binding import TableBinding
 from logpersister.pipeline.range_results import RangeResults
 from logpersister.records.escaping import own_path
 from logpersister.records.field_paths import NULL
-from logpersister.records.type_names import TypeNames
+from logpersister.records.type_names import ONE_NAME, Names
 from logpersister.storage.errors import StorageError
 from logpersister.storage.object_requests import StoredObject
 from logpersister.storage.receipts import NO_TYPE, Receipt, TableFile, TableFiles, put_receipt
@@ -33,8 +33,8 @@ class Receipts:
     """Revision that the objects name as theirs."""
     bindings: Mapping[str, TableBinding]
     """Table bindings by type; by `NO_TYPE` where the topic has no types."""
-    names: TypeNames | None = None
-    """Gives the type of a path; None: there are none."""
+    names: Names = ONE_NAME
+    """Gives the type of a path."""
     types: Collection[str] = ()
     """Types that should have tables; those without a binding are stored without theirs for now."""
 
@@ -45,7 +45,7 @@ class Receipts:
         its object stays (`if_absent`), and what stands there is what the table is told of.
         """
         work = writer.work
-        files: dict[str, list[TableFile]] = {} if self.names is not None else {NO_TYPE: []}
+        files: dict[str, list[TableFile]] = {NO_TYPE: []} if NO_TYPE in self.bindings else {}
         for type_, file in self._files(writer, may_stand=work.partly_lost):
             files.setdefault(type_, []).append(file)
         tables = {type_: self._of_table(self.bindings[type_], some) for type_, some in files.items()}
@@ -67,8 +67,7 @@ class Receipts:
 
     def _type_of(self, path: str) -> tuple[str, str]:
         """Return the type of a path, and the path below its folder."""
-        type_ = None if self.names is None else self.names.value_of(path)
-        return (NO_TYPE, path) if type_ is None else (type_, own_path(path).partition("/")[2])
+        return self.names.value_of(path) or NO_TYPE, self.names.inner(path)
 
     def _file(self, path: str, stored: StoredObject, facts: Mapping[str, Any]) -> TableFile:
         return TableFile(

@@ -11,8 +11,7 @@ from typing import Final, Protocol
 
 import pyarrow as pa
 
-from logpersister.formats.base import Format
-from logpersister.formats.kafka.write import KafkaFormat
+from logpersister.formats.base import Encoders
 from logpersister.pipeline.arrivals import NoteArrivals
 from logpersister.pipeline.dry_run import DryRun, OtherRulesError
 from logpersister.pipeline.event_times import EventTimes
@@ -25,7 +24,6 @@ from logpersister.pipeline.splitting import joined
 from logpersister.pipeline.verbatim import VerbatimWriter
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
-from logpersister.records.late import Lateness
 from logpersister.records.topic_layout import TopicLayout
 from logpersister.registry.errors import RegistryError
 from logpersister.storage.errors import StorageError
@@ -47,14 +45,27 @@ class Reading(Protocol):
     def read(self, requests: Sequence[ReadRequest]) -> Iterator[RangeRead]: ...
 
 
+class Topic(Protocol):
+    """`compiled.topic.CompiledTopic`, as far as a task needs it."""
+
+    @property
+    def layout(self) -> TopicLayout: ...
+
+    @property
+    def formats(self) -> Encoders: ...
+
+    @property
+    def is_verbatim(self) -> bool: ...
+
+    def layout_at(self, horizon: int | None) -> TopicLayout: ...
+
+
 @dataclass(frozen=True, slots=True)
 class TaskResources:
     """Everything that ranges of a revision are written with."""
 
     reader: Reading
-    layout: TopicLayout
-    """Layout of records that are not late."""
-    file_format: Format
+    topic: Topic
     open_upload: OpenUpload
     room: Room
     """Memory for the range that is being written."""
@@ -69,12 +80,6 @@ class TaskResources:
     """Puts the note of a range whose records are all left out; None: there are no notes."""
     event_times: EventTimes | None = None
     """None: the revision finishes no folders by the times of a field."""
-    lateness: Callable[[int | None], Lateness | None] = lambda _: None
-    """Returns where late records of a range go, by its watermark; None: none is late."""
-
-    def layout_of(self, work: RangeWork) -> TopicLayout:
-        """Return the layout of a range, with its late records."""
-        return self.layout.with_lateness(self.lateness(work.horizon))
 
 
 Writer = RangeWriter | VerbatimWriter
@@ -155,11 +160,10 @@ class Task:
 
     def _writer(self, item: RangeWork) -> Writer:
         of = self._resources
-        if isinstance(of.file_format, KafkaFormat):
+        if of.topic.is_verbatim:
             return VerbatimWriter(item, of.open_upload)
-        return RangeWriter(
-            item, of.layout_of(item), of.file_format, of.open_upload, of.room, item.hold_above, of.event_times
-        )
+        layout = of.topic.layout_at(item.horizon)
+        return RangeWriter(item, layout, of.topic.formats, of.open_upload, of.room, item.hold_above, of.event_times)
 
     def _one_pass(self, read: RangeRead, writer: Writer, again: dict[Range, Writer]) -> Iterator[RangeOutcome]:
         """Take a range through one pass; yields its outcome only when it failed."""
@@ -169,7 +173,7 @@ class Task:
                 for batches in read.verbatim():
                     target.write(batches)
             else:
-                for batch in gathered(read.batches()) if self._resources.layout.has_types else read.batches():
+                for batch in gathered(read.batches()) if self._resources.topic.layout.has_types else read.batches():
                     target.write(batch)
             if target.end_pass(read.unexplained):
                 again[read.range] = writer

@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
-from logpersister.formats.base import Format
-from logpersister.formats.quarantine import format_at
-from logpersister.formats.registry import format_of
-from logpersister.manifest import LogPersister
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.manifest.revisions.revision import original_of, resource_of
 from logpersister.manifest.revisions.table_binding import TableBinding, table_of, tables_of
 from logpersister.manifest.spec import Spec
@@ -28,9 +25,7 @@ from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
 from logpersister.ranges import Range
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.late import Lateness, lateness_by
-from logpersister.records.topic_layout import TopicLayout, layout_for
-from logpersister.records.type_names import TypeNames
+from logpersister.records.type_names import names_of
 from logpersister.report import logs
 from logpersister.storage.facts import LEFT_OUT, VALUES
 from logpersister.storage.names import object_key
@@ -75,24 +70,21 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     spec, connected = resource.spec, connections(resource)
     binding, of_types = table_of(parsed), tables_of(parsed)
     ids = {name: one.field_ids for name, one in of_types.items()}
-    store, file_format = connected.store, format_of(spec, None if binding is None else binding.field_ids, ids)
-    layout = layout_for(spec, connected.writers_of)
-    original, lateness = original_of(parsed, revision), lateness_by(spec)
-    objects = _Objects(group, revision, original, resource, store, layout, file_format, lateness)
+    store = connected.store
+    topic = CompiledTopic(spec, connected.writers_of, None if binding is None else binding.field_ids, ids)
+    objects = _Objects(group, revision, original_of(parsed, revision), topic, store)
     others = begun_by_others(parsed, resource)
     dry_runs = partial(objects.dry_runs, others) if others else None
     return TaskResources(
         connected.reader,
-        layout,
-        file_format,
+        topic,
         objects.begin,
-        Room.of(spec.storage.part_size, file_format.held_back),
+        Room.of(spec.storage.part_size, topic.formats.held_back),
         dry_runs,
         arrival_notes(store, group, spec),
         _leaving(store, group, objects.original, spec, of_types if binding is None else {NO_TYPE: binding}),
         LeftOutNotes(store, group, revision).leave,
         EventTimes.of(spec),
-        lateness,
     )
 
 
@@ -101,8 +93,7 @@ def _leaving(
 ) -> Callable[[RangeResults], None] | None:
     """Return what leaves a word for the tables of a topic; None: there is none that needs it."""
     if bindings:
-        names = None if spec.types is None else TypeNames(spec.types)
-        return Receipts(store, group, revision, bindings, names, spec.tables_of_types()).leave
+        return Receipts(store, group, revision, bindings, names_of(spec.types), spec.tables_of_types()).leave
     notes = folder_notes(store, group, spec)
     return None if notes is None else notes.leave
 
@@ -115,14 +106,11 @@ class _Objects:
     revision: str
     original: str
     """The revision that they name as theirs."""
-    resource: LogPersister
+    topic: CompiledTopic
     store: ObjectStore
-    layout: TopicLayout
-    file_format: Format
-    lateness: Callable[[int | None], Lateness | None]
 
     def key(self, work: RangeWork, path: str) -> str:
-        of, extension = work.range.partition, format_at(self.file_format, path).extension
+        of, extension = work.range.partition, self.topic.formats.at(path).extension
         prefix = self.store.prefix
         return object_key(prefix, of.topic, path, work.generation, of.partition, work.range.start, extension)
 
@@ -139,17 +127,18 @@ class _Objects:
         }
         if self.original != self.revision:
             metadata["rules"] = self.revision
-        if self.resource.spec.types is not None:
+        spec = self.topic.spec
+        if spec.types is not None:
             metadata["parser"] = "types"
-        elif self.resource.spec.parser.has_quarantine:
-            metadata["parser"] = self.resource.spec.parser.type
-        if self.lateness(work.horizon) is not None:
+        elif spec.parser.has_quarantine:
+            metadata["parser"] = spec.parser.type
+        if self.topic.lateness_at(work.horizon) is not None:
             metadata["horizon"] = str(work.horizon)
         if work.partly_lost:
             metadata["read-from"] = str(work.read_from)
-        if path == QUARANTINE and not self.resource.spec.keeps_refused_values:
+        if path == QUARANTINE and not spec.keeps_refused_values:
             metadata[VALUES] = LEFT_OUT
-        file_format = format_at(self.file_format, path)
+        file_format = self.topic.formats.at(path)
         return self.store.writer(
             self.key(work, path),
             metadata,
@@ -161,10 +150,10 @@ class _Objects:
     def dry_runs(self, others: str, works: Sequence[RangeWork]) -> Mapping[Range, DryRun]:
         """Return a dry run for each range of which something is stored, perhaps by others."""
         sought = {SoughtRange(work.range.partition, work.generation, work.range.start): work for work in works}
-        paths = None if self.resource.spec.has_folders else ("", QUARANTINE)
+        paths = None if self.topic.spec.has_folders else ("", QUARANTINE)
         found: dict[Range, DryRun] = {}
         for one, stored in objects_of(self.store, sought, paths).items():
             work = sought[one]
-            layout = self.layout.with_lateness(self.lateness(work.horizon))
+            layout = self.topic.layout_at(work.horizon)
             found[work.range] = DryRun(work, self.group, layout, self.key, stored, others)
         return found

@@ -5,7 +5,7 @@ promise of a range has one, its *horizon* (`plan.intents`): a record is late if 
 lateness depends on record, revision and promise alone, and a repeated execution puts each record where it was.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import QUARANTINE, late_path
 from logpersister.records.paths import Assignment
-from logpersister.records.type_folders import AnyFolders, folders_by_time
+from logpersister.records.type_folders import AnyFolders
 from logpersister.values.reading.parsers import refused_with
 
 RULES: Final = 1
@@ -79,21 +78,3 @@ def _refused(found: Assignment, paths: Sequence[str], late: Marks) -> Assignment
     adjusted = None if found.adjusted is None else found.adjusted.only(~came_late)
     indices = number[found.indices]
     return replace(found, paths=[*left, QUARANTINE], indices=indices, refused=refused, rows=rows, adjusted=adjusted)
-
-
-def lateness_of(spec: Spec, horizon: int | None) -> Lateness | None:
-    """Return where late records of a range go, by its watermark; None: none is late, or they stand where others do.
-
-    `spec`: of the revision of the range, without overrides.
-    """
-    return lateness_by(spec)(horizon)
-
-
-def lateness_by(spec: Spec) -> Callable[[int | None], Lateness | None]:
-    """Return `lateness_of` for any watermark: of many types, the folders are made once."""
-    folders, to_quarantine = None if spec.late == "append" else folders_by_time(spec), spec.quarantines_late
-
-    def at(horizon: int | None) -> Lateness | None:
-        return None if folders is None or horizon is None else Lateness(folders, horizon, to_quarantine)
-
-    return at

@@ -4,10 +4,10 @@ A name and its folder say the same: from the path of an object follows the rule 
 """
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from logpersister.manifest.blocks.event_types import MOST_NAME_BYTES, OTHER_TYPES, RuleFinder, TypesSpec
-from logpersister.records.escaping import escape_value, own_path, unescape, unescape_value
+from logpersister.records.escaping import QUARANTINE, escape_value, own_path, unescape, unescape_value
 
 RULES: Final = 2
 """Raise it when a record gets another type, or a type another folder, than before."""
@@ -42,6 +42,47 @@ class Place:
 
 
 _NO_TYPE: Final = Place(REFUSED, reason=NO_TYPE)
+
+
+class Names(Protocol):
+    """Knows which types the folders of a topic stand for."""
+
+    def folder_of(self, value: str) -> str:
+        """Return the name of the folder that stands for a type, or for all types of an entry; empty: none does."""
+
+    def value_of(self, path: str) -> str | None:
+        """Return the type of a partition path, by the value of its folder; None: no folder of a type is in the path."""
+
+    def rule_at(self, path: str) -> int | None:
+        """Return the rule by which the objects of a path were written; None: no type has this path."""
+
+    def inner(self, path: str) -> str:
+        """Return a partition path as ``partitionBy`` of its type makes it, also where the records came late."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneName:
+    """The one type of a topic without ``spec.types``: its name is empty, and no folder stands for it."""
+
+    def folder_of(self, value: str) -> str:  # noqa: ARG002 - as of other types
+        return ""
+
+    def value_of(self, path: str) -> str | None:
+        return None if path == QUARANTINE else ""
+
+    def rule_at(self, path: str) -> int | None:
+        return None if path == QUARANTINE else 0
+
+    def inner(self, path: str) -> str:
+        return own_path(path)
+
+
+ONE_NAME: Final = OneName()
+
+
+def names_of(types: TypesSpec | None) -> Names:
+    """Return the names of the types of a topic; None: all its records are of one type."""
+    return ONE_NAME if types is None else TypeNames(types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +127,20 @@ class TypeNames:
         return Place(rule, self.folder_of(folder), label=label)
 
     def folder_of(self, value: str) -> str:
-        """Return the name of the folder that stands for a type, or for all types of an entry."""
         return self.types.prefix + escape_value(value)
 
     def value_of(self, path: str) -> str | None:
-        """Return the type of a partition path, by the value of its folder; None: no folder of a type is in the path.
-
-        Folders of releases that escaped what is not ASCII, too, are known still.
-        """
+        """Return the type of a partition path; folders of releases that escaped what is not ASCII are known, too."""
         segment = own_path(path).split("/", 1)[0]
         if not segment.startswith(self.types.prefix):
             return None
         value = segment.removeprefix(self.types.prefix)
         return unescape_value(value) or unescape(value)
 
+    def inner(self, path: str) -> str:
+        return own_path(path).partition("/")[2]
+
     def rule_at(self, path: str) -> int | None:
-        """Return the rule by which the objects of a path were written; None: no type has this path."""
         name = self.value_of(path)
         if name is None:
             return None

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from logpersister.formats.base import Format
-from logpersister.formats.quarantine import format_at
+from logpersister.compiled.formats import TopicFormats
 from logpersister.manifest.blocks.keep import header_conditions
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.open_object import Upload
 from logpersister.pipeline.persist import RangeWriter
+from logpersister.pipeline.room import Room
 from logpersister.pipeline.splitting import sides
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset
@@ -107,7 +107,7 @@ class Replayer:
 
     def revision_of(self, topic: str) -> str:
         """Return the revision of the manifest, for a topic."""
-        return self._output_of(topic).revision
+        return self._output_of(topic).revision.hash
 
     def may_be_written(self, key: str, name: ObjectName, committed: CommittedOffset | None) -> bool:
         """Return whether a member may still be at work on the range of an object. Raises SourceError, StorageError."""
@@ -161,15 +161,15 @@ class Replayer:
             left_out = judgement.left_out
             if not judgement.accepted and not (left_out and self._leaves_out):
                 return judgement
-            self._put_revision(output.revision, output.document)
+            self._put_revision(output.revision.hash, output.revision.document)
             keeps = left_out > 0 and not self._leaves_out
-            begun = Replay(source, output.revision, left_out=left_out, keeps_left_out=keeps, horizon=horizon)
+            begun = Replay(source, output.revision.hash, left_out=left_out, keeps_left_out=keeps, horizon=horizon)
             begin_replay(self._store, self._group, begun)
         return None
 
     def _horizon(self, name: ObjectName, output: TopicOutput) -> int | None:
         """Return the present watermark; None also where late records stand with the others."""
-        return None if output.spec.late == "append" else self._horizon_of(name.topic, name.generation)
+        return None if output.topic.spec.late == "append" else self._horizon_of(name.topic, name.generation)
 
     def _check_stands(self, source: str, note: Replay) -> None:
         """Raise SourceError where an object of a settled replay has gone, so that the source may be all there is.
@@ -195,7 +195,7 @@ class Replayer:
                 "values were left out of it (spec.quarantine.keepValue: false); while Kafka has its range, "
                 "store it again in a higher generation"
             )
-        if not output.spec.keeps_refused_values:
+        if not output.topic.spec.keeps_refused_values:
             raise SourceError(
                 "what the manifest refuses again would lose its values (spec.quarantine.keepValue is not true); "
                 "replay with a manifest that says true"
@@ -256,12 +256,12 @@ class Replayer:
     @contextmanager
     def _reading(self, key: str, source: Source, output: TopicOutput) -> Iterator[SourceRecords]:
         with SourceRecords.read(source, self._store.read(key)) as records:
-            if output.file_format.wants_headers and not records.has_headers:
+            if output.topic.formats.wants_headers and not records.has_headers:
                 raise SourceError(
                     "it has no headers, and spec.output stores them; leave them out of the columns of Kafka, or store "
                     "its range again in a higher generation while Kafka has it"
                 )
-            if header_conditions(output.spec.keep) and not records.has_headers:
+            if header_conditions(output.topic.spec.keep) and not records.has_headers:
                 raise SourceError(
                     "it has no headers, and spec.keep has conditions on them; replay by a manifest without these, or "
                     "store its range again in a higher generation while Kafka has it"
@@ -269,7 +269,7 @@ class Replayer:
             yield records
 
     def _judged(self, key: str, source: Source, output: TopicOutput, horizon: int | None) -> Judgement:
-        judgement, layout = Judgement(), output.layout_at(horizon)
+        judgement, layout = Judgement(), output.topic.layout_at(horizon)
         with self._reading(key, source, output) as records:
             for batch in records.batches():
                 found = list(sides(batch, layout))
@@ -290,9 +290,11 @@ class Replayer:
         facts, metadata = self._facts(key, name), self._store.metadata(key)
         if facts is None or metadata is None:
             raise SourceError("it was deleted meanwhile, perhaps by another replay; replay again")
-        objects = _Objects(self._store, metadata, name, note, output.file_format)
-        layout = output.layout_at(note.horizon, keeps_left_out=note.keeps_left_out)
-        writer = RangeWriter(work, layout, output.file_format, objects.open, output.room)
+        formats = output.topic.formats
+        objects = _Objects(self._store, metadata, name, note, formats)
+        layout = output.topic.layout_at(note.horizon, keeps_left_out=note.keeps_left_out)
+        room = Room.of(output.topic.spec.storage.part_size, formats.held_back)
+        writer = RangeWriter(work, layout, formats, objects.open, room)
         try:
             with self._reading(key, source, output) as records:
                 while True:
@@ -301,10 +303,10 @@ class Replayer:
                     if not writer.end_pass(facts.unexplained):  # of its range: verify asks Kafka about them
                         break
             written = writer.objects()
-            note_arrivals = arrival_notes(self._store, self._group, output.spec)
+            note_arrivals = arrival_notes(self._store, self._group, output.topic.spec)
             if note_arrivals is not None:
                 note_arrivals(work, written)
-            notes = folder_notes(self._store, self._group, output.spec)
+            notes = folder_notes(self._store, self._group, output.topic.spec)
             if notes is not None:
                 notes.note(written)
         except BaseException:
@@ -333,10 +335,10 @@ class _Objects:
     of_source: Mapping[str, str]
     name: ObjectName
     note: Replay
-    file_format: Format
+    formats: TopicFormats
 
     def open(self, work: RangeWork, path: str) -> Upload:
-        of, file_format = work.range.partition, format_at(self.file_format, path)
+        of, file_format = work.range.partition, self.formats.at(path)
         metadata = {key: self.of_source[key] for key in _AS_ITS_SOURCE if key in self.of_source}
         metadata |= {"rules": self.note.revision, _ORIGIN: self.name.extension}
         return self.store.writer(

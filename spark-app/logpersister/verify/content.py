@@ -85,7 +85,7 @@ def content_of(  # noqa: PLR0911  (one for each format)
 ) -> Content:
     """Return how to read objects of a partition and a partition path; `facts`: those of the object."""
     identity = ObjectIdentity(Range(partition, 0, 1), path)  # offsets are in no row by their range
-    match writing.format_at(path):
+    match writing.formats.at(path):
         case ParquetFormat() as found:
             order, ids = found.order_at(path), {} if path == QUARANTINE else found.options.own_ids
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from logpersister.manifest import LogPersister
 from logpersister.member.state_store import BucketStateStore
 from logpersister.pipeline.persist import RangeWriter
+from logpersister.pipeline.room import Room
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.recovery import StoredRange, StoredTail
 from logpersister.replay.execution import Judgement, Replayer, Result
@@ -52,7 +53,7 @@ def store_range(store: ObjectStore, resource: LogPersister, rows: list[Record]) 
     metadata = {
         "group": GROUP,
         "generation": "1",
-        "revision": output.revision,
+        "revision": output.revision.hash,
         "topic": "clicks",
         "topic-id": "id",
         "partition": "0",
@@ -65,8 +66,9 @@ def store_range(store: ObjectStore, resource: LogPersister, rows: list[Record]) 
         key = f"raw/clicks/{path}/1_0_{RANGE.start:020d}.parquet"
         return store.writer(key, metadata, content_type="application/vnd.apache.parquet")
 
+    room = Room.of(resource.spec.storage.part_size, output.topic.formats.held_back)
     work = RangeWork(RANGE, "id", 1, 0, RANGE.start)
-    writer = RangeWriter(work, output.layout, output.file_format, opened, output.room)
+    writer = RangeWriter(work, output.topic.layout, output.topic.formats, opened, room)
     writer.write(batch(rows))
     assert not writer.end_pass()
     (written,) = writer.objects()
@@ -75,7 +77,7 @@ def store_range(store: ObjectStore, resource: LogPersister, rows: list[Record]) 
 
 
 def replay(store: ObjectStore, now: LogPersister) -> list[Result]:
-    outputs = {one.revision: one for one in map(output_of, (TEXTS, TEXTS_OR_NONE))}
+    outputs = {one.revision.hash: one for one in map(output_of, (TEXTS, TEXTS_OR_NONE))}
     replayer = Replayer(
         store,
         GROUP,
@@ -121,7 +123,7 @@ def test_two_replays_at_once_store_each_record_once(make_store: MakeStore, s3: "
     assert found.keys() == {one.offset for one in rows if one.offset % 3 != 2}
     assert source not in keys(s3, bucket)
     state = BucketStateStore(store, GROUP, 1, "0", lambda _: store, in_folders=lambda _: True)
-    stored = StoredRange(RANGE.start, RANGE.end, GROUP, output_of(NUMBERS).revision, "id", whole=False)
+    stored = StoredRange(RANGE.start, RANGE.end, GROUP, output_of(NUMBERS).revision.hash, "id", whole=False)
     assert state.stored_tails([CLICKS], 1)[CLICKS] == StoredTail(1, (stored,)), "its boundaries are still seen"
     assert replay(store, TEXTS_OR_NONE) == [Result(Judgement(COUNT // 3, 0))]
 

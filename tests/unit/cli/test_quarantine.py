@@ -12,15 +12,12 @@ import pytest
 
 from logpersister.cli import quarantine
 from logpersister.cli.exits import CommandError, Exit
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats.base import ObjectIdentity
-from logpersister.formats.quarantine import format_at
-from logpersister.formats.registry import format_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.late import lateness_of
-from logpersister.records.topic_layout import layout_for
 from logpersister.storage import names
 from logpersister.storage.names import ObjectName
 from logpersister.storage.peek import Peeked
@@ -60,13 +57,12 @@ class Bucket:
 
     def __init__(self, resource: LogPersister, horizon: int | None = None) -> None:
         spec, self.finished_to = resource.spec, horizon
-        layout = layout_for(spec, lambda _: None).with_lateness(lateness_of(spec, horizon))
+        topic = CompiledTopic(spec, lambda _: None)
         records = with_headers(batch([Record(100 + number, 5, b"k", value) for number, value in enumerate(VALUES)]))
         self.contents: dict[str, bytes] = {}
-        made = format_of(spec)
-        for path, rows in by_path(records, layout):
-            key = names.object_key("raw", "clicks", path, 1, 0, 100, format_at(made, path).extension)
-            self.contents[key] = encode(made, [rows], ObjectIdentity(Range(CLICKS, 100, 200), path))
+        for path, rows in by_path(records, topic.layout_at(horizon)):
+            key = names.object_key("raw", "clicks", path, 1, 0, 100, topic.formats.at(path).extension)
+            self.contents[key] = encode(topic.formats, [rows], ObjectIdentity(Range(CLICKS, 100, 200), path))
         self._document = revision_of(resource, "1").document
 
     def inventory(self, topic: str) -> Iterator[tuple[ObjectName, ListedObject]]:

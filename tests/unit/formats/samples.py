@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from logpersister.formats.avro.write import AvroFormat
-from logpersister.formats.base import Format, ObjectIdentity
+from logpersister.formats.base import Encoders, Format, ObjectIdentity
 from logpersister.formats.columnar import ColumnarOptions
 from logpersister.formats.compression import Compression
 from logpersister.formats.jsonl.write import JsonLinesFormat, JsonLinesOptions
@@ -143,7 +143,7 @@ def cut(whole: pa.RecordBatch, cuts: Iterable[int]) -> list[pa.RecordBatch]:
     ]
 
 
-def encode(file_format: Format, batches: Iterable[pa.RecordBatch], identity: ObjectIdentity = IDENTITY) -> bytes:
+def encode(file_format: Encoders, batches: Iterable[pa.RecordBatch], identity: ObjectIdentity = IDENTITY) -> bytes:
     encoder = file_format.encoder(identity)
     content = bytearray()
     for each in batches:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from logpersister.compiled.formats import formats_of
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.compression import Compression
 from logpersister.formats.registry import make_format
@@ -23,6 +24,7 @@ from logpersister.records.late import CAME_LATE
 from logpersister.records.schema import FIELD, REASON
 from tests.formats_of_output import COMPRESSIONS, TOMBSTONES
 from tests.unit.formats.samples import Record, batch, encode, many_records, with_headers
+from tests.unit.manifest.documents import accepted
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,8 @@ def test_text_settings() -> None:
 
 def test_quarantine_with_late_records_has_all_of_them_whatever_the_others_have() -> None:
     """Also null values, which text leaves out."""
-    made = make_format(OutputSpec(), quarantines_late=True)
+    by_day = {"partitionBy": [{"date": {"granularity": "day"}}]}
+    made = formats_of(accepted({"spec.output": by_day, "spec.finish": {"late": "quarantine"}}).spec)
     plain = make_format(OutputSpec())
     records = with_headers(batch([Record(7, 5, b"k", None)]), [[(b"h", b"v")]])
     late = records.append_column(REASON, pa.array([CAME_LATE])).append_column(FIELD, pa.nulls(1, pa.string()))

@@ -1,18 +1,21 @@
 """A format, a layout and a bucket that show what they were given."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.base import Bytes, Encoders, ObjectIdentity
 from logpersister.pipeline.reader import ReadRequest
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
+from logpersister.records.late import Places
 from logpersister.records.paths import Assignment
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.storage.errors import StorageError
 from logpersister.storage.object_requests import StoredObject
 from tests.unit.records.batches import batch_of
@@ -53,6 +56,19 @@ class LinesEncoder:
 
     def finish(self) -> Iterable[Bytes]:
         yield f"end of {self._identity.path}".encode()
+
+
+@dataclass(frozen=True)
+class FakeTopic:
+    """`compiled.topic.CompiledTopic`, as far as a task needs it."""
+
+    layout: TopicLayout
+    formats: Encoders = Lines()  # noqa: RUF009 - it has no state
+    is_verbatim: bool = False
+    lateness: Callable[[int | None], Places | None] = lambda _: None
+
+    def layout_at(self, horizon: int | None) -> TopicLayout:
+        return self.layout.with_lateness(self.lateness(horizon))
 
 
 class Modulo:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from logpersister.formats.registry import format_of
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline import daemon
@@ -26,7 +26,6 @@ from logpersister.pipeline.room import Room
 from logpersister.pipeline.task import Task, TaskResources
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.topic_layout import layout_for
 from logpersister.storage.object_requests import ObjectRequest, Requests, SentPart, StoredObject
 from logpersister.storage.parts import PartBody
 from logpersister.storage.store import ObjectStore
@@ -105,13 +104,12 @@ def store_of(spec: StorageSpec) -> ObjectStore:
 
 def write(spec: Spec, batches: Sequence[pa.RecordBatch], ranges: int, records: int) -> Iterator[Taken]:
     """Write so many ranges, one after the other."""
-    reader, store, file_format = Repeated(batches), store_of(spec.storage), format_of(spec)
+    reader, store, topic = Repeated(batches), store_of(spec.storage), CompiledTopic(spec, lambda _: None)
     resources = TaskResources(
         reader,
-        layout_for(spec, lambda _: None),
-        file_format,
+        topic,
         lambda work, path: store.writer(f"{path}/{work.range.start}", {"group": "g"}, content_type="any"),
-        Room.of(spec.storage.part_size, file_format.held_back),
+        Room.of(spec.storage.part_size, topic.formats.held_back),
     )
     gc.collect()
     at_rest = _memory("VmRSS")

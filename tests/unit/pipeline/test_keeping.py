@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.formats.registry import format_of
+from logpersister.compiled.formats import formats_of
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.left_out import LeftOutNotes
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
@@ -42,7 +43,7 @@ def spec_of(
 
 
 def writer_of(spec: Spec, room: Room, bucket: FakeBucket, hold_above: int | None = None) -> RangeWriter:
-    layout, file_format = layout_for(spec, lambda _: None), format_of(spec)
+    layout, file_format = layout_for(spec, lambda _: None), formats_of(spec)
     return RangeWriter(work(0, 10_000), layout, file_format, bucket.open_upload, room, hold_above)
 
 
@@ -116,13 +117,12 @@ def outcomes(
 ) -> list[RangeOutcome]:
     """Execute ranges whose values are their offsets, as text; every tenth is a tombstone."""
     found = spec_of(keep, {"regex": {"pattern": "(?P<n>[0-9]+)", "fields": FIELDS[1:]}}, [])
-    layout, file_format = layout_for(found, lambda _: None), format_of(found)
+    topic = CompiledTopic(found, lambda _: None)
     notes = replace(NOTES, store=bucket.store)
     room = Room(10**9, 10**9)
     resources = TaskResources(
         FakeReader(),
-        layout,
-        file_format,
+        topic,
         uploads.open_upload,
         room,
         leave_note=notes.leave,
@@ -172,7 +172,7 @@ def test_a_later_execution_that_knows_less_leaves_the_note_as_it_is() -> None:
     before = dict(bucket.objects)
     spec, partly = spec_of([]), work(0, 10, read_from=5)
     writer = RangeWriter(
-        partly, layout_for(spec, lambda _: None), format_of(spec), FakeBucket().open_upload, Room(1, 1)
+        partly, layout_for(spec, lambda _: None), formats_of(spec), FakeBucket().open_upload, Room(1, 1)
     )
     writer.counts.dropped = 5
     replace(NOTES, store=bucket.store).leave(writer)

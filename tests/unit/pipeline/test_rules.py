@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats import registry
 from logpersister.formats.base import Encoder, ObjectIdentity
 from logpersister.formats.kafka.write import KafkaFormat
@@ -253,7 +254,7 @@ def late_ones() -> Iterable[bytes]:
     for to, by in product(("folder", "quarantine"), (hours, LEVELS[:1])):
         spec = accepted({"spec.output": {"partitionBy": by}, "spec.finish": {"late": to}}).spec
         for horizon in instants:
-            lateness = late.lateness_of(spec, horizon)
+            lateness = CompiledTopic(spec, lambda _: None).lateness_at(horizon)
             assert lateness is not None
             found = lateness.place(paths.make_layout(spec.output.partition_by).assign(batch))
             yield from (found.paths[index].encode() for index in found.indices)

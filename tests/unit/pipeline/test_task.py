@@ -28,7 +28,7 @@ from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
 from logpersister.values.reading.columns import Portion
 from logpersister.values.row_schema import RowSchema
-from tests.unit.pipeline.fakes import CLICKS, ROOM, FakeBucket, FakeReader, Lines, Modulo, records, work
+from tests.unit.pipeline.fakes import CLICKS, ROOM, FakeBucket, FakeReader, FakeTopic, Modulo, records, work
 
 GROUP = "backup"
 OBJECTS = RowSchema(fields=(FieldSpec(name="id", type="int64"),))
@@ -77,7 +77,7 @@ class Bench:
         self.stored: dict[int, Stored] = {}
         """By start of a range: what is there of it, and perhaps of others."""
         self.layout = of_modulo(Modulo(folders))
-        self.resources = TaskResources(self.reader, self.layout, Lines(), self.bucket.open_upload, ROOM)
+        self.resources = TaskResources(self.reader, FakeTopic(self.layout), self.bucket.open_upload, ROOM)
 
     def with_other_rules(self) -> None:
         """Have the revision be of a build with other rules."""
@@ -105,7 +105,7 @@ def test_each_range_has_a_limit_of_quarantine_of_its_own() -> None:
     """Topics share a revision whose limits differ in the manifest of who executes it."""
     bench = Bench()
     layout = layout_of(OutputSpec(), Parsing(type="json"), OBJECTS)
-    bench.resources = replace(bench.resources, layout=TopicLayout.of_one_type(layout))
+    bench.resources = replace(bench.resources, topic=FakeTopic(TopicLayout.of_one_type(layout)))
     outcomes = bench.run(replace(work(0, 10), hold_above=50), replace(work(20, 30), hold_above=90), work(40, 50))
     errors = {start: it.error.kind if it.error is not None else None for start, it in outcomes.items()}
     assert errors == {0: "too-many-refused", 20: None, 40: None}
@@ -124,7 +124,7 @@ def test_every_range_has_its_outcome() -> None:
 
 def test_the_same_is_written_in_small_pieces() -> None:
     whole, pieces = Bench(3), Bench(3)
-    pieces.resources = replace(pieces.resources, layout=of_modulo(Modulo(3), Portion(7)))
+    pieces.resources = replace(pieces.resources, topic=FakeTopic(of_modulo(Modulo(3), Portion(7))))
     whole.run(work(0, 100))
     pieces.run(work(0, 100))
     assert pieces.bucket.objects == whole.bucket.objects
@@ -140,7 +140,7 @@ def test_rows_are_made_of_few_bytes_at_once() -> None:
             return super().assign(batch)
 
     whole, pieces = Bench(3), Bench(3)
-    pieces.resources = replace(pieces.resources, layout=of_modulo(Counting(3), Portion(1000, 300)))
+    pieces.resources = replace(pieces.resources, topic=FakeTopic(of_modulo(Counting(3), Portion(1000, 300))))
     whole.run(work(0, 100))
     pieces.run(work(0, 100))
     assert pieces.bucket.objects == whole.bucket.objects
@@ -174,10 +174,10 @@ def test_ranges_with_many_paths_are_read_again_and_the_others_are_not() -> None:
 def test_each_range_puts_late_records_where_its_horizon_says(folders: int, to_quarantine: bool) -> None:
     """They are good: however many of a range there are, it is not held for them."""
     bench, ends = Bench(folders), cast("Any", Ends())
-    bench.resources = replace(
-        bench.resources,
-        lateness=lambda horizon: None if horizon is None else Lateness(ends, horizon, to_quarantine),
+    topic = FakeTopic(
+        bench.layout, lateness=lambda horizon: None if horizon is None else Lateness(ends, horizon, to_quarantine)
     )
+    bench.resources = replace(bench.resources, topic=topic)
     works = [replace(work(start, start + 60), horizon=horizon, hold_above=0) for start, horizon in HORIZONS.items()]
     outcomes = bench.run(*works)
     for start, horizon in HORIZONS.items():
@@ -286,7 +286,7 @@ def test_ranges_are_read_on_while_others_become_durable_up_to_a_limit() -> None:
         return original(item, path)
 
     items = [work(10 * index, 10 * index + 3) for index in range(2 * MOST_UNFINISHED)]
-    outcomes = Task(items, TaskResources(bench.reader, bench.resources.layout, Lines(), open_upload, ROOM)).outcomes()
+    outcomes = Task(items, TaskResources(bench.reader, bench.resources.topic, open_upload, ROOM)).outcomes()
     first = [next(outcomes) for _ in range(MOST_UNFINISHED)]
     assert most_waiting == MOST_UNFINISHED
     for future, stored in waiting:

@@ -18,8 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.formats.quarantine import format_at
-from logpersister.formats.registry import format_of
+from logpersister.compiled.formats import formats_of
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline import waiting_types
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
@@ -92,7 +91,7 @@ def written(
     hold_above: int | None = None,
 ) -> tuple[FakeBucket, RangeWriter]:
     bucket = FakeBucket()
-    layout, file_format = layout_for(spec, lambda _: None), format_of(spec, of_types=of_types)
+    layout, file_format = layout_for(spec, lambda _: None), formats_of(spec, of_types=of_types)
     writer = RangeWriter(work(0, 10_000), layout, file_format, bucket.open_upload, room, hold_above)
     while True:
         for batch in batches:
@@ -411,11 +410,11 @@ def test_names_of_folders_are_escaped_and_tell_the_format() -> None:
         "type=a%7E/dt=1970-01-01/0",
         "type=b%2Fc%3Dü/0",
     ]
-    file_format = format_of(spec)
-    extensions = {key: format_at(file_format, key.rpartition("/")[0]).extension for key in bucket.objects}
+    file_format = formats_of(spec)
+    extensions = {key: file_format.at(key.rpartition("/")[0]).extension for key in bucket.objects}
     assert set(extensions.values()) == {".txt", ".parquet"}
     assert extensions["type=%2E/0"] == ".txt"
-    older, newer = (format_at(file_format, f"type=b%2Fc%3D{letter}") for letter in ("%C3%BC", "ü"))
+    older, newer = (file_format.at(f"type=b%2Fc%3D{letter}") for letter in ("%C3%BC", "ü"))
     assert older == newer
 
 
@@ -454,7 +453,7 @@ def test_a_type_that_nobody_names_never_gets_the_folder_of_an_entry() -> None:
 def test_a_range_with_too_many_unknown_types_is_held() -> None:
     spec = spec_of({"key": True})
     batch = batch_of([(0, "click", b'{"id": 1}'), (0, "stranger", b"{}")], {"key": True})
-    layout, file_format, bucket = layout_for(spec, lambda _: None), format_of(spec), FakeBucket()
+    layout, file_format, bucket = layout_for(spec, lambda _: None), formats_of(spec), FakeBucket()
     writer = RangeWriter(work(), layout, file_format, bucket.open_upload, Room(10**9, 10**9), hold_above=49)
     writer.write(batch)
     with pytest.raises(TooManyRefusedError, match=r"offset 1 is the first \(unknown_type"):

@@ -17,7 +17,7 @@ from logpersister.pipeline.work import RangeOutcome, RangeWork
 from logpersister.ranges import Range
 from logpersister.records.topic_layout import TopicLayout
 from tests.examples import examples
-from tests.unit.pipeline.fakes import ROOM, FakeBucket, FakeUpload, Modulo, work
+from tests.unit.pipeline.fakes import ROOM, FakeBucket, FakeTopic, FakeUpload, Modulo, work
 from tests.unit.reader import record_batches as made
 from tests.unit.reader import simulated_cluster as simulated
 from tests.unit.reader.record_batches import CODECS, TRANSACTIONAL, Batch, Record
@@ -40,8 +40,7 @@ def written(scenario: Scenario) -> tuple[FakeBucket, Mapping[Range, RangeOutcome
     bucket, works = FakeBucket(), [RangeWork(one.range, None, 1, 0, one.range.start) for one in scenario.requests]
     resources = TaskResources(
         reader_of(scenario.cluster),
-        TopicLayout.of_one_type(Modulo(1)),
-        KafkaFormat(),
+        FakeTopic(TopicLayout.of_one_type(Modulo(1)), KafkaFormat(), is_verbatim=True),
         lambda item, _: FakeUpload(bucket, str(item.range)),
         ROOM,
     )

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.splitting import sides, sides_of_types, typed_records
 from logpersister.pipeline.type_tally import TypeTally
 from logpersister.records.escaping import QUARANTINE, is_aside, late_path, own_path
-from logpersister.records.late import lateness_of
-from logpersister.records.topic_layout import TopicLayout, layout_for
+from logpersister.records.topic_layout import TopicLayout
 from logpersister.records.type_folders import folders_by_time
 from logpersister.report.facts import TypeCounts
 from tests.examples import examples
@@ -46,7 +46,7 @@ def json_rows(late: str, levels: str, keep: str = "[]") -> Spec:
 
 
 def layout(spec: Spec, horizon: int | None) -> TopicLayout:
-    return layout_for(spec, lambda _: None).with_lateness(lateness_of(spec, horizon))
+    return CompiledTopic(spec, lambda _: None).layout_at(horizon)
 
 
 def paths(batch: pa.RecordBatch, by: TopicLayout) -> list[str]:

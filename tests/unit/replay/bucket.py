@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats.base import Bytes
-from logpersister.formats.quarantine import format_at
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.pipeline.persist import RangeWriter
+from logpersister.pipeline.room import Room
 from logpersister.pipeline.rules import rules_of
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.late import lateness_of
 from logpersister.replay.execution import Replayer
 from logpersister.replay.output import TopicOutput
 from logpersister.storage import names
@@ -130,7 +130,7 @@ class Upload:
 
 
 def output_of(resource: LogPersister) -> TopicOutput:
-    return TopicOutput.of(revision_of(resource, "1", rules_of(resource)), resource, lambda _: None)
+    return TopicOutput(revision_of(resource, "1", rules_of(resource)), CompiledTopic(resource.spec, lambda _: None))
 
 
 def store_range(
@@ -146,11 +146,12 @@ def store_range(
     `with_trace`: so many of the first records have a header, where headers are wanted; None: all.
     """
     output, spec = output_of(resource), resource.spec
-    bucket.objects[names.revision_key("raw", GROUP, output.revision)] = json.dumps(output.document).encode(), {}
+    revision, topic = output.revision, output.topic
+    bucket.objects[names.revision_key("raw", GROUP, revision.hash)] = json.dumps(revision.document).encode(), {}
     metadata = {
         "group": GROUP,
         "generation": "1",
-        "revision": output.revision,
+        "revision": revision.hash,
         "topic": "clicks",
         "topic-id": "id",
         "partition": "0",
@@ -158,18 +159,18 @@ def store_range(
         "end": str(RANGE.end),
     }
     metadata |= {"parser": spec.parser.type} if spec.parser.has_quarantine else {}
-    metadata |= {} if lateness_of(spec, horizon) is None else {"horizon": str(horizon)}
-    made = output.file_format
+    metadata |= {} if topic.lateness_at(horizon) is None else {"horizon": str(horizon)}
+    made, room = topic.formats, Room.of(spec.storage.part_size, topic.formats.held_back)
 
     def opened(_: RangeWork, path: str) -> Upload:
-        extension = format_at(made, path).extension
+        extension = made.at(path).extension
         left_out = {} if spec.keeps_refused_values or path != QUARANTINE else {VALUES: LEFT_OUT}
         return Upload(
             bucket, names.object_key("raw", "clicks", path, 1, 0, RANGE.start, extension), metadata | left_out
         )
 
     work = RangeWork(RANGE, "id", 1, 0, RANGE.start, horizon=horizon)
-    writer = RangeWriter(work, output.layout_at(horizon), made, opened, output.room)
+    writer = RangeWriter(work, topic.layout_at(horizon), made, opened, room)
     rows = batch(records)
     traced = rows.num_rows if with_trace is None else with_trace
     writer.write(with_headers(rows, [[(b"trace", b"1")]] * traced) if made.wants_headers else rows)
@@ -191,7 +192,7 @@ def replayer(
 
     `horizon`: up to when folders are finished now.
     """
-    outputs = {output.revision: output for output in map(output_of, resources)}
+    outputs = {output.revision.hash: output for output in map(output_of, resources)}
     now = output_of(resources[0])
     put = _put_revision(bucket)
 

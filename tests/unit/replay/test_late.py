@@ -9,6 +9,7 @@ import pytest
 
 from logpersister.manifest import LogPersister
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
+from logpersister.pipeline.room import Room
 from logpersister.pipeline.work import RangeWork
 from logpersister.records.escaping import QUARANTINE
 from logpersister.report.facts import LateRecords
@@ -115,12 +116,13 @@ def test_what_is_left_out_stays_in_quarantine_also_if_it_came_late(late: str) ->
 def test_late_records_hold_no_partition() -> None:
     """Of six records two came late, which the parser would accept."""
     resource = by_late("quarantine")
-    output = output_of(resource)
+    topic = output_of(resource).topic
+    room = Room.of(resource.spec.storage.part_size, topic.formats.held_back)
 
     def written(records: Any, limit: int) -> RangeWriter:
         work = RangeWork(RANGE, "id", 1, 0, RANGE.start, horizon=HORIZON)
         open_upload = FakeBucket().open_upload
-        writer = RangeWriter(work, output.layout_at(HORIZON), output.file_format, open_upload, output.room, limit)
+        writer = RangeWriter(work, topic.layout_at(HORIZON), topic.formats, open_upload, room, limit)
         writer.write(with_headers(batch(records)))
         return writer
 

@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.damage import ContentError
-from logpersister.formats.quarantine import format_at
-from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
@@ -140,7 +138,7 @@ class Scenario:
         records = self.batch(written)
         parts = by_path(records, TopicLayout.of_one_type(layout_of(output, parser, schema)))
         for path, rows in sorted(parts, key=lambda part: part[0]):
-            self._store(format_at(make_format(output, parser, schema), path), path, rows, parser.type)
+            self._store(writing(output, parser, schema).formats.at(path), path, rows, parser.type)
 
     def batch(self, some: Sequence[Record]) -> pa.RecordBatch:
         """Return records as the reader gives them."""

@@ -67,7 +67,7 @@ def writings() -> dict[str, Writing]:
     ]
     leaving_out = (TEXTS_BUT_4, NO_TEXTS, NOTHING)
     every = (*leaving_out, NUMBERS, TEXTS, TEXTS_OR_NONE, NO_PARSER, *late, *keeping, *formats)
-    return {output_of(one).revision: Writing(one.spec, lambda _: None) for one in every}
+    return {output_of(one).revision.hash: Writing(one.spec, lambda _: None) for one in every}
 
 
 def verified(bucket: Bucket, *, settled_before: bool = True) -> tuple[list[Finding], DeepResult]:

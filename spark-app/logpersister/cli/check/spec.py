@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Final
 
 from logpersister.cli.check.finding import Finding
-from logpersister.formats.registry import format_of
+from logpersister.compiled.formats import formats_of
 from logpersister.forms.problems import some_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.blocks.keep import header_conditions
@@ -58,7 +58,7 @@ def _longest(spec: Spec) -> Iterator[tuple[str, str]]:
     of_type = [] if spec.types is None else [spec.types.prefix + "x" * MOST_BYTES]
     for one in spec.of_types():
         path = "/".join([*of_type, *map(_longest_folder, one.output.partition_by)])
-        yield late_path(path) if path and spec.finish is not None else path, format_of(one).extension
+        yield late_path(path) if path and spec.finish is not None else path, formats_of(one).at("").extension
 
 
 def _longest_folder(level: PartitionRule) -> str:
@@ -201,7 +201,7 @@ def _lost_in_quarantine(spec: Spec) -> Iterator[str]:
                 f"{format_at} all of a record that the parser refuses, "
                 "so logpersister quarantine replay cannot store it again; set it to parquet"
             )
-        elif conditions and not format_of(one).wants_headers:
+        elif conditions and not formats_of(one).wants_headers:
             yield (
                 f"{format_at} headers of a record that the parser refuses, and {keep}.keep has conditions on "
                 f"{some_of(sorted({condition.subject for condition in conditions}))}, "
