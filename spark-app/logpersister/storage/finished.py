@@ -9,12 +9,15 @@ has a name by its content, and is never changed.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
-from logpersister.ranges import Offset, Range, TopicPartition
+from pydantic import Field
+
+from logpersister.ranges import Offset, Range
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each
 from logpersister.storage.errors import StorageError
+from logpersister.storage.notes import parse_note, written
 from logpersister.storage.store import ObjectStore
 
 DIGEST_DIGITS = 12
@@ -40,7 +43,7 @@ class FolderContent:
     """Content of a folder by time."""
 
     topic: str
-    path: str
+    path: Annotated[str, Field(alias="folder")]
     """Folder path below the topic."""
     end: str
     """End of its time (RFC 3339)."""
@@ -60,27 +63,8 @@ class FolderContent:
 
     def document(self) -> dict[str, Any]:
         """Return what the manifest of the folder says, too (docs/finish.md)."""
-        return {
-            "topic": self.topic,
-            "folder": self.path,
-            "end": self.end,
-            "number": self.number,
-            "records": sum(one.records for one in self.objects),
-            "bytes": sum(one.bytes for one in self.objects),
-            "lateRecords": self.late_records,
-            "offsets": {str(partition): offset for partition, offset in sorted(self.offsets.items())},
-            "objects": [
-                {
-                    "name": one.name,
-                    "partition": one.partition,
-                    "generation": one.generation,
-                    "start": one.start,
-                    "records": one.records,
-                    "bytes": one.bytes,
-                }
-                for one in self.objects
-            ],
-        }
+        sums = {"records": sum(one.records for one in self.objects), "bytes": sum(one.bytes for one in self.objects)}
+        return {"lateRecords": 0} | written(replace(self, told={})) | sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +148,7 @@ def folder_content(store: ObjectStore, group: str, topic: str, path: str) -> tup
     """Return what is noted of a folder, with its entity tag; None: nothing. Raises StorageError."""
     key = names.folder_key(store.prefix, group, topic, path)
     found = store.get_tagged(key)
-    return None if found is None else (_content(key, found[0]), found[1])
+    return None if found is None else (parse_note(FolderContent, key, found[0], "what a folder has in it"), found[1])
 
 
 def list_folders(store: ObjectStore, group: str, topic: str) -> Iterator[str]:
@@ -198,17 +182,7 @@ def note_told(store: ObjectStore, group: str, told: FolderContent, policy: str) 
 
 def note_arrival(store: ObjectStore, group: str, arrival: Arrival) -> None:
     """Note an arrival; the same note again replaces itself. Raises StorageError."""
-    store.put_json(
-        arrival.key(store.prefix, group),
-        {
-            "topic": arrival.range.partition.topic,
-            "partition": arrival.range.partition.partition,
-            "start": arrival.range.start,
-            "end": arrival.range.end,
-            "generation": arrival.generation,
-            "folders": list(arrival.folders),
-        },
-    )
+    store.put_json(arrival.key(store.prefix, group), written(arrival))
 
 
 def list_arrivals(store: ObjectStore, group: str) -> Mapping[str, Sequence[str]]:
@@ -225,45 +199,7 @@ def read_arrivals(store: ObjectStore, keys: Iterable[str]) -> Iterator[tuple[str
     """Yield arrivals with the names of their notes; those that are gone are left out. Raises StorageError."""
     for key, document in ask_each(lambda key: (key, store.get_json(key)), keys):
         if document is not None:
-            yield key, _arrival(key, document)
-
-
-def _content(key: str, document: Mapping[str, Any]) -> FolderContent:
-    try:
-        return FolderContent(
-            topic=str(document["topic"]),
-            path=str(document["folder"]),
-            end=str(document["end"]),
-            number=int(document["number"]),
-            offsets={int(partition): int(offset) for partition, offset in document["offsets"].items()},
-            objects=tuple(
-                FolderObject(
-                    str(one["name"]),
-                    int(one["partition"]),
-                    int(one["generation"]),
-                    int(one["start"]),
-                    int(one["records"]),
-                    int(one["bytes"]),
-                )
-                for one in document["objects"]
-            ),
-            late_records=int(document["lateRecords"]),
-            told={str(policy): int(number) for policy, number in document.get("told", {}).items()},
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise _damaged(key, f"does not say what a folder has in it ({error!r})") from None
-
-
-def _arrival(key: str, document: Mapping[str, Any]) -> Arrival:
-    try:
-        partition = TopicPartition(str(document["topic"]), int(document["partition"]))
-        return Arrival(
-            Range(partition, int(document["start"]), int(document["end"])),
-            int(document["generation"]),
-            tuple(str(folder) for folder in document["folders"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(key, f"is not the note of an arrival ({error!r})") from None
+            yield key, parse_note(Arrival, key, document, "the note of an arrival")
 
 
 def _contended(key: str) -> StorageError:

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import parse_receipt_key, receipt_key, receipts_prefix
+from logpersister.storage.notes import parse_note, written
 from logpersister.storage.store import ObjectStore
 
 READING_THREADS: Final = 8
@@ -45,16 +46,6 @@ class TableFile:
     splits: tuple[int, ...]
     """Begins of its row groups."""
 
-    def document(self) -> dict[str, Any]:
-        return {
-            "key": self.key,
-            "bytes": self.bytes,
-            "records": self.records,
-            "partition": list(self.partition),
-            "columns": {number: dict(one) for number, one in self.columns.items()},
-            "splits": list(self.splits),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
@@ -66,14 +57,6 @@ class TableFiles:
     spec_id: int
     files: tuple[TableFile, ...]
     """A range without rows has none, and leaves that for the table of a topic without types."""
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "table": self.table,
-            "schemaId": self.schema_id,
-            "specId": self.spec_id,
-            "files": [one.document() for one in self.files],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +77,11 @@ class Receipt:
         return ReceiptName(self.generation, self.range.partition.partition, self.range.start)
 
     def document(self) -> dict[str, Any]:
-        common = {
-            "topic": self.range.partition.topic,
-            "topicId": self.topic_id,
-            "partition": self.range.partition.partition,
-            "generation": self.generation,
-            "start": self.range.start,
-            "end": self.range.end,
-            "revision": self.revision,
-        }
-        if NO_TYPE in self.tables:
-            return common | self.tables[NO_TYPE].document()
-        types = {name: one.document() for name, one in sorted(self.tables.items())}
-        return common | {"types": types, "without": sorted(self.without)}
+        document = written(self)
+        of_types: dict[str, dict[str, Any]] = document.pop("tables")
+        if NO_TYPE in of_types:
+            return document | of_types[NO_TYPE]
+        return document | {"types": of_types, "without": sorted(self.without)}
 
 
 def put_receipt(store: ObjectStore, group: str, receipt: Receipt, *, if_absent: bool = False) -> None:
@@ -144,42 +119,8 @@ def _read(store: ObjectStore, group: str, topic: str, name: ReceiptName) -> Rece
     document = store.get_json(key)
     if document is None:
         return None
-    try:
-        receipt = _parsed(document)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StorageError("damaged", f"object {key!r} is no receipt ({error}); see who changed it") from None
+    tables = document.get("types", {NO_TYPE: document})
+    receipt = parse_note(Receipt, key, document | {"tables": tables}, "a receipt")
     if receipt.name != name or receipt.range.partition.topic != topic:
         raise StorageError("damaged", f"object {key!r} is the receipt of {receipt.range}; somebody has renamed it")
     return receipt
-
-
-def _parsed(document: Mapping[str, Any]) -> Receipt:
-    partition = TopicPartition(str(document["topic"]), int(document["partition"]))
-    return Receipt(
-        Range(partition, int(document["start"]), int(document["end"])),
-        None if document["topicId"] is None else str(document["topicId"]),
-        int(document["generation"]),
-        str(document["revision"]),
-        {name: _table_files(one) for name, one in document.get("types", {NO_TYPE: document}).items()},
-        tuple(str(name) for name in document.get("without", ())),
-    )
-
-
-def _table_files(document: Mapping[str, Any]) -> TableFiles:
-    return TableFiles(
-        str(document["table"]),
-        int(document["schemaId"]),
-        int(document["specId"]),
-        tuple(_file(one) for one in document["files"]),
-    )
-
-
-def _file(document: Mapping[str, Any]) -> TableFile:
-    return TableFile(
-        str(document["key"]),
-        int(document["bytes"]),
-        int(document["records"]),
-        tuple(None if value is None else str(value) for value in document["partition"]),
-        {str(number): dict(one) for number, one in document["columns"].items()},
-        tuple(int(start) for start in document["splits"]),
-    )

@@ -8,13 +8,15 @@ elsewhere.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from logpersister.ranges import Offset, Range, TopicPartition
+from pydantic import Field
+
+from logpersister.ranges import Offset, Range
 from logpersister.storage.asking import ask_each
-from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.names import head, relative_key, replay_key, replays_prefix
+from logpersister.storage.notes import parse_note, written
 from logpersister.storage.store import ObjectStore
 
 REPLAY_DIGITS = 12
@@ -24,7 +26,7 @@ REPLAY_DIGITS = 12
 class Source:
     """An object in quarantine, by what identifies its records."""
 
-    path: str
+    path: Annotated[str, Field(alias="object")]
     """Object name below the prefix: notes may be copied with the objects to another bucket or prefix."""
     range: Range
     topic_id: str | None
@@ -64,23 +66,6 @@ class Source:
         same = replace(other, first=self.first, last=self.last, records=self.records, checksum=self.checksum) == self
         is_within = self.first <= other.first and other.last <= self.last and other.records <= self.records
         return same and is_within
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "object": self.path,
-            "topic": self.range.partition.topic,
-            "partition": self.range.partition.partition,
-            "start": self.range.start,
-            "end": self.range.end,
-            "topicId": self.topic_id,
-            "generation": self.generation,
-            "first": self.first,
-            "last": self.last,
-            "records": self.records,
-            "checksum": self.checksum,
-            "revision": self.revision,
-            **_said(self.horizon),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +110,7 @@ class Replay:
         return {head(prefix) + path: records for path, records in (self.objects or {}).items()}
 
     def document(self) -> dict[str, Any]:
-        objects = None if self.objects is None else dict(self.objects)
-        of = {"source": self.source.document(), "revision": self.revision, "objects": objects}
-        left_out = {"leftOut": self.left_out} if self.left_out else {}
-        kept = {"keepsLeftOut": True} if self.keeps_left_out else {}
-        adjusted = {"adjusted": dict(self.adjusted)} if self.adjusted else {}
-        return of | left_out | kept | adjusted | _said(self.horizon)
+        return {"objects": None, **written(self)}
 
 
 def begin_replay(store: ObjectStore, group: str, replay: Replay) -> None:
@@ -149,7 +129,7 @@ def get_replay(store: ObjectStore, group: str, key: str) -> Replay | None:
     """Return the replay of an object in quarantine, None when there is none. Raises StorageError."""
     noted = replay_key(store.prefix, group, key)
     document = store.get_json(noted)
-    return None if document is None else _parsed(noted, document)
+    return None if document is None else parse_note(Replay, noted, document, "a note of a replay")
 
 
 def list_replays(store: ObjectStore, group: str, topic: str) -> Iterator[Replay]:
@@ -157,47 +137,8 @@ def list_replays(store: ObjectStore, group: str, topic: str) -> Iterator[Replay]
     keys = (listed.key for listed in store.list_objects(replays_prefix(store.prefix, group, topic)))
     for key, document in ask_each(lambda key: (key, store.get_json(key)), keys):
         if document is not None:
-            yield _parsed(key, document)
-
-
-def _said(horizon: int | None) -> dict[str, int]:
-    """Return the entry of a watermark in documents; earlier releases have none."""
-    return {} if horizon is None else {"horizon": horizon}
-
-
-def _horizon(document: Mapping[str, Any]) -> int | None:
-    return int(document["horizon"]) if "horizon" in document else None
+            yield parse_note(Replay, key, document, "a note of a replay")
 
 
 def _key(store: ObjectStore, group: str, source: Source) -> str:
     return replay_key(store.prefix, group, head(store.prefix) + source.path)
-
-
-def _parsed(key: str, document: Mapping[str, Any]) -> Replay:
-    try:
-        source, objects = document["source"], document["objects"]
-        partition = TopicPartition(str(source["topic"]), int(source["partition"]))
-        return Replay(
-            Source(
-                path=str(source["object"]),
-                range=Range(partition, int(source["start"]), int(source["end"])),
-                topic_id=None if source["topicId"] is None else str(source["topicId"]),
-                generation=int(source["generation"]),
-                first=int(source["first"]),
-                last=int(source["last"]),
-                records=int(source["records"]),
-                checksum=str(source["checksum"]),
-                revision=str(source["revision"]),
-                horizon=_horizon(source),
-            ),
-            str(document["revision"]),
-            None if objects is None else {str(path): int(records) for path, records in objects.items()},
-            int(document.get("leftOut", 0)),
-            bool(document.get("keepsLeftOut", False)),
-            _horizon(document),
-            {str(reason): int(values) for reason, values in document.get("adjusted", {}).items()},
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise StorageError(
-            "damaged", f"object {key!r} is not a note of a replay ({error!r}); see who changed it"
-        ) from None

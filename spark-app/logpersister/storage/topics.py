@@ -19,6 +19,7 @@ from logpersister.ranges import Offset
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.names import selection_key, topic_key, topic_notes_prefix
+from logpersister.storage.notes import parse_note, written
 from logpersister.storage.store import ObjectStore
 
 
@@ -41,14 +42,8 @@ def bind_topic(store: ObjectStore, group: str, topic: str, generation: int, note
     Raises StorageError, and ForeignObjectError for a note that somebody has changed.
     """
     key = topic_key(store.prefix, group, topic, generation)
-    written: dict[str, Any] = {"topic": topic, "topicId": note.topic_id, "generation": generation}
-    if note.partitions is not None:
-        written["partitions"] = note.partitions
-    if note.begins is not None:
-        written["begins"] = list(note.begins)
-    if note.since is not None:
-        written["since"] = note.since
-    return _parsed(key, _noted_first(store, key, written))
+    document = {"topic": topic, "generation": generation, **written(note)}
+    return _parsed(key, _noted_first(store, key, document))
 
 
 def first_note(store: ObjectStore, group: str, topic: str, topic_id: str) -> TopicNote | None:
@@ -93,22 +88,13 @@ def _noted_first(store: ObjectStore, key: str, document: Mapping[str, Any]) -> M
 
 
 def _parsed(key: str, document: Mapping[str, Any] | None) -> TopicNote:
-    if document is None or not isinstance(document.get("topicId"), str):
-        raise ForeignObjectError(f"object {key!r} does not say which topic it is about; see who changed it")
-    partitions, begins, since = (document.get(name) for name in ("partitions", "begins", "since"))
-
-    def offset(begin: Any) -> Offset | None:
-        return None if begin is None and since is not None else int(begin)
-
     try:
-        return TopicNote(
-            str(document["topicId"]),
-            None if partitions is None else int(partitions),
-            None if begins is None else tuple(map(offset, begins)),
-            None if since is None else int(since),
-        )
-    except (TypeError, ValueError) as error:
-        raise ForeignObjectError(f"object {key!r} is damaged ({error}); see who changed it") from error
+        note = parse_note(TopicNote, key, document, "the note of a topic")
+    except StorageError as error:
+        raise ForeignObjectError(str(error)) from None
+    if note.since is None and None in (note.begins or ()):
+        raise ForeignObjectError(f"object {key!r} does not say since when partitions begin; see who changed it")
+    return note
 
 
 def _read(store: ObjectStore, key: str) -> dict[str, Any] | None:

@@ -265,7 +265,7 @@ def test_notes_of_finished_folders(store: ObjectStore, s3: "S3Client", bucket: s
     assert found is not None
     assert found[0] == replace(content, told={"webhook": 3, "kafka": 1})
     s3.put_object(Bucket=bucket, Key=folder_key("raw", GROUP, "clicks", path), Body=b'{"topic": "clicks"}')
-    with pytest.raises(StorageError, match="does not say what a folder has in it"):
+    with pytest.raises(StorageError, match="is not what a folder has in it"):
         folder_content(store, GROUP, "clicks", path)
 
     untold = [Untold(path, number) for number in (1, 2, 10)]
