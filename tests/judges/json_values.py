@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal as Number
 from decimal import InvalidOperation
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -84,11 +85,13 @@ def plain_value(node: Node, type_: Type, reading: Reading) -> Any:
         case Binary():
             return _bytes(_string(node))
         case Time(unit):
-            return _time(_string(node), unit)
+            return time_of(_string(node), unit)
         case Timestamp(unit):
             return _timestamp(node, unit, reading.format)
         case Decimal(precision, scale):
-            return _decimal(node, precision, scale)
+            if node.kind not in ("string", "number"):
+                raise RefusalError("wrong_type")
+            return decimal_of(node.string if node.kind == "string" else node.text, precision, scale)
         case _:
             raise RefusalError("wrong_type")
 
@@ -173,21 +176,23 @@ def _single(node: Node) -> float:
 
 def _nearest_single(node: Node) -> float:
     double = _nearest(node)
-    try:
-        (single,) = struct.unpack("<f", struct.pack("<f", double))
-    except OverflowError:
-        raise RefusalError("overflow") from None
-    # A double in the middle of two singles may itself be rounded: then the text decides, and not the even one.
-    with np.errstate(over="ignore"):  # behind the largest one
-        other = float(np.nextafter(np.float32(single), np.float32(math.copysign(math.inf, double - single))))
-    written = Number(node.text)
-    if double - single == other - double != 0 and written != Number(double):
-        return float(max(single, other) if written > Number(double) else min(single, other))
-    return float(single)
+    return math.copysign(0.0, double) if abs(double) < 2**-151 else single_of(Fraction(node.text))
 
 
-def _date(node: Node) -> int:
-    match = _DATE_ALONE.fullmatch(_string(node))
+def single_of(exact: Fraction) -> float:
+    """Return what float32 has for a number; by way of a double, some would be rounded twice. Raises `RefusalError`."""
+    if abs(exact) >= 2**128 - 2**103:
+        raise RefusalError("overflow")
+    with np.errstate(over="ignore"):
+        near = np.float32(float(exact))
+        around = [near, *(np.nextafter(near, np.float32(end)) for end in (-np.inf, np.inf))]
+    finite = [one for one in around if np.isfinite(one)]
+    return float(min(finite, key=lambda one: (abs(Fraction(float(one)) - exact), struct.pack("<f", one)[0] & 1)))
+
+
+def date_of(text: str) -> int:
+    """Return the days since 1970 that a text says. Raises `RefusalError`."""
+    match = _DATE_ALONE.fullmatch(text)
     if match is None:
         raise RefusalError("bad_text")
     return instant_in_range(_days(match) * 86_400) // 86_400
@@ -197,7 +202,8 @@ def _days(match: re.Match[str]) -> int:
     return days_since_1970(*(int(match[group]) for group in (1, 2, 3)))
 
 
-def _time(text: str, unit: str) -> int:
+def time_of(text: str, unit: str) -> int:
+    """Return the units since midnight that a text says. Raises `RefusalError`."""
     match = _TIME_ALONE.fullmatch(text)
     if match is None:
         raise RefusalError("bad_text")
@@ -217,11 +223,12 @@ def _timestamp(node: Node, unit: str, written: str) -> int:
         instant_in_range(number // per_second)
         return _fitting(number * _PER_SECOND[unit] // per_second)
     text = _string(node)
-    seconds, nanoseconds = _rfc3339(text) if written == "rfc3339" else instant_of(text, written)
+    seconds, nanoseconds = rfc3339(text) if written == "rfc3339" else instant_of(text, written)
     return _fitting(instant_in_range(seconds) * _PER_SECOND[unit] + nanoseconds * _PER_SECOND[unit] // 10**9)
 
 
-def _rfc3339(text: str) -> tuple[int, int]:
+def rfc3339(text: str) -> tuple[int, int]:
+    """Return the seconds since 1970 that a text says, and nanoseconds from there. Raises `RefusalError`."""
     match = _INSTANT.fullmatch(text)
     if match is None:
         raise RefusalError("bad_text")
@@ -245,10 +252,8 @@ def _fitting(number: int) -> int:
     return number
 
 
-def _decimal(node: Node, precision: int, scale: int) -> Number:
-    text = node.string if node.kind == "string" else node.text
-    if node.kind not in ("string", "number"):
-        raise RefusalError("wrong_type")
+def decimal_of(text: str, precision: int, scale: int) -> Number:
+    """Return what a text says, without zeros that say nothing. Raises `RefusalError`."""
     if _NUMBER.fullmatch(text) is None:
         raise RefusalError("bad_text")
     digits = re.split("[eE]", text)[0].replace(".", "").lstrip("-0").rstrip("0")
@@ -279,6 +284,6 @@ _PLAIN: "Final[Mapping[str, Callable[[Node], Any]]]" = {
     "float32": _single,
     "float64": _double,
     "string": _string,
-    "date": _date,
+    "date": lambda node: date_of(_string(node)),
     "json": lambda node: node.text,
 }

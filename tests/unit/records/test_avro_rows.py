@@ -18,12 +18,13 @@ from logpersister.values.parser import Framing
 from logpersister.values.reading.writers import WriterSchema
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
+from tests.judges.refusal import RefusalError
 from tests.unit.records.avro_meanings import fits, fullest, meant
 from tests.unit.records.avro_samples import KnownWriters, encoded, evolving_topics, topics, without_meanings
 from tests.unit.records.judging import Judged, judged_by
 from tests.unit.records.row_samples import batch_of_values
 from tests.unit.records.test_rows import schema_of
-from tests.unit.records.third_party import NoValueError, assert_rows, members_of
+from tests.unit.records.third_party import assert_rows, members_of
 
 
 def judged(
@@ -49,7 +50,7 @@ def test_values_are_what_fastavro_reads(data: st.DataObject) -> None:
     schema, columns, values = data.draw(topics())
     found = [encoded(schema, one) for one in data.draw(st.lists(values, min_size=1, max_size=4))]
     whole = Struct(members_of(columns))
-    read: list[Any] = [NoValueError("other_schema")] * len(found)
+    read: list[Any] = [RefusalError("other_schema")] * len(found)
     if fits(schema, whole, {one.name: one.format for one in columns.columns}):
         read = [meant(read_by_fastavro(one, schema, schema), schema, whole) for one in found]
     assert_rows(judged(columns, KnownWriters({1: schema}), [*found]), columns, read)
@@ -69,10 +70,10 @@ def test_columns_of_an_avro_schema_are_resolved_as_by_fastavro(data: st.DataObje
         try:
             return meant(read_by_fastavro(value, written, declared), declared, Struct(members_of(columns)))
         except fastavro.read.SchemaResolutionError:
-            return NoValueError(reason)
+            return RefusalError(reason)
 
     whole = read(encoded(written, fullest(written)), "other_schema")
-    expected_values = [whole if isinstance(whole, NoValueError) else read(one, "missing") for one in found]
+    expected_values = [whole if isinstance(whole, RefusalError) else read(one, "missing") for one in found]
     assert_rows(judged(columns, KnownWriters({1: written}), [*found]), columns, expected_values)
 
 

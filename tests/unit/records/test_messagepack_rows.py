@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from logpersister.values.messagepack.rows import MessagePackRows
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
+from tests.judges.refusal import RefusalError
 from tests.unit.records import fault_samples
 from tests.unit.records.judging import Judged, judged_by
 from tests.unit.records.messagepack_samples import Written, entries, packed, schemas, values
 from tests.unit.records.test_rows import schema_of
-from tests.unit.records.third_party import Instant, NoValueError, Pairs, assert_rows, has_known_times
+from tests.unit.records.third_party import Instant, Pairs, assert_rows, has_known_times
 
 
 def judged(schema: RowSchema, found: list[bytes | None], unknown: Any = "drop") -> Judged:
@@ -36,7 +37,7 @@ def _read(value: bytes) -> Any:
         )
     except ValueError as error:
         is_whole = re.search("timestamp|nanoseconds", str(error)) is not None
-        return None if is_whole else NoValueError("not_messagepack")
+        return None if is_whole else RefusalError("not_messagepack")
     return _with_instants(read)
 
 

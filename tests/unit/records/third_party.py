@@ -1,14 +1,11 @@
 """Rows as docs/schemas.md says them, from what another project's library has read of a value.
 
-Dates, decimals and floats are those of Python's own library. All faults of a value are found, not only the
-first: so a parser can be asked whether what it refuses is refused for a reason that the value has.
+Scalars are those of the judge of JSON. All faults of a value are found, not only the first: so
+a parser can be asked whether what it refuses is refused for a reason that the value has.
 """
 
-import re
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, time
 from decimal import Decimal as Number
 from fractions import Fraction
 from typing import Any, Final, NoReturn
@@ -18,20 +15,15 @@ import numpy as np
 from logpersister.schemas.types import Binary, Decimal, ListOf, MapOf, Member, Plain, Struct, Time, Timestamp, Type
 from logpersister.values.row_schema import RowSchema
 from logpersister.verify.comparison import same
+from tests.judges.json_values import MOST_NESTED, date_of, decimal_of, instant_in_range, rfc3339, single_of, time_of
+from tests.judges.refusal import RefusalError
 from tests.unit.records.judging import Judged
 
 Fault = tuple[str, str | None]
 """A reason of refusal, and the path of the field."""
 
-MOST_NESTED: Final = 64
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY: Final = 86_400
-_EPOCH: Final = date(1970, 1, 1)
-_FIRST, _LAST = ((day - _EPOCH).days for day in (date.min, date.max))
-_DATE: Final = r"(\d{4})(-\d{2}-\d{2})"
-_CLOCK: Final = r"(\d{2}:\d{2}:\d{2})(?:\.(\d+))?"
-_INSTANT: Final = re.compile(f"{_DATE}[Tt ]{_CLOCK}(?:[Zz]|([+-])([01]\\d|2[0-3]):([0-5]\\d))?", re.ASCII)
-_NUMBER: Final = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
 class Pairs(list[tuple[Any, Any]]):
@@ -59,12 +51,8 @@ class Day:
     number: int
 
 
-class NoValueError(Exception):
-    """A value that a column cannot have; the reason."""
-
-
 def _refuse(reason: str) -> NoReturn:
-    raise NoValueError(reason)
+    raise RefusalError(reason)
 
 
 @dataclass
@@ -121,7 +109,7 @@ class Reading:
     def _leaf(self, value: Any, type_: Type, notation: str, path: str) -> Any:
         try:
             return self._column(value, type_, notation)
-        except NoValueError as error:
+        except RefusalError as error:
             self.faults.add((str(error), path))
             return None
 
@@ -187,53 +175,19 @@ def _real(value: Any, name: str) -> float:
     if isinstance(value, float) and (name == "float64" or not np.isfinite(value)):
         return value  # where there are such, they may be NaN or infinite
     exact = Fraction(value)
-    bound = 2**128 - 2**103 if name == "float32" else 2**1024 - 2**970
-    if abs(exact) >= bound:
-        _refuse("overflow")
-    return float(exact) if name == "float64" else _nearest_single(exact)
-
-
-def _nearest_single(exact: Fraction) -> float:
-    """Return what float32 has for a number; by way of a double, some would be rounded twice."""
-    with np.errstate(over="ignore"):
-        near = np.float32(float(exact))
-        around = [near, *(np.nextafter(near, np.float32(end)) for end in (-np.inf, np.inf))]
-    finite = [one for one in around if np.isfinite(one)]
-    return float(min(finite, key=lambda one: (abs(Fraction(float(one)) - exact), struct.pack("<f", one)[0] & 1)))
+    if name == "float32":
+        return single_of(exact)
+    return float(exact) if abs(exact) < 2**1024 - 2**970 else _refuse("overflow")
 
 
 def _date(value: Any) -> int:
-    if isinstance(value, Day):
-        days = value.number
-    else:
-        match = re.fullmatch(_DATE, _words(value), re.ASCII) or _refuse("bad_text")
-        days = _days(match[1], match[2])
-    return days if _FIRST <= days <= _LAST else _refuse("overflow")
-
-
-def _days(year: str, rest: str) -> int:
-    """Return a day since 1970. Python has no year 0: the year 2000 stands for it."""
-    try:
-        found = (date.fromisoformat(("2000" if year == "0000" else year) + rest) - _EPOCH).days
-    except ValueError:
-        _refuse("bad_text")
-    return found - 5 * 146_097 if year == "0000" else found
+    return instant_in_range(value.number * _DAY) // _DAY if isinstance(value, Day) else date_of(_words(value))
 
 
 def _clock(value: Any) -> int:
     if isinstance(value, Clock):
         return value.nanoseconds if 0 <= value.nanoseconds < _DAY * 10**9 else _refuse("overflow")
-    match = re.fullmatch(_CLOCK, _words(value), re.ASCII) or _refuse("bad_text")
-    return _of_day(match[1], match[2])
-
-
-def _of_day(text: str, fraction: str | None) -> int:
-    try:
-        found = time.fromisoformat(text)
-    except ValueError:
-        _refuse("bad_text")
-    seconds = (found.hour * 60 + found.minute) * 60 + found.second
-    return seconds * 10**9 + int(Fraction(f"0.{fraction or 0}") * 10**9)
+    return time_of(_words(value), "ns")
 
 
 def _instant(value: Any, notation: str) -> int:
@@ -241,27 +195,18 @@ def _instant(value: Any, notation: str) -> int:
     if isinstance(value, Instant):
         found = value.nanoseconds
     elif notation != "rfc3339":
-        number = _bounded(_whole(value), 64)
-        found = number * 10**9 // _PER_SECOND[notation[6:-1]]
+        found = _bounded(_whole(value), 64) * 10**9 // _PER_SECOND[notation[6:-1]]
     else:
-        match = _INSTANT.fullmatch(_words(value)) or _refuse("bad_text")
-        found = _days(match[1], match[2]) * _DAY * 10**9 + _of_day(match[3], match[4])
-        if match[5]:
-            found -= int(f"{match[5]}1") * (int(match[6]) * 60 + int(match[7])) * 60 * 10**9
-    return found if _FIRST <= found // (_DAY * 10**9) <= _LAST else _refuse("overflow")
+        seconds, nanoseconds = rfc3339(_words(value))
+        found = seconds * 10**9 + nanoseconds
+    instant_in_range(found // 10**9)
+    return found
 
 
 def _decimal(value: Any, precision: int, scale: int) -> Number:
-    if isinstance(value, str):
-        if _NUMBER.fullmatch(value) is None:
-            _refuse("bad_text")
-        value = Number(value)
-    if isinstance(value, bool) or not isinstance(value, int | Number):
+    if isinstance(value, bool) or not isinstance(value, str | int | Number):
         _refuse("wrong_type")
-    unscaled = Fraction(value) * 10**scale
-    if unscaled.denominator != 1 or abs(unscaled) >= 10**precision:
-        _refuse("overflow")
-    return Number(value)
+    return decimal_of(str(value), precision, scale)
 
 
 def _words(value: Any) -> str:
@@ -305,12 +250,12 @@ def assert_rows(ours: Judged, schema: RowSchema, read: Sequence[Any]) -> None:
     Args:
         ours: what a parser made of them, of which none is null.
         schema: of the rows, with known times (`has_known_times`).
-        read: values; `NoValueError`: there is none, for this reason.
+        read: values; `RefusalError`: there is none, for this reason.
     """
     rows, refused = iter(ours[0]), {place: (reason, path) for place, reason, path in ours[1]}
     for place, value in enumerate(read):
         reading = Reading()
-        if isinstance(value, NoValueError):
+        if isinstance(value, RefusalError):
             assert place in refused, (place, value)
             assert refused[place][0] == str(value)
             continue
