@@ -49,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     _quarantine(commands)
     _finish(_command(commands, "finish", "finish folders by hand, and say why others are not finished"))
     _verify(_command(commands, "verify", "prove from Kafka and the bucket that every record is stored exactly once"))
+    _restore(_command(commands, "restore", "produce the records of a backup back into topics"))
     commands.add_parser("version", help="print versions", description="Print versions.")
     return root
 
@@ -137,6 +138,29 @@ def _command(
         help="how long to wait for Kafka and for the bucket (default: 10s)",
     )
     return command
+
+
+def _restore(command: argparse.ArgumentParser) -> None:
+    _json(command)
+    command.add_argument(
+        "--to",
+        required=True,
+        metavar="HOST:PORT,… | FILE",
+        help="brokers that get the records, or a file with a block kafka as in manifests (bootstrapServers, security)",
+    )
+    command.add_argument(
+        "--topics", required=True, type=words, metavar="NAME,…", help="topics of the backup; missing ones are made"
+    )
+    command.add_argument("--rename", type=words, metavar="OLD=NEW,…", help="restore a topic under another name")
+    command.add_argument(
+        "--groups",
+        type=words,
+        metavar="NAME,… | FILE",
+        help="consumer groups that go on where they were: their offsets are read from the brokers of the manifest, or "
+        "from a file with lines group,topic,partition,offset",
+    )
+    command.add_argument("--offsets", metavar="FILE", help="a file for the table of old and new offsets (JSON)")
+    command.add_argument("--dry-run", action="store_true", help="produce nothing, and say what would be")
 
 
 def _finish(command: argparse.ArgumentParser) -> None:

@@ -14,7 +14,20 @@ from logpersister.cli.arguments import parser
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.imports import uncollected
 
-_COMMANDS: Final = ("init", "check", "run", "schema", "lag", "ls", "head", "quarantine", "finish", "verify", "version")
+_COMMANDS: Final = (
+    "init",
+    "check",
+    "run",
+    "schema",
+    "lag",
+    "ls",
+    "head",
+    "quarantine",
+    "finish",
+    "verify",
+    "restore",
+    "version",
+)
 _MODULES: Final = {name: f"logpersister.cli.{name}" for name in _COMMANDS} | {"try": "logpersister.cli.trial"}
 
 

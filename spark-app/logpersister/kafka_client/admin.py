@@ -35,3 +35,10 @@ def refresh_brokers(client: KafkaAdminClient) -> None:
     kafka-python does that by itself every five minutes, and knows no broker meanwhile that was away when it did.
     """
     client._manager.run(client._manager.cluster.refresh_metadata)  # noqa: SLF001
+
+
+def producer_coordinator(client: KafkaAdminClient, name: str) -> int:
+    """Return the broker that keeps the id of the producer with this name (transactional id); raises KafkaError."""
+    client._manager.cluster._coordinators.pop((CoordinatorType.TRANSACTION, name), None)  # noqa: SLF001
+    found: int = client._manager.run(client._find_coordinator_id, name, CoordinatorType.TRANSACTION)  # noqa: SLF001
+    return found

@@ -28,7 +28,7 @@ pub const CHECKED_BEGIN: usize = 21;
 const HEADER_BYTES: usize = 61;
 
 /// CRC-32C, which the iSCSI standard made known.
-fn crc32c(bytes: &[u8]) -> u32 {
+pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 

@@ -32,6 +32,7 @@ mod transactions;
 mod verbatim;
 mod walk;
 
+pub use batch::crc32c;
 pub use compression::{Codec, Decompressor};
 pub use datums::{Datums, avro_datums};
 pub use decoder::{Legacy, Request, Run, decode};

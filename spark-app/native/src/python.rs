@@ -156,6 +156,12 @@ fn decompress(py: Python<'_>, codec: u8, data: PyBackedBytes, limit: usize) -> P
     Ok(PyBytes::new(py, bytes))
 }
 
+/// Return the checksum of a record batch, CRC-32C, of the bytes that it covers.
+#[pyfunction]
+fn crc32c(py: Python<'_>, data: PyBackedBytes) -> u32 {
+    py.detach(|| crate::crc32c(&data))
+}
+
 /// Check which values of a binary array are JSON documents; null ones are not looked at.
 ///
 /// Returns the rows of those that are none, an int64 array, and why the first one is none. Raises TypeError for another
@@ -649,7 +655,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         AvroParser, CorruptBatchError, CsvParser, MessagePackParser, MessageParts, ProtobufParser, RegexParser,
-        RowParser, Run, Selected, ThriftParser, avro_datums, avro_fingerprint, decode, decompress, instants,
+        RowParser, Run, Selected, ThriftParser, avro_datums, avro_fingerprint, crc32c, decode, decompress, instants,
         json_lines, json_texts, keyed_hashes, not_json, numbers, parts, schema_keys, select,
     };
 

@@ -158,6 +158,11 @@ def select(
     return Selected(pieces, found.heads, records, min(offsets, default=-1), max(offsets, default=-1), found.next_offset)
 
 
+def crc32c(data: bytes) -> int:
+    """Return the checksum of what a record batch covers with it."""
+    return native.crc32c(data)
+
+
 def heads_of(data: bytes | memoryview) -> Iterator[bytes | memoryview]:
     """Yield the first `HEAD_BYTES` of each of whole record batches."""
     position = 0

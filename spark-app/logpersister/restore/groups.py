@@ -1,0 +1,80 @@
+"""Offsets of consumer groups, from where they were to where the same records are now."""
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from logpersister.ranges import Offset, TopicPartition
+from logpersister.restore.offset_map import OffsetMap
+from logpersister.restore.plan import RestoreError
+
+Offsets = Mapping[TopicPartition, Offset]
+
+
+@dataclass(frozen=True, slots=True)
+class MovedOffset:
+    """Offset of a group in one partition."""
+
+    group: str
+    source: TopicPartition
+    target: TopicPartition
+    old: Offset
+    new: Offset
+    is_ahead: bool
+    """Whether the group had read more than the backup has."""
+
+
+def moved(
+    groups: Mapping[str, Offsets],
+    maps: Mapping[TopicPartition, OffsetMap],
+    targets: Mapping[TopicPartition, TopicPartition],
+    ends: Offsets,
+) -> Iterator[MovedOffset]:
+    """Yield where groups go on, by partition.
+
+    Args:
+        groups: committed offsets of each group.
+        maps: old and new offsets, of all partitions that are restored.
+        targets: partition of the target by that of the backup.
+        ends: where the backup ends; none where it has nothing.
+    """
+    for group, offsets in sorted(groups.items()):
+        for source, old in sorted(offsets.items()):
+            if source in targets:
+                new, end = maps[source].new(old), ends.get(source)
+                yield MovedOffset(group, source, targets[source], old, new, is_ahead=end is not None and old > end)
+
+
+def read_groups(file: Path) -> dict[str, dict[TopicPartition, Offset]]:
+    """Read ``group,topic,partition,offset`` lines, as ``kafka-consumer-groups --export`` writes them.
+
+    Raises RestoreError.
+    """
+    found: defaultdict[str, dict[TopicPartition, Offset]] = defaultdict(dict)
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            for number, line in enumerate(csv.reader(lines), 1):
+                try:
+                    group, topic, partition, offset = line
+                    found[group][TopicPartition(topic, int(partition))] = int(offset)
+                except ValueError:
+                    raise RestoreError(f"{file}:{number}: expected group,topic,partition,offset") from None
+    except OSError as error:
+        raise RestoreError(f"{file}: cannot be read ({error.strerror})") from None
+    return dict(found)
+
+
+def to_set(
+    moves: Iterable[MovedOffset], there: Mapping[str, Offsets]
+) -> tuple[dict[str, dict[TopicPartition, Offset]], Sequence[MovedOffset]]:
+    """Return the offsets that are to be set, and those that are not because the group has gone on there already."""
+    wanted: defaultdict[str, dict[TopicPartition, Offset]] = defaultdict(dict)
+    kept = []
+    for one in moves:
+        if one.target in there.get(one.group, {}):
+            kept.append(one)
+        else:
+            wanted[one.group][one.target] = one.new
+    return dict(wanted), kept

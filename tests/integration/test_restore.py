@@ -1,0 +1,209 @@
+"""`logpersister restore` into a second broker: records, order, and groups are as they were."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kafka import KafkaConsumer
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka.structs import OffsetAndMetadata
+
+from logpersister.cli import main
+from logpersister.cli.exits import Exit
+from tests.integration.harness.examples import example
+from tests.integration.harness.logs import write_compacted, write_transactions
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.waiting import eventually
+from tests.stack import KafkaBroker
+from tests.stack.topics import Record, create_topic, end_offsets, produce, produce_many, read_all
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(900)
+
+SQUEEZED = 600
+"""Records of the topic that is compressed by codecs for which kafka-python has no package here."""
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """A second cluster. Its brokers forget no record, however old, and no producer."""
+    with KafkaBroker(tmp_path_factory.mktemp("other")) as broker:
+        yield broker
+
+
+def restored(capsys: pytest.CaptureFixture[str], manifest: Path, *options: str, code: int = Exit.OK) -> Any:
+    capsys.readouterr()
+    ended = main(["restore", "-f", str(manifest), "--json", *options])
+    out, error = capsys.readouterr()
+    assert ended == code, error
+    return json.loads(out) if code == Exit.OK else error
+
+
+def without_offset(records: Sequence[Record]) -> list[tuple[Any, ...]]:
+    return [(one.value, one.key, one.partition, one.timestamp, one.headers) for one in records]
+
+
+def assert_restored(source: str, topic: str, target: str, renamed: str) -> dict[int, list[Record]]:
+    """Check that a topic is equal, record by record, and has no gaps; return what it had."""
+    had, found = read_all(source, topic), read_all(target, renamed)
+    assert had.keys() == found.keys()
+    for partition, records in had.items():
+        assert without_offset(found[partition]) == without_offset(records)
+        assert [one.offset for one in found[partition]] == list(range(len(records)))
+    return had
+
+
+def as_kafka_prints(broker: KafkaBroker, topic: str) -> str:
+    """Return records with their offsets, read by Kafka's own consumer: kafka-python lacks some codecs here."""
+    shown = [option for name in ("timestamp", "offset", "key") for option in ("--property", f"print.{name}=true")]
+    return broker.run_tool(
+        "org.apache.kafka.tools.consumer.ConsoleConsumer",
+        *("--bootstrap-server", broker.bootstrap, "--topic", topic, "--from-beginning"),
+        *("--max-messages", str(SQUEEZED), *shown),
+    )
+
+
+def commit(bootstrap: str, group: str, topic: str, offsets: dict[int, int]) -> None:
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap, group_id=group, enable_auto_commit=False)
+    try:
+        consumer.commit(
+            {KafkaTopicPartition(topic, one): OffsetAndMetadata(offset, "", -1) for one, offset in offsets.items()}
+        )
+    finally:
+        consumer.close()
+
+
+def goes_on_at(bootstrap: str, group: str, topic: str) -> dict[int, Record]:
+    """Return the first record of each partition that a consumer of a group gets."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=bootstrap, group_id=group, enable_auto_commit=False, isolation_level="read_committed"
+    )
+    found: dict[int, Record] = {}
+    try:
+        partitions = [KafkaTopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)]
+        consumer.assign(partitions)
+        while len(found) < len(partitions):
+            for partition, records in consumer.poll(timeout_ms=60_000).items():
+                one = records[0]
+                found.setdefault(partition.partition, Record(one.value, one.key, timestamp=one.timestamp))
+    finally:
+        consumer.close()
+    return found
+
+
+def strange(codec: str | None) -> list[Record]:
+    """Return records whose fields are absent, empty, or look like each other."""
+    headers = [("trace", b"1"), ("trace", b""), ("ü", b"\xff")]
+    return [
+        Record(None, b"deleted", timestamp=5),
+        Record(b"null", b"", timestamp=4, headers=headers),
+        Record(b"", None, timestamp=1_700_000_000_000),
+        *(Record(f"{codec} {number}".encode() * 30, f"{number}".encode(), number % 3) for number in range(600)),
+    ]
+
+
+def test_topics_come_back(
+    scene: Scene,
+    topic: CreateTopic,
+    kafka: KafkaBroker,
+    other: KafkaBroker,
+    unique: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    coded, transactional, compacted = topic(partitions=3), topic(), topic(cleanup_policy="compact")
+    for codec in (None, "gzip", "zstd"):
+        produce(kafka.bootstrap, coded, strange(codec), compression=codec)
+    squeezed = topic()
+    for codec in ("snappy", "lz4"):
+        produce_many(kafka, squeezed, records=SQUEEZED // 2, record_bytes=300, compression=codec)
+    write_transactions(kafka.bootstrap, transactional)
+    write_compacted(kafka.bootstrap, compacted, padding=b"x" * 400)
+    manifest = scene.manifest(
+        kafka={"topics": [coded, transactional, compacted, squeezed]}, upload={"maxBytes": "64Ki"}, **example("backup")
+    )
+    scene.run_until_current(manifest)
+    half = {number: len(records) // 2 for number, records in read_all(kafka.bootstrap, coded).items()}
+    commit(kafka.bootstrap, unique, coded, half)
+    commit(kafka.bootstrap, unique, transactional, {0: 500})
+
+    to = tmp_path / "target.yaml"
+    to.write_text(yaml.safe_dump({"kafka": {"bootstrapServers": other.bootstrap}}))
+    table = tmp_path / "offsets.json"
+    options = ["--to", str(to), "--topics", f"{coded},{transactional},{compacted},{squeezed}"]
+    options += ["--rename", f"{coded}=again.{coded}"]
+    planned = restored(capsys, manifest, *options, "--dry-run")
+    assert [(one["made"], one["had"], one["produced"]) for one in planned["topics"]] == [(True, 0, 0)] * 4
+    document = restored(capsys, manifest, *options, "--groups", unique, "--offsets", str(table))
+
+    had = assert_restored(kafka.bootstrap, coded, other.bootstrap, f"again.{coded}")
+    produced = [sum(map(len, had.values()))]
+    for name in (transactional, compacted):
+        produced += map(len, assert_restored(kafka.bootstrap, name, other.bootstrap, name).values())
+    assert as_kafka_prints(kafka, squeezed) == as_kafka_prints(other, squeezed)
+    produced.append(SQUEEZED)
+    assert [one["produced"] for one in document["topics"]] == produced
+    assert [one["records"] for one in document["topics"]] == produced
+
+    assert {one["state"] for one in document["groups"]} == {"set"}
+    for name, again in ((coded, f"again.{coded}"), (transactional, transactional)):
+        before, after = goes_on_at(kafka.bootstrap, unique, name), goes_on_at(other.bootstrap, unique, again)
+        assert before == after
+    for one in json.loads(table.read_text())["partitions"]:
+        if one["topic"] == squeezed:
+            assert one["runs"] == [[0, 0, SQUEEZED]]
+            continue
+        old = [record.offset for record in read_all(kafka.bootstrap, one["topic"])[one["partition"]]]
+        assert [(start + place, new + place) for start, new, count in one["runs"] for place in range(count)] == [
+            (offset, place) for place, offset in enumerate(old)
+        ]
+    again = restored(capsys, manifest, *options, "--groups", unique)
+    assert [one["produced"] for one in again["topics"]] == [0] * 4
+    assert {one["state"].partition(" ")[0] for one in again["groups"]} == {"has"}
+
+    produce(other.bootstrap, transactional, [b"of somebody else"])
+    assert "more than the backup" in restored(capsys, manifest, *options, code=Exit.FAILED)
+    _, gone, *others = scene.bucket.objects(squeezed)
+    assert others
+    scene.bucket.client.delete_object(Bucket=scene.bucket.name, Key=gone.key)
+    options = ["--to", other.bootstrap, "--topics", squeezed, "--rename", f"{squeezed}=never"]
+    assert f"{squeezed}-0[{gone.start},{gone.end})" in restored(capsys, manifest, *options, code=Exit.FAILED)
+    with pytest.raises(LookupError):
+        read_all(other.bootstrap, "never")
+
+
+def test_killed_and_resumed(
+    scene: Scene, topic: CreateTopic, kafka: KafkaBroker, other: KafkaBroker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = topic(partitions=2)
+    small = {"batch.size": "2000"}
+    for codec in ("none", "gzip"):
+        produce_many(kafka, many, records=60_000, record_bytes=100, compression=codec, properties=small)
+    manifest = scene.manifest(kafka={"topics": [many]}, upload={"maxBytes": "4Mi"}, **example("backup"))
+    scene.run_until_current(manifest)
+    create_topic(other.bootstrap, many, partitions=2)
+    command = [str(Path(sys.executable).with_name("logpersister")), "restore", "-f", str(manifest)]
+    command += ["--to", other.bootstrap, "--topics", many]
+
+    def is_above(least: int) -> bool:
+        return sum(end_offsets(other.bootstrap, many).values()) > least
+
+    for least in (1_000, 40_000):
+        killed = subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL)
+        try:
+            eventually("some records are there", partial(is_above, least))
+        finally:
+            killed.kill()
+            killed.wait()
+        assert is_above(least)
+        assert not is_above(119_999), "killed too late"
+    both = [subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [one.wait(300) for one in both] == [Exit.OK, Exit.OK], "two at once do no harm"
+    assert_restored(kafka.bootstrap, many, other.bootstrap, many)

@@ -1,0 +1,126 @@
+"""Whatever fails, dies, or comes late between any two steps: each record is there once, in order.
+
+All courses with up to three faults are played, and mutants of what prevents duplicates are caught by some of them.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+import pytest
+
+from logpersister.restore import execution
+from logpersister.restore.execution import restore
+from logpersister.restore.record_batches import Batch, Producer, placed
+from tests.unit.restore.samples import TARGET, Backup, batch
+from tests.unit.restore.world import Died, World, scripts
+
+BACKUP = Backup(
+    (0, 5, [batch(0, b"a", b"b"), batch(2, b"c"), batch(3, b"d", b"e", None)]),
+    (5, 9, [batch(3, b"d", b"e", None), batch(8, b"f")]),
+)
+EXPECTED = [b"a", b"b", b"c", b"d", b"e", None, b"f"]
+PRODUCER = Producer(7, 0)
+
+Produces = Callable[[], Producer]
+
+
+def run(world: World, produces: Produces = lambda: PRODUCER) -> None:
+    """Run processes until one comes to its end."""
+    while True:
+        stored = len(world.log(TARGET).rows)
+        try:
+            restore(
+                [BACKUP.plan(stored)],
+                world,
+                {TARGET.topic: produces()},
+                BACKUP.read,
+                lambda _partition, _position: None,
+                clock=lambda: 0.0,
+                sleep=lambda _: None,
+            )
+        except Died:
+            continue
+        return
+
+
+def values(world: World) -> list[bytes | None]:
+    return [value for _, (_, value) in world.log(TARGET).rows]
+
+
+def play(faults: int, produces: Produces = lambda: PRODUCER, *, with_another: bool = False) -> int:
+    """Play all courses; return how many. Raises AssertionError in the first that breaks the promise."""
+    played = 0
+
+    def ways_of(script: Sequence[int]) -> Sequence[int]:
+        nonlocal played
+        played += 1
+        world = World(script, others=(lambda one: run(one, produces)) if with_another else None)
+        run(world, produces)
+        assert values(world) == EXPECTED, script
+        world.arrive_late()
+        assert values(world) == EXPECTED, script
+        return world.ways
+
+    for _ in scripts(faults, ways_of):
+        pass
+    return played
+
+
+@pytest.fixture(autouse=True)
+def _two_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "IN_FLIGHT", 2)
+
+
+def test_the_backup_is_as_expected() -> None:
+    assert BACKUP.rows == EXPECTED
+
+
+@pytest.mark.slow
+def test_each_record_once() -> None:
+    assert play(3) > 2_000
+
+
+@pytest.mark.slow
+def test_two_restores_at_once_do_no_harm() -> None:
+    assert play(2, with_another=True) > 500
+
+
+def test_a_producer_of_each_process_makes_duplicates() -> None:
+    """As kafka-python's does: what a killed process has sent may arrive behind what its successor sends."""
+    ids = count(1)
+    with pytest.raises((AssertionError, execution.RestoreError)):
+        play(3, lambda: Producer(next(ids), 0))
+
+
+def test_two_batches_of_an_unknown_producer_are_out_of_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution._PartitionRestore, "take", _two_at_once)
+    with pytest.raises((AssertionError, execution.RestoreError)):
+        play(2)
+
+
+def _two_at_once(
+    self: execution._PartitionRestore,
+    take: Callable[[execution._PartitionRestore], None] = execution._PartitionRestore.take,
+) -> None:
+    self._in_flight = 2
+    take(self)
+
+
+def _without_place(batch: Batch, _: Producer, __: int) -> bytes:
+    return placed(batch, Producer(-1, -1), -1)
+
+
+def _always_confident(self: object, error: Exception) -> None:
+    """Take an unknown outcome for a loss, and send the same again from where it was."""
+
+
+def test_a_producer_without_an_id_makes_duplicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "placed", _without_place)
+    with pytest.raises((AssertionError, execution.RestoreError)):
+        play(2)
+
+
+def test_going_on_without_asking_loses_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution._PartitionRestore, "_fail", _always_confident)
+    with pytest.raises((AssertionError, execution.RestoreError)):
+        play(1)
