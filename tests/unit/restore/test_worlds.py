@@ -10,6 +10,7 @@ import pytest
 
 from logpersister.restore import execution
 from logpersister.restore.execution import restore
+from logpersister.restore.plan import RestoreError
 from logpersister.restore.record_batches import Batch, Producer, placed
 from tests.unit.restore.samples import TARGET, Backup, batch
 from tests.unit.restore.world import Died, World, scripts
@@ -88,13 +89,13 @@ def test_two_restores_at_once_do_no_harm() -> None:
 def test_a_producer_of_each_process_makes_duplicates() -> None:
     """As kafka-python's does: what a killed process has sent may arrive behind what its successor sends."""
     ids = count(1)
-    with pytest.raises((AssertionError, execution.RestoreError)):
+    with pytest.raises((AssertionError, RestoreError)):
         play(3, lambda: Producer(next(ids), 0))
 
 
 def test_two_batches_of_an_unknown_producer_are_out_of_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution._PartitionRestore, "take", _two_at_once)
-    with pytest.raises((AssertionError, execution.RestoreError)):
+    with pytest.raises((AssertionError, RestoreError)):
         play(2)
 
 
@@ -116,11 +117,11 @@ def _always_confident(self: object, error: Exception) -> None:
 
 def test_a_producer_without_an_id_makes_duplicates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution, "placed", _without_place)
-    with pytest.raises((AssertionError, execution.RestoreError)):
+    with pytest.raises((AssertionError, RestoreError)):
         play(2)
 
 
 def test_going_on_without_asking_loses_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution._PartitionRestore, "_fail", _always_confident)
-    with pytest.raises((AssertionError, execution.RestoreError)):
+    with pytest.raises((AssertionError, RestoreError)):
         play(1)

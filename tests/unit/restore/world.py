@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 from kafka import errors
@@ -15,6 +16,9 @@ from tests.unit.restore.samples import Row
 
 FATES = ("arrives", "answer is lost", "arrives late", "is lost", "process dies before", "process dies behind")
 NO_PRODUCER = -1
+_OUT_OF_ORDER: Exception = errors.OutOfOrderSequenceNumberError()
+_SILENCE: Exception = errors.KafkaTimeoutError()
+_BROKEN: Exception = errors.KafkaConnectionError()
 
 
 class Died(BaseException):
@@ -39,7 +43,7 @@ class Log:
                 if one[:2] == (first, last):
                     return one[2]
             if known and first != known[-1][1] + 1:
-                return errors.OutOfOrderSequenceNumberError()
+                return _OUT_OF_ORDER
             known.append((first, last, len(self.rows)))
         base = len(self.rows)
         self.rows += [(record.timestamp, (record.key, record.value)) for record in batch]
@@ -73,7 +77,7 @@ class World:
 
     def last_record(self, partition: TopicPartition, end: int) -> pa.RecordBatch | None:
         time, (key, value) = self.log(partition).rows[end - 1]
-        row = {"offset": end - 1, "timestamp": time, "key": key, "value": value, "headers": []}
+        row: dict[str, Any] = {"offset": end - 1, "timestamp": time, "key": key, "value": value, "headers": []}
         return pa.RecordBatch.from_pylist([row], RECORDS_WITH_HEADERS)
 
     def append(self, batches: Mapping[TopicPartition, Sequence[bytes]]) -> Mapping[TopicPartition, Sequence[Answer]]:
@@ -90,11 +94,11 @@ class World:
         if fate == "arrives late":
             self._late.append((partition, data))
         if fate in ("arrives late", "is lost"):
-            return errors.KafkaTimeoutError()
+            return _SILENCE
         answer = self.log(partition).append(data)
         if fate == "process dies behind":
             raise Died
-        return errors.KafkaConnectionError() if fate == "answer is lost" else answer
+        return _BROKEN if fate == "answer is lost" else answer
 
     def arrive_late(self, arrives: Callable[[], bool] = lambda: True) -> None:
         late, self._late = self._late, []
