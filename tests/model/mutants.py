@@ -16,6 +16,7 @@ from logpersister.member import end_offsets, output_revisions, resolver
 from logpersister.member.commits import Committer
 from logpersister.member.cycle import Cycle
 from logpersister.member.execution import Execution
+from logpersister.member.losses import Losses
 from logpersister.member.output_revisions import OutputRevisions
 from logpersister.member.resolver import Resolver
 from logpersister.member.revision_snapshots import RecoveryAction, RevisionSnapshots
@@ -292,7 +293,7 @@ def _owed_without_records(self: Protocol, state: State) -> Any:
 
 
 def _record_as_lost_what_is_stored() -> list[Any]:
-    return [patch.object(Cycle, "_find_stored", lambda _self, _intent: None)]
+    return [patch.object(Losses, "_find_stored", lambda _self, _intent: None)]
 
 
 def _tell_events_that_are_not_committed() -> list[Any]:

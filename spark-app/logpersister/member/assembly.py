@@ -99,6 +99,7 @@ def assemble(
                 revision.hash,
                 lambda there: open_store(there, secrets, timeouts=FOR_A_SNAPSHOT),
                 in_folders=lambda topic: spec.for_topic(topic).has_folders,
+                on_failure=listener.bucket_failed,
             ),
             jobs=jobs,
             sampler=FormatSampler(

@@ -4,7 +4,6 @@ Decisions are those of `logpersister.plan`; this module asks Kafka and the bucke
 what has happened, and does what the protocol asks for (plan/protocol.py, docs/design/intents.md).
 """
 
-import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -20,21 +19,20 @@ from logpersister.member.commits import Committer
 from logpersister.member.end_offsets import EndOffsetMonitor
 from logpersister.member.execution import Ended, Execution
 from logpersister.member.listener import Listener
+from logpersister.member.losses import Losses
 from logpersister.member.ports import Dependencies
-from logpersister.member.reporting_state_store import ReportingStateStore
 from logpersister.member.resolver import Resolver
 from logpersister.member.sizing import Sizing
 from logpersister.member.topic_bindings import TopicBindings
 from logpersister.member.unreadable import Unreadable
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.plan import holds
-from logpersister.plan.events import Due, Gone, LookedAhead, Reconsider, Recorded, Stored
+from logpersister.plan.events import Due, LookedAhead, Reconsider
 from logpersister.plan.holds import Hold
 from logpersister.plan.intents import PLANNED_RANGES, Intent, UnstoredPrefix
 from logpersister.plan.partitions import Commit, PartitionStates
 from logpersister.plan.planner import Backlog, due
 from logpersister.plan.protocol import written
-from logpersister.plan.recovery import StoredTail
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.report.facts import UnreadablePartition
 from logpersister.storage.errors import REFUSALS, StorageError
@@ -49,8 +47,6 @@ QUEUED_RANGES_PER_CORE = 8
 """Full-size ranges that may be promised and not yet running: what a change of generation must wait for."""
 MOST_REFUSALS = 3
 """Refusals by a place of another revision, in a row, until its promise is kept in our place."""
-RECORD_AGAIN_SECONDS = 5.0
-"""Pause after the bucket has refused the record of a loss."""
 
 
 class Cycle:
@@ -70,13 +66,7 @@ class Cycle:
         self._listener = listener or Listener()
         self._wake = wake or threading.Event()
         self._ask_aside = dependencies.aside
-        dependencies = replace(
-            dependencies,
-            aside=self._aside,
-            state_store=ReportingStateStore(
-                dependencies.state_store, resource.spec.storage.place, self._listener.bucket_failed
-            ),
-        )
+        dependencies = replace(dependencies, aside=self._aside)
         self._resource = resource
         self._dependencies = dependencies
         self._clock = clock
@@ -115,8 +105,16 @@ class Cycle:
             self._wake,
             clock=clock,
         )
+        self.losses = Losses(
+            resource.spec.kafka,
+            self.states,
+            self.committer,
+            self.resolver.snapshots,
+            dependencies.state_store,
+            self._listener,
+            clock,
+        )
         self._outcomes: dict[Range, RangeOutcome] = {}
-        self._record_at = float("-inf")
         self._refreshed_at = float("-inf")
         self._refresh_soon = True
         self._logged_holds: set[TopicPartition] = set()
@@ -132,7 +130,7 @@ class Cycle:
             self._commit_progress()
             if promising:
                 self._refresh_soon |= self.resolver.resolve()
-                self._record()
+                self._refresh_soon |= self.losses.record()
                 if self._clock() - self._refreshed_at >= self._refresh_interval():
                     self._refresh_end_offsets()
                     self._promise(self._plan())
@@ -208,7 +206,8 @@ class Cycle:
         if self.states.token(range_.partition) != ended.token:
             return
         if error.kind == "data-lost" and error.log_start is not None:
-            self._lost_in_promise(range_, error.log_start)
+            self.losses.take_promised(range_, error.log_start)
+            self._refresh_soon = True
         elif error.kind == "topic-recreated":
             known = self.states.topic_id(range_.partition)
             self.states.hold(range_.partition, holds.topic_recreated(range_.partition, known, "another one"))
@@ -340,7 +339,7 @@ class Cycle:
                 self.states.hold(partition, made_again[partition])
                 continue
             if log_start > position:
-                if not self._accepts_loss(partition, position, log_start):
+                if not self.losses.accepts(partition, position, log_start):
                     continue
                 ends, unstored = (log_start,), UnstoredPrefix(log_start, "lost")
             topic_id = self.states.topic_id(partition)
@@ -373,70 +372,4 @@ class Cycle:
     def _promise(self, intents: list[Intent]) -> None:
         values = {intent.partition: written(self.states.step(intent.partition, Due(intent))) for intent in intents}
         self.committer.promise({partition: value for partition, value in values.items() if value is not None})
-        self._record()
-
-    # what Kafka has lost, and what was skipped
-
-    def _lost_in_promise(self, range_: Range, log_start: Offset) -> None:
-        """Records of promised ranges are gone: what is left of the promise is made anew, with an unstored prefix."""
-        partition, promise = range_.partition, self.states.promise_of(range_)
-        if promise is None or not self._accepts_loss(partition, promise.settled(), log_start):
-            return
-        try:
-            self._find_stored(promise.intent)
-            value = written(self.states.step(partition, Gone(log_start)))
-            self.committer.promise({partition: value} if value is not None else {})
-        except StorageError as error:  # the range fails again, and others have nothing to do with it
-            log.warning("loss.not_promised", topic=partition.topic, partition=partition.partition, error=str(error))
-        self._refresh_soon = True
-
-    def _find_stored(self, intent: Intent) -> None:
-        """Look for ranges of an intent that somebody before us has stored as a whole: those are not lost."""
-        partition = intent.partition
-        if not self.states.may_run_again(partition) or self.resolver.snapshots.stores_elsewhere(intent):
-            return
-        tail = self._dependencies.state_store.stored_tails([partition], intent.generation)[partition]
-        if isinstance(tail, StoredTail) and tail.generation == intent.generation:
-            revision = self.resolver.snapshots.named_by_objects(intent)
-            whole = {(it.start, it.end) for it in tail.ranges if it.whole and it.revision == revision}
-            for range_ in intent.ranges():
-                if (range_.start, range_.end) in whole:
-                    self.states.step(partition, Stored(range_))
-
-    def _accepts_loss(self, partition: TopicPartition, start: Offset, end: Offset) -> bool:
-        """Return whether a loss is to be recorded, and the work to go on behind it; else hold: by ``onDataLoss``."""
-        if self._resource.spec.kafka.on_data_loss == "skip":
-            return True
-        self.states.hold(partition, holds.data_lost(partition, start, end))
-        self._listener.lost(partition, start, end, skipped=False)
-        return False
-
-    def _record(self) -> None:
-        """Record what promises say is lost or skipped; what the bucket does not take now is tried again."""
-        if self._clock() < self._record_at:
-            return
-        for intent in self.states.unrecorded():
-            try:
-                self._find_stored(intent)
-                self._record_unstored(intent)
-            except StorageError as error:
-                where = {"topic": intent.partition.topic, "partition": intent.partition.partition}
-                log.warning("loss.not_recorded", **where, error=str(error))
-                self._record_at = self._clock() + RECORD_AGAIN_SECONDS * random.uniform(0.5, 1.5)
-            self._refresh_soon = True
-
-    def _record_unstored(self, intent: Intent) -> None:
-        partition = intent.partition
-        record = self.states.record_of(partition)
-        if record is None:
-            return
-        for lost in record.ranges:
-            self._dependencies.state_store.record_loss(lost, intent.topic_id, record.unstored.cause)
-        self.states.step(partition, Recorded(record.unstored))
-        for lost in record.ranges:
-            where = {"topic": partition.topic, "partition": partition.partition, "start": lost.start, "end": lost.end}
-            if record.unstored.cause == "lost":
-                log.error("data.lost", **where)
-                self._listener.lost(partition, lost.start, lost.end, skipped=True)
-            else:
-                log.warning("offsets.skipped", **where)
+        self._refresh_soon |= self.losses.record()

@@ -1,8 +1,9 @@
 """The state of the group in the bucket: revisions, losses, topics, and which ranges are stored."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from logpersister.manifest.blocks.storage import StorageSpec
@@ -38,11 +39,14 @@ class BucketStateStore:
         open_at: Callable[[StorageSpec], ObjectStore],
         *,
         in_folders: Callable[[str], bool],
+        on_failure: Callable[[StorageError], None] = lambda _: None,
     ) -> None:
         """Keep the state of a group in a bucket.
 
         Args:
             open_at: gives the store of another place.
+            on_failure: gets each failure of our place, which concerns no range and stops all of them. One in another
+                place stops only the partitions that need that place.
         """
         self._store = store
         self._open_at = open_at
@@ -50,6 +54,7 @@ class BucketStateStore:
         self._generation = generation
         self._revision = revision
         self._in_folders = in_folders
+        self._on_failure = on_failure
 
     def stored_tails(
         self, partitions: Iterable[TopicPartition], generation: int
@@ -60,7 +65,12 @@ class BucketStateStore:
 
         Lists the folder of each topic once: an object's name has the start of its range, its metadata the end.
         """
-        found: dict[TopicPartition, defaultdict[int, _Starts]] = {p: defaultdict(dict) for p in partitions}
+        with self._reporting():
+            return self._stored_tails({p: defaultdict(dict) for p in partitions}, generation)
+
+    def _stored_tails(
+        self, found: dict[TopicPartition, defaultdict[int, _Starts]], generation: int
+    ) -> dict[TopicPartition, StoredTail | ForeignObjectError]:
         for topic in {partition.topic for partition in found}:
             for name, listed in self._store.inventory(topic):
                 if name.generation <= generation and name.topic_partition in found:
@@ -99,17 +109,20 @@ class BucketStateStore:
             alike = {p: position for p, position in positions.items() if self._in_folders(p.topic) == in_folders}
             if alike:
                 found |= ahead.first_ahead(self._store, alike, generation, in_folders=in_folders)
+        self._report(found.values())
         return found
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
         """Store a revision's snapshot; nothing happens when it is there."""
-        put_revision(self._store, self._group, revision, document)
+        with self._reporting():
+            put_revision(self._store, self._group, revision, document)
 
     def revision(self, revision: str, place: str) -> Mapping[str, Any] | None:
         """Return the snapshot of a revision that stores in a place; None when it is not there."""
         storage = self._store.storage
         if place == storage.place:
-            return get_revision(self._store, self._group, revision)
+            with self._reporting():
+                return get_revision(self._store, self._group, revision)
         with self._open_at(storage.at(place)) as there:
             return get_revision(there, self._group, revision)
 
@@ -123,19 +136,36 @@ class BucketStateStore:
                 return error  # that concerns this topic only
 
         with ThreadPoolExecutor(READING_THREADS, thread_name_prefix="topics") as threads:
-            return dict(zip(notes, threads.map(bind, notes), strict=True))
+            found = dict(zip(notes, threads.map(bind, notes), strict=True))
+        self._report(found.values())
+        return found
 
     def first_note(self, topic: str, topic_id: str) -> TopicNote | None:
         """Return the note of the first generation that was about a topic."""
-        return topics.first_note(self._store, self._group, topic, topic_id)
+        with self._reporting():
+            return topics.first_note(self._store, self._group, topic, topic_id)
 
     def note_selection(self, selection: Mapping[str, Any], found: Sequence[str]) -> Sequence[str]:
         """Note which topics there are when the group begins to select them in this way; return the first such note."""
-        return topics.note_selection(self._store, self._group, selection, found)
+        with self._reporting():
+            return topics.note_selection(self._store, self._group, selection, found)
 
     def record_loss(self, lost: Range, topic_id: str | None, cause: Cause) -> None:
         """Record durably that a range will not be stored, and why. Repeating it changes nothing."""
-        record_loss(self._store, self._group, Loss(lost, topic_id, cause, self._generation, self._revision))
+        with self._reporting():
+            record_loss(self._store, self._group, Loss(lost, topic_id, cause, self._generation, self._revision))
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except StorageError as error:
+            self._on_failure(error)
+            raise
+
+    def _report(self, answers: Iterable[object]) -> None:
+        for error in {str(answer): answer for answer in answers if isinstance(answer, StorageError)}.values():
+            self._on_failure(error)
 
 
 def _tail(own: int, generation: int, reads: _Reads, before: _Reads) -> StoredTail | ForeignObjectError:

@@ -169,17 +169,10 @@ def test_failures_and_losses_are_shown_with_their_cause(shown: Shown) -> None:
     assert (status.totals.range_failures, status.totals.upload_failures, status.totals.data_loss_offsets) == (1, 1, 5)
 
 
-def test_a_bucket_that_refuses_our_own_documents_is_told_though_no_range_fails(
-    shown: Shown, fakes: FakeDependencies
-) -> None:
-    resource, revision = manifest()
-    cycle = Cycle(resource, revision, fakes.ports(), listener=shown.reports, clock=fakes.clock, now=fakes.clock)
-    cycle.turn()
-    fakes.offsets.end[CLICKS] = 25
-    fakes.state_store.error = StorageError("unauthorized", "bucket 'logs': AccessDenied while putting an object")
+def test_a_bucket_that_refuses_our_own_documents_is_told_though_no_range_fails(shown: Shown) -> None:
     for _ in range(2):
-        fakes.time += 100
-        cycle.turn()
+        refused = StorageError("unauthorized", "bucket 'logs': AccessDenied while putting an object")
+        shown.reports.bucket_failed(refused)
     document = status_document(shown.status)
     (told,) = document["errors"]["recent"]
     assert (told["kind"], told["upload"], told["topic"], told["start"]) == ("unauthorized", True, None, None)

@@ -1,5 +1,4 @@
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +7,6 @@ from logpersister.manifest.revisions.revision import Revision, revision_of, revi
 from logpersister.member.commits import Committer
 from logpersister.member.listener import Listener
 from logpersister.member.ports import Dependencies
-from logpersister.member.reporting_state_store import ReportingStateStore
 from logpersister.member.resolver import STALE_SECONDS, Resolver
 from logpersister.member.topic_bindings import TopicBindings
 from logpersister.pipeline.rules import rules_of
@@ -196,21 +194,14 @@ def test_another_place_that_does_not_answer_stops_no_other_partition_and_is_aske
     assert [intent.ends for intent in states.pending()] == [(8, 9)]
 
 
-def test_another_place_that_does_not_answer_is_waited_for_once_and_is_no_failure_of_ours(
-    fakes: FakeDependencies,
-) -> None:
+def test_another_place_that_does_not_answer_is_waited_for_once(fakes: FakeDependencies) -> None:
     fakes.group.tokens = {CLICKS: 1, ORDERS: 2}
     theirs = promised_elsewhere(fakes)
     fakes.register.kafka[ORDERS] = fakes.register.kafka[CLICKS]
     fakes.state_store.elsewhere[theirs.hash] = StorageError("timeout", "away")
-    failures: list[StorageError] = []
-    reporting_state_store = replace(
-        fakes.ports(), state_store=ReportingStateStore(fakes.state_store, PLACE, failures.append)
-    )
-    _resolver, states = resolved(fakes, reporting_state_store)
+    _resolver, states = resolved(fakes)
     assert sorted(states.unresolved()) == [CLICKS, ORDERS]
     assert fakes.state_store.asked_elsewhere == 1
-    assert failures == []
 
 
 def test_what_was_begun_in_our_place_and_given_up_elsewhere_is_promised_again_as_it_was(
