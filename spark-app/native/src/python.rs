@@ -296,7 +296,7 @@ impl MessagePackParser {
 
 /// Makes typed rows of Thrift structs.
 ///
-/// `plan` says which field becomes which column, as `logpersister.manifest.thrift.plan` writes it; `protocol` is "binary" or
+/// `plan` says which field becomes which column, as `logpersister.values.thrift.plan` writes it; `protocol` is "binary" or
 /// "compact". Raises ValueError for types that cannot be read, naming the field, and for another plan.
 #[pyclass(frozen, module = "logpersister_native")]
 struct ThriftParser(crate::ThriftParser);
@@ -379,7 +379,7 @@ impl ProtobufParser {
             .map_err(PyValueError::new_err)
     }
 
-    /// From now on, read values of this id by this schema, as `logpersister.manifest.protobuf.schema` has resolved it.
+    /// From now on, read values of this id by this schema, as `logpersister.values.protobuf.schema` has resolved it.
     fn add_writer(&self, py: Python<'_>, writer_id: u128, schema: &str) -> PyResult<()> {
         py.detach(|| self.0.add_writer(writer_id, schema)).map_err(PyValueError::new_err)
     }
@@ -403,7 +403,7 @@ impl ProtobufParser {
 
 /// Finds the part of protobuf messages that says their type.
 ///
-/// `plan` says where it is in all values, as `logpersister.manifest.protobuf.parts` does; without one, writers have to be added.
+/// `plan` says where it is in all values, as `logpersister.values.protobuf.parts` does; without one, writers have to be added.
 /// Raises ValueError for another plan.
 #[pyclass(frozen, module = "logpersister_native")]
 struct MessageParts(crate::MessageParts);

@@ -8,10 +8,11 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, StringArray};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use base64_simd::STANDARD;
 use serde_core::Serialize;
 
 use super::time;
-use crate::rows::{NOTATION, base64, per_second};
+use crate::rows::{NOTATION, per_second};
 
 /// The fields of an object, and the columns that hold their values.
 pub struct Members<'a>(Vec<Member<'a>>);
@@ -118,10 +119,10 @@ impl<'a> Member<'a> {
             Cell::Text(values) => json(text, values.value(row)),
             Cell::Json(values) => one_line(text, values.value(row).as_bytes()),
             Cell::JsonBytes(values) => one_line(text, values.value(row)),
-            Cell::Base64(values) => quoted(text, |text| base64::encode(values.value(row), text)),
+            Cell::Base64(values) => quoted(text, |text| STANDARD.encode_append(values.value(row), text)),
             Cell::TextOrBase64(values) => match str::from_utf8(values.value(row)) {
                 Ok(value) => json(text, value),
-                Err(_) => quoted(text, |text| base64::encode(values.value(row), text)),
+                Err(_) => quoted(text, |text| STANDARD.encode_append(values.value(row), text)),
             },
             Cell::Struct(members) => members.write(row, text),
             Cell::List(ends, item) => {

@@ -6,7 +6,6 @@
 
 mod adjusted;
 mod avro;
-pub mod base64;
 mod column;
 mod csv;
 mod faults;
@@ -34,6 +33,7 @@ mod text;
 mod thrift;
 mod time;
 mod time_pattern;
+mod writers;
 
 use arrow_array::{BinaryArray, RecordBatch, StringArray, UInt8Array};
 use arrow_schema::{ArrowError, SchemaRef};

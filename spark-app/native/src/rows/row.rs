@@ -1,6 +1,7 @@
 //! One JSON object into the columns of a schema.
 
-use super::base64;
+use base64_simd::STANDARD;
+
 use super::column::{Bytes, Column, Data};
 use super::faults::{Leniency, ReadValue, Strict, WrongType};
 use super::growth::Growth;
@@ -216,7 +217,7 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
     }
 
     fn base64(&mut self, first: u8, bytes: &mut Bytes) -> Result<(), Refusal> {
-        base64::decode(self.text(first)?, &mut bytes.data).ok_or(Refusal::BadText)?;
+        STANDARD.decode_append(self.text(first)?, &mut bytes.data).map_err(|_| Refusal::BadText)?;
         bytes.end();
         Ok(())
     }

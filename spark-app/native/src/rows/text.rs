@@ -2,14 +2,16 @@
 
 use std::borrow::Cow;
 
+use base64_simd::STANDARD;
+
 use super::column::{Column, Data};
 use super::faults::Leniency;
+use super::judge_whole;
 use super::kind::{Clock, TimeNotation, per_second};
 use super::number::Number;
 use super::reader::compact;
 use super::reason::{Refusal, Step};
 use super::time;
-use super::{base64, judge_whole};
 
 /// Appends what a text (UTF-8) stands for.
 #[inline]
@@ -32,7 +34,7 @@ pub fn append(text: &[u8], column: &mut Column) -> Result<(), Refusal> {
         Data::TimeMilliseconds(values) => values.push(time::time(text, 1_000)? as i32),
         Data::TimeMicroseconds(values) => values.push(time::time(text, 1_000_000)?),
         Data::Base64(bytes) => {
-            base64::decode(text, &mut bytes.data).ok_or(Refusal::BadText)?;
+            STANDARD.decode_append(text, &mut bytes.data).map_err(|_| Refusal::BadText)?;
             bytes.end();
         }
         Data::Json(bytes) => {

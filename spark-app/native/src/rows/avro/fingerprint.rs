@@ -1,30 +1,16 @@
 //! The parsing canonical form of a schema, and its CRC-64-AVRO, by which single-object values name their schema.
 
+use crc_fast::CrcParams;
+
 use super::schema::{Id, Kind, Schema};
 
-/// The fingerprint of the empty text, which the polynomial is, too.
+/// The fingerprint of the empty text, which the polynomial is, too, with its bits in reverse.
 const EMPTY: u64 = 0xc15d_213a_a4d7_a795;
-
-const TABLE: [u64; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut fingerprint, mut bit) = (byte as u64, 0);
-        while bit < 8 {
-            fingerprint = (fingerprint >> 1) ^ (EMPTY & (fingerprint & 1).wrapping_neg());
-            bit += 1;
-        }
-        table[byte] = fingerprint;
-        byte += 1;
-    }
-    table
-};
 
 /// The CRC-64-AVRO of a schema's canonical form.
 pub fn fingerprint(schema: &Schema) -> u64 {
-    canonical(schema)
-        .bytes()
-        .fold(EMPTY, |so_far, byte| (so_far >> 8) ^ TABLE[((so_far ^ u64::from(byte)) & 0xff) as usize])
+    let params = CrcParams::new("CRC-64/AVRO", 64, EMPTY.reverse_bits(), EMPTY, true, 0, 0);
+    crc_fast::checksum_with_params(params, canonical(schema).as_bytes())
 }
 
 /// What of a schema decides how values are written, in one line.

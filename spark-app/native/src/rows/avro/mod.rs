@@ -7,9 +7,6 @@ mod plan;
 mod read;
 mod schema;
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
-
 use arrow_array::BinaryArray;
 use arrow_schema::{ArrowError, SchemaRef};
 
@@ -20,6 +17,7 @@ use super::fill::{self, ReadRow, Steps};
 use super::framing::{Framing, Opener};
 use super::nested::StructColumn;
 use super::reason::Refusal;
+use super::writers::{Learned, Writers};
 use super::{Rows, kind};
 pub use input::Branch;
 use plan::Plan;
@@ -32,21 +30,16 @@ pub struct AvroParser {
     schema: SchemaRef,
     framing: Framing,
     faults: Faults,
-    writers: RwLock<Arc<Writers>>,
+    writers: Writers<Writer>,
 }
-
-type Writers = HashMap<u128, Arc<Writer>>;
 
 /// A schema by which values were written.
 #[derive(Debug)]
-enum Writer {
-    Resolved {
-        schema: Schema,
-        plan: Plan,
-        /// Bytes that a row of it can have in columns beyond its own.
-        added: usize,
-    },
-    Refused,
+struct Writer {
+    schema: Schema,
+    plan: Plan,
+    /// Bytes that a row of it can have in columns beyond its own.
+    added: usize,
 }
 
 /// The CRC-64-AVRO of a schema, by which values of [`Framing::SingleObject`] name it.
@@ -58,7 +51,7 @@ impl AvroParser {
     /// An error says which field of the schema cannot be read, and why.
     pub fn new(schema: SchemaRef, framing: Framing) -> Result<Self, String> {
         kind::columns(schema.fields(), 0)?;
-        Ok(Self { schema, framing, faults: Faults::default(), writers: RwLock::default() })
+        Ok(Self { schema, framing, faults: Faults::default(), writers: Writers::default() })
     }
 
     /// The same where values that do not fit may be set to null.
@@ -71,38 +64,29 @@ impl AvroParser {
         let schema = Schema::parse(text)?;
         let plan = plan::compile(&schema, self.schema.fields())?;
         let added = plan::added(&plan);
-        self.set(id, Writer::Resolved { schema, plan, added });
+        self.writers.set(id, Some(Writer { schema, plan, added }));
         Ok(())
     }
 
     /// From now on values of this id are refused.
     pub fn refuse_writer(&self, id: u128) {
-        self.set(id, Writer::Refused);
-    }
-
-    fn set(&self, id: u128, writer: Writer) {
-        let mut writers = self.writers.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut writers).insert(id, Arc::new(writer));
+        self.writers.set(id, None);
     }
 
     /// Reads all values, and returns the ids that nobody has added or refused, too. Total, as [`super::RowParser::parse`]
     /// is; an error only if the rows of all values take more than 2 GiB.
     pub fn parse(&self, values: &BinaryArray) -> Result<(Rows, Vec<u128>), ArrowError> {
-        let writers = self.writers.read().unwrap_or_else(PoisonError::into_inner).clone();
         let (opener, nulls) = (Opener::new(self.framing), Nulls::of(self.faults));
-        let mut run = Run { opener, writers, last: None, unknown: BTreeSet::new(), bytes: 0, nulls };
+        let mut run = Run { opener, writers: self.writers.learned(), bytes: 0, nulls };
         let rows = fill::rows(&self.schema, values, &mut run)?;
-        Ok((rows, run.unknown.into_iter().collect()))
+        Ok((rows, run.writers.unknown()))
     }
 }
 
 /// A column of values being read.
 struct Run {
     opener: Opener,
-    writers: Arc<Writers>,
-    /// The writer of the value before: mostly it is the same.
-    last: Option<(u128, Arc<Writer>)>,
-    unknown: BTreeSet<u128>,
+    writers: Learned<Writer>,
     /// No column has more bytes than this.
     bytes: usize,
     nulls: Option<Nulls>,
@@ -112,15 +96,7 @@ impl ReadRow for Run {
     #[inline]
     fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
         let (id, value) = self.opener.open(value)?;
-        if self.last.as_ref().is_none_or(|(last, _)| *last != id) {
-            let Some(writer) = self.writers.get(&id) else {
-                self.unknown.insert(id);
-                return Err(Refusal::UnknownSchema);
-            };
-            self.last = Some((id, writer.clone()));
-        }
-        let Some((_, writer)) = &self.last else { return Err(Refusal::UnknownSchema) };
-        let Writer::Resolved { schema, plan, added } = &**writer else { return Err(Refusal::OtherSchema) };
+        let Writer { schema, plan, added } = self.writers.of(id)?;
         let mut reader = ValueReader::new(value, schema, steps, None);
         let mut read = reader.row(plan, columns);
         let mut taken = reader.growth.taken();

@@ -6,7 +6,8 @@
 
 use std::io::Write;
 
-use super::super::base64;
+use base64_simd::STANDARD;
+
 use super::super::reason::Refusal;
 use super::super::rest::{quote, quoted};
 use super::super::time;
@@ -105,7 +106,7 @@ fn real(number: f64, target: &mut Vec<u8>) -> Option<()> {
 
 fn in_base64(bytes: &[u8], target: &mut Vec<u8>) {
     target.push(b'"');
-    base64::encode(bytes, target);
+    STANDARD.encode_append(bytes, target);
     target.push(b'"');
 }
 

@@ -11,8 +11,7 @@ mod read;
 mod scalar;
 mod schema;
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::OnceLock;
 
 use arrow_array::BinaryArray;
 use arrow_schema::{ArrowError, Fields, SchemaRef};
@@ -24,6 +23,7 @@ use super::fill::{self, ReadRow, Steps};
 use super::framing::{Framing, Opener};
 use super::nested::StructColumn;
 use super::reason::Refusal;
+use super::writers::{Learned, Writers};
 use super::{Rows, kind};
 pub use framing::{Selector, split};
 pub use parts::{MessageParts, MessageTypes};
@@ -39,25 +39,20 @@ pub struct ProtobufParser {
     /// The message that values without a name are of; None: the first one.
     message: Option<String>,
     faults: Faults,
-    writers: RwLock<Arc<Writers>>,
+    writers: Writers<Writer>,
 }
-
-type Writers = HashMap<u128, Arc<Writer>>;
 
 /// A schema by which values were written.
 #[derive(Debug)]
-enum Writer {
-    Known {
-        schema: Schema,
-        /// For each of its messages, once one has come, what becomes of it; or why nothing can.
-        plans: Vec<OnceLock<Result<Plan, String>>>,
-    },
-    Refused,
+struct Writer {
+    schema: Schema,
+    /// For each of its messages, once one has come, what becomes of it; or why nothing can.
+    plans: Vec<OnceLock<Result<Plan, String>>>,
 }
 
 impl Writer {
     fn plan(&self, selector: Selector<'_>, given: Option<&str>, columns: &Fields) -> Result<&Plan, String> {
-        let Self::Known { schema, plans } = self else { return Err("its schema is refused".into()) };
+        let Self { schema, plans } = self;
         let id: Id = selector.find(schema, given).ok_or_else(|| match (selector, given) {
             (Selector::Given, Some(name)) => format!("the schema has no message {name}"),
             _ => "the schema does not have the message that a value names".to_owned(),
@@ -71,7 +66,7 @@ impl ProtobufParser {
     /// An error says which field of the schema cannot be read, and why.
     pub fn new(schema: SchemaRef, framing: Framing, message: Option<String>) -> Result<Self, String> {
         kind::columns(schema.fields(), 0)?;
-        Ok(Self { schema, framing, message, faults: Faults::default(), writers: RwLock::default() })
+        Ok(Self { schema, framing, message, faults: Faults::default(), writers: Writers::default() })
     }
 
     /// The same where values that do not fit may be set to null.
@@ -84,13 +79,13 @@ impl ProtobufParser {
     pub fn add_writer(&self, id: u128, text: &str) -> Result<(), String> {
         let schema = Schema::parse(text)?;
         let plans = schema.messages.iter().map(|_| OnceLock::new()).collect();
-        self.set(id, Writer::Known { schema, plans });
+        self.writers.set(id, Some(Writer { schema, plans }));
         Ok(())
     }
 
     /// From now on values of this id are refused.
     pub fn refuse_writer(&self, id: u128) {
-        self.set(id, Writer::Refused);
+        self.writers.set(id, None);
     }
 
     /// Why all values with the header of this one are refused; None: they are not, or their schema is not known.
@@ -98,29 +93,19 @@ impl ProtobufParser {
         let mut opener = Opener::new(self.framing);
         let (id, value) = opener.open(value).ok()?;
         let (selector, _) = split(self.framing, value).ok()?;
-        let writer = self.writers().get(&id)?.clone();
-        writer.plan(selector, self.message.as_deref(), self.schema.fields()).err()
-    }
-
-    fn writers(&self) -> Arc<Writers> {
-        self.writers.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn set(&self, id: u128, writer: Writer) {
-        let mut writers = self.writers.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut writers).insert(id, Arc::new(writer));
+        match self.writers.learned().of(id) {
+            Ok(writer) => writer.plan(selector, self.message.as_deref(), self.schema.fields()).err(),
+            Err(refusal) => (refusal == Refusal::OtherSchema).then(|| "its schema is refused".into()),
+        }
     }
 
     /// Reads all values, and returns the ids that nobody has added or refused, too. Total, as [`super::RowParser::parse`]
     /// is; an error only if the rows of all values take more than 2 GiB.
     pub fn parse(&self, values: &BinaryArray) -> Result<(Rows, Vec<u128>), ArrowError> {
-        let writers = self.writers();
-        let opener = Opener::new(self.framing);
-        let nulls = Nulls::of(self.faults);
-        let mut run =
-            Run { parser: self, opener, writers: &writers, last: None, unknown: BTreeSet::new(), bytes: 0, nulls };
+        let (opener, nulls) = (Opener::new(self.framing), Nulls::of(self.faults));
+        let mut run = Run { parser: self, opener, writers: self.writers.learned(), bytes: 0, nulls };
         let rows = fill::rows(&self.schema, values, &mut run)?;
-        Ok((rows, run.unknown.into_iter().collect()))
+        Ok((rows, run.writers.unknown()))
     }
 }
 
@@ -128,10 +113,7 @@ impl ProtobufParser {
 struct Run<'a> {
     parser: &'a ProtobufParser,
     opener: Opener,
-    writers: &'a Writers,
-    /// The writer of the value before: mostly it is the same.
-    last: Option<(u128, &'a Writer)>,
-    unknown: BTreeSet<u128>,
+    writers: Learned<Writer>,
     /// No column has more bytes than this.
     bytes: usize,
     nulls: Option<Nulls>,
@@ -142,15 +124,7 @@ impl ReadRow for Run<'_> {
     fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal> {
         let (id, value) = self.opener.open(value)?;
         let (selector, message) = split(self.parser.framing, value)?;
-        if self.last.is_none_or(|(last, _)| last != id) {
-            let Some(writer) = self.writers.get(&id) else {
-                self.unknown.insert(id);
-                return Err(Refusal::UnknownSchema);
-            };
-            self.last = Some((id, writer));
-        }
-        let Some((_, writer)) = self.last else { return Err(Refusal::UnknownSchema) };
-        let plan = writer.plan(selector, self.parser.message.as_deref(), self.parser.schema.fields());
+        let plan = self.writers.of(id)?.plan(selector, self.parser.message.as_deref(), self.parser.schema.fields());
         let plan = plan.map_err(|_| Refusal::OtherSchema)?;
         let mut reader = ValueReader::new(message, false, steps, None);
         let mut read = reader.message(plan, message, row, columns);

@@ -2,8 +2,7 @@
 //!
 //! When a value is judged otherwise than before, `RULES` in `records/type_names.py` must be raised.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::HashMap;
 
 use arrow_array::builder::{BinaryBuilder, Int32Builder};
 use arrow_array::{Array, BinaryArray, Int32Array};
@@ -11,6 +10,7 @@ use serde_json::Value;
 
 use super::super::framing::{Framing, Opener};
 use super::super::reason::Refusal;
+use super::super::writers::{Learned, Writers};
 use super::framing::split;
 use super::input::{Input, Wire};
 use super::schema::Schema;
@@ -21,10 +21,8 @@ pub struct MessageParts {
     framing: Framing,
     /// Of all values, whoever wrote them; None: each writer's schema has one.
     plan: Option<Plan>,
-    writers: RwLock<Arc<Writers>>,
+    writers: Writers<Writer>,
 }
-
-type Writers = HashMap<u128, Arc<Writer>>;
 
 #[derive(Debug)]
 struct Writer {
@@ -82,7 +80,7 @@ impl MessageParts {
     /// `plan` is for all values; without one, writers have to be added. An error is one of ours.
     pub fn new(framing: Framing, plan: Option<&str>) -> Result<Self, String> {
         let plan = plan.map(|text| read(text, Plan::read)).transpose()?;
-        Ok(Self { framing, plan, writers: RwLock::default() })
+        Ok(Self { framing, plan, writers: Writers::default() })
     }
 
     /// From now on values of this id are read by this schema, as Python has resolved it, and by a plan for each message that
@@ -93,8 +91,7 @@ impl MessageParts {
             value.as_object()?.iter().map(|(name, plan)| Some((name.clone(), Plan::read(plan)?))).collect()
         })?;
         let plans = schema.messages.iter().map(|message| by_name.remove(&message.name)).collect();
-        let mut writers = self.writers.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut writers).insert(id, Arc::new(Writer { schema, plans }));
+        self.writers.set(id, Some(Writer { schema, plans }));
         Ok(())
     }
 
@@ -117,7 +114,7 @@ impl MessageParts {
             last = Some(index);
             indices.append_value(index);
         });
-        MessageTypes { names, indices: indices.finish(), unknown: unknown.into_iter().collect() }
+        MessageTypes { names, indices: indices.finish(), unknown }
     }
 
     /// Returns of each value the part; null where there is none. Total.
@@ -129,9 +126,8 @@ impl MessageParts {
     }
 
     /// Calls `sink` once for each value, with its type and its part; returns the ids that nobody has added.
-    fn each(&self, values: &BinaryArray, mut sink: impl FnMut(Option<(&[u8], &[u8])>)) -> BTreeSet<u128> {
-        let writers = self.writers.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut unknown = BTreeSet::new();
+    fn each(&self, values: &BinaryArray, mut sink: impl FnMut(Option<(&[u8], &[u8])>)) -> Vec<u128> {
+        let mut writers = self.writers.learned();
         let mut opener = Opener::new(self.framing);
         for value in values {
             let mut is_told = false;
@@ -139,29 +135,25 @@ impl MessageParts {
                 is_told = true;
                 sink(Some((name, body)));
             };
-            let _ = value.map_or(Ok(()), |value| self.find(opener.open(value)?, &writers, &mut unknown, &mut tell));
+            let _ = value.map_or(Ok(()), |value| self.find(opener.open(value)?, &mut writers, &mut tell));
             if !is_told {
                 sink(None);
             }
         }
-        unknown
+        writers.unknown()
     }
 
     fn find(
         &self,
         (id, value): (u128, &[u8]),
-        writers: &Writers,
-        unknown: &mut BTreeSet<u128>,
+        writers: &mut Learned<Writer>,
         sink: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<(), Refusal> {
         let (selector, message) = split(self.framing, value)?;
         if let Some(plan) = &self.plan {
             return plan.step(0, message, sink);
         }
-        let Some(writer) = writers.get(&id) else {
-            unknown.insert(id);
-            return Ok(());
-        };
+        let writer = writers.of(id)?;
         let plan = selector.find(&writer.schema, None).and_then(|id| writer.plans[id].as_ref());
         plan.map_or(Ok(()), |plan| plan.step(0, message, sink))
     }

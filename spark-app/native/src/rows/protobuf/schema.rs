@@ -1,4 +1,4 @@
-//! Messages and enums of a protobuf schema, resolved by `logpersister.manifest.protobuf.schema`, from its JSON.
+//! Messages and enums of a protobuf schema, resolved by `logpersister.values.protobuf.schema`, from its JSON.
 
 use std::collections::HashMap;
 use std::sync::Arc;

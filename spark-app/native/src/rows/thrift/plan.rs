@@ -1,4 +1,4 @@
-//! What becomes of the fields of a struct, as `logpersister.manifest.thrift.plan` has resolved it against the columns.
+//! What becomes of the fields of a struct, as `logpersister.values.thrift.plan` has resolved it against the columns.
 
 use std::collections::HashMap;
 
