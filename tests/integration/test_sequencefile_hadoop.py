@@ -9,8 +9,7 @@ import pytest
 from pyspark import RDD, SparkConf, SparkContext
 
 from logpersister.formats.base import ObjectIdentity
-from logpersister.formats.sequencefile.keys import KeyLayout
-from logpersister.formats.sequencefile.layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.sequencefile.settings import SequenceFileSpec
 from logpersister.formats.sequencefile.write import SequenceFileFormat
 from logpersister.ranges import Range, TopicPartition
 from tests.readers import sequencefile
@@ -24,13 +23,11 @@ LEAST_SPLIT_BYTES = 100 * 1024
 """Hadoop makes no smaller splits of SequenceFiles, whatever it is told."""
 
 FORMATS = [
-    SequenceFileFormat(SequenceFileOptions(compression, compression_type, key))
-    for compression, compression_type in (
-        (SequenceFileCompression.NONE, CompressionType.BLOCK),
-        (SequenceFileCompression.DEFLATE, CompressionType.RECORD),
-        (SequenceFileCompression.DEFLATE, CompressionType.BLOCK),
+    SequenceFileFormat(
+        SequenceFileSpec.model_validate({"compression": compression, "compression_type": unit, "key": key})
     )
-    for key in KeyLayout
+    for compression, unit in (("none", "block"), ("deflate", "record"), ("deflate", "block"))
+    for key in ("longwritable", "messagepack")
 ]
 
 FEW = [
@@ -53,8 +50,8 @@ Expected = list[tuple[Any, bytes]]
 
 
 def _label(file_format: SequenceFileFormat) -> str:
-    options = file_format.options
-    return f"{options.key}-{options.compression}" + (f"-{options.compression_type}" if options.compressed else "")
+    settings = file_format.settings
+    return f"{settings.key}-{settings.compression}" + (f"-{settings.compression_type}" if settings.compressed else "")
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +96,7 @@ def _expected(file_format: SequenceFileFormat, rows: list[Record]) -> Expected:
 
 
 def _expected_key(file_format: SequenceFileFormat, row: Record) -> Any:
-    if file_format.options.key is KeyLayout.LONG_WRITABLE:
+    if file_format.settings.key == "longwritable":
         return row.offset
     return [(1, row.offset), (3, row.timestamp), *([] if row.key is None else [(2, row.key)])]
 
@@ -111,8 +108,8 @@ def _decoded(pairs: list[tuple[Any, Any]]) -> Expected:
 
 
 def _classes(file_format: SequenceFileFormat) -> tuple[str, str]:
-    keys = {KeyLayout.LONG_WRITABLE: LONG_WRITABLE, KeyLayout.MESSAGEPACK: BYTES_WRITABLE}
-    return keys[file_format.options.key], BYTES_WRITABLE
+    keys = {"longwritable": LONG_WRITABLE, "messagepack": BYTES_WRITABLE}
+    return keys[file_format.settings.key], BYTES_WRITABLE
 
 
 def test_sequence_file_finds_the_classes_by_itself(
@@ -168,7 +165,7 @@ def test_splits_of_any_size(
         reader.initialize(split, context)
         while reader.nextKeyValue():
             key = reader.getCurrentKey()
-            long_key = file_format.options.key is KeyLayout.LONG_WRITABLE
+            long_key = file_format.settings.key == "longwritable"
             pairs.append((key.get() if long_key else key.copyBytes(), reader.getCurrentValue().copyBytes()))
         reader.close()
     assert _decoded(pairs) == _expected(file_format, rows)
@@ -194,13 +191,13 @@ def _written_by_hadoop(
     configuration = spark._jsc.hadoopConfiguration()
     target = java.org.apache.hadoop.fs.Path(path.as_uri())
     io = java.org.apache.hadoop.io
-    options = file_format.options
+    settings = file_format.settings
     writer = io.SequenceFile.createWriter(
         target.getFileSystem(configuration),
         configuration,
         target,
         *(java.java.lang.Class.forName(name) for name in _classes(file_format)),
-        getattr(io.SequenceFile.CompressionType, options.compression_type.upper() if options.compressed else "NONE"),
+        getattr(io.SequenceFile.CompressionType, settings.compression_type.upper() if settings.compressed else "NONE"),
         java.org.apache.hadoop.util.ReflectionUtils.newInstance(
             java.java.lang.Class.forName("org.apache.hadoop.io.compress.DefaultCodec"), configuration
         ),

@@ -18,7 +18,7 @@ from logpersister.formats.orc.read import OrcRows
 from logpersister.formats.parquet.read import ParquetRows
 from logpersister.formats.sequencefile.read import SequenceRows
 from logpersister.formats.text.read import unescaped
-from logpersister.manifest.blocks.format_settings import TextSpec
+from logpersister.formats.text.settings import TextSpec
 from logpersister.manifest.revisions.revision import RevisionError, resource_of
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.reader.segment import LAST, Segment

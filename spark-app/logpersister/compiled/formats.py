@@ -1,19 +1,20 @@
 """Formats of the objects of a topic, by their partition paths: of each type, and of quarantine."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from logpersister.formats.base import Encoder, Format, ObjectIdentity
-from logpersister.formats.file_columns import KAFKA_FIELDS
-from logpersister.formats.parquet.write import ParquetFormat, ParquetOptions
+from logpersister.formats.columnar_settings import KAFKA_COLUMNS
+from logpersister.formats.parquet.settings import ParquetSpec
+from logpersister.formats.parquet.write import ParquetFormat
 from logpersister.formats.registry import make_format
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import own_path
 from logpersister.records.type_names import Names, names_of
 
 NO_TABLES: Final[Mapping[str, Mapping[str, int]]] = {}
-_ALL_OF_A_RECORD: Final = ParquetOptions(kafka_columns=tuple(KAFKA_FIELDS))
+_ALL_OF_A_RECORD: Final = ParquetSpec(kafka_columns=KAFKA_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +83,4 @@ def quarantine_of(spec: Spec) -> Format | None:
     """Return the format of quarantine where it is not that of all other records."""
     if not spec.keeps_all_in_quarantine:
         return None
-    return ParquetFormat(replace(_ALL_OF_A_RECORD, refuses_tombstones=spec.refuses_tombstones))
+    return ParquetFormat(_ALL_OF_A_RECORD, refuses_tombstones=spec.refuses_tombstones)

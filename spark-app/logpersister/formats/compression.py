@@ -10,9 +10,8 @@ other, equally valid, bytes.
 """
 
 import zlib
-from collections.abc import Iterator
-from enum import StrEnum
-from typing import Final, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, Protocol
 
 import zstandard
 from isal import isal_zlib
@@ -43,17 +42,11 @@ _ZSTD_PARAMETERS: Final = zstandard.ZstdCompressionParameters.from_level(
 _GZIP_WINDOW_BITS: Final = 16 + zlib.MAX_WBITS
 
 
-class Compression(StrEnum):
-    """Compression of a whole object as one stream."""
-
-    NONE = "none"
-    GZIP = "gzip"
-    ZSTD = "zstd"
-
-    @property
-    def extension(self) -> str:
-        """What an object name gets after the extension of its format."""
-        return {Compression.NONE: "", Compression.GZIP: ".gz", Compression.ZSTD: ".zst"}[self]
+Compression = Literal["none", "gzip", "zstd"]
+"""Compression of a whole object as one stream."""
+EXTENSIONS: Final[Mapping[Compression, str]] = {"none": "", "gzip": ".gz", "zstd": ".zst"}
+"""Last extension of the names of such objects."""
+CONTENT_TYPES: Final = {"gzip": "application/gzip", "zstd": "application/zstd"}
 
 
 class Compressor(Protocol):
@@ -69,12 +62,12 @@ class Compressor(Protocol):
 def compressor(compression: Compression) -> Compressor:
     """Return a new compressor for one object."""
     match compression:
-        case Compression.NONE:
+        case "none":
             return _Uncompressed()
-        case Compression.GZIP:
+        case "gzip":
             # One member; ISA-L leaves the time stamp 0, the file name out, and the operating system "unknown".
             return _Compressed(isal_zlib.compressobj(GZIP_LEVEL, isal_zlib.DEFLATED, _GZIP_WINDOW_BITS))
-        case Compression.ZSTD:
+        case "zstd":
             return _Compressed(zstandard.ZstdCompressor(compression_params=_ZSTD_PARAMETERS).compressobj())
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.base import ObjectIdentity
-from logpersister.formats.tombstones import Tombstones
+from logpersister.formats.tombstones import without_nulls
 from logpersister.ranges import TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW
@@ -62,7 +62,7 @@ class Columns:
 
     def kept(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return those of some records that become rows."""
-        return batch if self.keeps_tombstones else Tombstones.SKIP.apply(batch)
+        return batch if self.keeps_tombstones else without_nulls(batch, "skip")
 
     def rows(self, batch: pa.RecordBatch, identity: ObjectIdentity) -> pa.RecordBatch:
         """Return records that were `kept` as rows of the file."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Final
 
 from logpersister.forms.constraint import Text, never
-from logpersister.schemas.types import KAFKA_PREFIX, NAME
+from logpersister.schemas.types import FIELD_PATH, KAFKA_PREFIX, NAME
 
 _NAME: Final = Text(
     rf"^{NAME}$",
@@ -38,5 +38,15 @@ NullText = Annotated[
         "is not a text of one line",
         "write what stands for null, for example NULL or \\N",
         64,
+    ),
+]
+
+FieldPath = Annotated[
+    str,
+    Text(
+        FIELD_PATH,
+        "is not the path of a field",
+        "write names of spec.value with dots between them, for example geo.country",
+        253,
     ),
 ]

@@ -16,7 +16,6 @@ import pyarrow as pa
 from logpersister.formats.avro.read import AvroRows
 from logpersister.formats.avro.write import AvroFormat
 from logpersister.formats.base import Encoder, ObjectIdentity
-from logpersister.formats.compression import Compression
 from logpersister.formats.damage import ContentError
 from logpersister.formats.file_columns import KAFKA_FIELDS, Columns
 from logpersister.formats.file_rows import FileRows, nullable_type
@@ -28,14 +27,13 @@ from logpersister.formats.orc.instants import with_whole_seconds
 from logpersister.formats.orc.read import OrcRows
 from logpersister.formats.orc.write import OrcFormat
 from logpersister.formats.parquet.read import ParquetRows
-from logpersister.formats.parquet.sorted_groups import SortColumn
+from logpersister.formats.parquet.settings import SortColumnSpec
 from logpersister.formats.parquet.write import ParquetFormat
-from logpersister.formats.sequencefile.keys import KeyLayout
 from logpersister.formats.sequencefile.read import SequenceRows
 from logpersister.formats.sequencefile.write import SequenceFileFormat
 from logpersister.formats.text.read import unescaped
-from logpersister.formats.text.write import DelimiterInValue, TextFormat
-from logpersister.formats.tombstones import Tombstones
+from logpersister.formats.text.write import TextFormat
+from logpersister.formats.tombstones import without_nulls
 from logpersister.pipeline.reader.segment import Segment
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
@@ -64,7 +62,7 @@ class Content(Protocol):
         """Whether one record may be several rows."""
 
     @property
-    def sorting(self) -> Sequence[SortColumn]:
+    def sorting(self) -> Sequence[SortColumnSpec]:
         """By what the rows of a row group are sorted, which `stored` yields at once; empty: in order of offsets."""
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
@@ -87,7 +85,7 @@ def content_of(  # noqa: PLR0911  (one for each format)
     identity = ObjectIdentity(Range(partition, 0, 1), path)  # offsets are in no row by their range
     match writing.formats.at(path):
         case ParquetFormat() as found:
-            order, ids = found.order_at(path), {} if path == QUARANTINE else found.options.own_ids
+            order, ids = found.order_at(path), {} if path == QUARANTINE else found.settings.own_ids
 
             def opened(file: IO[bytes]) -> FileRows:
                 rows = ParquetRows(file)
@@ -130,7 +128,7 @@ class RowContent:
     kept_as: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda rows: rows
     """Returns what of rows the format can keep."""
     may_split_values: bool = False
-    sorting: Sequence[SortColumn] = ()
+    sorting: Sequence[SortColumnSpec] = ()
 
     @property
     def skips_tombstones(self) -> bool:
@@ -184,11 +182,11 @@ class SequenceContent:
 
     file_format: SequenceFileFormat
     may_split_values: bool = False
-    sorting: Sequence[SortColumn] = ()
+    sorting: Sequence[SortColumnSpec] = ()
 
     @property
     def skips_tombstones(self) -> bool:
-        return self.file_format.options.tombstones is Tombstones.SKIP
+        return self.file_format.settings.tombstones == "skip"
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         with _spooled(pieces) as file:
@@ -198,7 +196,7 @@ class SequenceContent:
             yield from rows.batches(BATCH_ROWS)
 
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-        return lambda batch: self.file_format.options.tombstones.apply(batch.select(self._names))
+        return lambda batch: without_nulls(batch.select(self._names), self.file_format.settings.tombstones)
 
     def values(self, rows: pa.RecordBatch) -> list[bytes]:
         return _plain(rows, "value")
@@ -208,7 +206,7 @@ class SequenceContent:
 
     @property
     def _names(self) -> list[str]:
-        has_offsets_only = self.file_format.options.key is KeyLayout.LONG_WRITABLE
+        has_offsets_only = self.file_format.settings.key == "longwritable"
         return ["offset", "value"] if has_offsets_only else ["offset", "timestamp", "key", "value"]
 
 
@@ -218,23 +216,23 @@ class TextContent:
 
     file_format: TextFormat
     identity: ObjectIdentity
-    sorting: Sequence[SortColumn] = ()
+    sorting: Sequence[SortColumnSpec] = ()
 
     @property
     def skips_tombstones(self) -> bool:
-        return self.file_format.options.tombstones is Tombstones.SKIP
+        return self.file_format.settings.tombstones == "skip"
 
     @property
     def may_split_values(self) -> bool:
-        return self.file_format.options.delimiter_in_value is DelimiterInValue.KEEP
+        return self.file_format.settings.delimiter_in_value == "keep"
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
-        options = self.file_format.options
-        return map(_lines, whole_lines(str(options.compression), pieces, options.delimiter))
+        compression = self.file_format.settings.compression
+        return map(_lines, whole_lines(compression, pieces, self._delimiter))
 
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-        plain = TextFormat(replace(self.file_format.options, compression=Compression.NONE))
-        lines_of = _written_lines(plain.encoder(self.identity), plain.options.delimiter)
+        plain = TextFormat(self.file_format.settings.model_copy(update={"compression": "none"}))
+        lines_of = _written_lines(plain.encoder(self.identity), self._delimiter)
         return lambda batch: _lines(lines_of(batch))
 
     def values(self, rows: pa.RecordBatch) -> list[bytes]:
@@ -242,6 +240,10 @@ class TextContent:
 
     def offsets(self, rows: pa.RecordBatch) -> None:  # noqa: ARG002  (a line says nothing of its record)
         return None
+
+    @property
+    def _delimiter(self) -> bytes:
+        return self.file_format.settings.delimiter.encode()
 
 
 @dataclass(frozen=True)
@@ -251,30 +253,31 @@ class JsonLinesContent:
     file_format: JsonLinesFormat
     identity: ObjectIdentity
     may_split_values: bool = False
-    sorting: Sequence[SortColumn] = ()
+    sorting: Sequence[SortColumnSpec] = ()
 
     @property
     def skips_tombstones(self) -> bool:
-        return not self.file_format.options.keeps_tombstones
+        return not self.file_format.settings.keeps_tombstones
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
-        found = whole_lines(self.file_format.options.compression, pieces, LINE_FEED)
+        found = whole_lines(self.file_format.settings.compression, pieces, LINE_FEED)
         return map(_lines, map(self._compared, found))
 
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-        plain = JsonLinesFormat(replace(self.file_format.options, compression="none"))
+        settings = self.file_format.settings.model_copy(update={"compression": "none"})
+        plain = replace(self.file_format, settings=settings)
         lines_of = _written_lines(plain.encoder(self.identity), LINE_FEED)
         return lambda batch: _lines(self._compared(lines_of(batch)))
 
     def values(self, rows: pa.RecordBatch) -> list[bytes] | None:
         documents = [*map(document, _lines_in(rows))]
-        options = self.file_format.options
-        if not self._is_quarantine and (options.schema is not None or options.values_are_json):
+        written = self.file_format
+        if not self._is_quarantine and (written.schema is not None or written.values_are_json):
             return None
         return [bytes_in(one, "value") or b"" for one in documents]
 
     def offsets(self, rows: pa.RecordBatch) -> list[Offset] | None:
-        if not self._is_quarantine and "offset" not in self.file_format.options.kafka_columns:
+        if not self._is_quarantine and "offset" not in self.file_format.kafka_columns:
             return None
         try:
             return [int(document(line)[_OFFSET]) for line in _lines_in(rows)]
@@ -296,7 +299,7 @@ class KafkaContent:
     facts: ObjectFacts
     skips_tombstones: bool = False
     may_split_values: bool = False
-    sorting: Sequence[SortColumn] = ()
+    sorting: Sequence[SortColumnSpec] = ()
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         segment = Segment(pieces, self.facts.first, self.facts.range.end)

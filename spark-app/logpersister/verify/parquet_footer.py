@@ -7,16 +7,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from logpersister.formats.damage import ContentError
-from logpersister.formats.parquet.sorted_groups import SortColumn
+from logpersister.formats.parquet.settings import SortColumnSpec
 
 _FIELD_ID: Final = b"PARQUET:field_id"
 
 
 def require_footer(
-    metadata: pq.FileMetaData, schema: pa.Schema, order: Sequence[SortColumn], ids: Mapping[str, int]
+    metadata: pq.FileMetaData, schema: pa.Schema, order: Sequence[SortColumnSpec], ids: Mapping[str, int]
 ) -> None:
     """Raise `ContentError` unless each row group says how its rows are sorted, and columns have these ids, if any."""
-    wanted = [(one.path, one.descending, one.nulls_first) for one in order]
+    wanted = [(one.field, one.descending, one.nulls_first) for one in order]
     for group in range(metadata.num_row_groups):
         columns = metadata.row_group(group).sorting_columns
         said = [

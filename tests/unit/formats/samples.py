@@ -1,102 +1,114 @@
 """Records for the tests of formats: as plain tuples, as batches cut in any way, and how to encode them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from logpersister.formats.avro.settings import AvroFileSpec
 from logpersister.formats.avro.write import AvroFormat
 from logpersister.formats.base import Encoders, Format, ObjectIdentity
-from logpersister.formats.columnar import ColumnarOptions
 from logpersister.formats.compression import Compression
-from logpersister.formats.jsonl.write import JsonLinesFormat, JsonLinesOptions
-from logpersister.formats.orc.write import OrcFormat, OrcOptions
-from logpersister.formats.parquet.sorted_groups import SortColumn
-from logpersister.formats.parquet.write import ParquetFormat, ParquetOptions
-from logpersister.formats.sequencefile.keys import KeyLayout
-from logpersister.formats.sequencefile.layout import CompressionType, SequenceFileCompression, SequenceFileOptions
+from logpersister.formats.jsonl.settings import JsonLinesSpec
+from logpersister.formats.jsonl.write import JsonLinesFormat
+from logpersister.formats.orc.settings import OrcSpec
+from logpersister.formats.orc.write import OrcFormat
+from logpersister.formats.parquet.settings import BloomFilterSpec, ParquetSpec, SortColumnSpec
+from logpersister.formats.parquet.write import ParquetFormat
+from logpersister.formats.sequencefile.settings import SequenceFileSpec
 from logpersister.formats.sequencefile.write import SequenceFileFormat
-from logpersister.formats.text.write import DelimiterInValue, TextFormat, TextOptions
-from logpersister.formats.tombstones import Tombstones
+from logpersister.formats.text.settings import TextSpec
+from logpersister.formats.text.write import TextFormat
+from logpersister.forms.constraint import Model
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.schema import HEADERS, RECORDS, RECORDS_WITH_HEADERS
 
+Settings = TypeVar("Settings", bound=Model)
 IDENTITY = ObjectIdentity(Range(TopicPartition("clicks", 3), 100, 5_000_000_000), "dt=2026-11-21")
 
 
-def columnar(compression: str, kafka_columns: tuple[str, ...], keeps_tombstones: bool) -> dict[str, Any]:
+def settings_of(default: Settings, **values: Any) -> Settings:
+    """Return settings with other values, also such as the manifest does not allow."""
+    return default.model_copy(update=values)
+
+
+def columnar(compression: str, kafka_columns: tuple[str, ...], tombstones: str) -> dict[str, Any]:
     """Return the settings of all formats with columns."""
-    return {"compression": compression, "kafka_columns": kafka_columns, "keeps_tombstones": keeps_tombstones}
+    return {"compression": compression, "kafka_columns": kafka_columns, "tombstones": tombstones}
+
+
+def sorted_by(field: str, descending: bool = False, nulls_first: bool = False) -> SortColumnSpec:
+    """Return a column to sort by, of any name."""
+    order, nulls = "descending" if descending else "ascending", "first" if nulls_first else "last"
+    return SortColumnSpec.model_construct(field=field, order=order, nulls=nulls)  # type: ignore[arg-type]
 
 
 TEXT_FORMATS = [
-    TextFormat(TextOptions(compression, delimiter, tombstones, in_value))
-    for compression in Compression
+    TextFormat(settings_of(TextSpec(), compression=compression, delimiter=delimiter, tombstones=tombstones, **in_value))
+    for compression in get_args(Compression)
     for delimiter, tombstones, in_value in (
-        (b"\n", Tombstones.SKIP, DelimiterInValue.KEEP),
-        (b"\r\n", Tombstones.EMPTY, DelimiterInValue.ESCAPE),
+        ("\n", "skip", {}),
+        ("\r\n", "empty", {"delimiter_in_value": "escape"}),
     )
 ]
 SEQUENCEFILE_FORMATS = [
-    SequenceFileFormat(SequenceFileOptions(compression, compression_type, key, tombstones))
-    for compression, compression_type in (
-        (SequenceFileCompression.NONE, CompressionType.BLOCK),
-        (SequenceFileCompression.DEFLATE, CompressionType.RECORD),
-        (SequenceFileCompression.DEFLATE, CompressionType.BLOCK),
+    SequenceFileFormat(
+        settings_of(SequenceFileSpec(), compression=compression, compression_type=unit, key=key, tombstones=tombstones)
     )
-    for key, tombstones in zip(KeyLayout, Tombstones, strict=True)
+    for compression, unit in (("none", "block"), ("deflate", "record"), ("deflate", "block"))
+    for key, tombstones in (("longwritable", "skip"), ("messagepack", "empty"))
 ]
-_OPTIONS = ParquetOptions(
-    page_bytes=16 << 10, page_index=True, without_dictionary=("kafka_key",), bloom_filters=(("value", 1000),)
+_PARQUET = ParquetSpec(
+    page_bytes=16 << 10,
+    page_index=True,
+    without_dictionary=("kafka_key",),
+    bloom_filters=(BloomFilterSpec(field="value", distinct=1000),),
 )
+ALL = ("topic", "partition", "offset", "timestamp", "key")
 PARQUET_FORMATS = [
-    ParquetFormat(replace(_OPTIONS, row_group_bytes=300_000, kafka_columns=("key",))),
+    ParquetFormat(settings_of(_PARQUET, row_group_bytes=300_000, kafka_columns=("key",))),
     ParquetFormat(
-        replace(
-            _OPTIONS,
+        settings_of(
+            _PARQUET,
             row_group_bytes=50_000,
             kafka_columns=("timestamp", "key"),
-            sort_by=(SortColumn("kafka_key", nulls_first=True), SortColumn("kafka_timestamp", descending=True)),
+            sort_by=(sorted_by("kafka_key", nulls_first=True), sorted_by("kafka_timestamp", descending=True)),
         )
     ),
     *(
-        ParquetFormat(ParquetOptions(**columnar(*of_all), row_group_bytes=row_group_bytes))
+        ParquetFormat(settings_of(ParquetSpec(), **columnar(*of_all), row_group_bytes=row_group_bytes))
         for row_group_bytes, of_all in (
-            (1 << 20, ("zstd", ("topic", "partition", "offset", "timestamp", "key"), True)),
-            (500, ("snappy", (), False)),
-            (64 << 20, ("gzip", ("offset",), False)),
-            (70_000, ("none", ("key",), True)),
+            (1 << 20, ("zstd", ALL, "null")),
+            (500, ("snappy", (), "skip")),
+            (64 << 20, ("gzip", ("offset",), "skip")),
+            (70_000, ("none", ("key",), "null")),
         )
     ),
 ]
 JSONL_FORMATS = [
-    JsonLinesFormat(JsonLinesOptions(**columnar(*of_all)))
-    for of_all in (
-        ("gzip", ("topic", "partition", "offset", "timestamp", "key"), True),
-        ("none", (), False),
-    )
+    JsonLinesFormat(settings_of(JsonLinesSpec(), **columnar(*of_all)))
+    for of_all in (("gzip", ALL, "null"), ("none", (), "skip"))
 ]
 AVRO_FORMATS = [
-    AvroFormat(ColumnarOptions(**columnar(*of_all)))
+    AvroFormat(settings_of(AvroFileSpec(), **columnar(*of_all)))
     for of_all in (
-        ("deflate", ("topic", "partition", "offset", "timestamp", "key"), True),
-        ("zstd", (), False),
-        ("snappy", ("offset",), False),
-        ("none", ("key",), True),
+        ("deflate", ALL, "null"),
+        ("zstd", (), "skip"),
+        ("snappy", ("offset",), "skip"),
+        ("none", ("key",), "null"),
     )
 ]
 ORC_FORMATS = [
-    OrcFormat(OrcOptions(**columnar(*of_all), stripe_bytes=stripe_bytes))
+    OrcFormat(settings_of(OrcSpec(), **columnar(*of_all), stripe_bytes=stripe_bytes))
     for stripe_bytes, of_all in (
-        (1 << 20, ("zstd", ("topic", "partition", "offset", "timestamp", "key"), True)),
-        (1000, ("snappy", (), False)),
-        (64 << 20, ("zlib", ("offset",), False)),
-        (200_000, ("none", ("key", "timestamp"), True)),
+        (1 << 20, ("zstd", ALL, "null")),
+        (1000, ("snappy", (), "skip")),
+        (64 << 20, ("zlib", ("offset",), "skip")),
+        (200_000, ("none", ("key", "timestamp"), "null")),
     )
 ]
 FORMATS: list[Format] = [
@@ -159,18 +171,19 @@ def label(file_format: Format) -> str:
     assert isinstance(
         file_format, TextFormat | SequenceFileFormat | ParquetFormat | JsonLinesFormat | AvroFormat | OrcFormat
     )
-    options = file_format.options
-    if isinstance(options, OrcOptions):
-        return f"orc-{options.compression}-{options.stripe_bytes}"
-    if isinstance(options, JsonLinesOptions):
-        return f"jsonl-{options.compression}-{len(options.kafka_columns)}"
-    if isinstance(options, ParquetOptions):
-        return f"parquet-{options.compression}-{options.row_group_bytes}{'-sorted' * bool(options.sort_by)}"
-    if isinstance(options, ColumnarOptions):
-        return f"avro-{options.compression}"
-    if isinstance(options, TextOptions):
-        return f"text-{options.compression}-{options.tombstones}-{options.delimiter_in_value}"
-    return f"sequencefile-{options.compression}-{options.compression_type}-{options.key}-{options.tombstones}"
+    match file_format.settings:
+        case OrcSpec() as found:
+            return f"orc-{found.compression}-{found.stripe_bytes}"
+        case JsonLinesSpec() as found:
+            return f"jsonl-{found.compression}-{len(found.kafka_columns or ())}"
+        case ParquetSpec() as found:
+            return f"parquet-{found.compression}-{found.row_group_bytes}{'-sorted' * bool(found.sort_by)}"
+        case AvroFileSpec() as found:
+            return f"avro-{found.compression}"
+        case TextSpec() as found:
+            return f"text-{found.compression}-{found.tombstones}-{found.delimiter_in_value}"
+        case SequenceFileSpec() as found:
+            return f"sequencefile-{found.compression}-{found.compression_type}-{found.key}-{found.tombstones}"
 
 
 _payload = st.none() | st.binary(max_size=300) | st.sampled_from([b"", b"\n", b"\\", b"\r\n", b"\r", b"x" * 70_000])

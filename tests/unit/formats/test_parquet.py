@@ -13,14 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.formats.parquet.write import ParquetFormat, ParquetOptions
+from logpersister.formats.parquet.settings import BloomFilterSpec, ParquetSpec
+from logpersister.formats.parquet.write import ParquetFormat
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.records.escaping import QUARANTINE
 from logpersister.values.field import FieldSpec
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
-from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode
+from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode, settings_of
 
 
 def output_of(**parquet: Any) -> OutputSpec:
@@ -89,13 +90,11 @@ def test_each_type_can_have_a_bloom_filter(type_: str) -> None:
 
 @pytest.mark.parametrize("distinct", [1, 100, 50_000, 65_536, 1_000_000])
 def test_what_filters_take_is_held_back(distinct: int) -> None:
-    filters = (("value", distinct), ("kafka_key", 7))
-    plain, filtered = (
-        ParquetOptions(kafka_columns=("key",)),
-        ParquetOptions(kafka_columns=("key",), bloom_filters=filters),
-    )
+    filters = (BloomFilterSpec(field="value", distinct=distinct), BloomFilterSpec(field="kafka_key", distinct=7))
+    plain = ParquetSpec(kafka_columns=("key",))
+    filtered = ParquetSpec(kafka_columns=("key",), bloom_filters=filters)
     more, records = len(filters) * 60, [batch([Record(1, 5, b"key", b"value")])]  # header, and where it stands
-    in_file = [len(encode(ParquetFormat(options), records)) for options in (filtered, plain)]
+    in_file = [len(encode(ParquetFormat(settings), records)) for settings in (filtered, plain)]
     held_back = ParquetFormat(filtered).held_back - ParquetFormat(plain).held_back
     assert 0 <= in_file[0] - in_file[1] - held_back < more
 
@@ -154,7 +153,7 @@ def test_a_tombstone_may_be_a_row_of_structs_with_required_fields(others: list[R
 def test_row_groups_end_with_the_record_that_fills_them(sizes: list[int], cuts: list[int], least: int) -> None:
     rows = batch([Record(number, 5, None, b"v" * size) for number, size in enumerate(sizes)])
     metadata = pq.read_metadata(
-        io.BytesIO(encode(ParquetFormat(ParquetOptions(row_group_bytes=least)), cut(rows, cuts)))
+        io.BytesIO(encode(ParquetFormat(settings_of(ParquetSpec(), row_group_bytes=least)), cut(rows, cuts)))
     )
     counts = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     assert sum(counts) == metadata.num_rows == len(sizes)

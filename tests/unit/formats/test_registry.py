@@ -11,18 +11,12 @@ from logpersister.compiled.formats import formats_of
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.compression import Compression
 from logpersister.formats.registry import make_format
-from logpersister.formats.sequencefile.keys import KeyLayout
-from logpersister.formats.sequencefile.layout import CompressionType, SequenceFileCompression, SequenceFileOptions
-from logpersister.formats.sequencefile.write import SequenceFileFormat
-from logpersister.formats.text.write import DelimiterInValue, TextFormat, TextOptions
-from logpersister.formats.tombstones import Tombstones
-from logpersister.manifest.blocks.format_settings import SequenceFileSpec, TextSpec
 from logpersister.manifest.blocks.output import Format, OutputSpec
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.late import CAME_LATE
 from logpersister.records.schema import FIELD, REASON
-from tests.formats_of_output import COMPRESSIONS, TOMBSTONES
+from tests.formats_of_output import COMPRESSIONS
 from tests.unit.formats.samples import Record, batch, encode, many_records, with_headers
 from tests.unit.manifest.documents import accepted
 
@@ -37,24 +31,7 @@ def test_everything_that_the_manifest_allows_exists(name: Format, compression: s
 
 
 def test_the_manifest_allows_everything_that_exists() -> None:
-    assert set(COMPRESSIONS["text"]) == set(Compression)
-    assert set(COMPRESSIONS["sequencefile"]) == set(SequenceFileCompression)
-    assert set(COMPRESSIONS["jsonl"]) == set(Compression)
-    for spec, field, choices in (
-        (TextSpec, "delimiter_in_value", DelimiterInValue),
-        (SequenceFileSpec, "key", KeyLayout),
-        (SequenceFileSpec, "compression_type", CompressionType),
-    ):
-        assert set(get_args(spec.model_fields[field].annotation)) == set(choices), field
-    for name in ("text", "sequencefile"):
-        assert set(TOMBSTONES[name]) == set(Tombstones)
-
-
-def test_text_settings() -> None:
-    output = OutputSpec.of("text", compression="zstd", tombstones="empty", delimiter="¶", delimiterInValue="escape")
-    assert make_format(output) == TextFormat(
-        TextOptions(Compression.ZSTD, "¶".encode(), Tombstones.EMPTY, DelimiterInValue.ESCAPE)
-    )
+    assert set(COMPRESSIONS["text"]) == set(COMPRESSIONS["jsonl"]) == set(get_args(Compression))
 
 
 def test_quarantine_with_late_records_has_all_of_them_whatever_the_others_have() -> None:
@@ -69,12 +46,3 @@ def test_quarantine_with_late_records_has_all_of_them_whatever_the_others_have()
     assert (row["kafka_offset"], row["kafka_key"], row["value"], row["reason"]) == (7, b"k", None, CAME_LATE)
     assert row["kafka_headers"] == [{"key": b"h", "value": b"v"}]
     assert encode(made, [records]) == encode(plain, [records])
-
-
-def test_sequencefile_settings() -> None:
-    output = OutputSpec.of("sequencefile", tombstones="skip", key="messagepack", compressionType="record")
-    assert make_format(output) == SequenceFileFormat(
-        SequenceFileOptions(
-            SequenceFileCompression.DEFLATE, CompressionType.RECORD, KeyLayout.MESSAGEPACK, Tombstones.SKIP
-        )
-    )

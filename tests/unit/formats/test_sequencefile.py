@@ -1,6 +1,7 @@
 """Format sequencefile, read by a reader of our own (tests/integration has Hadoop's)."""
 
 import struct
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -8,16 +9,10 @@ from hypothesis import strategies as st
 
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.sequencefile.blocks import BLOCK_BYTES
-from logpersister.formats.sequencefile.keys import KeyLayout
-from logpersister.formats.sequencefile.layout import (
-    CompressionType,
-    SequenceFileCompression,
-    SequenceFileOptions,
-)
 from logpersister.formats.sequencefile.records import SYNC_INTERVAL
+from logpersister.formats.sequencefile.settings import SequenceFileSpec
 from logpersister.formats.sequencefile.write import SequenceFileFormat
 from logpersister.formats.sync_marker import sync_marker
-from logpersister.formats.tombstones import Tombstones
 from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples
 from tests.readers import sequencefile
@@ -35,14 +30,14 @@ from tests.unit.formats.samples import (
 )
 
 
-def _expected(options: SequenceFileOptions, rows: list[Record]) -> tuple[list[object], list[bytes]]:
-    kept = [row for row in rows if options.tombstones is Tombstones.EMPTY or row.value is not None]
+def _expected(settings: SequenceFileSpec, rows: list[Record]) -> tuple[list[object], list[bytes]]:
+    kept = [row for row in rows if settings.tombstones == "empty" or row.value is not None]
     keys: list[object] = []
     for row in kept:
         entries: dict[int, int | bytes] = {1: row.offset, 3: row.timestamp}
         if row.key is not None:
             entries[2] = row.key
-        keys.append(row.offset if options.key is KeyLayout.LONG_WRITABLE else list(entries.items()))
+        keys.append(row.offset if settings.key == "longwritable" else list(entries.items()))
     return keys, [row.value or b"" for row in kept]
 
 
@@ -55,7 +50,7 @@ def _found(file: sequencefile.SequenceFile) -> tuple[list[object], list[bytes]]:
 @given(rows=records(), cuts=st.lists(st.integers(0, 30), max_size=4))
 def test_every_record(file_format: SequenceFileFormat, rows: list[Record], cuts: list[int]) -> None:
     file = sequencefile.read(encode(file_format, cut(batch(rows), cuts)))
-    assert _found(file) == _expected(file_format.options, rows)
+    assert _found(file) == _expected(file_format.settings, rows)
 
 
 @pytest.mark.parametrize("file_format", SEQUENCEFILE_FORMATS, ids=label)
@@ -63,9 +58,9 @@ def test_large_content(file_format: SequenceFileFormat) -> None:
     rows = [*many_records(2_500_000), Record(9_999_999, -1, bytes(70_000), bytes(3_000_000))]
     rows.append(Record(10_000_000, -1, b"", b"after it"))
     file = sequencefile.read(encode(file_format, [batch(rows)]))
-    assert _found(file) == _expected(file_format.options, rows)
+    assert _found(file) == _expected(file_format.settings, rows)
     assert file.metadata == {}
-    if file_format.options.block_compressed:
+    if file_format.settings.block_compressed:
         assert file.sync_positions[0] == file.header_bytes
         assert len(file.sync_positions) == len(file.block_rows) >= 2_500_000 // BLOCK_BYTES
     else:
@@ -73,14 +68,14 @@ def test_large_content(file_format: SequenceFileFormat) -> None:
         ordinary = [gap for gap in gaps if gap < 500_000]
         assert len(gaps) - len(ordinary) <= 1
         assert max(ordinary) < SYNC_INTERVAL + 80_000
-        if not file_format.options.compressed:
+        if not file_format.settings.compressed:
             assert len(file.sync_positions) >= 2_500_000 // SYNC_INTERVAL
 
 
 def test_byte_by_byte() -> None:
     """Each byte accounted for, once."""
     rows = [Record(300, 1_763_725_000_000, b"k", b"value"), Record(301, -1, None, None)]
-    content = encode(SequenceFileFormat(SequenceFileOptions(key=KeyLayout.MESSAGEPACK)), [batch(rows)])
+    content = encode(SequenceFileFormat(SequenceFileSpec(compression="none", key="messagepack")), [batch(rows)])
     marker = sync_marker(IDENTITY, b"lp-sequencefile")
     first_key = b"\x83\x01\xcd\x01\x2c\x03\xcf" + struct.pack(">Q", 1_763_725_000_000) + b"\x02\xc4\x01k"
     second_key = b"\x82\x01\xcd\x01\x2d\x03\xff"
@@ -99,7 +94,7 @@ def test_byte_by_byte() -> None:
 
 
 def test_offset_as_long_writable() -> None:
-    content = encode(SequenceFileFormat(SequenceFileOptions()), [batch([Record(2**40, 5, b"k", b"v")])])
+    content = encode(SequenceFileFormat(SequenceFileSpec(compression="none")), [batch([Record(2**40, 5, b"k", b"v")])])
     assert content.startswith(
         b"SEQ\x06\x21org.apache.hadoop.io.LongWritable\x22org.apache.hadoop.io.BytesWritable\x00\x00"
     )
@@ -125,8 +120,8 @@ def test_the_sync_marker_names_the_object() -> None:
 
 def test_compression_type_means_nothing_without_compression() -> None:
     whole = [batch(many_records(50_000))]
+    units: tuple[Literal["block", "record"], ...] = ("block", "record")
     by_block, by_record = (
-        encode(SequenceFileFormat(SequenceFileOptions(SequenceFileCompression.NONE, each)), whole)
-        for each in CompressionType
+        encode(SequenceFileFormat(SequenceFileSpec(compression="none", compression_type=unit)), whole) for unit in units
     )
     assert by_block == by_record

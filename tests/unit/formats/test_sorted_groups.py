@@ -20,33 +20,36 @@ from hypothesis import strategies as st
 import logpersister_native as native
 from logpersister.formats import binary
 from logpersister.formats.base import ObjectIdentity
-from logpersister.formats.parquet.sorted_groups import SortColumn, SortedGroups, memory_of_rows
-from logpersister.formats.parquet.write import ParquetFormat, ParquetOptions
+from logpersister.formats.parquet.settings import ParquetSpec, SortColumnSpec
+from logpersister.formats.parquet.sorted_groups import SortedGroups, memory_of_rows
+from logpersister.formats.parquet.write import ParquetFormat
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from tests.examples import examples
 from tests.unit.formats import random_rows
 from tests.unit.formats.random_rows import OPTIONS
-from tests.unit.formats.samples import Record, batch, encode
+from tests.unit.formats.samples import Record, batch, encode, sorted_by
 from tests.unit.formats.test_parquet_writer import random_cuts, told, values
 
 NAN: Final = float("nan")
-BY: Final = [SortColumn("c0", *both) for both in product((False, True), repeat=2)]
+BY: Final = [sorted_by("c0", *both) for both in product((False, True), repeat=2)]
 
 
 def sizes_of(rows: pa.RecordBatch, size: int = 10) -> binary.Integers:
     return np.full(rows.num_rows, size, np.int64)
 
 
-def groups(batches: list[pa.RecordBatch], order: tuple[SortColumn, ...], least: int = 1 << 30) -> list[pa.RecordBatch]:
+def groups(
+    batches: list[pa.RecordBatch], order: tuple[SortColumnSpec, ...], least: int = 1 << 30
+) -> list[pa.RecordBatch]:
     waiting = SortedGroups(order, least)
     found = [group for one in batches for group, _ in waiting.add(one, sizes_of(one))]
     return [*found, *(group for group, _ in waiting.rest())]
 
 
-def written(sorted_groups: list[pa.RecordBatch], order: tuple[SortColumn, ...], **options: Any) -> bytes:
-    sorted_by = [(one.path, one.descending, one.nulls_first) for one in order]
-    writer = native.ParquetWriter(sorted_groups[0].schema, **OPTIONS | options | {"sorted_by": sorted_by})
+def written(sorted_groups: list[pa.RecordBatch], order: tuple[SortColumnSpec, ...], **options: Any) -> bytes:
+    by = [(one.field, one.descending, one.nulls_first) for one in order]
+    writer = native.ParquetWriter(sorted_groups[0].schema, **OPTIONS | options | {"sorted_by": by})
     pieces = [writer.write(one, pa.array(sizes_of(one), pa.int64())) for one in sorted_groups]
     return b"".join([*pieces, writer.finish()])
 
@@ -70,7 +73,7 @@ def written(sorted_groups: list[pa.RecordBatch], order: tuple[SortColumn, ...], 
     ids=str,
 )
 @pytest.mark.parametrize("by", BY, ids=str)
-def test_the_order_of_each_type(type_: pa.DataType, ascending: list[Any], by: SortColumn) -> None:
+def test_the_order_of_each_type(type_: pa.DataType, ascending: list[Any], by: SortColumnSpec) -> None:
     wanted = ascending[::-1] if by.descending else ascending
     wanted = [None, *wanted] if by.nulls_first else [*wanted, None]
     mixed = random.Random(1).sample(wanted, len(wanted))
@@ -83,11 +86,11 @@ def test_each_nan_is_the_same() -> None:
     odd = np.array([1.0, NAN, -NAN, NAN], np.float64)
     odd.view(np.int64)[3] |= 5  # another payload
     rows = pa.RecordBatch.from_arrays([pa.array(odd), pa.array([3, 2, 1, 0])], ["c0", "n"])
-    assert groups([rows], (SortColumn("c0", descending=True),))[0].column(1).to_pylist() == [2, 1, 0, 3]
-    assert groups([rows], (SortColumn("c0"), SortColumn("n")))[0].column(1).to_pylist() == [3, 0, 1, 2]
+    assert groups([rows], (sorted_by("c0", descending=True),))[0].column(1).to_pylist() == [2, 1, 0, 3]
+    assert groups([rows], (sorted_by("c0"), sorted_by("n")))[0].column(1).to_pylist() == [3, 0, 1, 2]
 
 
-def _compared(order: list[tuple[SortColumn, list[Any]]]) -> Any:
+def _compared(order: list[tuple[SortColumnSpec, list[Any]]]) -> Any:
     """Return how rows are compared, by their places, in plain Python."""
 
     def key(value: Any) -> Any:
@@ -115,7 +118,7 @@ def test_random_rows_are_sorted_as_python_sorts_them(tmp_path_factory: pytest.Te
     chosen = random.Random(seed)
     rows = random_rows.flat(chosen, chosen.choice((1, 50, 700)), chosen.choices(random_rows.TYPES, k=3))
     names = chosen.sample(["c0", "c1", "c2", "s.f", "s.g", "row"], chosen.randint(1, 3))
-    order = tuple(SortColumn(name, *(chosen.random() < 0.5 for _ in range(2))) for name in names)
+    order = tuple(sorted_by(name, *(chosen.random() < 0.5 for _ in range(2))) for name in names)
     least = chosen.choice((1, 500, 1 << 30))
     found = groups([rows], order, least)
     options = {"page_index": True, "page_bytes": 100, "row_group_bytes": least}
@@ -125,7 +128,7 @@ def test_random_rows_are_sorted_as_python_sorts_them(tmp_path_factory: pytest.Te
     for group in found:
         before = rows.slice(first, group.num_rows)
         first += group.num_rows
-        columns = [(by, _values(before, by.path)) for by in order]
+        columns = [(by, _values(before, by.field)) for by in order]
         places = sorted(range(before.num_rows), key=_compared(columns))
         assert told(group) == told(before.take(pa.array(places)))
     assert first == rows.num_rows
@@ -133,7 +136,7 @@ def test_random_rows_are_sorted_as_python_sorts_them(tmp_path_factory: pytest.Te
     assert [file.metadata.row_group(place).num_rows for place in range(file.num_row_groups)] == [*map(len, found)]
     assert told(file.read()) == told(pa.Table.from_batches(found))
     paths = {file.metadata.schema.column(place).path: place for place in range(file.metadata.num_columns)}
-    said = [pq.SortingColumn(paths[by.path], by.descending, by.nulls_first) for by in order]
+    said = [pq.SortingColumn(paths[by.field], by.descending, by.nulls_first) for by in order]
     for place in range(file.num_row_groups):
         assert [*file.metadata.row_group(place).sorting_columns] == said
     path = tmp_path_factory.mktemp("file") / "rows.parquet"
@@ -162,34 +165,34 @@ def test_short_records_that_become_wide_rows_end_a_row_group_by_their_memory() -
     """A value of two bytes may be a row of hundreds of columns."""
     wide = [pa.array([None] * 1_000, pa.int64()) for _ in range(200)]
     rows = pa.RecordBatch.from_arrays(wide, [f"c{place}" for place in range(200)])
-    assert {len(one) for one in groups([rows], (SortColumn("c0"),), 100_000)} == {125}
+    assert {len(one) for one in groups([rows], (sorted_by("c0"),), 100_000)} == {125}
     lists = pa.RecordBatch.from_arrays(
         [pa.array([[0] * 500] * 10, pa.list_(pa.int64())), pa.array(range(10))], ["l", "c0"]
     )
-    assert [len(one) for one in groups([lists], (SortColumn("c0"),), 5_000)] == [3, 3, 3, 1]
+    assert [len(one) for one in groups([lists], (sorted_by("c0"),), 5_000)] == [3, 3, 3, 1]
 
 
 def test_a_column_may_have_any_name(tmp_path: Path) -> None:
     rows = pa.RecordBatch.from_arrays([pa.array([2, 1]), pa.array(["a", "b"])], ["size", "0"])
-    (found,) = groups([rows], (SortColumn("0", descending=True), SortColumn("size")))
+    (found,) = groups([rows], (sorted_by("0", descending=True), sorted_by("size")))
     assert found.to_pylist() == [{"size": 1, "0": "b"}, {"size": 2, "0": "a"}]
 
 
 def test_a_column_that_is_not_there_is_refused() -> None:
     with pytest.raises(ValueError, match=r"c9: there is no such column to sort by"):
-        written([pa.RecordBatch.from_arrays([pa.array([1])], ["c0"])], (SortColumn("c9"),))
+        written([pa.RecordBatch.from_arrays([pa.array([1])], ["c0"])], (sorted_by("c9"),))
 
 
 def test_a_format_sorts_its_objects_but_not_quarantine() -> None:
     records = [Record(offset, offset, b"k%d" % (offset % 3), b"v%d" % offset) for offset in range(100)]
-    options = ParquetOptions(kafka_columns=("key", "offset"), sort_by=(SortColumn("kafka_key", descending=True),))
-    made = ParquetFormat(options)
+    settings = ParquetSpec(kafka_columns=("key", "offset"), sort_by=(sorted_by("kafka_key", descending=True),))
+    made = ParquetFormat(settings)
     file = pq.ParquetFile(io.BytesIO(encode(made, [batch(records[:40]), batch(records[40:])])))
     rows = file.read().to_pylist()
     assert [row["kafka_key"] for row in rows] == sorted((row["kafka_key"] for row in rows), reverse=True)
     assert [row["kafka_offset"] for row in rows if row["kafka_key"] == b"k1"] == list(range(1, 100, 3))
     assert [*file.metadata.row_group(0).sorting_columns] == [pq.SortingColumn(1, descending=True)]
-    assert made.held_back == 3 * ParquetFormat(ParquetOptions()).held_back
+    assert made.held_back == 3 * ParquetFormat(ParquetSpec()).held_back
     empty = pq.ParquetFile(io.BytesIO(encode(made, [])))
     assert (empty.num_row_groups, empty.metadata.num_rows) == (0, 0)
     encoder = made.encoder(ObjectIdentity(Range(TopicPartition("t", 0), 0, 100), QUARANTINE))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from logpersister.cli.check.spec import unused_findings
+from logpersister.formats.text.settings import TextSpec
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import Rule, rules_of
 from logpersister.manifest import ManifestError, parse
-from logpersister.manifest.blocks.format_settings import TextSpec
 from logpersister.values.key import KINDS as KEY_KINDS
 from logpersister.values.value import KINDS
 from tests.unit.manifest import framing_cases

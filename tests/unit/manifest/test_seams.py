@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.formats.registry import make_format
-from logpersister.manifest.blocks.format_settings import TextSpec
+from logpersister.formats.text.settings import TextSpec
 from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.manifest.blocks.partition_rule import DateRule, PartitionRule
 from logpersister.manifest.blocks.storage import StorageSpec

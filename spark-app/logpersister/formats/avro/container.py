@@ -5,9 +5,8 @@ Source of the format: Avro's specification 1.12, "Object Container Files".
 
 import zlib
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 import pyarrow as pa
 import zstandard
@@ -25,39 +24,29 @@ BLOCK_BYTES: Final = 256 * 1024
 _MOST_ROWS: Final = 1 << 20
 _NO_MORE: Final = b"\x00"
 """Ends the metadata."""
+_CODECS: Final = {"none": "null", "zstd": "zstandard"}
+"""Names of codecs in headers, where they differ from those of the manifest."""
 
 
-class BlockCompression(StrEnum):
-    """Compression of each block."""
-
-    DEFLATE = "deflate"
-    """The only one, beside none, that every reader must have."""
-    ZSTD = "zstd"
-    SNAPPY = "snappy"
-    NONE = "none"
-
-    @property
-    def codec(self) -> str:
-        """Name of the codec in the file's header."""
-        return {BlockCompression.NONE: "null", BlockCompression.ZSTD: "zstandard"}.get(self, self.value)
-
-    @property
-    def compress(self) -> Callable[[bytes], bytes]:
-        """What turns a whole block into what stands in the file."""
-        match self:
-            case BlockCompression.DEFLATE:  # RFC 1951, without zlib's header
-                return partial(isal_zlib.compress, level=DEFLATE_LEVEL, wbits=-zlib.MAX_WBITS)
-            case BlockCompression.ZSTD:
-                return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress
-            case BlockCompression.SNAPPY:
-                return _snappy
-            case BlockCompression.NONE:
-                return bytes
+Compression = Literal["deflate", "zstd", "snappy", "none"]
 
 
-def header(schema: str, compression: BlockCompression, marker: bytes) -> bytes:
+def _compress(compression: Compression) -> Callable[[bytes], bytes]:
+    """Return what turns a whole block into what stands in the file."""
+    match compression:
+        case "deflate":  # RFC 1951, without zlib's header
+            return partial(isal_zlib.compress, level=DEFLATE_LEVEL, wbits=-zlib.MAX_WBITS)
+        case "zstd":
+            return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress
+        case "snappy":
+            return _snappy
+        case "none":
+            return bytes
+
+
+def header(schema: str, compression: Compression, marker: bytes) -> bytes:
     """Return the header of a file."""
-    metadata = {"avro.codec": compression.codec, "avro.schema": schema}
+    metadata = {"avro.codec": _CODECS.get(compression, compression), "avro.schema": schema}
     entries = [_sized(part.encode()) for entry in metadata.items() for part in entry]
     return b"".join([MAGIC, avro_numbers.written(len(metadata)), *entries, _NO_MORE, marker])
 
@@ -65,8 +54,8 @@ def header(schema: str, compression: BlockCompression, marker: bytes) -> bytes:
 class Blocks:
     """The rows of one object that are not written yet. A block ends with the row that makes it `BLOCK_BYTES`."""
 
-    def __init__(self, compression: BlockCompression, marker: bytes) -> None:
-        self._compress = compression.compress
+    def __init__(self, compression: Compression, marker: bytes) -> None:
+        self._compress = _compress(compression)
         self._marker = marker
         self._cuts = Cuts(BLOCK_BYTES, _MOST_ROWS)
         self._waiting: list[memoryview] = []

@@ -11,10 +11,11 @@ import pyarrow as pa
 
 import logpersister_native as native
 from logpersister.formats import binary
-from logpersister.formats.avro.container import BlockCompression, Blocks, header
+from logpersister.formats.avro.container import Blocks, header
 from logpersister.formats.avro.schema import schema_text
+from logpersister.formats.avro.settings import AvroFileSpec
 from logpersister.formats.base import Bytes, ObjectIdentity
-from logpersister.formats.columnar import ColumnarFormat, ColumnarOptions
+from logpersister.formats.columnar import ColumnarFormat
 from logpersister.formats.file_columns import Columns
 from logpersister.formats.sync_marker import sync_marker
 
@@ -22,7 +23,7 @@ RULES: Final = 1
 """Raise it when an object gets another extension, or a record becomes other bytes before they are compressed."""
 
 
-class AvroFormat(ColumnarFormat[ColumnarOptions]):
+class AvroFormat(ColumnarFormat[AvroFileSpec]):
     """`formats.base.Format` for Avro."""
 
     extension = ".avro"
@@ -30,19 +31,18 @@ class AvroFormat(ColumnarFormat[ColumnarOptions]):
     held_back = 1 << 20  # the rows of a block, the same compressed, and the state of a compressor
 
     def encoder(self, identity: ObjectIdentity) -> "AvroEncoder":
-        return AvroEncoder(self.options, identity, self.columns_at(identity.path))
+        return AvroEncoder(self.settings, identity, self.columns_at(identity.path))
 
 
 class AvroEncoder:
     """`formats.base.Encoder` for Avro. Exhaust what a call returns before the next call."""
 
-    def __init__(self, options: ColumnarOptions, identity: ObjectIdentity, columns: Columns) -> None:
+    def __init__(self, settings: AvroFileSpec, identity: ObjectIdentity, columns: Columns) -> None:
         self._identity = identity
         self._columns = columns
         marker = sync_marker(identity, b"lp-avro")
-        compression = BlockCompression(options.compression)
-        self._blocks = Blocks(compression, marker)
-        self._header = header(schema_text(columns.schema), compression, marker)
+        self._blocks = Blocks(settings.compression, marker)
+        self._header = header(schema_text(columns.schema), settings.compression, marker)
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         yield from self._begin()

@@ -12,9 +12,10 @@ import pyarrow as pa
 import logpersister_native as native
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, ObjectIdentity
-from logpersister.formats.columnar import ColumnarFormat, ColumnarOptions
-from logpersister.formats.compression import Compression, Compressor, compressor
+from logpersister.formats.columnar import ColumnarFormat
+from logpersister.formats.compression import CONTENT_TYPES, EXTENSIONS, Compressor, compressor
 from logpersister.formats.file_columns import VALUE, Columns
+from logpersister.formats.jsonl.settings import JsonLinesSpec
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import HEADERS
 from logpersister.values.reading.columns import NOTATION
@@ -22,11 +23,6 @@ from logpersister.values.reading.columns import NOTATION
 RULES: Final = 2
 """Raise it when an object gets another extension, or a record becomes other bytes before they are compressed."""
 
-_CONTENT_TYPES: Final = {
-    Compression.NONE: "application/x-ndjson",
-    Compression.GZIP: "application/gzip",
-    Compression.ZSTD: "application/zstd",
-}
 _TEXT: "Final[dict[bytes | str, bytes | str]]" = {NOTATION: b"text"}
 """Notation of bytes that are text where they are UTF-8, else base64 in a field whose name ends in ``_base64``."""
 _JSON: "Final[dict[bytes | str, bytes | str]]" = {NOTATION: b"json"}
@@ -35,43 +31,38 @@ _TEXT_HEADERS: Final = pa.list_(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonLinesOptions(ColumnarOptions):
-    """The settings of the format."""
+@dataclass(frozen=True)
+class JsonLinesFormat(ColumnarFormat[JsonLinesSpec]):
+    """`formats.base.Format` for JSON lines."""
 
     values_are_json: bool = False
     """Whether a value that is no row is a JSON document (the parser has seen to it), or any bytes."""
-
-
-class JsonLinesFormat(ColumnarFormat[JsonLinesOptions]):
-    """`formats.base.Format` for JSON lines."""
 
     held_back = 1 << 20  # the state of a compressor, and a chunk
 
     @property
     def extension(self) -> str:
-        return ".jsonl" + Compression(self.options.compression).extension
+        return ".jsonl" + EXTENSIONS[self.settings.compression]
 
     @property
     def content_type(self) -> str:
-        return _CONTENT_TYPES[Compression(self.options.compression)]
+        return CONTENT_TYPES.get(self.settings.compression, "application/x-ndjson")
 
     def encoder(self, identity: ObjectIdentity) -> "JsonLinesEncoder":
-        options, columns = self.options, self.columns_at(identity.path)
-        of_values = _JSON if options.values_are_json and identity.path != QUARANTINE else _TEXT
-        return JsonLinesEncoder(options, identity, columns, _with_notation(columns.schema, of_values))
+        columns = self.columns_at(identity.path)
+        of_values = _JSON if self.values_are_json and identity.path != QUARANTINE else _TEXT
+        notations = _with_notation(columns.schema, of_values)
+        return JsonLinesEncoder(identity, columns, notations, compressor(self.settings.compression))
 
 
 class JsonLinesEncoder:
     """`formats.base.Encoder` for JSON lines. Exhaust what a call returns before the next call."""
 
-    def __init__(
-        self, options: JsonLinesOptions, identity: ObjectIdentity, columns: Columns, notations: pa.Schema
-    ) -> None:
+    def __init__(self, identity: ObjectIdentity, columns: Columns, notations: pa.Schema, stream: Compressor) -> None:
         self._identity = identity
         self._columns = columns
         self._notations = notations
-        self._stream: Compressor = compressor(Compression(options.compression))
+        self._stream = stream
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         for part in binary.slices(batch):

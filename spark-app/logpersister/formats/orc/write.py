@@ -4,18 +4,18 @@ Memory: a stripe of each open object waits in the writer as it will be stored, a
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import IO, Final, Literal, cast
 
 import pyarrow as pa
 from pyarrow import orc
 
 from logpersister.formats.base import Bytes, ObjectIdentity
-from logpersister.formats.columnar import ColumnarFormat, ColumnarOptions
+from logpersister.formats.columnar import ColumnarFormat
 from logpersister.formats.cuts import payload_sizes
 from logpersister.formats.file_columns import Columns
 from logpersister.formats.orc.footer import with_calendar
 from logpersister.formats.orc.instants import with_whole_seconds
+from logpersister.formats.orc.settings import OrcSpec
 from logpersister.formats.orc.sink import Sink
 from logpersister.formats.orc.structs import with_whole_structs
 from logpersister.formats.row_groups import RowGroups
@@ -37,16 +37,7 @@ _BLOCK_BYTES: Final = 64 << 10
 """Compression block of a stream. Larger ones made files no smaller, and take memory in each stream."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrcOptions(ColumnarOptions):
-    """The settings of the format."""
-
-    compression: str = "zstd"
-    stripe_bytes: int = 32 << 20
-    """Size of a stripe in the file."""
-
-
-class OrcFormat(ColumnarFormat[OrcOptions]):
+class OrcFormat(ColumnarFormat[OrcSpec]):
     """`formats.base.Format` for ORC."""
 
     extension = ".orc"
@@ -54,24 +45,24 @@ class OrcFormat(ColumnarFormat[OrcOptions]):
 
     @property
     def held_back(self) -> int:
-        return self.options.stripe_bytes + 2 * GROUP_BYTES
+        return self.settings.stripe_bytes + 2 * GROUP_BYTES
 
     def encoder(self, identity: ObjectIdentity) -> "OrcEncoder":
-        return OrcEncoder(self.options, identity, self.columns_at(identity.path))
+        return OrcEncoder(self.settings, identity, self.columns_at(identity.path))
 
 
 class OrcEncoder:
     """`formats.base.Encoder` for ORC. Exhaust what a call returns before the next call."""
 
-    def __init__(self, options: OrcOptions, identity: ObjectIdentity, columns: Columns) -> None:
+    def __init__(self, settings: OrcSpec, identity: ObjectIdentity, columns: Columns) -> None:
         self._identity = identity
         self._columns = columns
         self._groups = RowGroups(GROUP_BYTES)
         self._sink = Sink()
         self._writer = orc.ORCWriter(
             cast("IO[bytes]", self._sink),
-            stripe_size=options.stripe_bytes,
-            compression=_CODECS[options.compression],
+            stripe_size=settings.stripe_bytes,
+            compression=_CODECS[settings.compression],
             compression_block_size=_BLOCK_BYTES,
             dictionary_key_size_threshold=_DICTIONARY_RATIO,
         )

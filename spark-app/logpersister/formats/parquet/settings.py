@@ -1,78 +1,21 @@
-"""Formats of files, each a block of ``spec.output``."""
+"""``spec.output.parquet``."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from logpersister.forms.constraint import Condition, Flag, Model, Size, Text, Unique, Whole
+from logpersister.formats.columnar_settings import ColumnarSpec
+from logpersister.forms.constraint import Flag, Model, Size, Unique, Whole
 from logpersister.forms.problems import Finding, PathStep, show
 from logpersister.forms.quantity import format_size, parse_size
 from logpersister.forms.rule import refuses
-from logpersister.manifest.blocks.partition_rule import FieldPath
+from logpersister.values.names import FieldPath
 
 MOST_SORTED: Final = "256Mi"
 """Largest row group whose rows are sorted."""
 
-KafkaColumn = Literal["topic", "partition", "offset", "timestamp", "key", "headers"]
 Place = tuple[PathStep, ...]
-Delimiter = Annotated[
-    str,
-    Text(
-        r"^[\s\S]+$",
-        "is not 1 to 16 bytes long",
-        'write for example "\\n" in double quotes',
-        16,
-        conditions=(
-            Condition(
-                lambda text: len(text.encode()) <= 16,
-                "is not 1 to 16 bytes long",
-                'write for example "\\n" in double quotes',
-            ),
-        ),
-    ),
-]
-
-
-class TextSpec(Model):
-    """One value after another, each followed by the delimiter."""
-
-    compression: Literal["gzip", "zstd", "none"] = "gzip"
-    """Compression of the whole object."""
-
-    tombstones: Literal["skip", "empty"] = "skip"
-    """Treatment of a record whose value is null: `skip` leaves it out, `empty` writes an empty value."""
-
-    delimiter: Delimiter = "\n"
-    """Written after each value. If values contain line breaks, set it for example to `"\\u001e"`."""
-
-    delimiter_in_value: Literal["keep", "escape"] = "keep"
-    """Treatment of a delimiter inside a value: `keep` stores the value unchanged, so that a reader sees two lines;
-    `escape` makes one record one line.
-    """
-
-    @refuses
-    def _escapes_are_unambiguous(self) -> Iterator[Finding]:
-        if self.delimiter_in_value == "escape" and re.search(r"[A-Za-z0-9\\]", self.delimiter):
-            told = "has a letter, digit or backslash, which escapes themselves contain"
-            yield Finding(told, "choose another, or set delimiterInValue to keep", ("delimiter",))
-
-
-class SequenceFileSpec(Model):
-    """Hadoop's container of keys and values, with offsets and any bytes."""
-
-    compression: Literal["deflate", "none"] = "deflate"
-    """Compression of what `compressionType` names."""
-
-    tombstones: Literal["empty", "skip"] = "empty"
-    """Treatment of a record whose value is null: `empty` writes an empty value, `skip` leaves it out."""
-
-    key: Literal["longwritable", "messagepack"] = "longwritable"
-    """Key of an entry. `longwritable`: the offset. `messagepack`: a map of offset, timestamp and the record's key."""
-
-    compression_type: Literal["record", "block"] = "block"
-    """Unit of compression: one value (`record`) or many records (`block`, much smaller). Only with a compression."""
 
 
 class BloomFilterSpec(Model):
@@ -97,6 +40,14 @@ class SortColumnSpec(Model):
     nulls: Literal["first", "last"] = "last"
     """Place of rows in which it is null, whatever the order."""
 
+    @property
+    def descending(self) -> bool:
+        return self.order == "descending"
+
+    @property
+    def nulls_first(self) -> bool:
+        return self.nulls == "first"
+
 
 class FieldIdSpec(Model):
     """The number by which readers know a column, whatever its name."""
@@ -108,53 +59,6 @@ class FieldIdSpec(Model):
 
     id: Annotated[int, Whole(1, 2_147_483_446)]
     """A number that no other column has or had."""
-
-
-class ColumnarSpec(Model):
-    """What all formats with columns have."""
-
-    kafka_columns: Annotated[tuple[KafkaColumn, ...], Field(max_length=6), Unique()] | None = None
-    """Kafka's own fields that become columns, named `kafka_topic`, `kafka_offset` and so on, after the other columns.
-    Default: none, but all in `jsonl` without columns of values."""
-
-    tombstones: Literal["skip", "null"] = "skip"
-    """Treatment of a record whose value is null. `skip` leaves it out. `null` writes a row whose columns of the value
-    are all null, so that none of them is required in the files."""
-
-
-class JsonLinesSpec(ColumnarSpec):
-    """A JSON object per line: of the columns of values, or of the whole record."""
-
-    compression: Literal["gzip", "zstd", "none"] = "gzip"
-    """Compression of the whole object."""
-
-
-class AvroFileSpec(ColumnarSpec):
-    """Container files of Avro records: of the columns of values, or each value as it is in the column `value`."""
-
-    compression: Literal["deflate", "zstd", "snappy", "none"] = "deflate"
-    """Compression of each block."""
-
-
-class KafkaSegmentSpec(Model):
-    """Record batches as brokers sent them, still compressed by producers; nothing is parsed or told apart."""
-
-    @property
-    def compression(self) -> Literal["none"]:
-        return "none"
-
-    @property
-    def tombstones(self) -> Literal["null"]:
-        return "null"
-
-
-def _repeated(values: Iterable[tuple[Place, str | int]]) -> Iterator[tuple[Place, str | int]]:
-    """Yield the values that are there before, with their places."""
-    seen: set[str | int] = set()
-    for at, value in values:
-        if value in seen:
-            yield at, value
-        seen.add(value)
 
 
 class ParquetSpec(ColumnarSpec):
@@ -186,6 +90,11 @@ class ParquetSpec(ColumnarSpec):
     field_ids: Annotated[tuple[FieldIdSpec, ...], Field(max_length=512)] = ()
     """Field ids of the columns, for readers that go by them. Not with an Iceberg table, which numbers its columns."""
 
+    @property
+    def own_ids(self) -> Mapping[str, int]:
+        """The field ids of columns without a table."""
+        return {one.field: one.id for one in self.field_ids}
+
     @refuses
     def _each_column_has_one_setting(self) -> Iterator[Finding]:
         sorted_by = ((("sortBy", place, "field"), one.field) for place, one in enumerate(self.sort_by))
@@ -207,11 +116,10 @@ class ParquetSpec(ColumnarSpec):
             yield Finding(told, remedy, ("rowGroupBytes",), f'"{format_size(self.row_group_bytes)}"')
 
 
-class OrcSpec(ColumnarSpec):
-    """Columns of `spec.value`, or each value as it is in the column `value`."""
-
-    compression: Literal["zstd", "snappy", "zlib", "none"] = "zstd"
-    """Compression of each chunk of a column."""
-
-    stripe_bytes: Annotated[int, Size("64Ki", "1Gi")] = 32 * 2**20
-    """Size of a stripe as it is stored. Larger: faster scans. Smaller: less memory (docs/formats.md)."""
+def _repeated(values: Iterable[tuple[Place, str | int]]) -> Iterator[tuple[Place, str | int]]:
+    """Yield the values that are there before, with their places."""
+    seen: set[str | int] = set()
+    for at, value in values:
+        if value in seen:
+            yield at, value
+        seen.add(value)

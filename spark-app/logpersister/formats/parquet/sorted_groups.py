@@ -4,7 +4,6 @@ Memory: the rows of one group wait, and for a moment a copy of them.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import numpy as np
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from logpersister.formats.binary import Integers
+from logpersister.formats.parquet.settings import SortColumnSpec
 from logpersister.formats.row_groups import RowGroups
 
 MEMORY_OF_GROUP: Final = 2
@@ -22,20 +22,10 @@ _LENGTH_BYTES: Final = 4
 """Size of the offset at which a text or a list ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class SortColumn:
-    """A column by which rows are sorted."""
-
-    path: str
-    """Column name with the structs around it: ``user.id``."""
-    descending: bool = False
-    nulls_first: bool = False
-
-
 class SortedGroups:
     """The rows of one object that are not written yet."""
 
-    def __init__(self, order: Sequence[SortColumn], least_bytes: int) -> None:
+    def __init__(self, order: Sequence[SortColumnSpec], least_bytes: int) -> None:
         """Begin a file. A group ends with the row by which keys and values reach `least_bytes`, or rows twice that."""
         self._order = order
         self._groups = RowGroups(least_bytes)
@@ -61,9 +51,9 @@ class SortedGroups:
         return without, cast("pa.Int64Array", rows.column(last))
 
 
-def order_of(rows: pa.RecordBatch, order: Sequence[SortColumn]) -> "pa.Array[Any]":
+def order_of(rows: pa.RecordBatch, order: Sequence[SortColumnSpec]) -> "pa.Array[Any]":
     """Return the places of rows as they are sorted; equal ones stay in their order."""
-    keys = [pa.chunked_array([_comparable(_column(rows, one.path))]) for one in order]
+    keys = [pa.chunked_array([_comparable(_column(rows, one.field))]) for one in order]
     names = [str(place) for place in range(len(keys))]
     by = [
         (name, "descending" if one.descending else "ascending", "at_start" if one.nulls_first else "at_end")

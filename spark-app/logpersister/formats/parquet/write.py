@@ -6,7 +6,7 @@ compressed, or its rows where they are sorted; docs/formats.md has the figures.
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import starmap
 from typing import Any, Final
@@ -16,11 +16,12 @@ import pyarrow.parquet as pq
 
 import logpersister_native as native
 from logpersister.formats.base import Bytes, ObjectIdentity
-from logpersister.formats.columnar import ColumnarFormat, ColumnarOptions
+from logpersister.formats.columnar import ColumnarFormat
 from logpersister.formats.cuts import payload_sizes
 from logpersister.formats.file_columns import Columns, quarantine_columns
 from logpersister.formats.parquet.field_ids import with_field_ids, with_some_field_ids
-from logpersister.formats.parquet.sorted_groups import SortColumn, SortedGroups
+from logpersister.formats.parquet.settings import ParquetSpec, SortColumnSpec
+from logpersister.formats.parquet.sorted_groups import SortedGroups
 from logpersister.formats.parquet.statistics import column_statistics, split_offsets
 from logpersister.records.escaping import QUARANTINE
 
@@ -36,55 +37,38 @@ _SORTED_TIMES: Final = 3
 """Memory of a sorted object, in row groups: the rows that wait, and a share of the copy that is sorted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParquetOptions(ColumnarOptions):
-    """The settings of the format."""
+@dataclass(frozen=True)
+class ParquetFormat(ColumnarFormat[ParquetSpec]):
+    """`formats.base.Format` for Parquet."""
 
-    compression: str = "zstd"
-    row_group_bytes: int = 32 << 20
-    """Keys and values that make a row group."""
-    page_bytes: int = 1 << 20
-    page_index: bool = False
-    without_dictionary: tuple[str, ...] = ()
-    """Paths of fields below which no column has a dictionary."""
-    bloom_filters: tuple[tuple[str, int], ...] = ()
-    """Paths of columns, and for how many different values of a row group their filters are made."""
-    sort_by: tuple[SortColumn, ...] = ()
-    """Sort order within each row group, most significant first; files in quarantine are never sorted."""
     field_ids: Mapping[str, int] | None = None
-    """Numbers by which a table knows the columns (`formats.parquet.field_ids`); None: they have none."""
-    own_ids: Mapping[str, int] = field(default_factory=dict)
-    """The numbers that columns have without a table, or some of them."""
+    """Numbers by which a table knows the columns (`formats.parquet.field_ids`); None: they are in no table."""
     refuses_tombstones: bool = False
     """Whether records with a null value can be in quarantine, which then keeps them."""
-
-
-class ParquetFormat(ColumnarFormat[ParquetOptions]):
-    """`formats.base.Format` for Parquet."""
 
     extension = ".parquet"
     content_type = "application/vnd.apache.parquet"
 
     @property
     def held_back(self) -> int:
-        times = _SORTED_TIMES if self.options.sort_by else 1
-        filters = sum(_filter_bytes(distinct) for _, distinct in self.options.bloom_filters)
-        return self.options.row_group_bytes * times + filters
+        times = _SORTED_TIMES if self.settings.sort_by else 1
+        filters = sum(_filter_bytes(one.distinct) for one in self.settings.bloom_filters)
+        return self.settings.row_group_bytes * times + filters
 
     def encoder(self, identity: ObjectIdentity) -> "ParquetEncoder":
         columns = self.columns_at(identity.path)
         if identity.path == QUARANTINE:  # whose columns are in no table
-            return ParquetEncoder(self.options, identity, columns, columns.schema, None, self.order_at(QUARANTINE))
-        options = self.options
-        return ParquetEncoder(options, identity, columns, self._schema, options.field_ids, options.sort_by)
+            return ParquetEncoder(self.settings, identity, columns, columns.schema, None, self.order_at(QUARANTINE))
+        order = self.settings.sort_by
+        return ParquetEncoder(self.settings, identity, columns, self._schema, self.field_ids, order)
 
     def columns_at(self, path: str) -> Columns:
         """Return the columns of the files of a partition path."""
         return self._of_quarantine if path == QUARANTINE else self._columns
 
-    def order_at(self, path: str) -> tuple[SortColumn, ...]:
+    def order_at(self, path: str) -> tuple[SortColumnSpec, ...]:
         """Return by what the rows of each row group are sorted."""
-        return () if path == QUARANTINE else self.options.sort_by  # a replay reads it in the order of offsets
+        return () if path == QUARANTINE else self.settings.sort_by  # a replay reads it in the order of offsets
 
     @cached_property
     def _columns(self) -> Columns:
@@ -93,16 +77,15 @@ class ParquetFormat(ColumnarFormat[ParquetOptions]):
     @cached_property
     def _schema(self) -> pa.Schema:
         """The columns with their numbers, in a table or without one."""
-        options, schema = self.options, self._columns.schema
-        if options.field_ids is None:
-            return with_some_field_ids(schema, options.own_ids)
-        return with_field_ids(schema, options.field_ids)
+        schema = self._columns.schema
+        if self.field_ids is None:
+            return with_some_field_ids(schema, self.settings.own_ids)
+        return with_field_ids(schema, self.field_ids)
 
     @cached_property
     def _of_quarantine(self) -> Columns:
-        options = self.options
-        keeps = options.keeps_tombstones or options.refuses_tombstones
-        return quarantine_columns(options.kafka_columns, nullable=options.refuses_tombstones, keeps_tombstones=keeps)
+        keeps = self.settings.keeps_tombstones or self.refuses_tombstones
+        return quarantine_columns(self.kafka_columns, nullable=self.refuses_tombstones, keeps_tombstones=keeps)
 
 
 def _filter_bytes(distinct: int) -> int:
@@ -115,17 +98,17 @@ class ParquetEncoder:
 
     def __init__(
         self,
-        options: ParquetOptions,
+        settings: ParquetSpec,
         identity: ObjectIdentity,
         columns: Columns,
         schema: pa.Schema,
         ids: Mapping[str, int] | None,
-        order: tuple[SortColumn, ...],
+        order: tuple[SortColumnSpec, ...],
     ) -> None:
         """Begin a file.
 
         Args:
-            options: the settings.
+            settings: of the format.
             identity: of the object.
             columns: how records become rows.
             schema: its columns, with their `ids`.
@@ -135,18 +118,18 @@ class ParquetEncoder:
         self._identity = identity
         self._columns = columns
         self._schema, self._ids = schema, ids
-        self._groups = SortedGroups(order, options.row_group_bytes) if order else None
+        self._groups = SortedGroups(order, settings.row_group_bytes) if order else None
         self._end = b""
         self._writer = native.ParquetWriter(
             self._schema,
-            compression=options.compression,
+            compression=settings.compression,
             zstd_level=ZSTD_LEVEL,
-            row_group_bytes=options.row_group_bytes,
-            page_bytes=options.page_bytes,
-            page_index=options.page_index,
-            without_dictionary=options.without_dictionary,
-            bloom_filters=dict(options.bloom_filters),
-            sorted_by=[(one.path, one.descending, one.nulls_first) for one in order],
+            row_group_bytes=settings.row_group_bytes,
+            page_bytes=settings.page_bytes,
+            page_index=settings.page_index,
+            without_dictionary=settings.without_dictionary,
+            bloom_filters={one.field: one.distinct for one in settings.bloom_filters},
+            sorted_by=[(one.field, one.descending, one.nulls_first) for one in order],
         )
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:

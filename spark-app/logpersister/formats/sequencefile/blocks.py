@@ -17,23 +17,25 @@ from logpersister.formats.base import Bytes
 from logpersister.formats.binary import Integers
 from logpersister.formats.compression import deflate
 from logpersister.formats.sequencefile import cells
-from logpersister.formats.sequencefile.layout import SYNC_ESCAPE, Boundaries, SequenceFileOptions
+from logpersister.formats.sequencefile.keys import serialized
+from logpersister.formats.sequencefile.layout import SYNC_ESCAPE, Boundaries
+from logpersister.formats.sequencefile.settings import SequenceFileSpec
 
 BLOCK_BYTES: Final = 1_000_000
 """Serialized keys and values of a block before compression, Hadoop's default (``io.seqfile.compress.blocksize``)."""
 
 
 class Blocks:
-    """`sequencefile_layout.Body` of the block-compressed layout. Holds back the records of the block that has begun."""
+    """`sequencefile.layout.Body` of the block-compressed layout. Holds back the records of the block that has begun."""
 
-    def __init__(self, options: SequenceFileOptions, marker: bytes) -> None:
-        self._options = options
+    def __init__(self, settings: SequenceFileSpec, marker: bytes) -> None:
+        self._settings = settings
         self._sync = SYNC_ESCAPE + marker
         self._blocks = Boundaries(BLOCK_BYTES)
         self._block = _Block()
 
     def records(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
-        keys = self._options.key.serialize(batch)
+        keys = serialized(self._settings.key, batch)
         values = binary.column(batch, "value")
         prefix = cells.big_endian(binary.lengths(values), 4)
         serialized_keys = _Column.of(keys.lengths, keys.data())

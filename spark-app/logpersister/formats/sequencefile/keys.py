@@ -1,8 +1,8 @@
 """The two key layouts of Secor's SequenceFiles, serialized as Hadoop's writables."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -18,29 +18,13 @@ _FIELD_TIMESTAMP: Final = 0x03
 _MAP: Final = 0x80
 """A MessagePack map of up to 15 entries, the count in the low bits."""
 
+KeyLayout = Literal["longwritable", "messagepack"]
+_WRITABLES: Final[Mapping[KeyLayout, str]] = {"longwritable": "LongWritable", "messagepack": "BytesWritable"}
 
-class KeyLayout(StrEnum):
-    """What a SequenceFile holds as key."""
 
-    LONG_WRITABLE = "longwritable"
-    """The offset as ``LongWritable``."""
-
-    MESSAGEPACK = "messagepack"
-    """A ``BytesWritable`` with the MessagePack map ``{1: offset, 3: timestamp, 2: key}``, a null key left out."""
-
-    @property
-    def class_name(self) -> str:
-        writable = {KeyLayout.LONG_WRITABLE: "LongWritable", KeyLayout.MESSAGEPACK: "BytesWritable"}[self]
-        return f"org.apache.hadoop.io.{writable}"
-
-    def serialize(self, batch: pa.RecordBatch) -> "SerializedKeys":
-        """Return the keys of ``batch`` as they stand in the file."""
-        match self:
-            case KeyLayout.LONG_WRITABLE:
-                offset = binary.integers(batch, "offset")
-                return SerializedKeys(np.full(len(offset), 8, np.int64), (cells.big_endian(offset, 8),), None)
-            case KeyLayout.MESSAGEPACK:
-                return _messagepack(batch)
+def class_name(key: KeyLayout) -> str:
+    """Return the class of keys: the offset, or bytes of the MessagePack map ``{1: offset, 3: timestamp, 2: key}``."""
+    return f"org.apache.hadoop.io.{_WRITABLES[key]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +40,14 @@ class SerializedKeys:
         """Return all keys end to end."""
         head = cells.joined(self.head)
         return binary.interleave([head] if self.tail is None else [head, self.tail])
+
+
+def serialized(key: KeyLayout, batch: pa.RecordBatch) -> SerializedKeys:
+    """Return the keys of a batch as they stand in the file."""
+    if key == "messagepack":
+        return _messagepack(batch)
+    offset = binary.integers(batch, "offset")
+    return SerializedKeys(np.full(len(offset), 8, np.int64), (cells.big_endian(offset, 8),), None)
 
 
 def _messagepack(batch: pa.RecordBatch) -> SerializedKeys:

@@ -1,12 +1,10 @@
-"""Common parts of the two SequenceFile layouts: settings, file header, and where markers and blocks are due.
+"""Common parts of the two SequenceFile layouts: file header, and where markers and blocks are due.
 
 Source of the format: the class comment, ``Writer.writeFileHeader``, ``BlockCompressWriter.sync`` and ``Reader`` of
 ``org.apache.hadoop.io.SequenceFile``, version 6. `docs/formats.md` has the layout byte by byte.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final, Protocol
 
 import numpy as np
@@ -14,51 +12,14 @@ import pyarrow as pa
 
 from logpersister.formats.base import Bytes
 from logpersister.formats.binary import Integers
-from logpersister.formats.sequencefile.keys import KeyLayout
-from logpersister.formats.tombstones import Tombstones
+from logpersister.formats.sequencefile.keys import class_name
+from logpersister.formats.sequencefile.settings import SequenceFileSpec
 
 VALUE_CLASS: Final = "org.apache.hadoop.io.BytesWritable"
 CODEC_CLASS: Final = "org.apache.hadoop.io.compress.DefaultCodec"
 
 SYNC_ESCAPE: Final = b"\xff\xff\xff\xff"
 """Stands where the length of a record would, and announces a sync marker."""
-
-
-class SequenceFileCompression(StrEnum):
-    """The codec. There is no zstd: Hadoop reads that one only with its native library, which Spark does not bring."""
-
-    NONE = "none"
-
-    DEFLATE = "deflate"
-    """``DefaultCodec``: zlib's format, which every Hadoop reads without native code."""
-
-
-class CompressionType(StrEnum):
-    """What is compressed at a time; without meaning when nothing is compressed."""
-
-    RECORD = "record"
-    """Each value by itself."""
-
-    BLOCK = "block"
-    """The keys, the values, and the lengths of either, of about 1 MB of records."""
-
-
-@dataclass(frozen=True, slots=True)
-class SequenceFileOptions:
-    """The settings of the format."""
-
-    compression: SequenceFileCompression = SequenceFileCompression.NONE
-    compression_type: CompressionType = CompressionType.BLOCK
-    key: KeyLayout = KeyLayout.LONG_WRITABLE
-    tombstones: Tombstones = Tombstones.EMPTY
-
-    @property
-    def compressed(self) -> bool:
-        return self.compression is not SequenceFileCompression.NONE
-
-    @property
-    def block_compressed(self) -> bool:
-        return self.compressed and self.compression_type is CompressionType.BLOCK
 
 
 class Body(Protocol):
@@ -71,15 +32,15 @@ class Body(Protocol):
         """Encode the records that are still held back."""
 
 
-def header(options: SequenceFileOptions, marker: bytes) -> bytes:
+def header(settings: SequenceFileSpec, marker: bytes) -> bytes:
     """Return what a file begins with: version, class names, compression, no metadata, the sync marker."""
     return b"".join(
         [
             b"SEQ\x06",
-            _text(options.key.class_name),
+            _text(class_name(settings.key)),
             _text(VALUE_CLASS),
-            bytes([options.compressed, options.block_compressed]),
-            _text(CODEC_CLASS) if options.compressed else b"",
+            bytes([settings.compressed, settings.block_compressed]),
+            _text(CODEC_CLASS) if settings.compressed else b"",
             bytes(4),  # number of metadata entries
             marker,
         ]

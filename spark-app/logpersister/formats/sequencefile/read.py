@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from logpersister.formats.binary_file import MOST_BYTES, BinaryFile
 from logpersister.formats.damage import damage_told
-from logpersister.formats.sequencefile.keys import KeyLayout
+from logpersister.formats.sequencefile.keys import class_name
 from logpersister.formats.sequencefile.layout import CODEC_CLASS, SYNC_ESCAPE, VALUE_CLASS
 from logpersister.records.schema import RECORDS
 
@@ -31,8 +31,8 @@ _INTEGERS: Final = {
 _BINARIES: Final = {0xC4: ">B", 0xC5: ">H", 0xC6: ">I"}
 _FILE: Final = "SequenceFile"
 _SCHEMAS: Final = {
-    KeyLayout.MESSAGEPACK.class_name: RECORDS,
-    KeyLayout.LONG_WRITABLE.class_name: pa.schema([RECORDS.field("offset"), RECORDS.field("value")]),
+    class_name("messagepack"): RECORDS,
+    class_name("longwritable"): pa.schema([RECORDS.field("offset"), RECORDS.field("value")]),
 }
 
 Pair = tuple[bytes, bytes]

@@ -16,25 +16,27 @@ from logpersister.formats.binary import Integers
 from logpersister.formats.compression import deflate
 from logpersister.formats.sequencefile import cells
 from logpersister.formats.sequencefile.cells import Cells
-from logpersister.formats.sequencefile.layout import SYNC_ESCAPE, Boundaries, SequenceFileOptions
+from logpersister.formats.sequencefile.keys import serialized
+from logpersister.formats.sequencefile.layout import SYNC_ESCAPE, Boundaries
+from logpersister.formats.sequencefile.settings import SequenceFileSpec
 
 SYNC_INTERVAL: Final = 100 * 1024
 """Bytes of records between two sync markers, Hadoop's default. A split begins to read at a marker."""
 
 
 class Records:
-    """`sequencefile_layout.Body` of the uncompressed and the record-compressed layout."""
+    """`sequencefile.layout.Body` of the uncompressed and the record-compressed layout."""
 
-    def __init__(self, options: SequenceFileOptions, marker: bytes) -> None:
-        self._options = options
+    def __init__(self, settings: SequenceFileSpec, marker: bytes) -> None:
+        self._settings = settings
         self._sync = SYNC_ESCAPE + marker
         self._syncs = Boundaries(SYNC_INTERVAL)
 
     def records(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
-        keys = self._options.key.serialize(batch)
+        keys = serialized(self._settings.key, batch)
         values = binary.column(batch, "value")
         value_head = [cells.big_endian(binary.lengths(values), 4)]
-        if self._options.compressed:
+        if self._settings.compressed:
             values, value_head = _each_compressed(value_head, values), []
         lengths = keys.lengths + cells.total_lengths(value_head, batch.num_rows) + binary.lengths(values)
         head = [cells.big_endian(lengths, 4), cells.big_endian(keys.lengths, 4), *keys.head]

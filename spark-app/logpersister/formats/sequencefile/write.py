@@ -12,9 +12,11 @@ import pyarrow as pa
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, Encoder, ObjectIdentity
 from logpersister.formats.sequencefile.blocks import BLOCK_BYTES, Blocks
-from logpersister.formats.sequencefile.layout import Body, SequenceFileOptions, header
+from logpersister.formats.sequencefile.layout import Body, header
 from logpersister.formats.sequencefile.records import Records
+from logpersister.formats.sequencefile.settings import SequenceFileSpec
 from logpersister.formats.sync_marker import sync_marker
+from logpersister.formats.tombstones import without_nulls
 
 RULES: Final = 1
 """Raise it when an object gets another extension, or a record becomes another key or value."""
@@ -24,7 +26,7 @@ RULES: Final = 1
 class SequenceFileFormat:
     """`formats.base.Format` for SequenceFiles."""
 
-    options: SequenceFileOptions
+    settings: SequenceFileSpec
 
     extension = ".seq"  # for all compressions: readers find the codec in the file's header
     content_type = "application/octet-stream"
@@ -32,22 +34,22 @@ class SequenceFileFormat:
     held_back = 2 * BLOCK_BYTES
 
     def encoder(self, identity: ObjectIdentity) -> Encoder:
-        return SequenceFileEncoder(self.options, identity)
+        return SequenceFileEncoder(self.settings, identity)
 
 
 class SequenceFileEncoder:
     """`formats.base.Encoder` for SequenceFiles. Exhaust what a call returns before the next call."""
 
-    def __init__(self, options: SequenceFileOptions, identity: ObjectIdentity) -> None:
+    def __init__(self, settings: SequenceFileSpec, identity: ObjectIdentity) -> None:
         marker = sync_marker(identity, b"lp-sequencefile")
-        self._tombstones = options.tombstones
-        self._header: bytes | None = header(options, marker)
-        self._body: Body = (Blocks if options.block_compressed else Records)(options, marker)
+        self._tombstones = settings.tombstones
+        self._header: bytes | None = header(settings, marker)
+        self._body: Body = (Blocks if settings.block_compressed else Records)(settings, marker)
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         yield from self._begin()
         for part in binary.slices(batch.select(["offset", "timestamp", "key", "value"])):
-            kept = self._tombstones.apply(part)
+            kept = without_nulls(part, self._tombstones)
             if kept.num_rows:
                 yield from self._body.records(kept)
 

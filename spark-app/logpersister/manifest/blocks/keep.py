@@ -11,8 +11,8 @@ from logpersister.forms.linear_pattern import is_linear_pattern
 from logpersister.forms.pattern import NO_PATTERN, PATTERN_REMEDY, size_of
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import exactly_one, refuses
-from logpersister.manifest.blocks.partition_rule import FieldPath
 from logpersister.manifest.blocks.type_place import HeaderName
+from logpersister.values.names import FieldPath
 
 MOST_CONDITIONS: Final = 20
 MOST_VALUES: Final = 1000

@@ -1,6 +1,6 @@
 """``spec.output``: what objects look like inside, and how they are laid out in folders.
 
-A new format is: its block in `format_settings`, and its name here.
+A new format is: its folder in `formats`, its block and its name here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,20 +8,17 @@ from typing import Annotated, Any, Final, Literal, Self, cast, get_args
 
 from pydantic import Field
 
+from logpersister.formats.avro.settings import AvroFileSpec
+from logpersister.formats.columnar_settings import ColumnarSpec, KafkaColumn
+from logpersister.formats.jsonl.settings import JsonLinesSpec
+from logpersister.formats.kafka.settings import KafkaSegmentSpec
+from logpersister.formats.orc.settings import OrcSpec
+from logpersister.formats.parquet.settings import ParquetSpec
+from logpersister.formats.sequencefile.settings import SequenceFileSpec
+from logpersister.formats.text.settings import TextSpec
 from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import exactly_one, refuses
-from logpersister.manifest.blocks.format_settings import (
-    AvroFileSpec,
-    ColumnarSpec,
-    JsonLinesSpec,
-    KafkaColumn,
-    KafkaSegmentSpec,
-    OrcSpec,
-    ParquetSpec,
-    SequenceFileSpec,
-    TextSpec,
-)
 from logpersister.manifest.blocks.partition_rule import PartitionRule, levels_of_same_folders
 
 Format = Literal["text", "sequencefile", "parquet", "jsonl", "avro", "orc", "kafka"]
@@ -90,13 +87,9 @@ class OutputSpec(Model):
         return self.settings.tombstones
 
     def columns_of_kafka(self, *, has_schema: bool) -> tuple[KafkaColumn, ...]:
-        """Return Kafka's own fields that become columns."""
+        """Return Kafka's own fields that become columns, beside columns of values or without."""
         settings = self.settings
-        if not isinstance(settings, ColumnarSpec):
-            return ()
-        if settings.kafka_columns is not None:
-            return settings.kafka_columns
-        return get_args(KafkaColumn) if self.format == "jsonl" and not has_schema else ()
+        return settings.columns_of_kafka(has_schema=has_schema) if isinstance(settings, ColumnarSpec) else ()
 
     @property
     def keeps_records(self) -> bool:

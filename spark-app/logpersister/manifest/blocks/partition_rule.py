@@ -11,7 +11,7 @@ from logpersister.forms.constraint import Condition, Model, Text, Whole
 from logpersister.forms.notation import Notation
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import exactly_one, refuses
-from logpersister.schemas.types import FIELD_PATH
+from logpersister.values.names import FieldPath
 
 
 @cache
@@ -59,15 +59,6 @@ ValuePrefix = Annotated[
         "cannot begin a folder's name",
         "write for example country= (letters, digits, -, ., _, and = at the end)",
         64,
-    ),
-]
-FieldPath = Annotated[
-    str,
-    Text(
-        FIELD_PATH,
-        "is not the path of a field",
-        "write names of spec.value with dots between them, for example geo.country",
-        253,
     ),
 ]
 SAME_FOLDER: Final = "has the folders of another level"

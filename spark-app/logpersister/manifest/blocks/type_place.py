@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 from logpersister.forms.constraint import Flag, Model, Text
 from logpersister.forms.rule import exactly_one
 from logpersister.manifest.blocks.frame import FrameSpec
-from logpersister.manifest.blocks.partition_rule import FieldPath
-from logpersister.values.names import FieldName
+from logpersister.values.names import FieldName, FieldPath
 from logpersister.values.protobuf.parts import WHOLE, Plan, any_in, oneof_in
 from logpersister.values.protobuf.schema import Schema
 

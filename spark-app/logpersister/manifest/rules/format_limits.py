@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from logpersister.formats.parquet.settings import ParquetSpec
 from logpersister.forms.problems import Finding, PathStep
-from logpersister.manifest.blocks.format_settings import ParquetSpec
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.schemas.types import Binary, ListOf, MapOf, Member, Plain, Struct, Time, Type
 from logpersister.values.row_schema import RowSchema
