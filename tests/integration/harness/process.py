@@ -16,12 +16,13 @@ from typing import Any
 import psutil
 
 from tests.integration.harness.event_log import Event, EventLog
+from tests.integration.harness.forks import MEMBER, Fork, is_new
 from tests.integration.harness.waiting import eventually
 from tests.stack import reaper
 from tests.stack.scratch import of_spark
 
 _MARK = "LOGPERSISTER_TEST_MEMBER"
-"""Environment variable that every process of a member inherits; its value is the member's log file."""
+"""Environment variable that every program of a member inherits; its value is the member's log file."""
 _CLOCK_SECONDS = 5.0
 """By which the time at which a process began, counted from the machine's start, may be off."""
 
@@ -37,18 +38,10 @@ class MemberProcess:
         self._events = EventLog(log)
         self._address: str | None = None
         self._began = time.time()
-        command = [str(Path(sys.executable).with_name("logpersister")), "run", "-f", str(manifest)]
-        command += ["--http", "127.0.0.1:0", "--cores", "2", "--log-format", "json", "--log-level", "debug"]
-        command += options
-        with log.open("ab") as output:
-            self._process = subprocess.Popen(
-                command,
-                env={**os.environ, **of_spark(log.parent / "spark"), **(environment or {}), _MARK: str(log)},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        arguments = ["run", "-f", str(manifest), "--http", "127.0.0.1:0", "--cores", "2", "--log-format", "json"]
+        arguments += ["--log-level", "debug", *options]
+        variables = {**os.environ, **of_spark(log.parent / "spark"), **(environment or {}), _MARK: str(log)}
+        self._process = _begin(arguments, variables, log)
         reaper.register(self._process.pid)  # should pytest itself be killed; the JVM ends with the driver
 
     # what it says
@@ -155,11 +148,15 @@ class MemberProcess:
             try:
                 if process.create_time() < self._began - _CLOCK_SECONDS:  # known, where the others have to be read
                     continue
-                if process.status() != psutil.STATUS_ZOMBIE and process.environ().get(_MARK) == str(self.log):
+                if process.status() != psutil.STATUS_ZOMBIE and self._is_of(process):
                     found.append(process)
-            except psutil.Error:
+            except (psutil.Error, ProcessLookupError):
                 continue
         return sorted(found, key=lambda process: process.pid != self._process.pid)
+
+    def _is_of(self, process: psutil.Process) -> bool:
+        """Whether it was forked from the driver, or was begun with its environment, as the JVM is."""
+        return os.getsid(process.pid) == self._process.pid or process.environ().get(_MARK) == str(self.log)
 
     def workers(self) -> list[psutil.Process]:
         """Return Spark's Python workers, their parent, the daemon, and what that was forked from."""
@@ -216,6 +213,21 @@ class MemberProcess:
         _signal(self.processes(), signal.SIGKILL)
         self._process.wait()
         self.wait_gone()
+
+
+def _begin(arguments: list[str], environment: Mapping[str, str], log: Path) -> "subprocess.Popen[bytes] | Fork":
+    log.touch()
+    if not is_new(environment):
+        return Fork(MEMBER, arguments, environment, log)
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [str(Path(sys.executable).with_name("logpersister")), *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
 
 def _is_java(process: psutil.Process) -> bool:

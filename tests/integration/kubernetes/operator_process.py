@@ -14,8 +14,8 @@ from typing import Any, Self
 from logpersister_operator.cluster.access import find_access
 from logpersister_operator.cluster.connection import Connection
 from tests.integration.harness.event_log import EventLog
+from tests.integration.harness.forks import OPERATOR, Fork, is_new
 from tests.integration.harness.waiting import eventually
-from tests.integration.kubernetes.forks import Fork
 from tests.stack import reaper
 from tests.stack.kubernetes import ApiServer, Client, Refused
 from tests.stack.kubernetes.client import Document
@@ -31,8 +31,6 @@ _QUICK = {"LAG_SECONDS": "1", "REPORT_SECONDS": "1", "SECRET_SECONDS": "2"}
 _OF_THE_IMAGE = {"MALLOC_ARENA_MAX": "2"}
 _LEASE = "LOGPERSISTER_OPERATOR_LEASE"
 _STOP_SECONDS = 30
-_CODE = os.environ.get("PYTHONPATH")
-"""Where the code under test comes from, unless a test says that an operator is an earlier or a later one."""
 
 
 def connect(kubeconfig: Path) -> Connection:
@@ -77,8 +75,8 @@ class OperatorProcess:
 
     def _begin(self, environment: Mapping[str, str]) -> "subprocess.Popen[bytes] | Fork":
         self.log.touch()
-        if environment.get("PYTHONPATH") == _CODE and "COVERAGE_PROCESS_CONFIG" not in environment:
-            return Fork(environment, self.log)
+        if not is_new(environment):
+            return Fork(OPERATOR, (), environment, self.log)
         with self.log.open("ab") as output:
             return subprocess.Popen(
                 [sys.executable, "-m", "logpersister_operator"],
