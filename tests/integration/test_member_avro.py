@@ -15,7 +15,6 @@ from uuid import UUID
 import pyarrow.parquet as pq
 import pytest
 import urllib3
-import yaml
 
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
@@ -249,7 +248,6 @@ def test_columns_follow_the_registry(
     write(scene, name, values(0, 100))
     assert main(["check", "-f", str(manifest(subject="nobodys"))]) == Exit.OK
     assert f"warning  registry  {name}: schema registry" in capsys.readouterr().out
-    assert "no-schema" in scene.run_until_current(manifest(subject="nobodys"), code=Exit.HELD).tail()
     assert main(["check", "-f", str(manifest())]) == Exit.OK
     assert f"{name}: 2 columns of version 1" in capsys.readouterr().out
     member = scene.member(manifest())
@@ -258,7 +256,6 @@ def test_columns_follow_the_registry(
     second = registry.register(subject, new)
     write(scene, name, values(100, 200))
     scene.group.wait_current(name, explain=member.tail)
-    member.stop()
     before = scene.bucket.names(name)
     assert len(before) == len(member.events("range.written")), "writers that alternate make no more files"
     assert main(["try", "-f", str(manifest()), "--rows", "1"]) == Exit.OK
@@ -268,7 +265,6 @@ def test_columns_follow_the_registry(
         subject, record_of(ID, WHEN, RATE | {"default": -1.5}, SOURCE, {"name": "note", "type": "string"})
     )
     write(scene, name, values(200, 210))
-    member = scene.member(manifest(), "held")
     told = "cannot read values of the versions from 2 on: of version 2, note: it is required, has no default"
     member.wait("the new version is refused", lambda: told in member.tail())
     member.terminate()
@@ -306,48 +302,3 @@ def test_columns_follow_the_registry(
     assert [(row["id"], *sorted(row.keys() & named)) for row in newest] == [
         (str(one), "note") for one in range(220, 230)
     ]
-
-
-def test_a_registry_that_cannot_be_reached_is_told_before_the_start(
-    scene: Scene, topic: CreateTopic, capsys: Any
-) -> None:
-    registry = {"url": "http://127.0.0.1:9"}
-    manifest: Path = scene.manifest(
-        kafka={"topics": [topic()]}, value={"avro": {"fields": FIELDS, "registry": registry}}
-    )
-    assert main(["check", "-f", str(manifest)]) == Exit.UNREACHABLE
-    told = "registry: schema registry http://127.0.0.1:9: it cannot be reached"
-    assert told in capsys.readouterr().out
-
-
-def test_columns_are_those_of_the_newest_schema(
-    scene: Scene, topic: CreateTopic, registry: SchemaRegistry, unique: str, capsys: Any
-) -> None:
-    """What `schema infer` prints is what a manifest needs, and `try` shows what it makes of the same records."""
-    name = topic(2)
-    writers = Writers(registry, f"{unique}-value")
-    writers.begin_second()
-    write(scene, name, [*writers.values(0, 50), b"{}"])
-    manifest = scene.manifest(kafka={"topics": [name]}, output={"partitionBy": [{"date": {"granularity": "day"}}]})
-    assert main(["schema", "infer", "-f", str(manifest), "--registry", registry.url]) == Exit.OK
-    captured = capsys.readouterr()
-    assert f": schema {writers.second}; others: {writers.first} (50)." in captured.out
-    assert "2 of 102 values do not fit and would go into quarantine: 2 no_header" in captured.err
-    spec = yaml.safe_load(captured.out)["spec"]
-    assert {one["name"]: one["type"] for one in spec["value"]["avro"]["fields"]} == {
-        "price": "decimal(6,2)",
-        "id": "int64",
-        "country": "string",
-    }
-    assert spec["value"]["avro"]["registry"] == {"url": registry.url}
-    whole = scene.manifest(kafka={"topics": [name]}, **spec)
-    assert main(["try", "-f", str(whole), "--rows", "1"]) == Exit.OK
-    out = capsys.readouterr().out
-    assert "quarantine: 2 of 102 values" in out
-    assert "no_header" in out
-    assert "parquet, as in the manifest" in out
-
-    wrong = ["--registry", registry.url, "--framing", "apicurio"]
-    assert main(["schema", "infer", "-f", str(manifest), *wrong]) in (Exit.FAILED, Exit.UNREACHABLE)
-    assert main(["schema", "infer", "-f", str(manifest), "--registry", "registry:8081"]) == Exit.INVALID
-    assert "is not an http or https URL of a schema registry" in capsys.readouterr().err

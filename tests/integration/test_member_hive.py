@@ -1,19 +1,17 @@
 """Folders of members as partitions of Hive tables, in a real metastore: none is missing, whoever is killed when."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from pyiceberg.catalog import load_catalog
 
 from logpersister.manifest import parse
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.hive_tables import topic_opener
-from logpersister.member.process import ExitCode
 from logpersister.tables.errors import TableError
 from logpersister.tables.hive.metastore import StoredTable
 from logpersister.tables.hive.table import HiveTable
@@ -113,13 +111,7 @@ def test_folders_and_columns_are_there_before_rows_are_asked_for(
     """A run until current registers all; Spark reads the rows, of both schemas, and what is in quarantine is no row."""
     tables.write(0, 30, days=3)
     tables.write(0, 2, bad=True)
-    manifest = tables.manifest(table={"create": False})
-    member = tables.scene.run_until_current(manifest, code=ExitCode.HELD)
-    assert "is not in the metastore; create it over the folder of the topic" in member.tail(100)
-    assert tables.scene.bucket.names(tables.topic) == []
-
-    manifest = tables.manifest()
-    tables.scene.run_until_current(manifest)
+    tables.scene.run_until_current(tables.manifest())
     tables.wait(3)
     assert tables.load().columns == {"id": "int", "at": "timestamp"}
 
@@ -130,11 +122,6 @@ def test_folders_and_columns_are_there_before_rows_are_asked_for(
     tables.wait(5)
     answer = verify(manifest)
     assert (answer["ok"], found(answer) & {"not-registered", "without-objects"}) == (True, set())
-
-    other = [{"name": "id", "type": "string"}, *FIELDS[1:]]
-    tables.write(40, 41)
-    member = tables.scene.run_until_current(tables.manifest(value={"json": {"fields": other}}), code=ExitCode.HELD)
-    assert "has column id as int, and files have string; members only add" in member.tail(100)
 
     name = ".".join(("lake", tables.topic.replace("-", "_").replace(".", "_")))
     with SparkSql(tmp_path, metastore, minio) as spark:
@@ -167,18 +154,3 @@ def test_finished_folders_become_partitions(tables: Tables, verify: Verify) -> N
     )
     answer = verify(manifest)
     assert (answer["ok"], found(answer) & {"not-registered", "without-objects"}) == (True, set())
-
-
-@pytest.mark.soak
-def test_an_iceberg_table_may_be_in_a_metastore(
-    tables: Tables, bucket: str, metastore: HiveMetastore, minio: MinioServer
-) -> None:
-    catalog = {"type": "hive", "uri": metastore.uri, "warehouse": f"s3a://{bucket}/warehouse"}
-    tables.write(0, 20, days=2)
-    member = tables.scene.run_until_current(tables.manifest(table={"format": "iceberg", "catalog": catalog}))
-    assert "a lock there is no compare-and-set" in member.tail(400)
-    files = {"s3.endpoint": minio.endpoint, "s3.access-key-id": minio.access_key, "s3.region": minio.region}
-    known: Mapping[str, str] = catalog | files | {"s3.secret-access-key": minio.secret_key}
-    table = load_catalog("reader", **known).load_table(("lake", tables.topic.replace("-", "_").replace(".", "_")))
-    assert {*table.scan().to_arrow()["id"].to_pylist()} == {*range(20)}
-    assert table.scan().count() == 20

@@ -63,7 +63,8 @@ def test_a_promise_for_the_old_prefix_is_kept_there_by_who_stores_under_the_new_
     assert_exactly_once([first, *others], scene.workload.produced(name))
 
 
-@pytest.mark.parametrize("may", ["read", pytest.param("nothing", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("may", ["read", "nothing"])
 def test_what_a_withdrawn_revision_promised_for_a_place_that_refuses_is_kept_in_the_old_one(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, minio: MinioServer, secrets_dir: Path, may: str
 ) -> None:

@@ -70,6 +70,7 @@ def test_retention_overtakes_the_group(scene: Scene, topic: CreateTopic, verify:
     verify(skipping, "--deep", finds={("lost", 0): 1, ("not-compared", 0): 1})
 
 
+@pytest.mark.soak
 def test_retention_overtakes_what_was_promised(
     scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
 ) -> None:

@@ -19,12 +19,8 @@ CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
 
 
-@pytest.mark.parametrize(
-    ("grace", "signals"),
-    [pytest.param("30m", 2, id="second-sigterm", marks=pytest.mark.soak), pytest.param("1s", 1, id="grace-is-over")],
-)
 def test_sigterm_lets_running_ranges_end_and_what_does_not_end_in_time_stays_promised(
-    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, grace: str, signals: int
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy
 ) -> None:
     name = topic(2)
     scene.workload.write(name, 500, partitions=[0, 1], size=1_000)
@@ -48,9 +44,7 @@ def test_sigterm_lets_running_ranges_end_and_what_does_not_end_in_time_stays_pro
     assert not scene.group.pending(name)
     assert not scene.group.members(), "it has left the group"
 
-    hasty = draining(grace)
-    if signals == 2:
-        hasty.terminate()
+    hasty = draining("1s")
     assert hasty.wait_end() == 0
     assert scene.group.pending(name) == {0: (1_000,), 1: (1_000,)}
     s3_proxy.clear()
@@ -116,24 +110,6 @@ def test_hung_workers_are_seen_killed_ones_are_tried_again_and_spark_that_stops_
 def own_minio(tmp_path: Path) -> Iterator[MinioServer]:
     with MinioServer(tmp_path / "minio") as server:
         yield server
-
-
-@pytest.mark.soak
-def test_a_member_waits_at_its_start_for_a_broker_that_is_away(
-    scene: Scene, topic: CreateTopic, kafka: KafkaBroker
-) -> None:
-    name = topic()
-    scene.workload.write(name, 100)
-    scene.group.close()
-    kafka.stop()
-    try:
-        member = scene.member(scene.manifest(kafka={"topics": [name]}), None, "--until-current", "--wait", "30m")
-        waiting = member.wait_event("start.waits")
-    finally:
-        kafka.restart()
-    assert f"{kafka.bootstrap}: connection refused: nothing listens there" in waiting["reason"]
-    assert member.wait_end() == 0
-    scene.assert_stored(name)
 
 
 def test_servers_are_away_for_a_while(

@@ -1,21 +1,16 @@
 """The client of schema registries with a real one, and with one that is away."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
 from logpersister.manifest.secrets import Secrets
-from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, RegistryWriters, Schema, open_schemas
+from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, open_schemas
 from logpersister.registry.avro import self_contained
-from logpersister.values.avro.rows import AvroRows
-from logpersister.values.field import FieldSpec
-from logpersister.values.row_schema import RowSchema
 from tests.stack import SchemaRegistry
 from tests.unit.manifest.documents import accepted
-from tests.unit.records.row_samples import batch_of_values
 
 GEO = {"type": "record", "name": "Geo", "namespace": "acme", "fields": [{"name": "lat", "type": "double"}]}
 
@@ -71,31 +66,3 @@ def test_what_the_registry_does_not_know(registry: SchemaRegistry, client: Regis
         elsewhere.latest(unique)
     elsewhere.close()
     assert caught.value.kind == "rejected"
-
-
-def test_garbage_of_many_ids_is_judged_and_stalls_nothing(registry: SchemaRegistry, unique: str) -> None:
-    """Each id is a question; the good values among them are rows."""
-    known = registry.register(unique, record("a"))
-    asked: list[int] = []
-
-    class Counting(RegistryClient):
-        def schema(self, schema_id: int) -> Schema:
-            asked.append(schema_id)
-            return super().schema(schema_id)
-
-    # Time stands still: 300 questions may take longer than an id counts as new.
-    writers = RegistryWriters(lambda: Counting(RegistryAccess(registry.url)), clock=lambda: 0.0, sleep=lambda _: None)
-    columns = RowSchema(fields=(FieldSpec(name="a", type="int32", required=True),))
-    parser = AvroRows(columns, "confluent", writers)
-    garbage = [b"\0" + number.to_bytes(4, "big") + b"\2" for number in range(2**31 - 300, 2**31 + 300)]
-    good = b"\0" + known.to_bytes(4, "big") + b"\2"
-    batch = batch_of_values([*garbage[:300], good, *garbage[300:]])
-    for found in (parser.parse(batch), parser.parse(batch)):
-        assert found.refused is not None
-        assert found.refused.rows.tolist() == [*range(300), *range(301, 601)]
-        assert set(found.refused.reasons.to_pylist()) == {"unknown_schema"}
-    rows = parser.parse(batch).rows
-    assert rows is not None
-    assert len(rows) == 1
-    writers.close()
-    assert Counter(asked) == {known: 1} | dict.fromkeys(range(2**31 - 300, 2**31), 2), "twice, as they might be new"

@@ -18,7 +18,6 @@ from tests.unit.formats.samples import Record, batch, cut, encode, many_records
 
 LONG_WRITABLE = "org.apache.hadoop.io.LongWritable"
 BYTES_WRITABLE = "org.apache.hadoop.io.BytesWritable"
-NEW_INPUT_FORMAT = "org.apache.hadoop.mapreduce.lib.input.SequenceFileInputFormat"
 LEAST_SPLIT_BYTES = 100 * 1024
 """Hadoop makes no smaller splits of SequenceFiles, whatever it is told."""
 
@@ -112,18 +111,13 @@ def _classes(file_format: SequenceFileFormat) -> tuple[str, str]:
     return keys[file_format.settings.key], BYTES_WRITABLE
 
 
-def test_sequence_file_finds_the_classes_by_itself(
+def test_split_reads_give_every_record_once(
     spark: SparkContext, tmp_path: Path, file_format: SequenceFileFormat
 ) -> None:
+    """Each split begins to read at the first sync marker inside it; a whole file says of which classes it is."""
     read: RDD[Any] = spark.sequenceFile(_write(tmp_path, file_format, FEW))
     assert _decoded(read.collect()) == _expected(file_format, FEW)
-
-
-@pytest.mark.parametrize("splits", [7, 60])
-def test_split_reads_give_every_record_once(
-    spark: SparkContext, tmp_path: Path, file_format: SequenceFileFormat, splits: int
-) -> None:
-    """Each split begins to read at the first sync marker inside it."""
+    splits = 60
     uri = _write(tmp_path, file_format, MANY)
     records: RDD[Any] = spark.sequenceFile(uri, *_classes(file_format), minSplits=splits)
     most = _path(uri).stat().st_size // LEAST_SPLIT_BYTES
@@ -131,17 +125,6 @@ def test_split_reads_give_every_record_once(
     by_split: list[list[Any]] = records.glom().collect()
     assert _decoded([pair for split in by_split for pair in split]) == _expected(file_format, MANY)
     assert sum(1 for split in by_split if split) > 1
-
-
-def test_new_hadoop_interface(spark: SparkContext, tmp_path: Path, file_format: SequenceFileFormat) -> None:
-    records: RDD[Any] = spark.newAPIHadoopFile(
-        _write(tmp_path, file_format, MANY),
-        NEW_INPUT_FORMAT,
-        *_classes(file_format),
-        conf={"mapreduce.input.fileinputformat.split.maxsize": str(LEAST_SPLIT_BYTES)},
-    )
-    assert records.getNumPartitions() > 10
-    assert _decoded(records.collect()) == _expected(file_format, MANY)
 
 
 @pytest.mark.parametrize("split_bytes", [10, 150])

@@ -6,10 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from logpersister.manifest import load
-from tests.stack import KafkaBroker, ServerError
 from tests.stack.__main__ import example
 from tests.stack.artifacts import ROOT
 from tests.stack.detached import STANDARD_PORTS, Stack
@@ -49,9 +46,3 @@ def test_the_stack_outlives_its_command_and_has_what_the_example_names(tmp_path:
     finally:
         assert stack("down")[0] == 0
     assert stack("status")[0] == 1
-
-
-def test_a_server_that_dies_shows_the_end_of_its_log(tmp_path: Path) -> None:
-    broker = KafkaBroker(tmp_path, properties={"log.retention.ms": "soon"})
-    with pytest.raises(ServerError, match=r"(?s)exit code 1.*log\.retention\.ms"):
-        broker.start()

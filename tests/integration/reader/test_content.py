@@ -68,7 +68,7 @@ def test_samples(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> Non
     assert reader.sample(TopicPartition(name, 0), 5000, 100_000).num_rows == 0
 
 
-@pytest.mark.parametrize("version", [4, 7, 11, 12])
+@pytest.mark.parametrize("version", [4, 12])
 def test_topics_by_name_on_brokers_before_topic_ids(
     kafka: KafkaBroker, topic: MakeTopic, open_reader: Open, monkeypatch: pytest.MonkeyPatch, version: int
 ) -> None:
