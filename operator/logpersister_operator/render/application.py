@@ -136,7 +136,7 @@ def common_labels(name: str) -> dict[str, str]:
 
 def secret_names(spec: Spec) -> list[str]:
     """Return the names of all Secrets that members and executors need, sorted, each once."""
-    schemas = [one for variant in spec.shapes() if (one := variant.row_schema) is not None]
+    schemas = [one.row_schema for one in spec.shapes()]
     registries = (schema.registry for schema in schemas)
     named = {
         *(schema.hash.secret_name for schema in schemas if schema.hash is not None),

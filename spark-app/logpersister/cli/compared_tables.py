@@ -204,7 +204,7 @@ class ComparedTables(Objects):
         if type_ != NO_TYPE:
             resource = resource.model_copy(update={"spec": resource.spec.tables_of_types()[type_]})
         columns, output = table_columns(resource), resource.spec.output
-        kafka = output.columns_of_kafka(has_schema=resource.spec.row_schema is not None)
+        kafka = output.columns_of_kafka(has_schema=resource.spec.row_schema.has_columns)
         of_file = FileColumns(columns.files, binding.field_ids, columns.folders)
         return of_file, output.tombstones == "skip", set(kafka) >= PLACES
 

@@ -80,8 +80,8 @@ def iam_policy(resource: LogPersister) -> Document:
 def _registry_statements(resource: LogPersister) -> Iterator[Document]:
     """Yield the right to read schemas of AWS Glue, which is one for all of an account: ids name no registry."""
     specs = [*resource.spec.variants(), *resource.spec.shapes()]
-    schemas = [one.row_schema for one in specs if one.row_schema is not None]
-    if any(one.registry is not None and one.registry.glue is not None for one in schemas):
+    registries = [one.row_schema.registry for one in specs]
+    if any(one is not None and one.glue is not None for one in registries):
         yield {"Sid": "ReadSchemas", "Effect": "Allow", "Action": ["glue:GetSchemaVersion"], "Resource": ["*"]}
 
 

@@ -81,7 +81,7 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:  # noqa: P
     if spec is not None and spec.output.format == "jsonl":
         lines = _lines(bound, spec.output.compression, TextSpec())
         records = (ShownRecord(one.value, _offset(one.value)) for one in lines)
-        kafka = spec.output.columns_of_kafka(has_schema=spec.row_schema is not None)
+        kafka = spec.output.columns_of_kafka(has_schema=spec.row_schema.has_columns)
         keeps_offsets = "offset" in kafka or f"/{QUARANTINE}/" in key
         return Preview("jsonl", spec.output.compression, records, note, keeps_offsets=keeps_offsets)
     text, compression = (TextSpec(), looks) if output is None else (output.text or TextSpec(), str(output.compression))

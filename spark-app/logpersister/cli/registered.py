@@ -58,7 +58,6 @@ def write(resource: LogPersister, sample: sampling.Sample, secrets: Secrets) -> 
     spec = resource.spec.for_topic(sample.topic)
     with registry.opened(resource, secrets) as writers:
         assert writers is not None
-        assert spec.row_schema is not None
         assert spec.row_schema.registry is not None
         known = for_framing(writers, spec.parser.framing, spec.row_schema.registry.subject)
         assert known is not None
@@ -146,7 +145,7 @@ def _columns(text: str, spec: Spec) -> list[WrittenColumn]:
             return avro_columns.columns_of(text)
         case "json":
             return json_columns.columns_of(text)
-    return protobuf_columns.columns_of(text, spec.row_schema.message if spec.row_schema is not None else None)
+    return protobuf_columns.columns_of(text, spec.row_schema.message)
 
 
 def _head(spec: Spec, sample: sampling.Sample, told: str) -> Iterator[str]:
@@ -158,7 +157,7 @@ def _head(spec: Spec, sample: sampling.Sample, told: str) -> Iterator[str]:
     yield "  output: {parquet: {}}"
     yield "  value:"
     yield f"    {kind}:"
-    named = spec.row_schema.registry if spec.row_schema is not None else None
+    named = spec.row_schema.registry
     if kind == "json":
         yield f"      framing: {framing}"
     elif named is not None:

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     secrets = context.secrets(arguments, logs.redactor)
     sample = sampling.take(arguments, resource, secrets)
     schema = resource.spec.row_schema
-    asks = schema is not None and schema.registry is not None and resource.spec.parser.framing != "plain"
+    asks = schema.registry is not None and resource.spec.parser.framing != "plain"
     return registered.write(resource, sample, secrets) if asks else _infer(sample)
 
 

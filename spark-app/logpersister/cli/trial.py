@@ -98,7 +98,7 @@ class Trial:
         if self._spec.types is not None:
             self._show_types(self._spec, self._spec.types, out)
             return
-        if rows and self._schema is not None:
+        if rows and self._schema.has_columns:
             self._show_columns(self._schema, rows, out)
         elif rows and not self._show_inferred(rows, out):
             self._show_values(rows, out)
@@ -232,12 +232,11 @@ class Trial:
         ]
         others = [OutputSpec.of(name) for name in FORMATS if name != self._output.format]
         cells = []
-        columns_of_rows = () if self._schema is None else self._schema.columns
         for output in (self._output, *others):
             if output.format == "kafka":
                 cells.append([output.format, "as in Kafka", "-", "-"])
                 continue
-            if any(format_findings(output.format, columns_of_rows)):
+            if any(format_findings(output.format, self._schema.columns)):
                 cells.append([output.format, "cannot hold the columns", "-", "-"])
                 continue
             found = sum(self._sizes(make_format(output, self._parser, self._schema).encoder).values())

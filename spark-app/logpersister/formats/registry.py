@@ -34,7 +34,7 @@ from logpersister.formats.text.write import TextFormat
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.values.parser import Parsing
 from logpersister.values.reading.columns import row_columns, without_notation
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 
 _ANY_BYTES: Final = Parsing()
 
@@ -42,7 +42,7 @@ _ANY_BYTES: Final = Parsing()
 def make_format(
     output: OutputSpec,
     parser: Parsing = _ANY_BYTES,
-    schema: RowSchema | None = None,
+    schema: RowSchema = AS_THEY_ARE,
     field_ids: Mapping[str, int] | None = None,
 ) -> Format:
     """Return the configured format. The manifest has been validated: what it allows exists here (a test holds that).
@@ -60,7 +60,7 @@ def make_format(
 
 
 def _format(  # noqa: PLR0911  (one for each format)
-    output: OutputSpec, parser: Parsing, schema: RowSchema | None
+    output: OutputSpec, parser: Parsing, schema: RowSchema
 ) -> Format:
     match output.settings:
         case TextSpec() as settings:
@@ -79,13 +79,13 @@ def _format(  # noqa: PLR0911  (one for each format)
             return JsonLinesFormat(settings, _rows(schema), values_are_json=parser.type == "json")
 
 
-def _rows(schema: RowSchema | None) -> pa.Schema | None:
-    return None if schema is None else row_columns(schema)
+def _rows(schema: RowSchema) -> pa.Schema | None:
+    return row_columns(schema) if schema.has_columns else None
 
 
-def _bare_rows(schema: RowSchema | None) -> pa.Schema | None:
+def _bare_rows(schema: RowSchema) -> pa.Schema | None:
     """Return the columns of rows without how other formats write them as text."""
-    return None if schema is None else without_notation(row_columns(schema))
+    return without_notation(row_columns(schema)) if schema.has_columns else None
 
 
 RULES: Final[Mapping[str, int]] = {

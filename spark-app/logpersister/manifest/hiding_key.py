@@ -33,9 +33,9 @@ def fingerprint(hashed: HashSpec, secrets: Secrets) -> str:
     return hmac.new(key.reveal().encode(), b"logpersister: which key", hashlib.sha256).hexdigest()[:12]
 
 
-def check_keys(schemas: Iterable[RowSchema | None], secrets: Secrets) -> list[str]:
+def check_keys(schemas: Iterable[RowSchema], secrets: Secrets) -> list[str]:
     """Return the names of the Secrets whose keys are there. Raises ManifestError for the first one that is not."""
-    hashed = dict.fromkeys(one.hash for one in schemas if one is not None and one.hash is not None)
+    hashed = dict.fromkeys(one.hash for one in schemas if one.hash is not None)
     for one in hashed:
         key_of(one, secrets)
     return list(dict.fromkeys(one.secret_name for one in hashed))

@@ -150,11 +150,11 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
         return self.value.parser.model_copy(update={"quarantine": self.quarantine})
 
     @property
-    def row_schema(self) -> RowSchema | None:
-        """The columns that values and keys become; None: values are stored as they are."""
+    def row_schema(self) -> RowSchema:
+        """The columns that values and keys become."""
         schema, around = self.value.row_schema, self._around
-        if schema is None:
-            return None
+        if not schema.has_columns:
+            return schema
         if self.key is not None:
             key = self.key.beside(schema.registry)
             schema = replace(schema, key=key.compiled, registry=schema.registry or key.registry)
@@ -202,7 +202,7 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
     @property
     def may_have_ids_in_headers(self) -> bool:
         """Whether headers of records may name the schemas of values or keys."""
-        key = None if self.row_schema is None else self.row_schema.key
+        key = self.row_schema.key
         return "confluent" in (self.parser.framing, None if key is None else key.framing)
 
     @property
@@ -229,9 +229,7 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
     @property
     def refuses_tombstones(self) -> bool:
         """Whether quarantine may have null values: those without a type, with a bad key, or that came late."""
-        schema = self.row_schema
-        has_key = schema is not None and schema.key is not None
-        return self.types is not None or self.quarantines_late or has_key
+        return self.types is not None or self.quarantines_late or self.row_schema.key is not None
 
     @property
     def late(self) -> Late:
@@ -257,8 +255,7 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
     @property
     def keeps_refused_values(self) -> bool:
         """Whether values that the parser refuses are stored, of a spec without overrides."""
-        schema = self.row_schema
-        return self.quarantine.keeps_refused_values(hides=schema is not None and bool(schema.hidden))
+        return self.quarantine.keeps_refused_values(hides=bool(self.row_schema.hidden))
 
     def limits_of(self, topic: str) -> UploadSpec:
         """Return the limits that apply to a topic."""

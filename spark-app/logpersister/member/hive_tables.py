@@ -40,8 +40,7 @@ def hive_tables(
 
     def columns(topic: str) -> HiveColumns | None:
         of_topic = resource.for_topic(topic)
-        schema = of_topic.spec.row_schema
-        return bindings.columns(topic) if schema is not None and schema.asks_registry else columns_of(of_topic)
+        return bindings.columns(topic) if of_topic.spec.row_schema.asks_registry else columns_of(of_topic)
 
     interval = spec.commit_interval.total_seconds()
     return bindings, RegistrationDuty(store, resource.group_id, topic_of, columns, interval)

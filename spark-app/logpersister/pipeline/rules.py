@@ -92,7 +92,7 @@ def _rules_of(spec: Spec) -> dict[str, int | str]:
         rules["times"] = field_times.RULES
     zones = {rule.date.timezone for rule in output.partition_by if rule.date is not None} - WITHOUT_RULES
     rules |= {_ZONE + zone: zone_rules(zone) for zone in zones}
-    if spec.row_schema is not None:
+    if spec.row_schema.has_columns:
         rules[f"rows:{parser.type}"] = _ROWS[parser.type]
         if _adjusts(parser, spec.row_schema):
             rules["rows:faults"] = native_rows.FAULT_RULES
@@ -107,10 +107,9 @@ def _reads_times(spec: Spec) -> bool:
     """Whether folders depend on texts, numbers or dates that are times, or rows on texts in other notations."""
     dates = [rule.date for rule in spec.output.partition_by if rule.date is not None]
     schema = spec.row_schema
-    types = {date.field: schema.type_at(date.field) for date in dates if schema is not None and date.field is not None}
-    columns = () if schema is None else schema.columns
-    of_keys = () if schema is None or schema.key is None else schema.key.schema.columns
-    notations = [one.format for one in (*columns, *of_keys)]
+    types = {date.field: schema.type_at(date.field) for date in dates if date.field is not None}
+    of_keys = () if schema.key is None else schema.key.schema.columns
+    notations = [one.format for one in (*schema.columns, *of_keys)]
     return (
         any(date.format is not None for date in dates)
         or Plain("date") in types.values()

@@ -29,7 +29,7 @@ _NOBODYS: Final = Place(REFUSED, reason=UNKNOWN_SCHEMA)
 class MessageTypes:
     """Finds the types of messages, and the parts that parsers get. May raise what `writers` raises."""
 
-    def __init__(self, names: TypeNames, parser: Parsing, schema: RowSchema | None, writers: Writers | None) -> None:
+    def __init__(self, names: TypeNames, parser: Parsing, schema: RowSchema, writers: Writers | None) -> None:
         """Know no writer's schema yet.
 
         Args:
@@ -64,12 +64,12 @@ class MessageTypes:
     def _values(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         return cast("pa.BinaryArray", with_ids(batch, self._framing, self._writers).column("value"))
 
-    def _plan_of_all(self, schema: RowSchema | None) -> Plan | None:
+    def _plan_of_all(self, schema: RowSchema) -> Plan | None:
         """Return the plan of all values; None: each writer has its own."""
         types = self._names.types
         if types.any is not None and types.any.field is None:
             return types.plan(Schema(), "")
-        if self._framing != "plain" or schema is None or schema.protobuf is None:
+        if self._framing != "plain" or schema.protobuf is None:
             return None
         read = read_schema(schema.protobuf)
         return types.plan(read, read.message(schema.message))

@@ -27,7 +27,7 @@ from logpersister.values.reading.adjusted import joined
 from logpersister.values.reading.columns import row_columns
 from logpersister.values.reading.parsers import Parsed, Parser
 from logpersister.values.reading.writers import Writers
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from logpersister.values.rows import rows_of
 
 _NEEDED_BY_PATHS = ("offset", "timestamp")
@@ -81,7 +81,7 @@ def _with_row(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBa
 
 def make_parser(
     parser: Parsing,
-    schema: RowSchema | None,
+    schema: RowSchema,
     writers: Writers | None = None,
     heads: Parser | None = None,
     keep: Sequence[Condition] = (),
@@ -97,7 +97,7 @@ def make_parser(
 
     Raises ManifestError when the key of hashed fields is not there.
     """
-    if schema is None:
+    if not schema.has_columns:
         return JsonParser() if parser.type == "json" else None
 
     def rows_by(parsed: RowSchema) -> Parser:
@@ -116,7 +116,7 @@ def make_parser(
 def layout_of(
     output: OutputSpec,
     parser: Parsing,
-    schema: RowSchema | None = None,
+    schema: RowSchema = AS_THEY_ARE,
     writers: Writers | None = None,
     heads: Parser | None = None,
     keep: Sequence[Condition] = (),
@@ -126,5 +126,5 @@ def layout_of(
     if checks is None:
         return inner
     layout = QuarantineLayout(checks, inner)
-    hides = schema is not None and bool(schema.hidden)
-    return layout if parser.quarantine.keeps_refused_values(hides=hides) else WithoutRefusedValues(layout)
+    keeps = parser.quarantine.keeps_refused_values(hides=bool(schema.hidden))
+    return layout if keeps else WithoutRefusedValues(layout)

@@ -40,7 +40,7 @@ class _Names(Protocol):
 class SchemaNameFinder:
     """Finds the types of values whose headers name a schema. May raise what `writers` raises."""
 
-    def __init__(self, names: TypeNames, parser: Parsing, schema: RowSchema | None, writers: Writers | None) -> None:
+    def __init__(self, names: TypeNames, parser: Parsing, schema: RowSchema, writers: Writers | None) -> None:
         """Know no schema yet, but those of the manifest.
 
         Args:
@@ -53,7 +53,7 @@ class SchemaNameFinder:
         self._framing = parser.framing
         self._is_avro = parser.type == "avro"
         self._writers = writers
-        given = () if schema is None else schema.written_by(parser.framing)
+        given = schema.written_by(parser.framing)
         self._known: dict[int, _Names] = {fingerprint(text): _avro_names(WriterSchema(text)) for text in given}
 
     def find(self, batch: pa.RecordBatch) -> Found:

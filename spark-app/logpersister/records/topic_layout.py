@@ -117,8 +117,7 @@ def _of_type(
     layout = layout_of(spec.output, spec.parser, spec.row_schema, writers_of(spec), heads, spec.keep)
     if bodies is not None:
         layout = BodyLayout(bodies, layout)
-    schema = spec.row_schema
-    portion = portion_of(spec.parser, None if schema is None else schema.parsed_for(named_columns(spec.keep)))
+    portion = portion_of(spec.parser, spec.row_schema.parsed_for(named_columns(spec.keep)))
     return TypeLayout(keeping_headers(layout, spec.keep), portion, RecordTimes.of(spec.output.partition_by, types))
 
 
@@ -129,14 +128,14 @@ def judging_for(spec: Spec, writers_of: WritersOf) -> TopicLayout:
 
 def _judging(spec: Spec) -> Spec:
     output = spec.output.model_copy(update={"partition_by": ()})
-    if not field_conditions(spec.keep) or spec.row_schema is None:
+    if not field_conditions(spec.keep):
         return spec.model_copy(update={"output": output, "value": ANY_BYTES})
     return spec.model_copy(update={"output": output, "value": spec.value.model_copy(update={"hash": None})})
 
 
 def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Parser | None:
     """Return what makes rows of what stands around the values of types; None: they have no column of it."""
-    if types.column_of_values is not None and spec.row_schema is not None:
+    if types.column_of_values is not None:
         return make_parser(spec.parser, spec.row_schema.without_key, writers_of(spec))
     header = None if types.frame is None else types.frame.header
     if header is None or header.row_schema is None:
@@ -154,7 +153,7 @@ def _found_by(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> tuple[Find
     if types.schema_name is None:
         bodies = None if types.frame is None else FrameBodies(types.frame)
         return TypeFinder(names, spec.parser.framing_of_documents), bodies
-    registry = None if spec.row_schema is None else spec.row_schema.registry
+    registry = spec.row_schema.registry
     writers = for_framing(writers_of(spec), spec.parser.framing, None if registry is None else registry.subject)
     return SchemaNameFinder(names, spec.parser, spec.row_schema, writers), None
 

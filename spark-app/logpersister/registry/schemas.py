@@ -77,8 +77,7 @@ class RegistrySchemas:
         key = topic, schema
         if key not in self._resources:
             self._resources[key] = found = resource_with(self._resource.for_topic(topic), schema)
-            of_topic = found.spec.row_schema
-            left_out = [one.path for one in of_topic.remarks if one.is_left_out] if of_topic is not None else []
+            left_out = [one.path for one in found.spec.row_schema.remarks if one.is_left_out]
             if left_out:
                 told, count = left_out[:_MOST_NAMED], len(left_out)
                 log.warning("schema.fields.left_out", topic=topic, version=schema.version, fields=told, count=count)
@@ -119,9 +118,7 @@ class RegistrySchemas:
 
     def _columns(self, topic: str, now: OutputSchema) -> RowSchema:
         """Return the columns that a schema declares, with the names that values have."""
-        schema = self.with_schema(topic, now).spec.row_schema
-        assert schema is not None
-        return schema.as_written
+        return self.with_schema(topic, now).spec.row_schema.as_written
 
     def _misfit(self, columns: RowSchema, subject: str, version: int, text: str | None = None) -> str | None:
         """Return why what a version has written cannot become columns; None: it can. Its text is asked for."""

@@ -79,7 +79,7 @@ def open_schemas(resource: LogPersister, secrets: Secrets) -> TopicSchemas | Non
 
 def _schemas(resource: LogPersister, secrets: Secrets) -> RegistrySchemas | None:
     schema = resource.spec.row_schema
-    if schema is None or schema.registry is None or not schema.asks_registry or resource.spec.types is not None:
+    if schema.registry is None or not schema.asks_registry or resource.spec.types is not None:
         return None  # columns of types are declared by their entries
     return RegistrySchemas(resource, schema.registry, connector(schema.registry, secrets))
 
@@ -97,10 +97,8 @@ class Registries:
 
     def of(self, resource: LogPersister) -> RegistryWriters | None:
         """Return the registry that a manifest names, its overrides aside; None: it names none. Raises ManifestError."""
-        schema = resource.spec.row_schema
-        if schema is None or schema.registry is None:
-            return None
-        return self._of(schema.registry)
+        registry = resource.spec.row_schema.registry
+        return None if registry is None else self._of(registry)
 
     def begin(self) -> None:
         """Note that what is read from now on was in Kafka before now."""

@@ -42,9 +42,8 @@ def table_columns(resource: LogPersister) -> TableColumns:
     """
     check_columns(resource)
     spec = resource.spec
-    schema = None if spec.row_schema is None else without_notation(row_columns(spec.row_schema))
-    kafka = spec.output.columns_of_kafka(has_schema=schema is not None)
-    files = columns_of("", schema, kafka, keeps_tombstones=True).schema
+    kafka = spec.output.columns_of_kafka(has_schema=spec.row_schema.has_columns)
+    files = columns_of("", without_notation(row_columns(spec.row_schema)), kafka, keeps_tombstones=True).schema
     folders = tuple(level.folder_prefix.removesuffix("=") for level in spec.output.partition_by)
     return TableColumns(pa.schema([_optional(field) for field in files]), folders)
 
@@ -60,7 +59,7 @@ def columns_by_type(resource: LogPersister) -> dict[str, TableColumns]:
 def check_columns(resource: LogPersister) -> None:
     """Raise `TableError` unless all columns can be those of the table; the manifest says so where it declares them."""
     spec = resource.spec
-    if spec.row_schema is not None and spec.table is not None:
+    if spec.row_schema.has_columns and spec.table is not None:
         for column in spec.row_schema.columns:
             if (reason := refusal(column, spec.table, spec.output.format)) is not None:
                 raise TableError("schema", f"{reason}; the schema is that of the registry")

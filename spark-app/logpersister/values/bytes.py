@@ -2,6 +2,7 @@
 
 from logpersister.forms.constraint import Model
 from logpersister.values.parser import Parsing
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 
 
 class BytesValue(Model):
@@ -12,5 +13,5 @@ class BytesValue(Model):
         return Parsing()
 
     @property
-    def row_schema(self) -> None:
-        return None
+    def row_schema(self) -> RowSchema:
+        return AS_THEY_ARE

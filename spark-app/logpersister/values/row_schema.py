@@ -7,7 +7,7 @@ from typing import Final
 
 from logpersister.forms.problems import some_of
 from logpersister.schemas.column import Column
-from logpersister.schemas.types import Plain, Struct, Type
+from logpersister.schemas.types import Binary, Plain, Struct, Type
 from logpersister.schemas.written_column import Remark
 from logpersister.values.declared_columns import (
     Declared,
@@ -27,6 +27,9 @@ from logpersister.values.thrift.declaration import ThriftSchema
 from logpersister.values.thrift.errors import ThriftError
 from logpersister.values.thrift.plan import plan_of
 
+VALUE: Final = "value"
+"""Column of values that are stored as they are."""
+_WHOLE_VALUE: Final = Column(VALUE, Binary(), required=False)
 TEXT: Final = "text"
 """What a key that is text is called before it is a column."""
 
@@ -96,6 +99,8 @@ class RowSchema:
     """Column of what stands around the values of types: the header of frames, or the whole message."""
     numbers: Mapping[str, Column] = field(default_factory=dict, hash=False)
     """Columns of numbers of frames, by which number it is. They are the last ones."""
+    has_columns: bool = True
+    """Whether values become columns of their own; else they are stored as they are, in one column `VALUE`."""
 
     @property
     def rest(self) -> Column | None:
@@ -122,11 +127,13 @@ class RowSchema:
     def asks_registry(self) -> bool:
         """Whether the columns of a topic are what the registry says, so that they are not known here."""
         texts = (self.avro, self.protobuf, self.thrift, self.json_schema)
-        return self.fields is None and all(one is None for one in texts)
+        return self.has_columns and self.fields is None and all(one is None for one in texts)
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of rows as they are stored, in their order; without those that only the registry knows."""
+        if not self.has_columns:
+            return (_WHOLE_VALUE,)
         found = self.of_values if self.key is None else (*self.of_values, self.key.declared)
         return (*(found if self.hash is None else hashed(found, self.hash.fields)), *self.added)
 
@@ -218,7 +225,7 @@ class RowSchema:
 
     def type_at(self, path: str) -> Type | None:
         """Return the type of a field, ``geo.country`` for one in a struct; None: there is none."""
-        members = {one.name: one.type for one in self.columns}
+        members = {one.name: one.type for one in self.columns} if self.has_columns else {}
         found: Type | None = None
         for name in path.split("."):
             found = members.get(name)
@@ -226,9 +233,13 @@ class RowSchema:
         return found
 
 
-def no_field(path: str, schema: RowSchema | None) -> tuple[str, str]:
+AS_THEY_ARE: Final = RowSchema(has_columns=False)
+"""Values are stored as they are."""
+
+
+def no_field(path: str, schema: RowSchema) -> tuple[str, str]:
     """Return why a schema has no field at a path, and what to do."""
-    if schema is None:
+    if not schema.has_columns:
         return "spec.value declares no columns", "declare the field in spec.value (docs/schemas.md)"
     if path.partition(".")[0] == "key" and schema.key is None:
         return "spec.key is missing, so that keys become no column", "set spec.key (docs/schemas.md#keys)"

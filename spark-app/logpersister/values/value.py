@@ -81,11 +81,11 @@ class ValueSpec(Model):
         return found
 
     @property
-    def row_schema(self) -> RowSchema | None:
-        """The columns that values become; None: they are stored as they are."""
-        found: RowSchema | None = self._chosen[1].row_schema
-        if found is None:
-            return None
+    def row_schema(self) -> RowSchema:
+        """The columns that values become."""
+        found: RowSchema = self._chosen[1].row_schema
+        if not found.has_columns:
+            return found
         return replace(
             found,
             rename=self.rename,
@@ -98,8 +98,7 @@ class ValueSpec(Model):
     @property
     def registry(self) -> RegistrySpec | None:
         """The registry that knows the schemas of values and keys."""
-        schema = self.row_schema
-        return None if schema is None else schema.registry
+        return self.row_schema.registry
 
     @property
     def _chosen(self) -> tuple[str, Any]:
@@ -110,7 +109,7 @@ class ValueSpec(Model):
     @refuses
     def _columns_can_be(self) -> Iterator[Finding]:
         schema = self.row_schema
-        if schema is not None:
+        if schema.has_columns:
             kind, block = self._chosen
             yield from column_findings(kind, schema, by_writer=is_by_writer(block))
 

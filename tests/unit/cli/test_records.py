@@ -26,7 +26,7 @@ from logpersister.records.topic_layout import TopicLayout
 from logpersister.storage.peek import Peeked
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from tests.examples import examples
 from tests.unit.formats import samples
 from tests.unit.formats.samples import IDENTITY, SEQUENCEFILE_FORMATS, TEXT_FORMATS, Record, batch, encode, label
@@ -203,10 +203,10 @@ def parquet(schema: bool, values: list[bytes | None], **options: Any) -> bytes:
     spec = RowSchema(fields=(FieldSpec(name="at", type="timestamp[ns]"), FieldSpec(name="raw", type="binary[base64]")))
     records = batch([Record(7 + number, 5, b"k", value) for number, value in enumerate(values)])
     output = OutputSpec.model_validate({"parquet": options})
-    layout = TopicLayout.of_one_type(layout_of(output, Parsing(type="json"), spec if schema else None))
+    layout = TopicLayout.of_one_type(layout_of(output, Parsing(type="json"), spec if schema else AS_THEY_ARE))
     ((path, rows),) = by_path(records, layout)
     identity = ObjectIdentity(IDENTITY.range, path)
-    return encode(make_format(output, schema=spec if schema else None), [rows], identity)
+    return encode(make_format(output, schema=spec if schema else AS_THEY_ARE), [rows], identity)
 
 
 @pytest.mark.parametrize("kafka", [["offset"], []], ids=["offsets", "none"])

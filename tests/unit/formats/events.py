@@ -52,7 +52,7 @@ RECORDS = [record(number) for number in range(2500)]
 def files(
     output: OutputSpec,
     batches: "list[pa.RecordBatch]",
-    schema: RowSchema | None = SCHEMA,
+    schema: RowSchema = SCHEMA,
     parser: Parsing = JSON,
     writers: Writers | None = None,
 ) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from logpersister.records.quarantine import layout_of
 from logpersister.records.topic_layout import TopicLayout
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from tests.examples import examples
 from tests.unit.formats.samples import IDENTITY, Record, batch, with_headers
 
@@ -39,7 +39,7 @@ def output_of(**jsonl: Any) -> OutputSpec:
 
 
 def files(
-    output: OutputSpec, records: pa.RecordBatch, parser: Parsing = BYTES, schema: RowSchema | None = None
+    output: OutputSpec, records: pa.RecordBatch, parser: Parsing = BYTES, schema: RowSchema = AS_THEY_ARE
 ) -> dict[str, bytes]:
     """Return the file of each path."""
     written = {}

@@ -29,7 +29,7 @@ from logpersister.records.quarantine import layout_of
 from logpersister.records.topic_layout import TopicLayout
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from logpersister.verify.content import content_of
 from tests.examples import examples
 from tests.formats_of_output import COMPRESSIONS
@@ -206,8 +206,8 @@ def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:
     assert {(one["reason"], one["field"]) for one in rows} == {("wrong_type", "n"), ("not_json", None)}
 
 
-@pytest.mark.parametrize(("schema", "first"), [(None, "value"), (SCHEMA, "n")], ids=["values", "rows"])
-def test_a_file_without_rows_has_its_columns(schema: RowSchema | None, first: str) -> None:
+@pytest.mark.parametrize(("schema", "first"), [(AS_THEY_ARE, "value"), (SCHEMA, "n")], ids=["values", "rows"])
+def test_a_file_without_rows_has_its_columns(schema: RowSchema, first: str) -> None:
     nothing = files(output_of(), [batch([Record(1, 5, b"a", None)])], schema)[""]
     assert (read(nothing).num_rows, read(nothing).column_names[0], verified(nothing)) == (0, first, [])
 

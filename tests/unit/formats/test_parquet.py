@@ -18,7 +18,7 @@ from logpersister.formats.parquet.write import ParquetFormat
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.records.escaping import QUARANTINE
 from logpersister.values.field import FieldSpec
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from tests.examples import examples
 from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
 from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode, settings_of
@@ -126,13 +126,13 @@ def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:
 
 
 def test_without_a_schema_the_reason_is_told_too() -> None:
-    table = read(files(output_of(), [batch(RECORDS)], None)[QUARANTINE])
+    table = read(files(output_of(), [batch(RECORDS)], AS_THEY_ARE)[QUARANTINE])
     assert set(table.column("reason").to_pylist()) == {"not_json"}
     assert table.column("field").null_count == table.num_rows
 
 
-@pytest.mark.parametrize(("schema", "first"), [(None, "value"), (SCHEMA, "n")], ids=["values", "rows"])
-def test_a_file_without_rows_has_its_columns(schema: RowSchema | None, first: str) -> None:
+@pytest.mark.parametrize(("schema", "first"), [(AS_THEY_ARE, "value"), (SCHEMA, "n")], ids=["values", "rows"])
+def test_a_file_without_rows_has_its_columns(schema: RowSchema, first: str) -> None:
     nothing = files(output_of(), [batch([Record(1, 5, b"a", None)])], schema)[""]
     assert (read(nothing).num_rows, read(nothing).column_names[0]) == (0, first)
 

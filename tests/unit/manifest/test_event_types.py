@@ -9,6 +9,7 @@ from logpersister.forms.problems import ManifestError
 from logpersister.manifest.revisions.revision import reached_like, resource_of, revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry import open_schemas
+from logpersister.values.row_schema import AS_THEY_ARE
 from tests.unit.manifest.documents import accepted, problems
 
 FIELDS: list[dict[str, Any]] = [{"name": "id", "type": "int64"}]
@@ -47,17 +48,15 @@ def test_the_column_of_headers_is_one_of_each_entry_with_a_schema() -> None:
     entries = [{"names": ["1"], "value": ID}, {"names": ["2"]}]
     spec = accepted({"spec.types": {"frame": frame, "entries": entries}, "spec.output": {"parquet": {}}}).spec
     first, second, _ = spec.of_types()
-    assert first.row_schema is not None
     assert [f"{one.name} {one.type}" for one in first.row_schema.columns] == ["id int64", "header struct<a: int32>"]
     assert [one.name for one in first.row_schema.without_key.columns] == ["id"]
-    assert second.row_schema is None
+    assert second.row_schema == AS_THEY_ARE
 
 
 def test_numbers_of_frames_are_columns_of_their_size() -> None:
     frame = {"type": {"at": 0, "bytes": 2, "column": "kind"}, "timestamp": {"at": 2, "bytes": 8, "column": "at"}}
     types = {"frame": {**frame, "body": {"lengthAt": 10}}, "entries": [{"names": ["1"], "value": ID}]}
     first, _ = accepted({"spec.types": types, "spec.output": {"parquet": {}}}).spec.of_types()
-    assert first.row_schema is not None
     assert [f"{one.name} {one.type}" for one in first.row_schema.columns] == [
         "id int64",
         "kind int16",
@@ -69,13 +68,11 @@ def test_an_entry_has_the_messages_of_the_topic() -> None:
     spec = accepted(in_messages({"any": {"field": "event"}}, message="Order")).spec
     of_entry, _ = spec.of_types()
     assert of_entry.parser.framing == "plain"
-    assert of_entry.row_schema is not None
     assert [one.name for one in of_entry.row_schema.columns] == ["id"]
     whole = accepted(
         in_messages({"oneof": {"name": "payload"}}, fields=[{"name": "order", "type": "struct<id: int64>"}])
     )
     of_entry, _ = whole.spec.of_types()
-    assert of_entry.row_schema is not None
     assert (of_entry.row_schema.message, of_entry.row_schema.protobuf) == ("Envelope", ENVELOPE)
     framed = in_messages({"oneof": {"name": "payload", "parse": "field"}}, schema=ENVELOPE, message="Order")
     of_registry = {"spec.value": {"protobuf": {"registry": {"url": "http://r:8081"}}}}
@@ -98,8 +95,8 @@ def test_an_entry_is_the_topic_s_spec_with_what_it_replaces() -> None:
         spec.row_schema,
         spec.output,
     )
-    assert (second.parser.type, second.row_schema, second.output.format) == ("bytes", None, "jsonl")
-    assert (others.parser.type, others.row_schema) == ("bytes", None), "what is not stored is not parsed"
+    assert (second.parser.type, second.row_schema, second.output.format) == ("bytes", AS_THEY_ARE, "jsonl")
+    assert (others.parser.type, others.row_schema) == ("bytes", AS_THEY_ARE), "what is not stored is not parsed"
     assert spec.has_folders
     assert spec.has_quarantine
     assert spec.keeps_all_in_quarantine
@@ -123,7 +120,7 @@ def test_an_entry_asks_the_registry_of_the_topic() -> None:
         }
     ).spec
     assert spec.types is not None
-    found = [None if one.row_schema is None else one.row_schema.registry for one in spec.of_types()]
+    found = [one.row_schema.registry for one in spec.of_types()]
     ours = [None if one is None else (one.url, one.secret_name, one.version, one.subject) for one in found]
     of_topic = ("http://r:8081", "login", None, "{topic}-x")
     of_keys = (*of_topic[:3], None)

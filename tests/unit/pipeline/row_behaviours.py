@@ -179,7 +179,7 @@ def types_of_records() -> Iterable[bytes]:
             yield repr((place.rule, place.segment, place.reason)).encode()
 
 
-def orc_file(schemas: Iterable[RowSchema | None]) -> Iterable[bytes]:
+def orc_file(schemas: Iterable[RowSchema]) -> Iterable[bytes]:
     """Columns, rows and stripes, and not the bytes, which are those of a library."""
     kafka = ["topic", "partition", "offset", "timestamp", "key"]
     for lost, schema in product(("skip", "null"), schemas):

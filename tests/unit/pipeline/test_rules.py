@@ -52,7 +52,7 @@ from logpersister.values.protobuf import rows as protobuf_rows
 from logpersister.values.reading import native_rows, parsers
 from logpersister.values.regex import rows as regex_rows
 from logpersister.values.regex.syntax import RegexSpec
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from logpersister.values.thrift import rows as thrift_rows
 from logpersister.values.thrift.declaration import ThriftSchema
 from tests.unit.formats.samples import with_headers
@@ -339,7 +339,7 @@ def said(parser: parsers.Parser, values: Sequence[bytes | None]) -> Iterable[byt
 def parquet() -> Iterable[bytes]:
     """Columns, rows and row groups; the bytes are those of `tests.unit.formats.test_parquet_bytes`."""
     parquet = {"kafkaColumns": ["topic", "partition", "offset", "timestamp", "key"], "rowGroupBytes": "64Ki"}
-    for lost, path, schema in product(("skip", "null"), ("dt=1", QUARANTINE), (None, SCHEMA)):
+    for lost, path, schema in product(("skip", "null"), ("dt=1", QUARANTINE), (AS_THEY_ARE, SCHEMA)):
         file_format = make_format(OutputSpec.of("parquet", tombstones=lost, **parquet), schema=schema)
         encoder: Encoder = file_format.encoder(ObjectIdentity(Range(TopicPartition("clicks", 3), 0, 100), path))
         values = [b'{"id": %d}' % number if number % 9 else None for number in range(9000)]
@@ -347,7 +347,7 @@ def parquet() -> Iterable[bytes]:
         if path == QUARANTINE:
             texts = pa.array(["x"] * len(values))
             batch = batch.append_column("reason", texts).append_column("field", texts)
-        elif schema is not None:
+        elif schema.has_columns:
             made = json_rows.JsonRows(SCHEMA, "drop").parse(batch).rows
             assert made is not None
             batch = batch.append_column("row", made)
@@ -369,7 +369,7 @@ def columns_of(format_: Format, *kafka: str) -> Iterable[bytes]:
     made = json_rows.JsonRows(SCHEMA, "drop").parse(batch_of([0] * len(ROWS), values=ROWS)).rows
     assert made is not None
     good = batch_of([7] * len(made), values=[b"{}"] * len(made)).append_column("row", made)
-    for batch, schema in ((with_headers, None), (good, SCHEMA)):
+    for batch, schema in ((with_headers, AS_THEY_ARE), (good, SCHEMA)):
         for kind in ("bytes", "json"):
             parser = Parsing.model_validate({"type": kind})
             file_format = make_format(envelope, parser, schema)
@@ -531,7 +531,7 @@ def test_every_rule_has_a_behaviour() -> None:
         (row_behaviours.rows_of_numbers, frames.NUMBER_RULES, (1, "e8721dc85066")),
         (row_behaviours.types_of_records, type_names.RULES, (2, "b617210c47e8")),
         (
-            partial(row_behaviours.orc_file, (None, SCHEMA)),
+            partial(row_behaviours.orc_file, (AS_THEY_ARE, SCHEMA)),
             used(output={"orc": {}})["format:orc"],
             (2, "5c73bd6df0e4"),
         ),

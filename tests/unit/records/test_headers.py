@@ -20,7 +20,7 @@ from logpersister.values.key import KeySpec
 from logpersister.values.parser import Framing, Parsing
 from logpersister.values.reading.columns import portion_of
 from logpersister.values.reading.writers import WriterSchema
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from logpersister.values.rows import rows_of
 from logpersister.verify.comparison import same
 from tests.examples import examples
@@ -254,7 +254,7 @@ def test_values_that_may_be_deflated_become_rows_in_smaller_pieces() -> None:
     of_glue, plain = Parsing(type="json", framing="glue"), Parsing(type="json")
     schema = schema_of(("id", "int64"))
     key = KeySpec.model_validate({"json": {"framing": "glue", "fields": [{"name": "id", "type": "int64"}]}}).compiled
-    assert portion_of(plain, None) is None
+    assert portion_of(plain, AS_THEY_ARE) is None
     for parser, columns in ((of_glue, schema), (plain, replace(schema, key=key))):
         portion = portion_of(parser, columns)
         assert portion is not None

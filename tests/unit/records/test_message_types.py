@@ -23,7 +23,7 @@ from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
 from logpersister.values.protobuf.text import read_text
 from logpersister.values.reading.writers import WriterSchema
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from tests.examples import examples
 from tests.unit.manifest.documents import spec_with
 from tests.unit.records.avro_samples import KnownWriters
@@ -85,7 +85,7 @@ def types_of(way: dict[str, Any]) -> TypesSpec:
 Judged = list[tuple[str, bytes] | str | None]
 
 
-def of_members(way: dict[str, Any], schema: RowSchema | None, values: Sequence[bytes | None], **parser: Any) -> Judged:
+def of_members(way: dict[str, Any], schema: RowSchema, values: Sequence[bytes | None], **parser: Any) -> Judged:
     """Return of each value its type and what parsers get, or why it has none."""
     writers = parser.pop("writers", None)
     types = types_of(way)
@@ -251,9 +251,11 @@ def test_each_writer_has_a_schema_of_its_own() -> None:
         b"no header": "no_type",
     }
     way = {"oneof": {"name": "payload"}}
-    assert of_members(way, None, [*cases], writers=KnownWriters(schemas)) == [*cases.values()]
+    assert of_members(way, AS_THEY_ARE, [*cases], writers=KnownWriters(schemas)) == [*cases.values()]
     itself = behind(9, b"\0", _sized(1, b"t/a"))
-    assert of_members({"any": {}}, None, [itself], writers=KnownWriters({})) == [("type=a", b"")], "nobody is asked"
+    assert of_members({"any": {}}, AS_THEY_ARE, [itself], writers=KnownWriters({})) == [("type=a", b"")], (
+        "nobody is asked"
+    )
 
 
 def test_while_the_registry_is_away_nothing_is_judged() -> None:
@@ -262,7 +264,7 @@ def test_while_the_registry_is_away_nothing_is_judged() -> None:
             raise RegistryError("unreachable", "away")
 
     with pytest.raises(RegistryError):
-        of_members({"oneof": {"name": "payload"}}, None, [b"\0\0\0\0\1\0"], writers=Away())
+        of_members({"oneof": {"name": "payload"}}, AS_THEY_ARE, [b"\0\0\0\0\1\0"], writers=Away())
 
 
 def spec_of(types: dict[str, Any], **more: Any) -> Spec:

@@ -11,7 +11,7 @@ from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.losses import Loss
 from logpersister.storage.names import ObjectName, object_key
 from logpersister.values.parser import Parsing
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
 from logpersister.verify.writing import Writing
 from tests.unit.manifest.documents import accepted
@@ -44,7 +44,7 @@ def stored_object(
     return StoredObject(key, name, 100, said, said.group)
 
 
-def writing(output: OutputSpec, parser: Parsing | None = None, schema: RowSchema | None = None) -> Writing:
+def writing(output: OutputSpec, parser: Parsing | None = None, schema: RowSchema = AS_THEY_ARE) -> Writing:
     """Return how these settings write, whose fields the manifest would allow or not."""
     parser = parser or Parsing()
     update = {"output": output, "value": _Compiled(parser, schema), "quarantine": parser.quarantine}
@@ -56,7 +56,7 @@ class _Compiled:
     """What a block of values is compiled into."""
 
     parser: Parsing
-    row_schema: RowSchema | None
+    row_schema: RowSchema
 
 
 def damaged(one: StoredObject, *, end: Offset | None) -> StoredObject:

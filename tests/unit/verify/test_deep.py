@@ -27,7 +27,7 @@ from logpersister.values.field import FieldSpec
 from logpersister.values.key import KeySpec
 from logpersister.values.parser import Parsing
 from logpersister.values.quarantine import QuarantineSpec
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from logpersister.verify import deep
 from logpersister.verify.deep import DeepResult, DeepVerification
 from logpersister.verify.evidence import KafkaView, StoredObject
@@ -121,7 +121,7 @@ class Scenario:
         *,
         pieces: int = 7,
         parser: Parsing = ANY_BYTES,
-        schema: RowSchema | None = None,
+        schema: RowSchema = AS_THEY_ARE,
         headers: bool = False,
     ) -> None:
         self.headers = headers
@@ -592,8 +592,8 @@ def test_hashed_numbers_are_texts_in_files(format_: str, monkeypatch: pytest.Mon
     assert set(world.kinds()) & {Kind.WRONG_CONTENT, Kind.WRONG_FACTS}
 
 
-@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["values", "rows"])
-def test_a_parquet_file_that_kafka_has_no_more_proves_itself(schema: RowSchema | None) -> None:
+@pytest.mark.parametrize("schema", [AS_THEY_ARE, SCHEMA], ids=["values", "rows"])
+def test_a_parquet_file_that_kafka_has_no_more_proves_itself(schema: RowSchema) -> None:
     def world() -> Scenario:
         made = Scenario(ROWS, [one for one in events() if one.offset % 5], parser=JSON, schema=schema)
         made.retain(made.end)

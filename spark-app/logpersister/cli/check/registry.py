@@ -75,8 +75,8 @@ def _needed(spec: Spec) -> set[RegistryPlace | None]:
 
 
 def _place(spec: Spec) -> RegistryPlace | None:
-    schema = spec.row_schema
-    return None if schema is None or schema.registry is None else schema.registry.place
+    registry = spec.row_schema.registry
+    return None if registry is None else registry.place
 
 
 def all_columns_findings(
@@ -116,7 +116,6 @@ def columns_findings(schemas: TopicSchemas, topic: str, *, compares: bool) -> It
     try:
         now = schemas.current(topic)
         spec = schemas.with_schema(topic, now).spec
-        assert spec.row_schema is not None
         columns = plural(len(spec.row_schema.columns), "column")
         yield Finding("registry", "ok", f"{topic}: {columns} of version {now.version}")
         yield from bounds_findings("registry", f"{topic}: ", spec.row_schema)

@@ -85,19 +85,19 @@ def _unused(spec: Spec) -> Iterator[str]:
     schema, settings = spec.row_schema, spec.output.sequencefile
     if "quarantine" in spec.model_fields_set and not spec.has_quarantine:
         yield "spec.quarantine"
-    if spec.key is not None and schema is None:
+    if spec.key is not None and not schema.has_columns:
         yield "spec.key"
     if settings is not None and settings.compression_type == "record" and settings.compression == "none":
         yield "spec.output.sequencefile.compressionType"
     kind = spec.value.kind
-    if spec.value.json_ is not None and schema is None:
+    if spec.value.json_ is not None and not schema.has_columns:
         yield from (
             f"spec.value.json.{name}" for name in spec.value.json_.model_dump(by_alias=True, exclude_unset=True)
         )
     elif spec.parser.rest_column is not None and spec.parser.rest is None:
         yield f"spec.value.{kind}.restColumn"
     registry = spec.value.registry
-    if registry is None or schema is None:
+    if registry is None:
         return
     has_keys = schema.key is not None and schema.key.names_schemas
     if not (spec.parser.names_schemas or has_keys or schema.asks_registry):
@@ -140,15 +140,13 @@ def bounds_findings(subject: str, where: str, schema: RowSchema) -> Iterator[Fin
 def columns_findings(spec: Spec) -> Iterator[Finding]:
     """Say the same of all schemas in the manifest, each line once: many topics and types may have one schema."""
     schemas = [one.row_schema for one in spec.shapes()]
-    of_manifest = [schema for schema in schemas if schema is not None and not schema.asks_registry]
+    of_manifest = [schema for schema in schemas if not schema.asks_registry]
     yield from dict.fromkeys(chain.from_iterable(bounds_findings("schema", "", schema) for schema in of_manifest))
 
 
 def _written_by_manifest(spec: Spec) -> Iterator[tuple[Parser, Framing, RowSchema]]:
     """Yield what says by which schemas of the manifest values, or keys, were written."""
     for one in spec.shapes():
-        if one.row_schema is None:
-            continue
         key = one.row_schema.key
         found = [(one.parser, one.row_schema.as_written)]
         if key is not None and key.as_values is not None and key.parser in REGISTERED:
@@ -175,9 +173,10 @@ def left_out_findings(spec: Spec) -> Iterator[Finding]:
         yield Finding("output", "ok", f"{told}; logpersister try counts them")
 
 
-def _may_be_all_null(schema: RowSchema | None) -> bool:
+def _may_be_all_null(schema: RowSchema) -> bool:
     """Whether all fields of a row may be null; what only the registry says is not known."""
-    return schema is not None and not schema.asks_registry and not any(one.required for one in schema.of_values)
+    known = schema.has_columns and not schema.asks_registry
+    return known and not any(one.required for one in schema.of_values)
 
 
 def quarantine_findings(spec: Spec) -> Iterator[Finding]:

@@ -35,13 +35,13 @@ _MOST_DIGITS: Final = 100
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def condition_findings(condition: Condition, schema: RowSchema | None) -> Iterator[Finding]:
+def condition_findings(condition: Condition, schema: RowSchema) -> Iterator[Finding]:
     """Yield what of a condition does not go together with the schema."""
     type_: Type = TEXT
     notation = ""
     if condition.field is not None:
-        found = None if schema is None else schema.as_parsed.type_at(condition.field)
-        if found is None or schema is None:
+        found = schema.as_parsed.type_at(condition.field)
+        if found is None:
             why, remedy = no_field(condition.field, schema)
             yield Finding(f"{NOT_COMPARED}: {why}", remedy, ("field",), f'"{condition.field}"')
             return

@@ -20,7 +20,7 @@ _ALLOWED: Final[Mapping[str, tuple[Container[str], str]]] = {
 }
 
 
-def folder_findings(level: PartitionRule, index: int, schema: RowSchema | None) -> Iterator[Finding]:
+def folder_findings(level: PartitionRule, index: int, schema: RowSchema) -> Iterator[Finding]:
     """Yield what is wrong with the field that a level of folders names."""
     at: tuple[PathStep, ...] = ("output", "partitionBy", index)
     if level.date is not None:
@@ -32,7 +32,7 @@ def folder_findings(level: PartitionRule, index: int, schema: RowSchema | None) 
         return
     names, words = _ALLOWED[kind]
     where = (*at, kind, "field") if kind in ("truncate", "bucket") else (*at, kind)
-    found = _type(level.source, schema)
+    found = schema.type_at(level.source)
     if not isinstance(found, Plain) or found.name not in names:
         yield _finding(level.source, found, words, where, schema)
     elif level.prefix is None and not level.folder_prefix[0].isalnum():
@@ -50,9 +50,9 @@ def _ascii(prefix: str) -> str:
     return (prefix if prefix.isascii() else "").lstrip("_@$-") or "value="
 
 
-def _date_findings(date: DateRule, field: str, at: tuple[PathStep, ...], schema: RowSchema | None) -> Iterator[Finding]:
-    found, subject = _type(field, schema), f'"{field}"'
-    if schema is not None and field in schema.hidden_texts:
+def _date_findings(date: DateRule, field: str, at: tuple[PathStep, ...], schema: RowSchema) -> Iterator[Finding]:
+    found, subject = schema.type_at(field), f'"{field}"'
+    if field in schema.hidden_texts:
         told = f"{NO_FOLDERS} by time: it is hidden"
         yield Finding(told, "name another field, or do not hash or mask it", (*at, "field"), subject)
     elif isinstance(found, Timestamp) or found == Plain("date"):
@@ -76,11 +76,7 @@ def _date_findings(date: DateRule, field: str, at: tuple[PathStep, ...], schema:
         yield Finding(told, "write epoch[s], epoch[ms], epoch[us] or epoch[ns]", (*at, "format"), f'"{date.format}"')
 
 
-def _type(path: str, schema: RowSchema | None) -> Type | None:
-    return None if schema is None else schema.type_at(path)
-
-
-def _finding(path: str, found: Type | None, wanted: str, at: tuple[PathStep, ...], schema: RowSchema | None) -> Finding:
+def _finding(path: str, found: Type | None, wanted: str, at: tuple[PathStep, ...], schema: RowSchema) -> Finding:
     if found is None:
         told, remedy = no_field(path, schema)
         return Finding(f"{NO_FOLDERS}: {told}", remedy, at, f'"{path}"')

@@ -12,8 +12,6 @@ from logpersister.values.row_schema import RowSchema
 
 NO_COLUMN: Final = "cannot have this option"
 NOT_IN_FORMAT: Final = "cannot hold the columns"
-VALUE: Final = "value"
-"""The column of values that are stored as they are."""
 _BYTES: Final = Binary()
 _HEADERS: Final = ListOf(
     Struct((Member("key", _BYTES, required=True), Member("value", _BYTES, required=False))), required=True
@@ -24,12 +22,11 @@ _Located = tuple[str, Type]
 """The path of a field, as reasons of refusal have it, and its type."""
 
 
-def parquet_findings(output: OutputSpec, schema: RowSchema | None) -> Iterator[Finding]:
+def parquet_findings(output: OutputSpec, schema: RowSchema) -> Iterator[Finding]:
     """Yield which options are about columns that files do not have, or that cannot have them."""
     at: tuple[PathStep, ...] = ("output", "parquet")
     settings, of_kafka = output.parquet or ParquetSpec(), _of_kafka(output, schema)
-    columns = dict(of_kafka)
-    columns |= {VALUE: _BYTES} if schema is None else dict(_fields(schema.columns, ""))
+    columns = {**of_kafka, **dict(_fields(schema.columns, ""))}
     for index, path in enumerate(settings.without_dictionary):
         if path not in columns:
             yield _no_column(path, (*at, "withoutDictionary", index))
@@ -50,12 +47,11 @@ def parquet_findings(output: OutputSpec, schema: RowSchema | None) -> Iterator[F
     yield from _id_findings(settings, schema, of_kafka)
 
 
-def _id_findings(settings: ParquetSpec, schema: RowSchema | None, of_kafka: Mapping[str, Type]) -> Iterator[Finding]:
+def _id_findings(settings: ParquetSpec, schema: RowSchema, of_kafka: Mapping[str, Type]) -> Iterator[Finding]:
     """Yield which ids are of no column, and which columns have none; only of columns that the manifest declares."""
-    if not settings.field_ids or not (schema is None or schema.fields or schema.registry is None):
+    if not settings.field_ids or not (schema.fields or schema.registry is None):
         return
-    values = {VALUE: _BYTES} if schema is None else {one.name: one.type for one in schema.columns}
-    columns: dict[str, Type] = {**values, **of_kafka}
+    columns: dict[str, Type] = {**{one.name: one.type for one in schema.columns}, **of_kafka}
     wanted = [path for name, type_ in columns.items() for path in _id_paths(name, type_)]
     at: tuple[PathStep, ...] = ("output", "parquet", "fieldIds")
     for index, one in enumerate(settings.field_ids):
@@ -83,9 +79,9 @@ def _id_paths(path: str, type_: Type) -> Iterator[str]:
         yield from _id_paths(f"{path}.{name}", inner)
 
 
-def _of_kafka(output: OutputSpec, schema: RowSchema | None) -> dict[str, Type]:
+def _of_kafka(output: OutputSpec, schema: RowSchema) -> dict[str, Type]:
     """Return Kafka's own columns; of a type that is none of bytes, list or struct nothing depends."""
-    names = output.columns_of_kafka(has_schema=schema is not None)
+    names = output.columns_of_kafka(has_schema=schema.has_columns)
     return {f"kafka_{name}": _HEADERS if name == "headers" else _BYTES for name in names}
 
 

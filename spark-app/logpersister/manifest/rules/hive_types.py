@@ -19,11 +19,9 @@ from logpersister.schemas.types import (
     Timestamp,
     Type,
 )
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import VALUE, RowSchema
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_]+", re.ASCII)
-VALUE: Final = "value"
-"""The column of values as they are."""
 _TEXT: Final = "string"
 _PLAIN: Final[Mapping[str, str]] = {
     "bool": "boolean",
@@ -77,12 +75,12 @@ _KAFKA: Final[Mapping[str, Type]] = {
 """Types of Kafka's own fields (`formats.file_columns`)."""
 
 
-def hive_columns(output: OutputSpec, schema: RowSchema | None) -> tuple[tuple[str, str], ...]:
+def hive_columns(output: OutputSpec, schema: RowSchema) -> tuple[tuple[str, str], ...]:
     """Return names and types of the columns of files, in lower case. Raises ValueError for what is refused."""
     if output.format not in _WORDS:
         return ((VALUE, _TEXT),)
-    declared = [(VALUE, Binary())] if schema is None else [(one.name, one.type) for one in schema.columns]
-    kafka = output.columns_of_kafka(has_schema=schema is not None)
+    declared = [(one.name, one.type) for one in schema.columns]
+    kafka = output.columns_of_kafka(has_schema=schema.has_columns)
     own = [(KAFKA_PREFIX + name, _KAFKA[name]) for name in kafka]
     return tuple((name.lower(), hive_type(type_, output.format)) for name, type_ in [*declared, *own])
 

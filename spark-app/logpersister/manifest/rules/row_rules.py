@@ -37,7 +37,7 @@ class RowRules(Model):
 
     @refuses
     def _schemas_of_writers_are_known(self: Typed) -> Iterator[Finding]:
-        key = None if self.key is None or self.row_schema is None else self.key.beside(self.value.registry)
+        key = None if self.key is None or not self.row_schema.has_columns else self.key.beside(self.value.registry)
         for at, block in (("value", self.value), ("key", key)):
             if block is None:
                 continue
@@ -59,7 +59,7 @@ class RowRules(Model):
     @refuses
     def _columns_are_stored_as_columns(self: Typed) -> Iterator[Finding]:
         schema = self.row_schema
-        if schema is None or self.output.format in COLUMNAR:
+        if self.output.format in COLUMNAR:
             return
         remedy, at = "choose parquet, orc, avro or jsonl", ("output",)
         if schema.rest_column is not None:
@@ -72,7 +72,7 @@ class RowRules(Model):
     @refuses
     def _columns_have_names_of_their_own(self: Typed) -> Iterator[Finding]:
         schema = self.row_schema
-        if schema is None:
+        if not schema.has_columns:
             return
         names = {one.name.lower() for one in schema.declared if one.name not in schema.drop}
         if schema.key is not None and schema.key.column.lower() in names:
@@ -91,9 +91,8 @@ class RowRules(Model):
     @refuses
     def _output_and_conditions_are_of_columns(self: Typed) -> Iterator[Finding]:
         schema = self.row_schema
-        if schema is not None:
-            yield from format_findings(self.output.format, schema.columns)
-        if schema is not None and schema.asks_registry:
+        yield from format_findings(self.output.format, schema.columns)
+        if schema.asks_registry:
             return
         if self.types is None and self.output.format == "parquet":
             yield from parquet_findings(self.output, schema)
@@ -101,7 +100,7 @@ class RowRules(Model):
             for index, level in enumerate(self.output.partition_by):
                 yield from folder_findings(level, index, schema)
         try:
-            parsed = None if schema is None else schema.parsed_for(named_columns(self.keep))
+            parsed = schema.parsed_for(named_columns(self.keep))
         except RefusedError as error:  # a dropped column, so it needs no type, except for a condition on it
             untyped = error.findings[0]
             yield Finding(f"{NOT_COMPARED}: {untyped.expectation}", "write conditions on other fields", ("keep",))
@@ -113,7 +112,7 @@ class RowRules(Model):
     @refuses
     def _what_is_hidden_is_there_and_needed(self: Typed) -> Iterator[Finding]:
         schema, needed = self.row_schema, named_columns(self.keep)
-        if schema is None or not schema.hidden or schema.asks_registry:
+        if not schema.hidden or schema.asks_registry:
             return
         wrong = [replace(one, at=("value", *one.at)) for one in hiding_findings(schema)]
         yield from wrong
@@ -128,7 +127,7 @@ class RowRules(Model):
     @refuses
     def _nothing_hidden_is_shown(self: Typed) -> Iterator[Finding]:
         schema = self.row_schema
-        if schema is None or not schema.hidden:
+        if not schema.hidden:
             return
         quarantine = self.parser.quarantine
         if quarantine.keep_value is None and quarantine.hold_above != 0:

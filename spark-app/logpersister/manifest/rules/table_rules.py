@@ -36,7 +36,7 @@ class _Table(Protocol):
     def storage(self) -> StorageSpec: ...
 
     @property
-    def row_schema(self) -> RowSchema | None: ...
+    def row_schema(self) -> RowSchema: ...
 
     @property
     def output(self) -> OutputSpec: ...
@@ -72,7 +72,7 @@ class TableRules(Model):
         if self.types is not None:
             told = "cannot be hive with spec.types, whose types have columns of their own"
             yield Finding(told, "remove spec.table; types have no Hive tables yet", ("table", "format"), '"hive"')
-        if self.output.format == "jsonl" and self.row_schema is None:
+        if self.output.format == "jsonl" and not self.row_schema.has_columns:
             told = "needs columns, which JSON lines have by those of values only"
             yield Finding(told, "declare them in spec.value, or set spec.output.parquet", ("table",))
         if self.output.text is not None and self.output.text.delimiter != "\n":
@@ -100,7 +100,7 @@ class TableRules(Model):
     def _folders_are_columns(self: _Table) -> Iterator[Finding]:
         if self.table is None or self.types is not None:  # of each type it is told apart (`type_tables`)
             return
-        has_schema = self.row_schema is not None
+        has_schema = self.row_schema.has_columns
         taken = set() if has_schema else {"value"}
         taken |= {f"kafka_{name}" for name in self.output.columns_of_kafka(has_schema=has_schema)}
         for place, level in enumerate(self.output.partition_by):
@@ -115,9 +115,10 @@ class TableRules(Model):
 
     @refuses
     def _columns_are_those_of_tables(self: _Table) -> Iterator[Finding]:
-        if self.table is None or self.types is not None or self.row_schema is None or self.row_schema.asks_registry:
+        schema = self.row_schema
+        if self.table is None or self.types is not None or not schema.has_columns or schema.asks_registry:
             return  # told when the registry has said what the fields are
-        for column in self.row_schema.columns:
+        for column in schema.columns:
             reason = refusal(column, self.table, self.output.format)
             if reason is not None:
                 yield Finding(f"{NOT_IN_TABLE}: {reason}", "give the field another type", ("value",))

@@ -57,15 +57,15 @@ class TypeRules(RowRules):
         if types.is_in_messages and self.parser.type != "protobuf":
             told = "finds types in messages of protobuf, but spec.value is none"
             yield Finding(told, "set spec.value.protobuf to the schema of the whole values", ("types",))
-        has_columns = self.row_schema is not None and not self.row_schema.asks_registry
+        has_columns = self.row_schema.has_columns and not self.row_schema.asks_registry
         if types.column_of_values is not None and not has_columns:
             told = "has a column of the whole message, but spec.value declares no columns"
             yield Finding(told, "name the fields of the whole message in spec.value", ("types",))
 
     @refuses
     def _types_are_in_the_message(self: Typed) -> Iterator[Finding]:
-        text = None if self.row_schema is None else self.row_schema.protobuf
-        if self.types is None or self.row_schema is None or text is None or self.parser.framing != "plain":
+        text = self.row_schema.protobuf
+        if self.types is None or text is None or self.parser.framing != "plain":
             return
         try:
             schema = read_schema(text)
@@ -112,20 +112,20 @@ def _of_types(types: TypesSpec, spec: Typed, *, completed: bool) -> Iterator[Fin
         completed: whether its value has something of the topic's, so that it was not judged before.
     """
     schema, kind = spec.row_schema, spec.value.kind
-    if completed and schema is not None:
-        wrong = [replace(one, at=("value", *one.at)) for one in column_findings(kind, spec.value.row_schema or schema)]
+    if completed and schema.has_columns:
+        wrong = [replace(one, at=("value", *one.at)) for one in column_findings(kind, spec.value.row_schema)]
         yield from wrong
         if wrong:
             return  # there are no columns to be judged
     yield from _findings(spec)
-    if schema is not None and schema.asks_registry:
+    if schema.asks_registry:
         told = "declares no columns, but columns of types cannot come from a registry"
         yield Finding(told, "name them in fields, schema or jsonSchema", ("value",))
-    if schema is not None and schema.hidden:
+    if schema.hidden:
         told = "hides fields, but quarantine of types stores values unchanged"
         yield Finding(told, "remove hash, mask and drop", ("value",))
     yield from _names_beside_types(types, spec)
-    if (types.frame is not None or types.hands_parts) and kind == "json" and schema is None:
+    if (types.frame is not None or types.hands_parts) and kind == "json" and not schema.has_columns:
         told = "checks a part of the value, but without columns the whole value is stored"
         yield Finding(told, "name the columns in fields, or take bytes", ("value",))
     if types.hands_parts and spec.parser.framing != "plain":
@@ -136,9 +136,8 @@ def _of_types(types: TypesSpec, spec: Typed, *, completed: bool) -> Iterator[Fin
 def _names_beside_types(types: TypesSpec, spec: Typed) -> Iterator[Finding]:
     """Yield the columns that have a name of what ``spec.types`` adds."""
     schema, column = spec.row_schema, types.prefix.removesuffix("=").lower()
-    columns = () if schema is None else schema.columns
-    names = [one.name.lower() for one in columns]
-    for added in () if schema is None else schema.added:
+    names = [one.name.lower() for one in schema.columns if schema.has_columns]
+    for added in schema.added:
         if names.count(added.name.lower()) > 1:
             told = f"has a field of the name of the column {added.name}, which spec.types adds; case does not count"
             yield Finding(told, "name the column otherwise, in spec.types", ("value",))

@@ -41,7 +41,7 @@ class Typed(Protocol):
     def parser(self) -> Parsing: ...
 
     @property
-    def row_schema(self) -> RowSchema | None: ...
+    def row_schema(self) -> RowSchema: ...
 
     @property
     def output(self) -> OutputSpec: ...
@@ -94,12 +94,12 @@ def _of(spec: TypedSpec, types: TypesSpec, entry: TypeRule) -> TypedSpec:
     return found if around.head is None and not around.numbers else found.with_columns(around)
 
 
-def _head(types: TypesSpec, of_topic: RowSchema | None) -> Column | None:
+def _head(types: TypesSpec, of_topic: RowSchema) -> Column | None:
     """Return the column that types have of what stands around their values; None: there is none."""
     if types.frame is not None and types.frame.header is not None and types.frame.header.row_schema is not None:
         header = types.frame.header
         return Column(header.column, Struct(types.frame.header.row_schema.columns), required=False)
-    if types.column_of_values is None or of_topic is None:
+    if types.column_of_values is None or not of_topic.has_columns:
         return None
     return Column(types.column_of_values, Struct(of_topic.of_values), required=False)
 

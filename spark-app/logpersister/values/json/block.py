@@ -11,7 +11,7 @@ from logpersister.values.kind import DocumentFields, Fields, both_declare
 from logpersister.values.names import FieldName
 from logpersister.values.parser import Parsing, UnknownFields
 from logpersister.values.registry import RegistrySpec
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 
 LONGEST_JSON_SCHEMA = 200_000
 """Characters of a JSON Schema, with all that it refers to."""
@@ -86,9 +86,9 @@ class JsonValue(Model):
         )
 
     @property
-    def row_schema(self) -> RowSchema | None:
+    def row_schema(self) -> RowSchema:
         if self.fields is None and self.json_schema is None and self.registry is None:
-            return None
+            return AS_THEY_ARE
         return RowSchema(fields=self.fields, json_schema=self.json_schema, registry=self.registry)
 
     @refuses
@@ -98,7 +98,7 @@ class JsonValue(Model):
 
     @refuses
     def _a_header_is_understood(self) -> Iterator[Finding]:
-        if self.framing != "plain" and self.row_schema is None:
+        if self.framing != "plain" and not self.row_schema.has_columns:
             remedy = "name the columns in fields, or the registry that has them in registry"
             yield Finding("is missing, and values would be stored with their header", remedy, ("fields",))
 

@@ -59,9 +59,9 @@ def most_rows(schema: RowSchema) -> int:
     return max(1, MOST_BYTES_AT_ONCE // sum(_least(field) for field in row_columns(schema)))
 
 
-def portion_of(parser: Parsing, schema: RowSchema | None) -> Portion | None:
+def portion_of(parser: Parsing, schema: RowSchema) -> Portion | None:
     """Return how many values, and keys, are made rows of at once; None: of any number none are made."""
-    if schema is None:
+    if not schema.has_columns:
         return None
     framings = {parser.framing, "plain" if schema.key is None else schema.key.framing}
     return Portion(most_rows(schema), DEFLATED_BYTES if "glue" in framings else None)
