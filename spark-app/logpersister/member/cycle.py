@@ -119,6 +119,8 @@ class Cycle:
         self._refresh_soon = True
         self._logged_holds: set[TopicPartition] = set()
         self._unreadable = Unreadable(clock)
+        self.forbidden: dict[TopicPartition, float] = {}
+        """Since when promised ranges of partitions fail because this user may not read them, by the clock."""
         self.targets: Mapping[TopicPartition, Offset] | None = None
         """End of each partition's work with ``--until-current``; everything before it is due at once. None: no end."""
 
@@ -177,6 +179,7 @@ class Cycle:
             self.end_offsets.forget(partition)
             self.resolver.output_revisions.forget(partition)
             self._unreadable.forget(partition)
+            self.forbidden.pop(partition, None)
         self._logged_holds -= gone
         self._outcomes = {r: outcome for r, outcome in self._outcomes.items() if r.partition not in gone}
         self._refresh_soon = True
@@ -197,6 +200,7 @@ class Cycle:
         range_ = ended.outcome.range
         self.sizing.learn(range_, ended.outcome.bytes)
         self.states.succeeded(range_, ended.token, ended.outcome.newest)
+        self.forbidden.pop(range_.partition, None)
         if self.states.token(range_.partition) == ended.token:
             self._outcomes[range_] = ended.outcome
 
@@ -205,7 +209,9 @@ class Cycle:
         self._listener.failed(range_, error)
         if self.states.token(range_.partition) != ended.token:
             return
-        if error.kind == "data-lost" and error.log_start is not None:
+        if error.kind == "unauthorized" and not error.upload:
+            self.forbidden.setdefault(range_.partition, self._clock())
+        elif error.kind == "data-lost" and error.log_start is not None:
             self.losses.take_promised(range_, error.log_start)
             self._refresh_soon = True
         elif error.kind == "topic-recreated":

@@ -404,9 +404,10 @@ class Member:
 
     def _given_up(self, left: Collection[TopicPartition], targets: TargetOffsets) -> set[TopicPartition]:
         """Return partitions that could not be read for so long that a run which ends waits for them no more."""
-        now, unreadable = time.monotonic(), self._cycle.unreadable
+        now, cycle = time.monotonic(), self._cycle
+        since = cycle.forbidden | {partition: one.since for partition, one in cycle.unreadable.items()}
         unread = targets.unread.keys() if now - self._began >= UNREADABLE_SECONDS else set()
-        return {p for p in left if p in unreadable and now - unreadable[p].since >= UNREADABLE_SECONDS} | unread
+        return {p for p in left if now - since.get(p, now) >= UNREADABLE_SECONDS} | unread
 
     def _is_unanswered(self, topic: str) -> bool:
         """Whether the registry or catalog of a topic has not answered for that long."""

@@ -107,9 +107,16 @@ def test_a_member_that_joins_says_for_whom_it_waits(monkeypatch: pytest.MonkeyPa
     assert [event["event"] for event in logs][:2] == ["member.waits", "member.state"]
 
 
-@pytest.mark.parametrize("asked_by", ["cycle", "task"])
-def test_a_run_that_ends_says_which_partitions_wait_for_a_registry(
-    fakes: FakeDependencies, monkeypatch: pytest.MonkeyPatch, asked_by: str
+@pytest.mark.parametrize(
+    ("asked_by", "kind", "reason"),
+    [
+        ("cycle", "registry", "no-answer"),
+        ("task", "registry", "no-answer"),
+        ("task", "unauthorized", "unreadable"),
+    ],
+)
+def test_a_run_that_ends_says_which_partitions_wait_for_a_registry_or_a_right(
+    fakes: FakeDependencies, monkeypatch: pytest.MonkeyPatch, asked_by: str, kind: str, reason: str
 ) -> None:
     reports = Reports(Mock(), Mock())
     reports.refusals = Refusals(fakes.clock)
@@ -120,7 +127,7 @@ def test_a_run_that_ends_says_which_partitions_wait_for_a_registry(
     turn(fakes, cycle)
     if asked_by == "task":
         (range_,) = fakes.jobs.ranges()
-        fakes.jobs.end(errors={range_: WorkError("registry", "it did not answer in time")})
+        fakes.jobs.end(errors={range_: WorkError(kind, "it did not answer, or refused")})
         turn(fakes, cycle)
     monkeypatch.setattr(process, "time", Mock(monotonic=fakes.clock))
     assembly = Mock(cycle=cycle, group=Mock(joined=True, register=fakes.register), offsets=fakes.offsets)
@@ -131,4 +138,4 @@ def test_a_run_that_ends_says_which_partitions_wait_for_a_registry(
     fakes.time += UNREADABLE_SECONDS
     with capture_logs() as logs:
         assert member._current(targets) is ExitCode.UNREACHABLE
-    assert [(one["partition"], one["reason"]) for one in logs] == [("clicks-0", "no-answer")]
+    assert [(one["partition"], one["reason"]) for one in logs] == [("clicks-0", reason)]

@@ -20,12 +20,15 @@ from logpersister.report.lines import partitions_text
 def kafka_findings(
     resource: LogPersister, secrets: Secrets, seconds: float, *, topics_exist: bool, describes: bool
 ) -> Iterator[Finding]:
-    """Look at brokers and topics; `describes`: at the group, too, which a member joins whatever it is like."""
-    report = brokers.reach(resource, secrets, seconds, some_topics=not describes)
+    """Look at brokers and topics; `describes`: at the group, too, which a member joins whatever it is like.
+
+    Topics that may not be read end `check` once everything else was looked at; a member starts without them.
+    """
+    report = brokers.reach(resource, secrets, seconds, some_topics=True)
     yield Finding("kafka", "ok", f"{report.address}: {plural(report.brokers, 'broker')}")
     for problem in report.unreachable:
         yield Finding("kafka", "warning", str(problem))
-    for problem in report.refused.values():
+    for problem in () if describes else report.refused.values():
         meanwhile = "nothing of this topic is stored" if topics_exist else "this topic waits, and all others do not"
         yield Finding("topics", "warning", f"{problem}; {meanwhile}")
     if report.topics:
@@ -49,6 +52,8 @@ def kafka_findings(
     committed = taken.committed(resource, config, report.topics, seconds)
     yield from (Finding("group", "warning", told) for told in taken.foreign_offsets(resource, committed))
     yield from tell_or_refuse("group", taken.group_problems(resource, group, committed), refuses=True)
+    if report.refused:
+        raise UnreachableError("\n".join(map(str, report.refused.values())))
 
 
 def _absent_topics(spec: Spec, report: BrokerReport, *, topics_exist: bool) -> Iterator[Finding]:
