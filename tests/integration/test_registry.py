@@ -8,7 +8,7 @@ import pytest
 
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry import RegistryAccess, RegistryClient, RegistryError, open_schemas
-from logpersister.registry.avro import self_contained
+from logpersister.registry.kinds import KINDS
 from tests.stack import SchemaRegistry
 from tests.unit.manifest.documents import accepted
 
@@ -46,7 +46,7 @@ def test_references_of_references(registry: SchemaRegistry, client: RegistryClie
     of_place = {"name": "acme.Place", "subject": f"{unique}-place", "version": 1}
     written = registry.register(unique, visit, [of_place])
     for schema in (client.latest(unique).schema, client.schema(written)):
-        found = json.loads(self_contained(schema))
+        found = json.loads(KINDS["avro"].self_contained(schema))
         assert found["fields"][0]["type"]["fields"][0]["type"] == GEO
 
 

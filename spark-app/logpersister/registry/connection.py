@@ -18,7 +18,6 @@ Answer = TypeVar("Answer")
 
 ATTEMPTS: Final = 2
 """Attempts per request; then what needs the answer waits, and is tried again by its member."""
-_SECRET: Final = "secretName of its registry"  # noqa: S105 - the field that names it
 
 Connect = Callable[[], Client]
 """Makes a client by the Secret as it is then. Raises ManifestError."""
@@ -65,11 +64,13 @@ class _Connector:
 
     registry: RegistrySpec
     secrets: Secrets
+    field: str
+    """The field of the manifest that names the Secret."""
 
     def login(self) -> AwsKeys | RegistryAccess | None:
         if self.registry.glue is not None:
-            return aws_keys(self.registry.secret_name, self.secrets, _SECRET)
-        return access(self.registry.url, self.registry.secret_name, self.secrets, _SECRET)
+            return aws_keys(self.registry.secret_name, self.secrets, self.field)
+        return access(self.registry.url, self.registry.secret_name, self.secrets, self.field)
 
     def __call__(self) -> Client:
         login, place = self.login(), self.registry.glue
@@ -86,6 +87,6 @@ def _login_of(connect: Connect) -> object:
     return None
 
 
-def connector(registry: RegistrySpec, secrets: Secrets) -> Connect:
-    """Return a factory of clients of a registry."""
-    return _Connector(registry, secrets)
+def connector(registry: RegistrySpec, secrets: Secrets, kind: str) -> Connect:
+    """Return a factory of clients of the registry that values of a kind name."""
+    return _Connector(registry, secrets, f"spec.value.{kind}.registry.secretName")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from logpersister.registry import avro, json_schema, protobuf
+from logpersister.registry import bundles
 from logpersister.registry.answers import Schema
 from logpersister.values.avro import rows as avro_rows
 from logpersister.values.avro.columns import AvroTextError
@@ -26,17 +26,28 @@ class Kind:
     name: str
     type: str
     """Type as `Schema.type` has it."""
-    self_contained: Callable[[Schema], str]
-    """Returns the text of a schema with all that it refers to. Raises `SchemaTextError`."""
+    bundled: Callable[[Schema], str]
+    """Returns the text of a schema of this type with all that it refers to. Raises `error`."""
+    error: Callable[[str], Exception]
     misfit: Callable[[RowSchema, str], str | None]
     """Returns why what a schema has written cannot become columns; None: it can. Raises `SchemaTextError`."""
 
+    def self_contained(self, schema: Schema) -> str:
+        """Return the text of a schema with all that it refers to. Raises `SchemaTextError`."""
+        if schema.type != self.type:
+            raise self.error(f"it is registered as {schema.type}, not as {self.name}")
+        return self.bundled(schema)
+
 
 KINDS: Final[Mapping[Parser, Kind]] = {
-    "avro": Kind("Avro", "AVRO", avro.self_contained, avro_rows.misfit),
-    "protobuf": Kind("protobuf", "PROTOBUF", protobuf.self_contained, protobuf_rows.misfit),
+    "avro": Kind("Avro", "AVRO", bundles.avro, AvroTextError, avro_rows.misfit),
+    "protobuf": Kind("protobuf", "PROTOBUF", bundles.protobuf, ProtobufError, protobuf_rows.misfit),
     "json": Kind(
-        "JSON Schema", "JSON", json_schema.self_contained, lambda schema, text: unreadable(schema.of_values, text)
+        "JSON Schema",
+        "JSON",
+        bundles.json_schema,
+        JsonSchemaError,
+        lambda schema, text: unreadable(schema.of_values, text),
     ),
 }
 

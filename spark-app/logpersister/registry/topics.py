@@ -81,7 +81,7 @@ def _schemas(resource: LogPersister, secrets: Secrets) -> RegistrySchemas | None
     schema = resource.spec.row_schema
     if schema.registry is None or not schema.asks_registry or resource.spec.types is not None:
         return None  # columns of types are declared by their entries
-    return RegistrySchemas(resource, schema.registry, connector(schema.registry, secrets))
+    return RegistrySchemas(resource, schema.registry, connector(schema.registry, secrets, resource.spec.value.kind))
 
 
 class Registries:
@@ -98,7 +98,7 @@ class Registries:
     def of(self, resource: LogPersister) -> RegistryWriters | None:
         """Return the registry that a manifest names, its overrides aside; None: it names none. Raises ManifestError."""
         registry = resource.spec.row_schema.registry
-        return None if registry is None else self._of(registry)
+        return None if registry is None else self._of(registry, resource.spec.value.kind)
 
     def begin(self) -> None:
         """Note that what is read from now on was in Kafka before now."""
@@ -109,8 +109,10 @@ class Registries:
         for writers in self._opened.values():
             writers.close()
 
-    def _of(self, registry: RegistrySpec) -> RegistryWriters:
+    def _of(self, registry: RegistrySpec, kind: str) -> RegistryWriters:
         with self._lock:
             if registry.place not in self._opened:
-                self._opened[registry.place] = RegistryWriters(connector(registry, self._secrets), pace_of(registry))
+                self._opened[registry.place] = RegistryWriters(
+                    connector(registry, self._secrets, kind), pace_of(registry)
+                )
             return self._opened[registry.place]

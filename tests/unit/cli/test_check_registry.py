@@ -145,7 +145,9 @@ def test_a_secret_of_a_registry_that_cannot_be_used_is_told(secret: str, told: s
     secrets = Secrets({"LOGPERSISTER_SECRET_CA_CA_CRT": "PEM", "LOGPERSISTER_SECRET_CA_TOKEN": "t"})
     for declared in ({"fields": [{"name": "id", "type": "int64"}]}, {}):
         resource = accepted({"spec.value": {"avro": {**declared, "registry": registry}}})
-        with pytest.raises(CommandError, match=rf"secretName of its registry: names the Secret {secret}, .*({told})"):
+        with pytest.raises(
+            CommandError, match=rf"spec.value.avro.registry.secretName: names the Secret {secret}, .*({told})"
+        ):
             list(registry_findings(resource, secrets, 1.0, compares=True))
 
 

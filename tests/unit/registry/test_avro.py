@@ -5,7 +5,7 @@ import json
 import pytest
 
 from logpersister.registry.answers import Schema
-from logpersister.registry.avro import self_contained
+from logpersister.registry.kinds import KINDS
 from logpersister.values.avro.columns import AvroTextError
 
 
@@ -18,7 +18,7 @@ GEO = {"type": "record", "name": "Geo", "namespace": "com.acme", "fields": [{"na
 
 def test_a_schema_without_references_stays_as_it_is() -> None:
     text = '{"type": "record",  "name": "R", "fields": []}'
-    assert self_contained(Schema(text, "AVRO")) == text
+    assert KINDS["avro"].self_contained(Schema(text, "AVRO")) == text
 
 
 def test_a_type_is_written_where_it_is_first_named() -> None:
@@ -31,7 +31,7 @@ def test_a_type_is_written_where_it_is_first_named() -> None:
             {"name": "via", "type": {"type": "array", "items": "Geo"}},
         ],
     }
-    written = json.loads(self_contained(schema(order, GEO)))
+    written = json.loads(KINDS["avro"].self_contained(schema(order, GEO)))
     first, second, third = (field["type"] for field in written["fields"])
     assert first == GEO
     assert second == ["null", "com.acme.Geo"]
@@ -46,14 +46,14 @@ def test_what_references_refer_to_comes_with_them() -> None:
         "fields": [{"name": "at", "type": "com.acme.Geo"}],
     }
     visit = {"type": "record", "name": "Visit", "fields": [{"name": "where", "type": "org.other.Place"}]}
-    written = json.loads(self_contained(schema(visit, GEO, place)))
+    written = json.loads(KINDS["avro"].self_contained(schema(visit, GEO, place)))
     assert written["fields"][0]["type"]["fields"][0]["type"] == GEO
 
 
 def test_a_name_of_no_namespace_is_not_taken_for_one_of_the_namespace_around_it() -> None:
     bare = {"type": "enum", "name": "Kind", "symbols": ["A"]}
     event = {"type": "record", "name": "Event", "namespace": "com.acme", "fields": [{"name": "kind", "type": "Kind"}]}
-    written = json.loads(self_contained(schema(event, bare)))
+    written = json.loads(KINDS["avro"].self_contained(schema(event, bare)))
     assert written["fields"][0]["type"] == {**bare, "namespace": ""}
 
 
@@ -70,4 +70,4 @@ def test_a_name_of_no_namespace_is_not_taken_for_one_of_the_namespace_around_it(
 )
 def test_what_is_no_avro_is_refused(given: Schema, told: str) -> None:
     with pytest.raises(AvroTextError, match=told):
-        self_contained(given)
+        KINDS["avro"].self_contained(given)

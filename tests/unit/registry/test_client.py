@@ -240,7 +240,7 @@ def test_a_rotated_secret_reaches_a_registry_that_is_asked_already(fake: FakeReg
     secret.mkdir()
     (secret / "token").write_text("one")
     spec = RegistrySpec(url=fake.url, secret_name="r")
-    connection = Connection(connector(spec, Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)})))
+    connection = Connection(connector(spec, Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)}), "avro"))
     fake.answers = [(200, GOOD), (403, {}), (401, {}), (200, GOOD)]
     connection.ask(lambda client: client.latest("t-value"))
     with pytest.raises(RegistryError, match="answered 403"):
@@ -261,7 +261,7 @@ def test_a_rotated_authority_is_trusted_and_what_is_known_is_kept_till_then(tmp_
     right = Certificates(tmp_path / "right")
     with serving(lambda _: (200, json.dumps(GOOD).encode()), right.broker) as url:
         spec = RegistrySpec(url=url, secret_name="r")
-        connection = Connection(connector(spec, Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)})))
+        connection = Connection(connector(spec, Secrets({"LOGPERSISTER_SECRETS_DIR": str(tmp_path)}), "avro"))
         for _ in range(2):
             before = connection._client
             with pytest.raises(RegistryError) as refused:

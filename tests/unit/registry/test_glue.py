@@ -217,7 +217,7 @@ def test_keys_are_those_of_the_secret_or_of_the_sdk(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     secrets = Secrets({DIRECTORY_VARIABLE: str(tmp_path)})
     by_secret, by_sdk = (
-        connector(RegistrySpec.model_validate({"url": f"glue://{REGION}", **options}), secrets)
+        connector(RegistrySpec.model_validate({"url": f"glue://{REGION}", **options}), secrets, "avro")
         for options in ({"secretName": "aws"}, {})
     )
     for connect, expected in ((by_secret, "of the Secret"), (by_sdk, "of the SDK")):

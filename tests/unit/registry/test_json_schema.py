@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from logpersister.registry.answers import Schema
-from logpersister.registry.json_schema import self_contained
+from logpersister.registry.kinds import KINDS
 from logpersister.values.json.columns import columns_of
 from logpersister.values.json.errors import JsonSchemaError
 
@@ -18,7 +18,7 @@ def schema(name: str = "", *references: Schema, **document: Any) -> Schema:
 
 def test_a_schema_without_references_is_its_own_text() -> None:
     text = '{ "properties": {"a": true} }'
-    assert self_contained(Schema(text, "JSON")) == text
+    assert KINDS["json"].self_contained(Schema(text, "JSON")) == text
 
 
 def test_references_are_found_by_their_names_and_by_their_own_ones() -> None:
@@ -37,7 +37,7 @@ def test_references_are_found_by_their_names_and_by_their_own_ones() -> None:
         },
         required=["id", "to", "sum"],
     )  # fmt: skip
-    bundled = self_contained(order)
+    bundled = KINDS["json"].self_contained(order)
     assert {one.name: str(one.type) for one in columns_of(bundled)} == {
         "id": "int64",
         "to": "struct<city: string, country: string>",
@@ -62,4 +62,4 @@ def test_references_are_found_by_their_names_and_by_their_own_ones() -> None:
 )
 def test_what_is_no_schema(found: Schema, told: str) -> None:
     with pytest.raises(JsonSchemaError, match=told):
-        self_contained(found)
+        KINDS["json"].self_contained(found)

@@ -3,7 +3,7 @@
 import pytest
 
 from logpersister.registry.answers import Schema
-from logpersister.registry.protobuf import self_contained
+from logpersister.registry.kinds import KINDS
 from logpersister.values.protobuf.columns import columns_of
 from logpersister.values.protobuf.errors import ProtobufError
 
@@ -22,7 +22,7 @@ def imported(text: str, name: str) -> Schema:
 
 
 def test_a_schema_that_imports_nothing_stays_as_it_is() -> None:
-    assert self_contained(Schema(VISIT, "PROTOBUF")) == VISIT
+    assert KINDS["protobuf"].self_contained(Schema(VISIT, "PROTOBUF")) == VISIT
 
 
 def test_a_file_counts_once_whoever_brings_it() -> None:
@@ -32,10 +32,10 @@ def test_a_file_counts_once_whoever_brings_it() -> None:
         imported(PLACE % "", "geo/place.proto"),
         imported(PLACE % "string zip = 2;", "geo/place.proto"),
     )
-    found = columns_of(self_contained(Schema(VISIT, "PROTOBUF", references)), None)
+    found = columns_of(KINDS["protobuf"].self_contained(Schema(VISIT, "PROTOBUF", references)), None)
     assert [(one.name, str(one.type)) for one in found] == [("at", "timestamp[us]"), ("where", "struct<city: string>")]
 
 
 def test_what_is_no_protobuf_is_refused() -> None:
     with pytest.raises(ProtobufError, match="it is registered as AVRO, not as protobuf"):
-        self_contained(Schema('"string"', "AVRO"))
+        KINDS["protobuf"].self_contained(Schema('"string"', "AVRO"))

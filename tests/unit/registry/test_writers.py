@@ -202,7 +202,7 @@ def test_a_manifest_that_names_no_registry_has_none() -> None:
 def test_the_secret_of_a_registry_must_be_there() -> None:
     schema = {"registry": {"url": URL, "secretName": "keys"}, "fields": [{"name": "id", "type": "int64"}]}
     resource = accepted({"spec.value": {"avro": schema}})
-    with pytest.raises(ManifestError, match="secretName of its registry"):
+    with pytest.raises(ManifestError, match=r"spec.value.avro.registry.secretName"):
         Registries(Secrets({})).of(resource)
     secrets = {f"LOGPERSISTER_SECRET_KEYS_{key}": "x" for key in ("USERNAME", "PASSWORD")}
     writers = Registries(Secrets(secrets)).of(resource)

@@ -1,39 +1,87 @@
-"""One Avro schema of several: what a schema refers to by name is written where it is first named. Pure."""
+"""One schema of several: a schema with all that it refers to, as one text. Pure.
 
+- Avro: what a schema refers to by name is written where it is first named.
+- JSON Schema: documents are bundled below ``$defs``, each with the name as its ``$id`` by which others refer to it.
+- protobuf: a descriptor set in base64 has the files that others import.
+"""
+
+import base64
 import json
 from typing import Any, Final
 
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
 from logpersister.registry.answers import Schema
 from logpersister.values.avro.columns import AvroTextError
+from logpersister.values.json.errors import JsonSchemaError
+from logpersister.values.protobuf.text import read_text
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
+_DEFINITIONS: Final = "$defs"
 
 
-def self_contained(schema: Schema) -> str:
-    """Return the text of a schema with all that it refers to in it; without references, its own text.
+def avro(schema: Schema) -> str:
+    """Return an Avro schema. Raises AvroTextError.
 
-    Names are those of Avro's specification: one without a dot is of the namespace around it. Raises AvroTextError.
+    Names are those of Avro's specification: one without a dot is of the namespace around it.
     """
-    if schema.type != "AVRO":
-        raise AvroTextError(f"it is registered as {schema.type}, not as Avro")
-    document = _parsed(schema.text)
+    document = _parsed(schema.text, AvroTextError)
     if not schema.references:
         return schema.text
     known: dict[str, Any] = {}
     try:
         for reference in schema.references:
-            _collect(_parsed(reference.text), "", known)
+            _collect(_parsed(reference.text, AvroTextError), "", known)
         inlined = _Inliner(known).inlined(document, "")
     except (TypeError, RecursionError):  # not every registry looks at what it is given
         raise AvroTextError("it is no schema of Avro, or what it refers to is none") from None
     return json.dumps(inlined, separators=(",", ":"), ensure_ascii=False)
 
 
-def _parsed(text: str) -> Any:
+def json_schema(schema: Schema) -> str:
+    """Return a JSON Schema. Raises JsonSchemaError."""
+    root = _document(schema.text)
+    if not schema.references:
+        return schema.text
+    inside = root.get(_DEFINITIONS)
+    definitions: dict[str, Any] = dict(inside) if isinstance(inside, dict) else {}
+    for number, one in enumerate(schema.references):
+        document = _document(one.text)
+        own = document.get("$id", document.get("id"))
+        if isinstance(own, str) and own != one.name:
+            definitions[f"reference {number}"] = document
+            definitions[f"name of reference {number}"] = {"$id": one.name, "$ref": own}
+        else:
+            definitions[f"reference {number}"] = {**document, "$id": one.name}
+    return json.dumps({**root, _DEFINITIONS: definitions}, separators=(",", ":"), ensure_ascii=False)
+
+
+def protobuf(schema: Schema) -> str:
+    """Return a protobuf schema: its own text where it imports nothing. Raises ProtobufError.
+
+    Of a file that others import in several versions, the first one counts.
+    """
+    if not schema.references:
+        return schema.text
+    imported: dict[str, str] = {}
+    for one in schema.references:
+        imported.setdefault(one.name or one.text, one.text)
+    files = [read_text(text, name) for name, text in imported.items()]
+    return base64.b64encode(FileDescriptorSet(file=[*files, read_text(schema.text)]).SerializeToString()).decode()
+
+
+def _parsed(text: str, error: type[ValueError]) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise AvroTextError("it is no JSON") from None
+        raise error("it is no JSON") from None
+
+
+def _document(text: str) -> dict[str, Any]:
+    found = _parsed(text, JsonSchemaError)
+    if not isinstance(found, dict):
+        raise JsonSchemaError("it is no JSON object, or what it refers to is none")
+    return found
 
 
 def _collect(node: Any, namespace: str, known: dict[str, Any]) -> None:
