@@ -10,12 +10,11 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
 from logpersister.aside import in_a_thread
-from logpersister.cli.context import invalid
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.group.answers import GroupDescription
 from logpersister.group.description import describe
 from logpersister.kafka_client import BrokerReport, KafkaCheckError, check_broker, client_config
-from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 
 Result = TypeVar("Result")
@@ -53,7 +52,7 @@ class Call(Generic[Result]):
 def reach(resource: LogPersister, secrets: Secrets, seconds: float, *, some_topics: bool = False) -> BrokerReport:
     """Check the brokers, and whether all topics may be read, or only `some_topics`.
 
-    Raises `UnreachableError`, or `CommandError` for secrets that cannot be used.
+    Raises `UnreachableError`; `CommandError` or ManifestError for secrets that cannot be used.
     """
     kafka = resource.spec.kafka
     try:
@@ -66,8 +65,6 @@ def reach(resource: LogPersister, secrets: Secrets, seconds: float, *, some_topi
         if error.wrong_secret:
             raise CommandError(str(error), Exit.INVALID) from error
         raise UnreachableError(str(error), may_pass=error.may_pass) from error
-    except ManifestError as error:
-        raise invalid(error) from None
 
 
 def config(resource: LogPersister, secrets: Secrets, seconds: float, found: BrokerReport) -> dict[str, Any]:
@@ -81,10 +78,7 @@ def config(resource: LogPersister, secrets: Secrets, seconds: float, found: Brok
         "bootstrap_timeout_ms": milliseconds,
         "request_timeout_ms": milliseconds,
     }
-    try:
-        return client_config(resource.spec.kafka, secrets) | limits
-    except ManifestError as error:
-        raise invalid(error) from None
+    return client_config(resource.spec.kafka, secrets) | limits
 
 
 def patiently(

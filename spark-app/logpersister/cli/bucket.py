@@ -5,9 +5,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from logpersister.cli.context import invalid
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
-from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister.storage.connection import Timeouts
 from logpersister.storage.errors import PLAIN_SERVER, TLS_SERVER, WRONG_KEYS, StorageError
@@ -29,8 +28,6 @@ def opened(resource: LogPersister, secrets: Secrets, timeouts: Timeouts | None =
             raise CommandError(f"{field}: {error}", Exit.INVALID) from error
         may_pass = error.retriable and error.code not in (PLAIN_SERVER, TLS_SERVER)
         raise UnreachableError(f"spec.storage: {error}", may_pass=may_pass) from error
-    except ManifestError as error:
-        raise invalid(error) from None
 
 
 def described_by(arguments: argparse.Namespace, name: str) -> dict[str, str | None]:

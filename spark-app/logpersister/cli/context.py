@@ -10,7 +10,7 @@ from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.tables import printable
 from logpersister.forms.sparse import sparse
 from logpersister.forms.substitution import SWITCH
-from logpersister.manifest import LogPersister, ManifestError, load, parse
+from logpersister.manifest import LogPersister, load, parse
 from logpersister.manifest.resource import API_VERSION, KIND
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets, SecretValue
 from logpersister.report.redaction import Redactor
@@ -36,11 +36,8 @@ class HiddenSecrets(Secrets):
 
 
 def manifest(file: str) -> LogPersister:
-    """Load the manifest that ``-f`` names; its problems end the command, one line each."""
-    try:
-        return load(file, _variables())
-    except ManifestError as error:
-        raise invalid(error) from None
+    """Load the manifest that ``-f`` names. Raises ManifestError, which ends the command."""
+    return load(file, _variables())
 
 
 def manifest_with(file: str, topic: str | None) -> LogPersister:
@@ -54,19 +51,13 @@ def manifest_with(file: str, topic: str | None) -> LogPersister:
 def resource(name: str, kafka: Mapping[str, object], storage: Mapping[str, object]) -> LogPersister:
     """Return the resource with these sections, for commands that are asked without a manifest."""
     spec = {"kafka": kafka, "storage": storage}
-    try:
-        return parse({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec})
-    except ManifestError as error:
-        raise invalid(error) from None
+    return parse({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec})
 
 
 def changed(resource: LogPersister, **sections: Mapping[str, object]) -> LogPersister:
-    """Return a resource with other sections of its spec; their problems end the command."""
+    """Return a resource with other sections of its spec. Raises ManifestError."""
     spec = {**sparse(resource.spec), **sections}
-    try:
-        return parse({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": resource.name}, "spec": spec})
-    except ManifestError as error:
-        raise invalid(error) from None
+    return parse({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": resource.name}, "spec": spec})
 
 
 def _variables() -> Mapping[str, str] | None:
@@ -91,8 +82,3 @@ def secrets(arguments: argparse.Namespace, redactor: Redactor) -> Secrets:
             )
         os.environ[DIRECTORY_VARIABLE] = str(directory)
     return HiddenSecrets(redactor)
-
-
-def invalid(error: ManifestError) -> CommandError:
-    """Return the end of a command whose manifest, or a secret that it names, cannot be used."""
-    return CommandError(str(error), Exit.INVALID)

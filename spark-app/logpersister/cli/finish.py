@@ -18,7 +18,7 @@ from logpersister.finish.publishing import OvertakenError
 from logpersister.finish.telling import NotTakenError, Teller, Telling
 from logpersister.finish.watermark import at
 from logpersister.group.offsets import OffsetReader
-from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest import LogPersister
 from logpersister.manifest.rules.table_rules import registration
 from logpersister.member.telling import tellers
 from logpersister.records.type_folders import finished_folders
@@ -98,8 +98,6 @@ def _tell(whom: Iterable[Teller], store: ObjectStore, group: str, topics: Collec
                 told = Telling(store, group, teller).tell(topic, untold[topic])
             except NotTakenError as error:
                 yield TellingOutcome(teller.policy, topic, 0, f"{error}; members tell it later")
-            except ManifestError as error:
-                raise context.invalid(error) from None
             else:
                 problem = told.refused[-1].reason if told.refused else ""
                 yield TellingOutcome(teller.policy, topic, told.folders, problem)

@@ -12,6 +12,7 @@ from typing import Final
 
 from logpersister.cli.arguments import parser
 from logpersister.cli.exits import CommandError, Exit
+from logpersister.forms.problems import ManifestError
 from logpersister.imports import uncollected
 
 _COMMANDS: Final = (
@@ -36,9 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
         return _run(arguments)
-    except CommandError as error:
+    except (CommandError, ManifestError) as error:
         print(error, file=sys.stderr)
-        return error.code
+        return error.code if isinstance(error, CommandError) else Exit.INVALID
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:

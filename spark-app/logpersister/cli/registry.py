@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 from logpersister import registry
-from logpersister.cli.context import invalid
-from logpersister.cli.exits import UnreachableError
+from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
@@ -22,8 +21,8 @@ def writers_of(resource: LogPersister, registries: Registries) -> WritersOf:
     def of(spec: Spec) -> RegistryWriters | None:
         try:
             return registries(resource.model_copy(update={"spec": spec}))
-        except ManifestError as error:
-            raise invalid(error) from None
+        except ManifestError as error:  # it is no fault of a revision that names the registry
+            raise CommandError(str(error), Exit.INVALID) from None
 
     return of
 
@@ -45,10 +44,7 @@ def all_opened(secrets: Secrets) -> Iterator[Registries]:
 @contextmanager
 def declared(resource: LogPersister, secrets: Secrets) -> Iterator[TopicSchemas | None]:
     """Open what declares the columns of topics; None: the manifest does. Errors inside the block end the command."""
-    try:
-        schemas = open_schemas(resource, secrets)
-    except ManifestError as error:
-        raise invalid(error) from None
+    schemas = open_schemas(resource, secrets)
     try:
         with _told():
             yield schemas
@@ -72,7 +68,5 @@ def _told() -> Iterator[None]:
     """Let errors of a registry, and of its Secret, end the command."""
     try:
         yield
-    except ManifestError as error:
-        raise invalid(error) from None
     except RegistryError as error:
         raise UnreachableError(f"registry: {error}", may_pass=error.retriable) from error

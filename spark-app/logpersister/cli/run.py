@@ -59,8 +59,6 @@ def start(resource: LogPersister, secrets: Secrets, options: MemberOptions) -> i
             return run_member(resource, secrets, options)
         with ProgressReporter() as progress:
             return run_member(resource, secrets, options, progress.watch)
-    except ManifestError as error:  # a secret that only the old revision's manifest names
-        raise context.invalid(error) from None
     except BindError as error:
         raise CommandError(str(error), Exit.INVALID) from error
 
@@ -98,5 +96,6 @@ def reach_stable(arguments: argparse.Namespace, stable: LogPersister, secrets: S
     """Find out whether the old revision's brokers can be asked; what is wrong ends the command."""
     try:
         brokers.reach(stable, secrets, arguments.timeout)
-    except CommandError as error:
-        raise CommandError(f"--shadow-of {arguments.shadow_of}: {error}", error.code) from None
+    except (CommandError, ManifestError) as error:
+        code = error.code if isinstance(error, CommandError) else Exit.INVALID
+        raise CommandError(f"--shadow-of {arguments.shadow_of}: {error}", code) from None

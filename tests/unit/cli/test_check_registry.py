@@ -7,7 +7,8 @@ import pytest
 
 from logpersister.cli.check.finding import Finding
 from logpersister.cli.check.registry import all_columns_findings, columns_findings, registry_findings
-from logpersister.cli.exits import CommandError, UnreachableError
+from logpersister.cli.exits import UnreachableError
+from logpersister.forms.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry import RegistryError, SubjectVersion, TopicSchemas
 from logpersister.registry import client as client_module
@@ -146,7 +147,7 @@ def test_a_secret_of_a_registry_that_cannot_be_used_is_told(secret: str, told: s
     for declared in ({"fields": [{"name": "id", "type": "int64"}]}, {}):
         resource = accepted({"spec.value": {"avro": {**declared, "registry": registry}}})
         with pytest.raises(
-            CommandError, match=rf"spec.value.avro.registry.secretName: names the Secret {secret}, .*({told})"
+            ManifestError, match=rf"spec.value.avro.registry.secretName: names the Secret {secret}, .*({told})"
         ):
             list(registry_findings(resource, secrets, 1.0, compares=True))
 

@@ -137,7 +137,7 @@ def findings_of(
         try:
             yield from look(resource, secrets, seconds)
         except (CommandError, ManifestError) as error:  # of a Secret that cannot be used
-            failure = context.invalid(error) if isinstance(error, ManifestError) else error
+            failure = error if isinstance(error, CommandError) else CommandError(str(error), Exit.INVALID)
             fail(failure)
             yield Finding(subject, "failed", str(failure))
 

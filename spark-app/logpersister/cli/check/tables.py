@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from logpersister.cli import context
 from logpersister.cli.check.finding import MOST_TOPICS, Finding
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.forms.problems import some_of
-from logpersister.manifest import LogPersister, ManifestError
+from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.member.hive_tables import topic_opener
@@ -57,5 +56,3 @@ def metastore_findings(resource: LogPersister, secrets: Secrets, _: float) -> It
             yield Finding("table", "ok", f"{table.name}: " + ("is there" if there else "is made by the first member"))
     except TableError as error:
         raise UnreachableError(f"spec.table: {error}", may_pass=error.retriable) from None
-    except ManifestError as error:
-        raise context.invalid(error) from None
