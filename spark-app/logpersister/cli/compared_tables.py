@@ -12,7 +12,7 @@ from logpersister.manifest.revisions.table_binding import TableBinding, table_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.tables import table_opener
 from logpersister.ranges import TopicPartition
-from logpersister.records.escaping import QUARANTINE, own_path
+from logpersister.records.escaping import QUARANTINE
 from logpersister.records.type_names import names_of
 from logpersister.storage.receipts import NO_TYPE, list_receipts
 from logpersister.storage.revisions import get_revision
@@ -103,7 +103,7 @@ class ComparedTables(Objects):
     def _look(self, topic: str) -> None:
         receipts = [name for name, _ in list_receipts(self._store, self._resource.group_id, topic)]
         spec = self._resource.spec.for_topic(topic)
-        for type_ in [NO_TYPE] if spec.types is None else spec.tables_of_types():
+        for type_ in spec.tables_of_types():
             try:
                 self._seen[type_] = self._look_at(topic, type_, receipts)
             except TableError as error:
@@ -120,9 +120,7 @@ class ComparedTables(Objects):
     def _compare(self, seen: _Seen, result: TopicResult) -> None:
         """Compare files, then rows. Raises `TableError`."""
         table, has_places = seen.content.table, seen.rows.has_places
-        spec = self._resource.spec.for_topic(result.topic)
-        if seen.type != NO_TYPE:
-            spec = spec.tables_of_types()[seen.type]
+        spec = self._resource.spec.for_topic(result.topic).tables_of_types()[seen.type]
         result.findings += table_findings(
             result.topic,
             seen.objects,
@@ -184,10 +182,7 @@ class ComparedTables(Objects):
             if not says_places:
                 without += sum(records.values())
                 continue
-            inner = {path: own_path(path) for path in records}
-            if seen.type != NO_TYPE:
-                inner = {path: own.partition("/")[2] for path, own in inner.items()}
-            values = {path: folder_values(below) for path, below in inner.items()}
+            values = {path: folder_values(writing.formats.names.inner(path)) for path in records}
             found.append(StoredRange(range_, generation, records, values, writing, columns, horizon))
         return found, without
 
@@ -201,8 +196,7 @@ class ComparedTables(Objects):
         if document is None or binding is None or binding.uuid != uuid:
             return None
         resource = resource_of(document)
-        if type_ != NO_TYPE:
-            resource = resource.model_copy(update={"spec": resource.spec.tables_of_types()[type_]})
+        resource = resource.model_copy(update={"spec": resource.spec.tables_of_types()[type_]})
         columns, output = table_columns(resource), resource.spec.output
         kafka = output.columns_of_kafka(has_schema=resource.spec.row_schema.has_columns)
         of_file = FileColumns(columns.files, binding.field_ids, columns.folders)

@@ -23,7 +23,7 @@ from logpersister.manifest.revisions.revision import RevisionError, resource_of
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.reader.segment import LAST, Segment
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.type_names import TypeNames
+from logpersister.records.type_names import names_of
 from logpersister.report.human import size
 from logpersister.storage import names
 from logpersister.storage.errors import StorageError
@@ -90,9 +90,7 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:  # noqa: P
 
 def _of_type(spec: Spec, key: str) -> Spec:
     """Return how the objects of a type are written that stand where this one does."""
-    if spec.types is None:
-        return spec
-    names_of_types = TypeNames(spec.types)
+    names_of_types = names_of(spec.types)
     rules = (names_of_types.rule_at(segment) for segment in key.split("/")[:-1])
     rule = next((one for one in rules if one is not None), None)
     return spec if rule is None else spec.of_types()[rule]

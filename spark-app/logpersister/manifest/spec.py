@@ -14,7 +14,7 @@ from logpersister.forms.quantity import format_size
 from logpersister.forms.rule import refuses
 from logpersister.manifest.blocks.accounts import ServiceAccountSpec
 from logpersister.manifest.blocks.autoscale import AutoscaleSpec
-from logpersister.manifest.blocks.event_types import TypesSpec
+from logpersister.manifest.blocks.event_types import TypeRule, TypesSpec
 from logpersister.manifest.blocks.finish import FinishSpec, Late
 from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.manifest.blocks.keep import Conditions
@@ -33,7 +33,7 @@ from logpersister.manifest.rules.subjects import with_subjects
 from logpersister.manifest.rules.table_rules import TableRules
 from logpersister.manifest.rules.topic_specs import with_override
 from logpersister.manifest.rules.type_rules import TypeRules
-from logpersister.manifest.rules.type_specs import Around, specs_of_types
+from logpersister.manifest.rules.type_specs import Around, rules_of_types, specs_of_types
 from logpersister.manifest.rules.type_tables import TypeTableRules, tables_of_types
 from logpersister.manifest.rules.verbatim_rules import VerbatimRules
 from logpersister.values.key import KeySpec
@@ -191,12 +191,25 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
         """Return what holds for topics: the group's spec, and that of each entry of `overrides`, without overrides."""
         return [with_override(self, one) for one in (None, *self.overrides)]
 
+    @property
+    def has_types(self) -> bool:
+        """Whether records are split by their types."""
+        return self.types is not None
+
+    @property
+    def type_rules(self) -> Sequence[TypeRule]:
+        """What becomes of the records of each type, in the order of `of_types`."""
+        return rules_of_types(self)
+
     def of_types(self) -> "Sequence[Spec]":
         """Return what holds for the records of each rule of `types`, as specs without types; itself without any."""
         return specs_of_types(self)
 
     def tables_of_types(self) -> "Mapping[str, Spec]":
-        """Return what holds for each type with a table, by the value of its folder, as specs without types."""
+        """Return what holds for each type with a table, by the value of its folder, as specs without types.
+
+        A topic without types has one, whose name is empty.
+        """
         return tables_of_types(self)
 
     @property
@@ -208,18 +221,17 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
     @property
     def has_folders(self) -> bool:
         """Whether objects stand in folders below that of their topic, quarantine aside."""
-        return self.types is not None or bool(self.output.partition_by)
+        return self.has_types or bool(self.output.partition_by)
 
     @property
     def has_quarantine(self) -> bool:
         """Whether records may go to quarantine."""
-        return self.types is not None or self.quarantines_late or self.parser.has_quarantine
+        return self.has_types or self.quarantines_late or self.parser.has_quarantine
 
     @property
     def leaves_out(self) -> bool:
         """Whether records may be in no object, overrides aside."""
-        rules = () if self.types is None else self.types.rules
-        return bool(self.keep) or any(one.action == "drop" or one.keep for one in rules)
+        return bool(self.keep) or any(one.action == "drop" or one.keep for one in self.type_rules)
 
     @property
     def keeps_all_in_quarantine(self) -> bool:
@@ -229,7 +241,7 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
     @property
     def refuses_tombstones(self) -> bool:
         """Whether quarantine may have null values: those without a type, with a bad key, or that came late."""
-        return self.types is not None or self.quarantines_late or self.row_schema.key is not None
+        return self.has_types or self.quarantines_late or self.row_schema.key is not None
 
     @property
     def late(self) -> Late:

@@ -92,7 +92,7 @@ def open_tables(
 
 def types_of(spec: Spec) -> frozenset[str]:
     """Return the types of a topic that have tables; `NO_TYPE` of a topic without types."""
-    return frozenset([NO_TYPE] if spec.types is None else spec.tables_of_types())
+    return frozenset(spec.tables_of_types())
 
 
 def _table(resource: LogPersister, topic: str, type_: str) -> TableSpec:

@@ -68,7 +68,7 @@ _FIRST_TZDATA: Final = "2026.6"
 def rules_of(resource: LogPersister) -> Rules:
     """Return the rules of this build that a manifest uses, and no others: those change nothing for it."""
     rules: dict[str, int | str] = {"names": names.RULES}
-    if resource.spec.types is not None:
+    if resource.spec.has_types:
         rules["types"] = type_names.RULES
     if any(one.keep for one in (resource.spec, *resource.spec.of_types())):
         rules["keep"] = keeping.RULES

@@ -128,7 +128,7 @@ class _Objects:
         if self.original != self.revision:
             metadata["rules"] = self.revision
         spec = self.topic.spec
-        if spec.types is not None:
+        if spec.has_types:
             metadata["parser"] = "types"
         elif spec.parser.has_quarantine:
             metadata["parser"] = spec.parser.type

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from logpersister.manifest.blocks.event_types import TypesSpec
 from logpersister.manifest.blocks.finish import time_field
-from logpersister.manifest.blocks.frame import NumberAt
+from logpersister.manifest.blocks.frame import FrameSpec, NumberAt
 from logpersister.manifest.blocks.partition_rule import PartitionRule, TimeField
 from logpersister.records.field_times import times_at
 from logpersister.records.frames import timestamps_of
@@ -29,12 +28,12 @@ class RecordTimes:
     """Place of the timestamp in frames."""
 
     @classmethod
-    def of(cls, partition_by: Sequence[PartitionRule], types: TypesSpec | None) -> Self:
+    def of(cls, partition_by: Sequence[PartitionRule], frame: FrameSpec | None) -> Self:
         """Return the times of the records of a topic, or of a type."""
         field = time_field(partition_by)
         if field is not None:
             return cls(field=field)
-        return cls(in_frame=None if types is None or types.frame is None else types.frame.timestamp)
+        return cls(in_frame=None if frame is None else frame.timestamp)
 
     @property
     def name(self) -> str:

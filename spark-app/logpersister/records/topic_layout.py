@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.manifest.blocks.event_types import TypesSpec
+from logpersister.manifest.blocks.frame import FrameSpec
 from logpersister.manifest.blocks.keep import field_conditions, named_columns
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import QUARANTINE
@@ -103,13 +104,13 @@ def layout_for(spec: Spec, writers_of: WritersOf, used: Callable[[Spec], Spec] =
         return TopicLayout([_of_type(used(spec), None, writers_of)])
     finder, bodies = _found_by(types, spec, writers_of)
     heads = _heads(types, spec, writers_of)
-    rules = [_of_type(used(one), types, writers_of, heads, bodies) for one in spec.of_types()]
+    rules = [_of_type(used(one), types.frame, writers_of, heads, bodies) for one in spec.of_types()]
     return TopicLayout(rules, finder, HeaderTests.of(spec.keep), finds_ids_once=spec.parser.framing == "confluent")
 
 
 def _of_type(
     spec: Spec,
-    types: TypesSpec | None,
+    frame: FrameSpec | None,
     writers_of: WritersOf,
     heads: Parser | None = None,
     bodies: Bodies | None = None,
@@ -118,7 +119,7 @@ def _of_type(
     if bodies is not None:
         layout = BodyLayout(bodies, layout)
     portion = portion_of(spec.parser, spec.row_schema.parsed_for(named_columns(spec.keep)))
-    return TypeLayout(keeping_headers(layout, spec.keep), portion, RecordTimes.of(spec.output.partition_by, types))
+    return TypeLayout(keeping_headers(layout, spec.keep), portion, RecordTimes.of(spec.output.partition_by, frame))
 
 
 def judging_for(spec: Spec, writers_of: WritersOf) -> TopicLayout:

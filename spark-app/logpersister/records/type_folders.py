@@ -74,10 +74,10 @@ def folders_by_time(spec: Spec) -> AnyFolders | None:
     """Return the folders by time of a spec, its overrides aside; None: it has none."""
     if spec.types is None:
         return time_folders(spec.output.partition_by)
-    rules = zip(spec.types.rules, spec.of_types(), strict=True)
+    rules = zip(spec.type_rules, spec.of_types(), strict=True)
     layouts = [time_folders(one.output.partition_by) if rule.action == "store" else None for rule, one in rules]
     times = {
-        RecordTimes.of(one.output.partition_by, spec.types)
+        RecordTimes.of(one.output.partition_by, spec.types.frame)
         for one, layout in zip(spec.of_types(), layouts, strict=True)
         if layout is not None
     }

@@ -79,7 +79,7 @@ def open_schemas(resource: LogPersister, secrets: Secrets) -> TopicSchemas | Non
 
 def _schemas(resource: LogPersister, secrets: Secrets) -> RegistrySchemas | None:
     schema = resource.spec.row_schema
-    if schema.registry is None or not schema.asks_registry or resource.spec.types is not None:
+    if schema.registry is None or not schema.asks_registry or resource.spec.has_types:
         return None  # columns of types are declared by their entries
     return RegistrySchemas(resource, schema.registry, connector(schema.registry, secrets, resource.spec.value.kind))
 

@@ -13,6 +13,7 @@ from logpersister.manifest.blocks.partition_rule import PartitionRule
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import late_path
 from logpersister.records.field_paths import MOST_BYTES
+from logpersister.records.type_names import names_of
 from logpersister.storage.names import MAX_KEY_BYTES, facts_key, object_key, replay_extension
 from logpersister.values.avro.rows import misfit as misfit_of_avro
 from logpersister.values.parser import REGISTERED, Framing, Parser
@@ -55,9 +56,9 @@ def may_be_too_long(resource: LogPersister, topic: str) -> bool:
 
 def _longest(spec: Spec) -> Iterator[tuple[str, str]]:
     """Yield the longest path of folders for each way in which records are written, with the extension of files."""
-    of_type = [] if spec.types is None else [spec.types.prefix + "x" * MOST_BYTES]
+    of_type = names_of(spec.types).folder_of("x" * MOST_BYTES)
     for one in spec.of_types():
-        path = "/".join([*of_type, *map(_longest_folder, one.output.partition_by)])
+        path = "/".join([*filter(None, [of_type]), *map(_longest_folder, one.output.partition_by)])
         yield late_path(path) if path and spec.finish is not None else path, formats_of(one).at("").extension
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Final, Protocol, Self, TypeVar
 
 from logpersister.manifest.blocks.event_types import TypeRule, TypesSpec
 from logpersister.manifest.blocks.finish import FinishSpec
@@ -63,6 +63,8 @@ class Typed(Protocol):
     def with_columns(self, around: Around) -> Self: ...
 
 
+_ALL_RECORDS: Final = TypeRule()
+"""What becomes of the records of a topic without types."""
 TypedSpec = TypeVar("TypedSpec", bound=Typed)
 
 
@@ -71,12 +73,14 @@ def specs_of_types(spec: TypedSpec) -> Sequence[TypedSpec]:
     return [spec] if spec.types is None else [_of(spec, spec.types, one) for one in spec.types.rules]
 
 
+def rules_of_types(spec: Typed) -> Sequence[TypeRule]:
+    """Return what becomes of the records of each type, in the order of `specs_of_types`."""
+    return [_ALL_RECORDS] if spec.types is None else spec.types.rules
+
+
 def stored_specs(spec: TypedSpec) -> Sequence[TypedSpec]:
     """Return a spec for each rule whose records are stored in folders of their own; `spec` itself without types."""
-    of_types = specs_of_types(spec)
-    if spec.types is None:
-        return of_types
-    return [one for rule, one in zip(spec.types.rules, of_types, strict=True) if rule.action == "store"]
+    return [one for rule, one in zip(rules_of_types(spec), specs_of_types(spec), strict=True) if rule.action == "store"]
 
 
 def _of(spec: TypedSpec, types: TypesSpec, entry: TypeRule) -> TypedSpec:

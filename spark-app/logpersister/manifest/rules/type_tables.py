@@ -9,7 +9,7 @@ from logpersister.forms.rule import refuses, rules_of
 from logpersister.manifest.blocks.event_types import TypeEntry, TypeRule, TypesSpec
 from logpersister.manifest.rules.table_rules import TableRules
 from logpersister.manifest.rules.type_rules import of_entry, where
-from logpersister.manifest.rules.type_specs import Typed, TypedSpec, specs_of_types
+from logpersister.manifest.rules.type_specs import Typed, TypedSpec, rules_of_types, specs_of_types
 
 MOST_TABLES: Final = 500
 """Most tables of one topic: their columns are part of each revision."""
@@ -18,6 +18,8 @@ _NO_TABLES: Final = "cannot have tables of its types"
 
 def tables_of_types(spec: TypedSpec) -> Mapping[str, TypedSpec]:
     """Return by the value of its folder what holds for each type with a table, as a spec of a topic without types."""
+    if spec.types is None:
+        return {} if spec.table is None else {"": spec}
     return {
         name: one.model_copy(update={"table": None if one.table is None else one.table.for_type(name)})
         for _, rule_, one in _with_tables(spec)
@@ -27,10 +29,8 @@ def tables_of_types(spec: TypedSpec) -> Mapping[str, TypedSpec]:
 
 def _with_tables(spec: TypedSpec) -> Iterator[tuple[int, TypeRule, TypedSpec]]:
     """Yield place, rule and spec of those whose types have tables."""
-    if spec.types is None or spec.table is None:
-        return
-    for place, (rule_, one) in enumerate(zip(spec.types.rules, specs_of_types(spec), strict=True)):
-        if rule_.action == "store" and rule_.table and one.output.format == "parquet":
+    for place, (rule_, one) in enumerate(zip(rules_of_types(spec), specs_of_types(spec), strict=True)):
+        if spec.table is not None and rule_.action == "store" and rule_.table and one.output.format == "parquet":
             yield place, rule_, one
 
 
