@@ -13,7 +13,7 @@ from logpersister.forms.substitution import SWITCH
 from logpersister.manifest import LogPersister, load, parse
 from logpersister.manifest.resource import API_VERSION, KIND
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets, SecretValue
-from logpersister.report.redaction import Redactor
+from logpersister.report import logs
 
 _NOT_SECRET: Final = frozenset(
     {"username", "ca.crt", "tls.crt", "client-id", "scope", "token-url", "AWS_ACCESS_KEY_ID"}
@@ -24,14 +24,10 @@ _NOT_SECRET: Final = frozenset(
 class HiddenSecrets(Secrets):
     """Secrets that are told to the redactor of the logs as soon as they are read."""
 
-    def __init__(self, redactor: Redactor) -> None:
-        super().__init__()
-        self._redactor = redactor
-
     def get(self, name: str, key: str) -> SecretValue | None:
         value = super().get(name, key)
         if value is not None and key not in _NOT_SECRET:
-            self._redactor.hide(value.reveal())
+            logs.redactor.hide(value.reveal())
         return value
 
 
@@ -40,12 +36,16 @@ def manifest(file: str) -> LogPersister:
     return load(file, _variables())
 
 
-def manifest_with(file: str, topic: str | None) -> LogPersister:
-    """Load the manifest; without this refusal, a topic that it does not select looked like one of which nothing is."""
-    loaded = manifest(file)
+def begin(arguments: argparse.Namespace, topic: str | None = None) -> tuple[LogPersister, Secrets]:
+    """Return the manifest and the secrets of a command that logs only errors. Raises ManifestError, CommandError.
+
+    A `topic` that the manifest does not select is refused: it would look like one of which nothing is stored.
+    """
+    logs.configure(level="error")
+    loaded = manifest(arguments.file)
     if topic is not None and not loaded.spec.kafka.selects(topic):
         raise CommandError(f"--topic: {printable(topic)} is no topic that spec.kafka selects", Exit.INVALID)
-    return loaded
+    return loaded, secrets(arguments)
 
 
 def resource(name: str, kafka: Mapping[str, object], storage: Mapping[str, object]) -> LogPersister:
@@ -68,7 +68,7 @@ def _variables() -> Mapping[str, str] | None:
     return os.environ if substitutes == "yes" else None
 
 
-def secrets(arguments: argparse.Namespace, redactor: Redactor) -> Secrets:
+def secrets(arguments: argparse.Namespace) -> Secrets:
     """Return the secrets, from ``--secrets-dir`` when it is given.
 
     The directory goes into the environment, because Spark's workers resolve secrets themselves and inherit it.
@@ -81,4 +81,4 @@ def secrets(arguments: argparse.Namespace, redactor: Redactor) -> Secrets:
                 Exit.INVALID,
             )
         os.environ[DIRECTORY_VARIABLE] = str(directory)
-    return HiddenSecrets(redactor)
+    return HiddenSecrets()

@@ -22,7 +22,6 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.rules.table_rules import registration
 from logpersister.member.telling import tellers
 from logpersister.records.type_folders import finished_folders
-from logpersister.report import logs
 from logpersister.report.human import plural
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.finished import list_arrivals
@@ -44,9 +43,7 @@ COLUMNS = [
 
 def run(arguments: argparse.Namespace) -> int:
     """Finish what can be finished, and show all folders that were judged."""
-    logs.configure(level="error")
-    resource = context.manifest_with(arguments.file, arguments.topic)
-    secrets = context.secrets(arguments, logs.redactor)
+    resource, secrets = context.begin(arguments, arguments.topic)
     if resource.spec.finish is None:
         raise CommandError("spec.finish is not set, so no folder is finished; set it (docs/finish.md)", Exit.INVALID)
     found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)

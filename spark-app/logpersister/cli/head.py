@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Show the records; what they are of is said on standard error."""
     logs.configure(level="error")
     key = object_key(arguments)
-    secrets = context.secrets(arguments, logs.redactor)
+    secrets = context.secrets(arguments)
     resource = context.manifest(arguments.file) if arguments.file is not None else _bucket_alone(arguments)
     if key is not None:
         resource = _in_bucket(resource, arguments.what.removeprefix(SCHEME).partition("/")[0])

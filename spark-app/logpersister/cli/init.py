@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     logs.configure(level="error")
     if arguments.output is not None:
         _must_be_new(arguments.output)
-    secrets = context.secrets(arguments, logs.redactor)
+    secrets = context.secrets(arguments)
     name = arguments.name or default_name(arguments.topics, arguments.bucket)
     resource = context.resource(name, _kafka(arguments), _storage(arguments))
     report = brokers.reach(resource, secrets, arguments.timeout)

@@ -18,7 +18,7 @@ from logpersister.group.observation import Observation, PartitionState, observe
 from logpersister.group.offsets import OffsetReader
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
-from logpersister.report import logs, plain
+from logpersister.report import plain
 from logpersister.report.document import lag_summary_document, partition_lag_document
 from logpersister.report.human import duration, number, plural
 from logpersister.report.lag import WORST
@@ -42,9 +42,7 @@ class GroupLag:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the lag once, or again and again."""
-    logs.configure(level="error")
-    resource = context.manifest(arguments.file)
-    secrets = context.secrets(arguments, logs.redactor)
+    resource, secrets = context.begin(arguments)
     while True:
         found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)
         config = brokers.config(resource, secrets, arguments.timeout, found)

@@ -14,7 +14,7 @@ from logpersister.cli.progress import counted
 from logpersister.cli.stored import Entry, Folder, Totals, entries, folders, with_facts
 from logpersister.cli.tables import Column, table
 from logpersister.manifest import LogPersister
-from logpersister.report import logs, plain
+from logpersister.report import plain
 from logpersister.report.human import number, plural, size
 from logpersister.storage.store import ObjectStore
 
@@ -27,9 +27,7 @@ MOST_IN_MEMORY = 4 << 20
 
 def run(arguments: argparse.Namespace) -> int:
     """List folders or objects, and the totals of what was listed."""
-    logs.configure(level="error")
-    resource = context.manifest_with(arguments.file, arguments.topic)
-    secrets = context.secrets(arguments, logs.redactor)
+    resource, secrets = context.begin(arguments, arguments.topic)
     with bucket.opened(resource, secrets) as store:
         listing = Listing(resource, store, arguments)
         if arguments.json:

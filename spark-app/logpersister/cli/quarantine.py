@@ -22,7 +22,6 @@ from logpersister.cli.stored import Entry, entries
 from logpersister.cli.tables import Column, cut, printable, table
 from logpersister.manifest import LogPersister
 from logpersister.records.escaping import QUARANTINE
-from logpersister.report import logs
 from logpersister.report.human import number, plural, size
 from logpersister.storage.finished import horizon_of
 from logpersister.storage.store import ObjectStore
@@ -40,9 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Count, show or replay; objects that cannot be read are told, and make the command fail."""
     if arguments.action == "replay":
         return replaying.run(arguments)
-    logs.configure(level="error")
-    resource = context.manifest_with(arguments.file, arguments.topic)
-    secrets = context.secrets(arguments, logs.redactor)
+    resource, secrets = context.begin(arguments, arguments.topic)
     with (
         bucket.opened(resource, secrets) as store,
         registry.all_opened(secrets) as registries,

@@ -39,7 +39,6 @@ from logpersister.registry import RegistryError
 from logpersister.replay.execution import Judgement, Replayer
 from logpersister.replay.output import TopicOutput
 from logpersister.replay.source_error import SourceError
-from logpersister.report import logs
 from logpersister.report.human import number, plural
 from logpersister.storage.errors import StorageError
 from logpersister.storage.finished import horizon_of
@@ -95,8 +94,7 @@ class Told:
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay, or judge, and show what came out; objects that cannot be replayed make the command fail."""
-    logs.configure(level="error")
-    resource = context.manifest_with(arguments.file, arguments.topic)
+    resource, secrets = context.begin(arguments, arguments.topic)
     table = resource.spec.table
     if table is not None and table.format == "iceberg" and not arguments.dry_run:
         raise CommandError(
@@ -104,7 +102,6 @@ def run(arguments: argparse.Namespace) -> int:
             "objects are enough, or store the records again by a higher generation (docs/tables.md#limits)",
             Exit.INVALID,
         )
-    secrets = context.secrets(arguments, logs.redactor)
     with (
         bucket.opened(resource, secrets) as store,
         registry.all_opened(secrets) as registries,

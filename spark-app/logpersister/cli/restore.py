@@ -22,7 +22,6 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.reader import RangeReadError
 from logpersister.ranges import Offset, TopicPartition
-from logpersister.report import logs
 from logpersister.report.human import number, plural
 from logpersister.restore.execution import restore
 from logpersister.restore.groups import MovedOffset, Offsets, moved, read_groups, to_set
@@ -47,9 +46,7 @@ _PRODUCER: Final = "logpersister-restore"
 
 def run(arguments: argparse.Namespace) -> int:
     """Restore; what is wrong is found before anything is produced, where it can be known then."""
-    logs.configure(level="error")
-    secrets = context.secrets(arguments, logs.redactor)
-    resource = context.manifest(arguments.file)
+    resource, secrets = context.begin(arguments)
     if resource.spec.output.format != "kafka":
         raise CommandError(
             f"spec.output: {resource.spec.output.format} does not keep all of a record; restore reads output.kafka",

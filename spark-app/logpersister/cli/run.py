@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     fork_early(resource.spec.spark)
     logs.configure(arguments.log_format, arguments.log_level, context={"group": resource.group_id})
     shadow_of = None if arguments.shadow_of is None else stable_manifest(arguments, resource)
-    secrets = context.secrets(arguments, logs.redactor)
+    secrets = context.secrets(arguments)
     until = time.monotonic() + (arguments.wait or 0.0)
     look = partial(check.before_start, until_current=arguments.until_current)
     look(resource, secrets, arguments.timeout, until)

@@ -12,7 +12,6 @@ from logpersister.cli.judging import JSON, infer, judge
 from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
 from logpersister.records.inference import InferredField
-from logpersister.report import logs
 from logpersister.values.json.rows import make_rows
 
 MOST_NAMED: Final = 20
@@ -22,9 +21,8 @@ _KEPT: Final = "unknownFields: keep would store"
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the part of a manifest that has the schema, and on standard error what does not fit it."""
-    logs.configure(level="error")
-    resource = registered.with_registry(context.manifest(arguments.file), arguments)
-    secrets = context.secrets(arguments, logs.redactor)
+    manifest, secrets = context.begin(arguments)
+    resource = registered.with_registry(manifest, arguments)
     sample = sampling.take(arguments, resource, secrets)
     schema = resource.spec.row_schema
     asks = schema.registry is not None and resource.spec.parser.framing != "plain"

@@ -34,7 +34,6 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import ROW
 from logpersister.records.topic_layout import WritersOf, layout_for
 from logpersister.records.type_names import TypeNames
-from logpersister.report import logs
 from logpersister.report.human import instant, number, plural, size
 from logpersister.values.reading.adjusted import Adjusted, Kind
 from logpersister.values.reading.columns import row_columns
@@ -52,9 +51,7 @@ FolderRows = tuple[TopicPartition, str, pa.RecordBatch]
 
 def run(arguments: argparse.Namespace) -> int:
     """Read a sample, do with it what members do, and show what comes out."""
-    logs.configure(level="error")
-    resource = context.manifest(arguments.file)
-    secrets = context.secrets(arguments, logs.redactor)
+    resource, secrets = context.begin(arguments)
     sample = sampling.take(arguments, resource, secrets)
     with registry.all_opened(secrets) as registries, registry.resources(resource, secrets) as resource_of:
         of_topic = resource_of(sample.topic)

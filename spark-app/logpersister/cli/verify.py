@@ -30,7 +30,7 @@ from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.rules import other_rules
 from logpersister.registry import RegistryError
-from logpersister.report import logs, plain
+from logpersister.report import plain
 from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError
 from logpersister.storage.left_out import list_left_out
@@ -54,9 +54,7 @@ MOST_NOTES = 10
 
 def run(arguments: argparse.Namespace) -> int:
     """Verify every topic, show what was found, and tell by the exit code whether the promise is kept."""
-    logs.configure(level="error")
-    resource = context.manifest(arguments.file)
-    secrets = context.secrets(arguments, logs.redactor)
+    resource, secrets = context.begin(arguments)
     found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)
     with (
         bucket.opened(resource, secrets) as store,

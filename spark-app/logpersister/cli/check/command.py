@@ -30,7 +30,6 @@ from logpersister.manifest.hiding_key import check_keys
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.rules import rules_of
-from logpersister.report import logs
 
 log = structlog.get_logger(__name__)
 PAUSE_SECONDS = 1.0
@@ -40,9 +39,7 @@ _Look = Callable[[LogPersister, Secrets, float], Iterator[Finding]]
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found; everything is looked at, whatever failed before."""
-    logs.configure(level="error")
-    resource = context.manifest(arguments.file)
-    secrets = context.secrets(arguments, logs.redactor)
+    resource, secrets = context.begin(arguments)
     if arguments.print_policy:
         sys.stdout.write(policy.write(resource, secrets, as_json=arguments.json))
         return Exit.OK
