@@ -65,6 +65,8 @@ class PartitionBackup:
     holes: tuple[Range, ...]
     lost: tuple[Range, ...]
     """Offsets whose records were never stored, as the group has noted."""
+    empty: tuple[Range, ...] = ()
+    """Offsets without records, as the group has noted: also before the first object, and behind the last."""
 
     @property
     def start(self) -> Offset:
@@ -80,7 +82,8 @@ class PartitionBackup:
         Offsets that are explained are in neither.
         """
         outside = [(start, min(end, self.start)), (max(start, self.end), end)]
-        holes = [Range(self.partition, *span) for span in outside if span[0] < span[1]]
+        without_object = [Range(self.partition, *span) for span in outside if span[0] < span[1]]
+        holes = list(_without(without_object, self.empty))
         holes += filter(None, (_clipped(hole, start, end) for hole in self.holes))
         clipped = ((piece, _clipped(piece.range, start, end)) for piece in self.pieces)
         pieces = tuple(Piece(range_, piece.object) for piece, range_ in clipped if range_ is not None)
@@ -116,7 +119,8 @@ def _backup(partition: TopicPartition, objects: Sequence[BackupObject], notes: S
     lost = tuple(note.range for note in sorted(notes, key=lambda note: note.range) if note.is_lost)
     in_gaps = [part for gap in gaps for one in lost if (part := _clipped(one, gap.start, gap.end)) is not None]
     holes = _without(gaps, sorted(note.range for note in notes))
-    return PartitionBackup(partition, tuple(pieces), tuple(holes), tuple(in_gaps))
+    empty = tuple(sorted(note.range for note in notes if not note.is_lost))
+    return PartitionBackup(partition, tuple(pieces), tuple(holes), tuple(in_gaps), empty)
 
 
 def _beneath(objects: Sequence[BackupObject], above: Sequence[Piece]) -> Iterator[Piece]:

@@ -214,6 +214,8 @@ class Cycle:
         elif error.kind == "data-lost" and error.log_start is not None:
             self.losses.take_promised(range_, error.log_start)
             self._refresh_soon = True
+        elif error.kind == "hole":
+            self.states.hold(range_.partition, holds.hole(range_.partition, error.message))
         elif error.kind == "topic-recreated":
             known = self.states.topic_id(range_.partition)
             self.states.hold(range_.partition, holds.topic_recreated(range_.partition, known, "another one"))

@@ -20,6 +20,7 @@ from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.range_results import RangeResults
 from logpersister.pipeline.reader import RangeRead, RangeReadError, ReadRequest
 from logpersister.pipeline.room import Room
+from logpersister.pipeline.source import Reading
 from logpersister.pipeline.splitting import joined
 from logpersister.pipeline.verbatim import VerbatimWriter
 from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
@@ -37,12 +38,6 @@ RECEIPTS_AT_ONCE = 16
 
 GATHERED_BYTES = 32 << 20
 """Records that are split by their types at once: each type then has enough of them for what a batch costs."""
-
-
-class Reading(Protocol):
-    """The seam between planning and reading: ranges in, record batches out."""
-
-    def read(self, requests: Sequence[ReadRequest]) -> Iterator[RangeRead]: ...
 
 
 class Topic(Protocol):
@@ -232,4 +227,4 @@ def _read_range(work: RangeWork) -> Range:
 
 
 def _request(work: RangeWork) -> ReadRequest:
-    return ReadRequest(_read_range(work), work.estimated_bytes, topic_id=work.topic_id)
+    return ReadRequest(_read_range(work), work.estimated_bytes, work.topic_id, work.backup)

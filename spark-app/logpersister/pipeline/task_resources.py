@@ -21,6 +21,7 @@ from logpersister.pipeline.range_results import RangeResults
 from logpersister.pipeline.receipts import Receipts
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.rules import begun_by_others
+from logpersister.pipeline.source import ReplaySource
 from logpersister.pipeline.task import Task, TaskResources, work_error
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
 from logpersister.ranges import Range
@@ -42,12 +43,12 @@ def run(spec: TaskSpec) -> Iterator[RangeOutcome]:
     _log_as_json()
     begin_task()
     for part in spec.parts:
-        yield from _run(spec.group, part)
+        yield from _run(spec.group, part, spec.source)
 
 
-def _run(group: str, part: RevisionWork) -> Iterator[RangeOutcome]:
+def _run(group: str, part: RevisionWork, source: ReplaySource | None) -> Iterator[RangeOutcome]:
     try:
-        resources = _task_resources(group, part.revision, json.dumps(part.document))
+        resources = _task_resources(group, part.revision, json.dumps(part.document), source)
     except Exception as error:  # where a worker cannot even start, it says so for each of its ranges
         for work in part.work:
             yield RangeOutcome(work.range, error=work_error(error))
@@ -64,7 +65,7 @@ def _log_as_json() -> None:
 
 
 @lru_cache(maxsize=MOST_REVISIONS)
-def _task_resources(group: str, revision: str, document: str) -> TaskResources:
+def _task_resources(group: str, revision: str, document: str, source: ReplaySource | None) -> TaskResources:
     parsed = json.loads(document)
     resource = resource_of(parsed)
     spec, connected = resource.spec, connections(resource)
@@ -76,7 +77,7 @@ def _task_resources(group: str, revision: str, document: str) -> TaskResources:
     others = begun_by_others(parsed, resource)
     dry_runs = partial(objects.dry_runs, others) if others else None
     return TaskResources(
-        connected.reader,
+        connected.reader if source is None else source.over(connected.reader),
         topic,
         objects.begin,
         Room.of(spec.storage.part_size, topic.formats.held_back),

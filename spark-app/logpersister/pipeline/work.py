@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from logpersister.backup.part import BackupPart
+from logpersister.pipeline.source import ReplaySource
 from logpersister.ranges import NewestEvent, Offset, Range
 from logpersister.report.facts import RangeWritten
 
@@ -26,6 +28,9 @@ class RangeWork:
     executes it, not of the revision: it says whether the range is stored, never how, so raising it releases a hold."""
     horizon: int | None = None
     """Watermark by its promise (`Intent.horizon`): records of folders that ended by then are late."""
+
+    backup: BackupPart | None = None
+    """What a backup has of the range, where records are not read from Kafka alone."""
 
     @property
     def partly_lost(self) -> bool:
@@ -50,6 +55,8 @@ class TaskSpec:
     group: str
     parts: tuple[RevisionWork, ...]
     """One for each revision."""
+    source: ReplaySource | None = None
+    """Where records come from, if not from Kafka alone."""
 
     @property
     def work(self) -> tuple[RangeWork, ...]:
@@ -64,9 +71,9 @@ class WorkError:
     """
 
     kind: str
-    """``kafka``, ``corrupt``, ``data-lost``, ``unauthorized``, ``unknown-topic``, ``topic-recreated``, a kind of the
-    storage errors, ``registry``, ``table``, ``other-rules``, ``too-many-refused``, ``encode``, or ``task`` when the
-    task itself was lost."""
+    """``kafka``, ``corrupt``, ``data-lost``, ``hole``, ``unauthorized``, ``unknown-topic``, ``topic-recreated``, a kind
+    of the storage errors, ``registry``, ``table``, ``other-rules``, ``too-many-refused``, ``encode``, or ``task`` when
+    the task itself was lost."""
     message: str
     upload: bool = False
     """Whether the bucket failed it."""

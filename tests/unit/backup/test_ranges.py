@@ -95,3 +95,11 @@ def test_each_offset_is_read_once_from_the_highest_generation_or_named(
             assert by_offset[offset].object.generation == max(one.generation for one in having)
             assert by_offset[offset].object in having
         assert (offset in holes) == (not having and not is_noted)
+
+
+def test_offsets_without_records_at_the_ends_are_no_holes() -> None:
+    empty = (Explained(Range(PARTITION, 0, 10), 1, is_lost=False), Explained(Range(PARTITION, 20, 25), 1, is_lost=True))
+    found = backup(stored(10, 20), explained=empty)
+    pieces, holes = found.within(0, 30)
+    assert [(piece.range.start, piece.range.end) for piece in pieces] == [(10, 20)]
+    assert spans(holes) == [(20, 30)], "lost is not empty"

@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from logpersister.ranges import Offset, TopicPartition
 
-ErrorKind = Literal["kafka", "corrupt", "data-lost", "truncated", "unauthorized", "unknown-topic", "topic-recreated"]
+ErrorKind = Literal[
+    "kafka", "corrupt", "data-lost", "hole", "truncated", "unauthorized", "unknown-topic", "topic-recreated"
+]
 
 
 class RangeReadError(Exception):
@@ -30,6 +32,7 @@ class RangeReadError(Exception):
         """- ``kafka``: brokers did not give the records in time; try again later.
         - ``corrupt``: the record batch at `offset` is damaged, also when fetched again.
         - ``data-lost``: records from `offset` to `log_start` were deleted before they were read.
+        - ``hole``: no source that is asked has the records from `offset` on.
         - ``truncated``: the log ends at `log_end`, before records that were there: an unclean leader election.
         - ``unauthorized``: login or access refused.
         - ``unknown-topic``: the cluster has no such topic or partition.

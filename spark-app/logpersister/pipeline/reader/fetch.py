@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
+from logpersister.backup.part import BackupPart
 from logpersister.pipeline.reader.batches import Piece
 from logpersister.pipeline.reader.errors import RangeReadError
 from logpersister.pipeline.reader.messages import FetchCall, FetchPart, Location
@@ -36,6 +37,8 @@ class ReadRequest:
     topic_id: str | None = None
     """The topic that is meant, as `ranges.topic_id_text` writes it. Another topic of the same name is refused. None:
     the one that has the name when reading begins."""
+    backup: BackupPart | None = None
+    """What a backup has of the range; None: it is not known, or there is none."""
 
 
 @dataclass(slots=True)

@@ -135,6 +135,10 @@ class KafkaReader:
             fetching.close(state)
             self._finished(fetching)
 
+    def another(self) -> "KafkaReader":
+        """Return a reader like this one, with connections of its own."""
+        return KafkaReader(self._config, self.settings, connect=self._connect, inbox=self._make_inbox)
+
     def close(self) -> None:
         """Close the connections. The reader can be used again afterwards."""
         cluster, self._cluster, self._topology = self._cluster, None, None

@@ -1,0 +1,43 @@
+"""What a backup has of one range of a partition: small enough to go with the work of a task. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Self
+
+from logpersister.backup.ranges import PartitionBackup, Piece
+from logpersister.ranges import Offset, Range
+
+
+@dataclass(frozen=True, slots=True)
+class BackupPart:
+    """Objects of a backup that have a range, and what none of them has."""
+
+    pieces: tuple[Piece, ...]
+    """By rising offsets; never overlapping."""
+    holes: tuple[Range, ...]
+    """Offsets whose records were never stored, or whose object has gone."""
+
+    @classmethod
+    def of(cls, backup: PartitionBackup | None, range_: Range) -> Self:
+        """Return what a partition's backup has of a range; None: the backup has nothing of the partition."""
+        if backup is None:
+            return cls((), (range_,))
+        pieces, holes = backup.within(range_.start, range_.end)
+        lost = (one for one in backup.lost if one.start < range_.end and range_.start < one.end)
+        return cls(pieces, tuple(sorted([*holes, *lost])))
+
+    def first_hole(self, start: Offset, end: Offset) -> Range | None:
+        """Return the first offsets of ``[start, end)`` that are to be read nowhere; None: there are none."""
+        return next((part for hole in self.holes if (part := _within(hole, start, end)) is not None), None)
+
+    def within(self, start: Offset, end: Offset) -> Iterator[Piece]:
+        """Yield what ``[start, end)`` is to be read from."""
+        for piece in self.pieces:
+            part = _within(piece.range, start, end)
+            if part is not None:
+                yield replace(piece, range=part)
+
+
+def _within(range_: Range, start: Offset, end: Offset) -> Range | None:
+    first, last = max(range_.start, start), min(range_.end, end)
+    return Range(range_.partition, first, last) if first < last else None
