@@ -2,10 +2,10 @@
 
 import argparse
 import os
-from datetime import datetime
 from typing import Final, Literal
 
 from logpersister import __version__
+from logpersister.cli.argument_types import count, moment, patience, positive, seconds, words
 
 LOG_FORMATS: Final = ("auto", "console", "json", "logfmt")
 FRAMINGS: Final = ("confluent", "apicurio", "glue", "singleObject")
@@ -48,63 +48,12 @@ def parser() -> argparse.ArgumentParser:
     _head(_command(commands, "head", "show the first records of an object", file="optional"))
     _quarantine(commands)
     _finish(_command(commands, "finish", "finish folders by hand, and say why others are not finished"))
+    _replay(_command(commands, "replay", "store history again under the manifest, in its generation"))
+    _switch(_command(commands, "switch", "say which generation counts: that of a replay, or what members have stored"))
     _verify(_command(commands, "verify", "prove from Kafka and the bucket that every record is stored exactly once"))
     _restore(_command(commands, "restore", "produce the records of a backup back into topics"))
     commands.add_parser("version", help="print versions", description="Print versions.")
     return root
-
-
-def seconds(text: str) -> float:
-    """Parse a duration as manifests have it (``10s``, ``1m30s``) into seconds; an error is one of the command line."""
-    # Only here: the manifest's package loads pydantic, which --help needs not.
-    from logpersister.forms.problems import RefusedError  # noqa: PLC0415
-    from logpersister.forms.quantity import parse_duration  # noqa: PLC0415
-
-    try:
-        value = parse_duration(text).total_seconds()
-    except RefusedError as error:
-        remedy = f"write {text}s" if text.isascii() and text.isdigit() else error.findings[0].remedy
-        raise argparse.ArgumentTypeError(f'"{text}" {error.findings[0].expectation}; {remedy}') from None
-    if value == 0:
-        raise argparse.ArgumentTypeError(f'"{text}" is not a positive duration; write for example 10s')
-    return value
-
-
-def patience(text: str) -> float:
-    """Parse a duration that may be nothing, ``0s``."""
-    return 0.0 if text in {"0", "0s"} else seconds(text)
-
-
-def moment(text: str) -> int:
-    """Parse a time with its zone, such as ``2026-11-21T05:00:00Z``, into milliseconds since the epoch."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        raise argparse.ArgumentTypeError(
-            f'"{text}" is not a time with its zone; write for example 2026-11-21T05:00:00Z'
-        )
-    return int(found.timestamp() * 1000)
-
-
-def positive(text: str) -> int:
-    """Parse a whole number, 1 or more."""
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, 1 or more')
-    return int(text)
-
-
-def words(text: str) -> list[str]:
-    """Parse names with commas between them."""
-    return [word.strip() for word in text.split(",")]
-
-
-def count(text: str) -> int:
-    """Parse a whole number, 0 or more."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, 0 or more')
-    return int(text)
 
 
 def _command(
@@ -233,6 +182,7 @@ def _run(command: argparse.ArgumentParser) -> None:
         help="how long to wait at the start for unreachable servers instead of ending with 3; wrong settings end at "
         f"once (default: ${WAIT_VARIABLE}, which is 2m in the image, otherwise 0s)",
     )
+    _process(command)
     command.add_argument(
         "--shadow-of",
         metavar="FILE",
@@ -252,6 +202,10 @@ def _run(command: argparse.ArgumentParser) -> None:
         help="how the group calls this member (group.instance.id), where other members of the group may have the same "
         f"--member-name (default: ${INSTANCE_VARIABLE}, which the operator sets; otherwise --member-name)",
     )
+
+
+def _process(command: argparse.ArgumentParser) -> None:
+    """Add the options of a process that stores records."""
     command.add_argument(
         "--http",
         metavar="ADDR:PORT",
@@ -270,6 +224,56 @@ def _run(command: argparse.ArgumentParser) -> None:
         help="auto: console on a terminal, json elsewhere (default)",
     )
     command.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="default: info")
+
+
+def _replay(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--from",
+        dest="since",
+        type=moment,
+        metavar="TIME",
+        help="records of this time and later ones (default: all that the source has)",
+    )
+    command.add_argument(
+        "--to",
+        dest="until",
+        type=moment,
+        metavar="TIME",
+        help="records before this time (default: all that the group has stored)",
+    )
+    command.add_argument(
+        "--topics", type=words, metavar="NAME,…", help="these topics only (default: those of the manifest)"
+    )
+    command.add_argument(
+        "--source",
+        choices=("auto", "kafka", "backup"),
+        default="auto",
+        help="auto: Kafka, and the backup for what Kafka has deleted (default)",
+    )
+    command.add_argument(
+        "--backup", metavar="BACKUP", help="the LogPersister manifest of the backup, whose output is kafka"
+    )
+    command.add_argument("--dry-run", action="store_true", help="show what would be stored again; write nothing")
+    _process(command)
+
+
+def _switch(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--to-generation",
+        required=True,
+        type=count,
+        metavar="N",
+        help="generation of a finished replay, or one in which members have stored: then no replay counts any more",
+    )
+    command.add_argument(
+        "--topics", type=words, metavar="NAME,…", help="these topics only (default: all that were replayed)"
+    )
+    command.add_argument(
+        "--delete-old",
+        action="store_true",
+        help="delete the objects of members that do not count any more; nobody can switch back then",
+    )
+    command.add_argument("--dry-run", action="store_true", help="write and delete nothing")
 
 
 def _schema(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -335,6 +339,9 @@ def _ls(command: argparse.ArgumentParser) -> None:
     _json(command)
     command.add_argument("--topic", metavar="TOPIC", help="this topic only")
     command.add_argument("--generation", type=count, metavar="N", help="this generation only (default: all)")
+    command.add_argument(
+        "--current", action="store_true", help="what counts only, after a replay and logpersister switch"
+    )
     command.add_argument("--objects", action="store_true", help="list single objects instead of folders")
     command.add_argument(
         "--facts", action="store_true", help="also show records, group and revision (one request per object)"

@@ -56,7 +56,11 @@ def resource(name: str, kafka: Mapping[str, object], storage: Mapping[str, objec
 
 def changed(resource: LogPersister, **sections: Mapping[str, object]) -> LogPersister:
     """Return a resource with other sections of its spec. Raises ManifestError."""
-    spec = {**sparse(resource.spec), **sections}
+    return replaced(resource, {**sparse(resource.spec), **sections})
+
+
+def replaced(resource: LogPersister, spec: Mapping[str, object]) -> LogPersister:
+    """Return a resource with another spec. Raises ManifestError."""
     return parse({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": resource.name}, "spec": spec})
 
 

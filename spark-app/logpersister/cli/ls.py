@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import IO, Any, TextIO, TypeVar
 
 from logpersister.cli import bucket, context
@@ -16,6 +17,7 @@ from logpersister.cli.tables import Column, table
 from logpersister.manifest import LogPersister
 from logpersister.report import plain
 from logpersister.report.human import number, plural, size
+from logpersister.storage.current import get_current
 from logpersister.storage.store import ObjectStore
 
 Document = dict[str, Any]
@@ -51,6 +53,8 @@ class Listing:
         self._facts: bool = arguments.facts
         self._limit: int = arguments.limit
         self._topic: str | None = arguments.topic
+        self._only_current: bool = arguments.current
+        self._current = lru_cache(lambda topic: get_current(store, resource.group_id, topic))
         self._generation: int | None = arguments.generation
         self._totals = Totals()
         self._truncated = False
@@ -97,6 +101,8 @@ class Listing:
         found = entries(self._store, topics, self._resource.spec.kafka.selects)
         if self._generation is not None:
             found = (entry for entry in found if entry.name.generation == self._generation)
+        if self._only_current:
+            found = (entry for entry in found if self._current(entry.name.topic).counts(entry.name))
         if self._facts:
             found = with_facts(self._store, found, self._resource.group_id, self._totals)
         return counted(found, "objects listed")

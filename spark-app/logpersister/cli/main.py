@@ -26,7 +26,9 @@ _COMMANDS: Final = (
     "quarantine",
     "finish",
     "verify",
+    "replay",
     "restore",
+    "switch",
     "version",
 )
 _MODULES: Final = {name: f"logpersister.cli.{name}" for name in _COMMANDS} | {"try": "logpersister.cli.trial"}

@@ -13,13 +13,14 @@ from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import Revision
 from logpersister.manifest.secrets import Secrets
+from logpersister.member.bounded import BoundedLog, OwnTails, Replay, SourcedJobs, SourceSampling
 from logpersister.member.cycle import Cycle
 from logpersister.member.duties import Duty
 from logpersister.member.execution import MOST_JOBS
 from logpersister.member.finishing import FinishDuty
 from logpersister.member.horizons import BucketHorizons
 from logpersister.member.listener import Listener
-from logpersister.member.ports import Dependencies
+from logpersister.member.ports import Dependencies, Offsets
 from logpersister.member.sampling import FormatSampler
 from logpersister.member.state_store import BucketStateStore
 from logpersister.member.tables import open_tables
@@ -40,7 +41,7 @@ class Assembly:
     """A member's parts, connected; the group is not yet joined."""
 
     group: Membership
-    offsets: LogReader
+    offsets: Offsets
     jobs: SparkJobs
     cycle: Cycle
     duties: Sequence[Duty] = ()
@@ -59,18 +60,21 @@ def assemble(
     cores: int | None = None,
     wake: threading.Event | None = None,
     on_poll: Callable[[], None] = lambda: None,
+    replay: Replay | None = None,
 ) -> Iterator[Assembly]:
     """Connect to Kafka and S3, start Spark; everything is closed in reverse at the end.
 
     Args:
         wake: set whenever the cycle has something to do.
+        replay: the offsets that are stored, by a group of its own; None: the group's, without an end.
     """
     spec = resource.spec
     wake = wake or threading.Event()
     config = client_config(spec.kafka, secrets)
     with ExitStack() as stack:
-        offsets = LogReader(config, read_committed=spec.kafka.reads_committed)
-        stack.callback(offsets.close)
+        log = LogReader(config, read_committed=spec.kafka.reads_committed)
+        stack.callback(log.close)
+        offsets: Offsets = log if replay is None else BoundedLog(log, replay)
         store = stack.enter_context(open_store(spec.storage, secrets))
         reader = open_reader(resource, secrets)
         stack.callback(reader.close)
@@ -82,7 +86,9 @@ def assemble(
         spark = start_spark(f"logpersister {resource.name}", spec.spark, cores)
         jobs = SparkJobs(spark, MOST_JOBS)
         stack.callback(jobs.close)
-        group = Membership(config, _membership(resource, member, instance_id), on_poll=on_poll, on_change=wake.set)
+        group = Membership(
+            config, _membership(resource, member, instance_id, replay), on_poll=on_poll, on_change=wake.set
+        )
         stack.callback(group.stop)
         of_tables = open_tables(resource, config, store, secrets, listener)
         stack.callback(of_tables.close)
@@ -92,7 +98,7 @@ def assemble(
             group=group,
             register=group.register,
             offsets=offsets,
-            state_store=BucketStateStore(
+            state_store=(BucketStateStore if replay is None else OwnTails)(
                 store,
                 resource.group_id,
                 spec.generation,
@@ -101,9 +107,11 @@ def assemble(
                 in_folders=lambda topic: spec.for_topic(topic).has_folders,
                 on_failure=listener.bucket_failed,
             ),
-            jobs=jobs,
+            jobs=jobs if replay is None else SourcedJobs(jobs, replay),
             sampler=FormatSampler(
-                reader, resource.for_topic if schemas is None else schemas.resource_of, registries.of
+                reader if replay is None else SourceSampling(replay.source.over(reader), replay),
+                resource.for_topic if schemas is None else schemas.resource_of,
+                registries.of,
             ),
             schemas=schemas,
             tables=of_tables.bindings,
@@ -111,6 +119,8 @@ def assemble(
             aside=in_a_thread,
         )
         cycle = Cycle(resource, revision, dependencies, listener=listener, wake=wake)
+        if replay is not None:
+            cycle.resolver.start_offsets.begin_at = replay.begin_at
         duties = _duties(resource, config, secrets, store, listener, stack)
         yield Assembly(group, offsets, jobs, cycle, [*duties, *of_tables.duties])
 
@@ -133,10 +143,12 @@ def _duties(
     return [FinishDuty(resource, offsets, store, listener), *tell]
 
 
-def _membership(resource: LogPersister, member: str | None, instance_id: str | None) -> MembershipSettings:
+def _membership(
+    resource: LogPersister, member: str | None, instance_id: str | None, replay: Replay | None
+) -> MembershipSettings:
     kafka = resource.spec.kafka
     return MembershipSettings(
-        group_id=resource.group_id,
+        group_id=resource.group_id if replay is None else replay.group_id,
         topics=kafka.topics or (),
         topic_pattern=kafka.subscription_pattern if kafka.topic_pattern is not None else None,
         instance_id=instance_id,

@@ -22,6 +22,7 @@ from logpersister.manifest.hiding_key import check_keys
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.assembly import Assembly, assemble
+from logpersister.member.bounded import Replay
 from logpersister.member.connectivity import bucket_probe, kafka_probe
 from logpersister.member.duties import performing
 from logpersister.member.outages import ConnectivityProbe, OutageMonitor
@@ -102,6 +103,12 @@ class MemberOptions:
     """Tasks at once when Spark runs inside this process."""
     shadow_of: LogPersister | None = None
     """The old revision's manifest: this member stores what that stores, elsewhere, and compares."""
+    replay: Replay | None = None
+    """What this member stores again, beside the group of the manifest."""
+
+    def group_of(self, resource: LogPersister) -> str:
+        """Return the consumer group that the member joins."""
+        return resource.group_id if self.replay is None else self.replay.group_id
 
 
 def run_member(
@@ -114,7 +121,7 @@ def run_member(
     check_keys((one.row_schema for one in resource.spec.variants()), secrets)
     revision = revision_of(resource, __version__, rules_of(resource))
     name = options.member_name or f"{socket.gethostname()}-{os.getpid()}"
-    identity = Identity(resource.group_id, resource.spec.generation, revision.hash, name, __version__)
+    identity = Identity(options.group_of(resource), resource.spec.generation, revision.hash, name, __version__)
     board, metrics, health = StatusBoard(identity), Metrics(identity), Health()
     log.info("member.starts", **banner(resource, identity))
     on_start(board)
@@ -137,6 +144,7 @@ def run_member(
                 cores=options.cores,
                 wake=stop.wake,
                 on_poll=group_probe.beat,
+                replay=options.replay,
             )
         )
         group_probe.watch(assembly.group.thread)

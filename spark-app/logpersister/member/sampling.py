@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -9,7 +10,6 @@ from logpersister.compiled.formats import TopicFormats
 from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats.base import ObjectIdentity
 from logpersister.manifest import LogPersister
-from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.values.reading.writers import Writers
@@ -17,12 +17,19 @@ from logpersister.values.reading.writers import Writers
 SAMPLE_BYTES = 1 << 20
 
 
+class Sampling(Protocol):
+    """`pipeline.reader.KafkaReader`, as far as it is needed here."""
+
+    def sample(self, partition: TopicPartition, start: Offset, max_bytes: int) -> pa.RecordBatch: ...
+    def sample_verbatim(self, partition: TopicPartition, start: Offset, max_bytes: int) -> tuple[int, int] | None: ...
+
+
 class FormatSampler:
     """Samples with the real reader and the real format, so that compression is in the estimate. Thread-safe."""
 
     def __init__(
         self,
-        reader: KafkaReader,
+        reader: Sampling,
         resource_of: Callable[[str], LogPersister],
         writers_of: Callable[[LogPersister], Writers | None],
     ) -> None:

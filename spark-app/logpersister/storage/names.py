@@ -190,6 +190,21 @@ def replay_key(prefix: str, group: str, key: str) -> str:
     return _checked(own_prefix(prefix, group) + f"replays/{relative}.json")
 
 
+def replayed_prefix(prefix: str, group: str, topic: str) -> str:
+    """Return what the names of all notes of replays of a topic's history begin with; ends with a slash."""
+    return _checked(own_prefix(prefix, group) + f"replayed/{_topic_segment(topic)}/")
+
+
+def replayed_key(prefix: str, group: str, topic: str, generation: int) -> str:
+    """Return the name of the note which offsets of a topic a generation stores again."""
+    return _checked(replayed_prefix(prefix, group, topic) + f"{generation}.json")
+
+
+def current_key(prefix: str, group: str, topic: str) -> str:
+    """Return the name of the document which objects of a topic count."""
+    return _checked(own_prefix(prefix, group) + f"current/{_topic_segment(topic)}.json")
+
+
 def finished_key(prefix: str, group: str, topic: str) -> str:
     """Return the name of the note with the watermark of a topic."""
     return _checked(folders_prefix(prefix, group, topic) + "_topic.json")

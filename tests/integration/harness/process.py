@@ -33,12 +33,19 @@ class MemberProcess:
     Its processes are the driver, Spark's JVM, and the Python workers.
     """
 
-    def __init__(self, manifest: Path, log: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        manifest: Path,
+        log: Path,
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+        command: str = "run",
+    ) -> None:
         self.log = log
         self._events = EventLog(log)
         self._address: str | None = None
         self._began = time.time()
-        arguments = ["run", "-f", str(manifest), "--http", "127.0.0.1:0", "--cores", "2", "--log-format", "json"]
+        arguments = [command, "-f", str(manifest), "--http", "127.0.0.1:0", "--cores", "2", "--log-format", "json"]
         arguments += ["--log-level", "debug", *options]
         variables = {**os.environ, **of_spark(log.parent / "spark"), **(environment or {}), _MARK: str(log)}
         self._process = _begin(arguments, variables, log)

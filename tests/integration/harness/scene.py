@@ -66,12 +66,17 @@ class Scene(ClosedAtEnd):
         return file
 
     def member(
-        self, manifest: Path, name: str | None = None, *options: str, environment: Mapping[str, str] | None = None
+        self,
+        manifest: Path,
+        name: str | None = None,
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+        command: str = "run",
     ) -> MemberProcess:
         """Start a member; ``name`` makes it a static one, ``environment`` adds to its variables."""
         log = self._directory / f"{self.group.name}-{name or 'member'}-{next(self._numbers)}.log"
         named = ("--member-name", name) if name else ()
-        member = MemberProcess(manifest, log, *named, *options, environment=environment)
+        member = MemberProcess(manifest, log, *named, *options, environment=environment, command=command)
         self._stack.callback(member.clean_up)
         return member
 

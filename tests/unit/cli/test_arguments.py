@@ -2,7 +2,8 @@ import argparse
 
 import pytest
 
-from logpersister.cli.arguments import count, parser, positive, seconds
+from logpersister.cli.argument_types import count, positive, seconds
+from logpersister.cli.arguments import parser
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""Types of command-line arguments: what a text means, or an error of the command line. Loads little."""
+
+import argparse
+from datetime import datetime
+
+
+def seconds(text: str) -> float:
+    """Parse a duration as manifests have it (``10s``, ``1m30s``) into seconds; an error is one of the command line."""
+    # Only here: the manifest's package loads pydantic, which --help needs not.
+    from logpersister.forms.problems import RefusedError  # noqa: PLC0415
+    from logpersister.forms.quantity import parse_duration  # noqa: PLC0415
+
+    try:
+        value = parse_duration(text).total_seconds()
+    except RefusedError as error:
+        remedy = f"write {text}s" if text.isascii() and text.isdigit() else error.findings[0].remedy
+        raise argparse.ArgumentTypeError(f'"{text}" {error.findings[0].expectation}; {remedy}') from None
+    if value == 0:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a positive duration; write for example 10s')
+    return value
+
+
+def patience(text: str) -> float:
+    """Parse a duration that may be nothing, ``0s``."""
+    return 0.0 if text in {"0", "0s"} else seconds(text)
+
+
+def moment(text: str) -> int:
+    """Parse a time with its zone, such as ``2026-11-21T05:00:00Z``, into milliseconds since the epoch."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise argparse.ArgumentTypeError(
+            f'"{text}" is not a time with its zone; write for example 2026-11-21T05:00:00Z'
+        )
+    return int(found.timestamp() * 1000)
+
+
+def positive(text: str) -> int:
+    """Parse a whole number, 1 or more."""
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, 1 or more')
+    return int(text)
+
+
+def words(text: str) -> list[str]:
+    """Parse names with commas between them."""
+    return [word.strip() for word in text.split(",")]
+
+
+def count(text: str) -> int:
+    """Parse a whole number, 0 or more."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, 0 or more')
+    return int(text)

@@ -1,0 +1,249 @@
+"""``logpersister replay``: stores history again under the manifest, from Kafka or a backup, beside the live group."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from typing import Final, TextIO
+
+import structlog
+
+from logpersister.backup.listing import TopicBackup, read_backup
+from logpersister.cli import brokers, bucket, check, context
+from logpersister.cli.exits import CommandError, Exit
+from logpersister.cli.run import start
+from logpersister.cli.tables import Column, printable, table
+from logpersister.forms.sparse import sparse
+from logpersister.group.offsets import OffsetReader
+from logpersister.manifest import LogPersister
+from logpersister.manifest.revisions.revision import revision_of
+from logpersister.manifest.secrets import Secrets
+from logpersister.member.bounded import Replay
+from logpersister.member.process import MemberOptions
+from logpersister.pipeline.session import fork_early
+from logpersister.pipeline.source import ReplaySource
+from logpersister.replay.moments import BackupMoments
+from logpersister.replay.planning import PlannedTopic, Planner, ReplayError, Wish
+from logpersister.report import logs
+from logpersister.report.human import number, plural
+from logpersister.storage.facts import ForeignObjectError
+from logpersister.storage.replayed import end_replay, replay_group
+from logpersister.storage.store import ObjectStore
+
+log = structlog.get_logger(__name__)
+
+ANY_CODE: Final = ""
+"""A replay may be finished by another release than it was begun by: its ranges keep the revision of their promise."""
+COLUMNS: Final = [
+    Column("TOPIC"),
+    Column("PARTITION", right=True),
+    Column("FROM", right=True),
+    Column("TO", right=True),
+    Column("OFFSETS", right=True),
+    Column("KAFKA HAS FROM", right=True),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """The backup that a replay may read."""
+
+    resource: LogPersister
+    store: ObjectStore
+
+    def topic(self, topic: str) -> TopicBackup | None:
+        """Return what it has of a topic; None: nothing."""
+        try:
+            found = read_backup(self.store, self.resource.group_id, topic)
+        except ForeignObjectError as error:
+            raise CommandError(f"--backup: {error}", Exit.FAILED) from None
+        return found if found.partitions else None
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Plan, note the plan, and be a member of the replay's group until all of it is stored."""
+    live = context.manifest(arguments.file)
+    backed_up = None if arguments.backup is None else context.manifest(arguments.backup)
+    _refuse(arguments, live, backed_up)
+    if not arguments.dry_run:
+        fork_early(live.spec.spark)
+    group = replay_group(live.group_id, live.spec.generation)
+    logs.configure(arguments.log_format, arguments.log_level, context={"group": group})
+    secrets = context.secrets(arguments)
+    resource = replayed(live, _topics(live, arguments, secrets))
+    with _opened(resource, backed_up, secrets) as (store, backup):
+        backups = dict(_backups(resource, backup))
+        planned = _planned(arguments, live, resource, secrets, store, backup, backups)
+        show(planned, sys.stderr)
+        if arguments.dry_run:
+            return Exit.OK
+        bounds = {p: range_ for one in planned for p, range_ in one.note.ranges().items()}
+        of_partitions = {p: found for one in backups.values() for p, found in one.partitions.items()}
+        source = ReplaySource(None if backed_up is None else backed_up.spec.storage, kafka=arguments.source != "backup")
+        options = MemberOptions(
+            until_current=True,
+            http=arguments.http,
+            cores=arguments.cores,
+            replay=Replay(group, bounds, source, None if backed_up is None else of_partitions),
+        )
+        if not bounds or all(one.note.done for one in planned):
+            return _ended(live, planned)
+        check.before_start(resource, secrets, arguments.timeout, until_current=True)
+        code = start(resource, secrets, options)
+        if code == Exit.OK and _is_whole(resource, secrets, arguments.timeout, group, planned):
+            for one in planned:
+                end_replay(store, live.group_id, one.note)
+            return _ended(live, planned)
+    return code
+
+
+def replayed(live: LogPersister, topics: Sequence[str]) -> LogPersister:
+    """Return the manifest of a replay: of these topics only, and without finished folders, which the group tells."""
+    spec = sparse(live.spec)
+    ways = ("topics", "topicPattern", "excludeTopicPattern")
+    kafka = {name: value for name, value in spec["kafka"].items() if name not in ways}
+    overrides = [
+        {**one, "topics": named}
+        for one in spec.pop("overrides", [])
+        if (named := [topic for topic in one["topics"] if topic in topics])
+    ]
+    spec.pop("finish", None)
+    sections = {**spec, "kafka": {**kafka, "groupId": live.group_id, "topics": list(topics)}}
+    return context.replaced(live, {**sections, **({"overrides": overrides} if overrides else {})})
+
+
+def _refuse(arguments: argparse.Namespace, live: LogPersister, backup: LogPersister | None) -> None:
+    """Raise for what a replay cannot do, before anything is asked."""
+    if arguments.source == "backup" and backup is None:
+        raise CommandError("--source backup: needs --backup FILE, the manifest of the backup", Exit.INVALID)
+    if arguments.source == "kafka" and backup is not None:
+        raise CommandError("--backup: is not read with --source kafka; leave one of them out", Exit.INVALID)
+    if any(one.table is not None for one in live.spec.variants()):
+        raise CommandError(
+            "spec.table: a replay writes objects and no rows of a table; remove it, or replay into a group, prefix and "
+            "table of their own (docs/replay.md#limits)",
+            Exit.INVALID,
+        )
+    if any(one.output.format == "kafka" for one in live.spec.variants()):
+        raise CommandError("spec.output.kafka: a backup is copied, not replayed; name another format", Exit.INVALID)
+    if backup is None:
+        return
+    if any(one.output.format != "kafka" for one in backup.spec.variants()):
+        raise CommandError(
+            f"--backup {arguments.backup}: its output is not kafka, and nothing else is read back (docs/backup.md)",
+            Exit.INVALID,
+        )
+    if backup.spec.kafka.reads_committed != live.spec.kafka.reads_committed:
+        raise CommandError(
+            f"--backup {arguments.backup}: spec.kafka.isolationLevel is another than that of {arguments.file}, so the "
+            "same offsets have other records; write the same in both",
+            Exit.INVALID,
+        )
+
+
+def _topics(live: LogPersister, arguments: argparse.Namespace, secrets: Secrets) -> list[str]:
+    """Return the topics that are replayed; each must be there and readable."""
+    found = brokers.reach(live, secrets, arguments.timeout)
+    wanted = arguments.topics if arguments.topics is not None else sorted(found.topics)
+    for topic in wanted:
+        if not live.spec.kafka.selects(topic):
+            raise CommandError(f"--topics: {printable(topic)} is no topic that spec.kafka selects", Exit.INVALID)
+        if topic not in found.topics:
+            raise CommandError(f"--topics: Kafka has no topic {printable(topic)}", Exit.UNREACHABLE)
+    if not wanted:
+        raise CommandError("spec.kafka: Kafka has none of its topics, so there is nothing to replay", Exit.UNREACHABLE)
+    return list(wanted)
+
+
+@contextmanager
+def _opened(
+    resource: LogPersister, backup: LogPersister | None, secrets: Secrets
+) -> Iterator[tuple[ObjectStore, Backup | None]]:
+    with ExitStack() as stack:
+        store = stack.enter_context(bucket.opened(resource, secrets))
+        of_backup = None
+        if backup is not None:
+            of_backup = Backup(backup, stack.enter_context(bucket.opened(backup, secrets)))
+        yield store, of_backup
+
+
+def _backups(resource: LogPersister, backup: Backup | None) -> Iterator[tuple[str, TopicBackup]]:
+    for topic in resource.spec.kafka.topics or ():
+        found = None if backup is None else backup.topic(topic)
+        if found is not None:
+            yield topic, found
+
+
+def _planned(
+    arguments: argparse.Namespace,
+    live: LogPersister,
+    resource: LogPersister,
+    secrets: Secrets,
+    store: ObjectStore,
+    backup: Backup | None,
+    backups: dict[str, TopicBackup],
+) -> list[PlannedTopic]:
+    """Plan all topics before the first is begun: what cannot be replayed is said while nothing is written."""
+    config = brokers.config(resource, secrets, arguments.timeout, brokers.reach(resource, secrets, arguments.timeout))
+    revision = revision_of(live, ANY_CODE).hash
+    with closing(OffsetReader.of(resource, config)) as offsets:
+        moments = None if backup is None else BackupMoments(backup.store)
+        kafka = arguments.source != "backup"
+        planner = Planner(store, live.group_id, live.spec.generation, revision, offsets, moments, kafka=kafka)
+        wish = Wish(arguments.since, arguments.until)
+
+        def plan() -> list[PlannedTopic]:
+            return [planner.plan(topic, backups.get(topic), wish) for topic in resource.spec.kafka.topics or ()]
+
+        try:
+            planned = brokers.patiently("the replay cannot be planned", arguments.timeout, plan)
+            return planned if arguments.dry_run else [planner.begin(one) for one in planned]
+        except ReplayError as error:
+            raise CommandError(str(error), Exit.FAILED) from None
+
+
+def _is_whole(
+    resource: LogPersister, secrets: Secrets, seconds: float, group: str, planned: Sequence[PlannedTopic]
+) -> bool:
+    """Whether the group of the replay has committed all of it: a member that was stopped ends well, too."""
+    config = brokers.config(resource, secrets, seconds, brokers.reach(resource, secrets, seconds))
+    wanted = {partition: range_ for one in planned for partition, range_ in one.note.ranges().items()}
+    committed_only = resource.spec.kafka.reads_committed
+    with closing(OffsetReader(config, group, read_committed=committed_only)) as offsets:
+        found = brokers.patiently("the end cannot be seen", seconds, lambda: offsets.committed(wanted))
+    left = {p: range_ for p, range_ in wanted.items() if getattr(found.get(p), "offset", -1) < range_.end}
+    if left:
+        log.warning("replay.stopped", partitions=len(left), message="the same command goes on where it has stopped")
+    return not left
+
+
+def _ended(live: LogPersister, planned: Sequence[PlannedTopic]) -> int:
+    spans = sum(len(one.note.bounds) for one in planned)
+    generation = live.spec.generation
+    print(
+        f"generation {generation}: {plural(spans, 'partition')} stored again; readers see it after logpersister switch "
+        f"-f FILE --to-generation {generation}",
+        file=sys.stderr,
+    )
+    return Exit.OK
+
+
+def show(planned: Sequence[PlannedTopic], out: TextIO) -> None:
+    """Write what is stored again of each partition."""
+    rows = [
+        [
+            one.note.topic,
+            number(partition),
+            number(start_),
+            number(end),
+            number(end - start_),
+            number(one.deleted.get(partition, 0)),
+        ]
+        for one in planned
+        for partition, (start_, end) in sorted(one.note.bounds.items())
+    ]
+    table(COLUMNS, rows, out)
+    for one in planned:
+        if one.resumes:
+            out.write(f"topic {printable(one.note.topic)}: goes on as it was begun\n")

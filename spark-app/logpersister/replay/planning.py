@@ -1,0 +1,221 @@
+"""Plans the replay of a topic: asks Kafka and the buckets where it begins and ends, and notes that once and for all."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from logpersister.backup.listing import TopicBackup
+from logpersister.backup.part import BackupPart
+from logpersister.backup.ranges import PartitionBackup
+from logpersister.group.offsets import OffsetReader
+from logpersister.plan.intents import CommittedOffset, UnknownMetadataError, same_topic
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.replay.bounds import OutOfReachError, StoredOnce, bounds
+from logpersister.replay.moments import BackupMoments
+from logpersister.storage.current import Span, change_current
+from logpersister.storage.replayed import ReplayNote, begin_replay, get_replay, list_replays
+from logpersister.storage.store import ObjectStore
+
+
+class ReplayError(Exception):
+    """A topic cannot be replayed as it was asked for; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be replayed: records of a time, in milliseconds since the epoch."""
+
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTopic:
+    """What a replay stores again of a topic."""
+
+    note: ReplayNote
+    deleted: Mapping[int, Offset] = field(default_factory=dict)
+    """Offsets before these are not in Kafka any more, by partition."""
+    resumes: bool = False
+    """Whether it was begun before."""
+
+
+class Planner:
+    """Plans the replays of one generation of a group."""
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        group: str,
+        generation: int,
+        revision: str,
+        offsets: OffsetReader,
+        moments: BackupMoments | None,
+        *,
+        kafka: bool,
+    ) -> None:
+        """Ask nothing yet.
+
+        Args:
+            moments: asks the bucket of the backup; None: Kafka alone is read.
+            kafka: whether records are read from Kafka, as far back as it reaches.
+        """
+        self._store, self._group, self._generation, self._revision = store, group, generation, revision
+        self._offsets, self._moments, self._kafka = offsets, moments, kafka
+
+    def plan(self, topic: str, backup: TopicBackup | None, wish: Wish) -> PlannedTopic:
+        """Return what is stored again of a topic; a replay that was begun goes on as it was planned then.
+
+        Raises ReplayError, KafkaError and StorageError.
+        """
+        described = self._offsets.describe([topic]).get(topic)
+        if described is None:
+            raise ReplayError(f"topic {topic}: Kafka does not describe it; the progress of a replay is kept there")
+        begun = get_replay(self._store, self._group, topic, self._generation)
+        if begun is not None:
+            self._check_begun(begun, described.topic_id)
+        if backup is not None and not same_topic(backup.topic_id, described.topic_id):
+            raise ReplayError(
+                f"topic {topic}: the backup is of an earlier topic of this name (id {backup.topic_id}), whose offsets "
+                "were others; restore it under another name, and store that"
+            )
+        partitions = [TopicPartition(topic, number) for number in sorted(described.leaders)]
+        starts = self._offsets.log_starts(partitions)
+        for partition, error in starts.errors.items():
+            raise ReplayError(f"{partition}: Kafka does not say where it begins: {error}")
+        deleted = {partition.partition: offset for partition, offset in starts.values.items()}
+        of_backup = {} if backup is None else backup.partitions
+        if begun is None:
+            spans = dict(self._spans(partitions, starts.values, of_backup, wish))
+            begun = ReplayNote(topic, described.topic_id, self._generation, self._revision, spans)
+            resumes = False
+        else:
+            resumes = True
+        if not begun.done:
+            self._check_holes(begun, starts.values, of_backup)
+        return PlannedTopic(begun, deleted, resumes)
+
+    def begin(self, planned: PlannedTopic) -> PlannedTopic:
+        """Note what a replay stores, before its first object, and that none of its objects counts yet."""
+        note = planned.note
+        change_current(
+            self._store, self._group, note.topic, lambda current: current.begun(note.topic_id, note.generation)
+        )
+        first = begin_replay(self._store, self._group, note)
+        self._check_begun(first, note.topic_id)
+        return PlannedTopic(first, planned.deleted, planned.resumes)
+
+    def _check_begun(self, note: ReplayNote, topic_id: str | None) -> None:
+        if not same_topic(note.topic_id, topic_id):
+            raise ReplayError(
+                f"topic {note.topic}: generation {note.generation} is the replay of an earlier topic of this name; "
+                "raise spec.generation"
+            )
+        if note.revision != self._revision:
+            raise ReplayError(
+                f"topic {note.topic}: generation {note.generation} was begun by another manifest (revision "
+                f"{note.revision}, now {self._revision}); finish it with that one, or raise spec.generation"
+            )
+
+    def _spans(
+        self,
+        partitions: list[TopicPartition],
+        log_starts: Mapping[TopicPartition, Offset],
+        backup: Mapping[TopicPartition, PartitionBackup],
+        wish: Wish,
+    ) -> Iterator[tuple[int, Span]]:
+        committed = self._committed(partitions)
+        stored = self._stored(partitions[0].topic, committed)
+        since = self._offsets_of(wish.since, committed, log_starts, backup, ends=False)
+        until = self._offsets_of(wish.until, committed, log_starts, backup, ends=True)
+        for partition, offset in committed.items():
+            available = self._available(log_starts[partition], backup.get(partition))
+            try:
+                span = bounds(stored[partition], offset, available, since.get(partition), until.get(partition))
+            except OutOfReachError as error:
+                raise ReplayError(f"{partition}: {error}") from None
+            if span is not None:
+                yield partition.partition, span
+
+    def _available(self, log_start: Offset, backup: PartitionBackup | None) -> Offset:
+        if not self._kafka:
+            return log_start if backup is None else backup.start
+        return log_start if backup is None else min(log_start, backup.start)
+
+    def _committed(self, partitions: list[TopicPartition]) -> dict[TopicPartition, Offset]:
+        """Return how far the group is; an older answer than the true one is where stored ranges meet, too."""
+        found: dict[TopicPartition, Offset] = {}
+        for partition, committed in self._offsets.committed(partitions).items():
+            if isinstance(committed, UnknownMetadataError):
+                raise ReplayError(f"the committed offset of {partition} cannot be read ({committed})")
+            if isinstance(committed, CommittedOffset):
+                highest = committed.metadata.generation if committed.metadata is not None else 0
+                if highest >= self._generation:
+                    raise ReplayError(
+                        f"spec.generation: {self._generation} must be higher than {highest}, in which the group stores "
+                        f"{partition}: a replay is a generation of its own"
+                    )
+                found[partition] = committed.offset
+        return found
+
+    def _stored(self, topic: str, committed: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, list[StoredOnce]]:
+        """Return what stands in the bucket, apart for each replay and for members."""
+        replays = {note.generation: note for note in list_replays(self._store, self._group, topic)}
+        starts: defaultdict[tuple[TopicPartition, int | None], set[Offset]] = defaultdict(set)
+        for name, _ in self._store.inventory(topic):
+            of = name.generation if name.generation in replays else None
+            starts[name.topic_partition, of].add(name.start)
+        found: dict[TopicPartition, list[StoredOnce]] = {partition: [] for partition in committed}
+        for (partition, of), offsets in starts.items():
+            if partition in found:
+                span = None if of is None else replays[of].bounds.get(partition.partition)
+                end = committed[partition] if span is None else span[1]
+                found[partition].append(StoredOnce(sorted(offsets), end))
+        return found
+
+    def _offsets_of(
+        self,
+        moment: int | None,
+        committed: Mapping[TopicPartition, Offset],
+        log_starts: Mapping[TopicPartition, Offset],
+        backup: Mapping[TopicPartition, PartitionBackup],
+        *,
+        ends: bool,
+    ) -> dict[TopicPartition, Offset]:
+        """Return where a time lies; partitions without a word of it are missing."""
+        if moment is None:
+            return {}
+        answer = self._offsets.first_since(dict.fromkeys(committed, moment))
+        for partition, error in answer.errors.items():
+            raise ReplayError(f"{partition}: Kafka does not say where a time lies: {error}")
+        found: dict[TopicPartition, Offset] = {}
+        for partition, first in answer.values.items():
+            log_start, kept = log_starts[partition], backup.get(partition)
+            if first is not None and first[0] > log_start:
+                found[partition] = first[0]
+            elif kept is not None and self._moments is not None and kept.start < log_start:
+                look = self._moments.behind if ends else self._moments.before
+                found[partition] = look(kept, moment)
+            else:
+                found[partition] = committed[partition] if first is None else log_start
+        return found
+
+    def _check_holes(
+        self,
+        note: ReplayNote,
+        log_starts: Mapping[TopicPartition, Offset],
+        backup: Mapping[TopicPartition, PartitionBackup],
+    ) -> None:
+        for partition, range_ in note.ranges().items():
+            end = min(range_.end, log_starts[partition]) if self._kafka else range_.end
+            if range_.start >= end:
+                continue
+            wanted = Range(partition, range_.start, end)
+            if self._moments is None:
+                raise ReplayError(f"Kafka has deleted {wanted}; name a backup that has it (--backup), or begin later")
+            hole = BackupPart.of(backup.get(partition), wanted).first_hole(range_.start, end)
+            if hole is not None:
+                where = "and Kafka has deleted it" if self._kafka else "of which it should be read (--source backup)"
+                raise ReplayError(
+                    f"a hole: no object of the backup has {hole}, {where}; restore the object, or begin behind it"
+                )

@@ -1,0 +1,100 @@
+"""Which objects of a topic count: the document ``current``, which readers and ``logpersister switch`` go by.
+
+Members and replays store the same offsets in different generations. The document says, by ranges of offsets, which
+replay counts; elsewhere what members have stored counts. It is replaced as a whole, by compare-and-set.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+from logpersister.ranges import Offset
+from logpersister.storage.errors import StorageError
+from logpersister.storage.names import ObjectName, current_key
+from logpersister.storage.notes import parse_note, written
+from logpersister.storage.store import ObjectStore
+
+ATTEMPTS: Final = 16
+_WHAT: Final = "the document which generation counts"
+
+Span = tuple[Offset, Offset]
+"""Offsets from the first up to, and without, the second."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Segment:
+    """Offsets ``[start, end)`` of a partition of which one replay counts."""
+
+    start: Offset
+    end: Offset
+    generation: int
+
+    def without(self, span: Span) -> "Iterator[Segment]":
+        """Yield what is left of it outside of other offsets."""
+        start, end = span
+        if self.start < min(self.end, start):
+            yield replace(self, end=min(self.end, start))
+        if max(self.start, end) < self.end:
+            yield replace(self, start=max(self.start, end))
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """The document of one topic. Pure."""
+
+    topic_id: str | None
+    replays: tuple[int, ...]
+    """Generations of replays, sorted: their objects count only in segments of their own."""
+    partitions: Mapping[int, tuple[Segment, ...]]
+    """Segments by rising start; they never overlap."""
+
+    def counts(self, name: ObjectName) -> bool:
+        """Whether an object counts, by its name alone: the offsets at which segments meet are bounds of ranges."""
+        for segment in self.partitions.get(name.partition, ()):
+            if segment.start <= name.start < segment.end:
+                return segment.generation == name.generation
+        return name.generation not in self.replays
+
+    def begun(self, topic_id: str | None, generation: int) -> Self:
+        """Return the document for when a replay begins, none of whose objects counts yet.
+
+        What was said of an earlier topic of this name says nothing of this one.
+        """
+        segments = self.partitions if topic_id == self.topic_id else {}
+        replays = tuple(sorted({*self.replays, generation}))
+        return replace(self, topic_id=topic_id, replays=replays, partitions=segments)
+
+    def switched(self, generation: int, bounds: Mapping[int, Span]) -> Self:
+        """Return the document for when a replay counts, within its bounds by partition."""
+        partitions = dict(self.partitions)
+        for number, span in bounds.items():
+            kept = [part for segment in partitions.get(number, ()) for part in segment.without(span)]
+            partitions[number] = tuple(sorted([*kept, Segment(*span, generation)]))
+        return replace(self, partitions=partitions)
+
+    def switched_back(self) -> Self:
+        """Return the document for when what members have stored counts, everywhere."""
+        return replace(self, partitions={})
+
+
+NONE: Final = Current(None, (), {})
+"""Where there was no replay, all that members have stored counts."""
+
+
+def get_current(store: ObjectStore, group: str, topic: str) -> Current:
+    """Return the document of a topic; where there is none, all that members have stored counts. Raises StorageError."""
+    key = current_key(store.prefix, group, topic)
+    found = store.get_json(key)
+    return NONE if found is None else parse_note(Current, key, found, _WHAT)
+
+
+def change_current(store: ObjectStore, group: str, topic: str, change: Callable[[Current], Current]) -> Current:
+    """Replace the document of a topic by what `change` makes of it, and return that. Raises StorageError."""
+    key = current_key(store.prefix, group, topic)
+    for _ in range(ATTEMPTS):
+        found = store.get_tagged(key)
+        before, tag = (NONE, None) if found is None else (parse_note(Current, key, found[0], _WHAT), found[1])
+        after = change(before)
+        if after == before or store.replace_json(key, written(after), tag):
+            return after
+    raise StorageError("other", f"object {key!r}: others change it all the time; try again later")

@@ -1,0 +1,126 @@
+"""History is made again from a backup beside the live group, switched over, and back."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logpersister.cli.exits import Exit
+from tests.integration.harness.bucket import StoredObject, assert_exactly_once
+from tests.integration.harness.examples import example
+from tests.integration.harness.faults import stalled_puts
+from tests.integration.harness.scene import PREFIX, Scene
+from tests.integration.harness.verification import Verify, said
+from tests.stack.fault_proxy import FaultProxy
+from tests.stack.topics import delete_records
+
+CreateTopic = Callable[..., str]
+pytestmark = pytest.mark.timeout(900)
+
+HOUR_MS = 3_600_000
+MIDNIGHT_MS = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)
+EARLY, LATE = 400, 300
+"""Records of each partition that Kafka deletes, and those that it keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A topic in a backup and in the output of a live member, most of which Kafka has deleted since."""
+
+    scene: Scene
+    topic: str
+    backup: Path
+    live: Path
+    early: Mapping[tuple[str, int], Sequence[bytes]]
+    """What was produced before Kafka deleted records."""
+
+    def assert_once(self, objects: Iterable[StoredObject]) -> None:
+        """Check that all that was ever produced is in exactly one of these objects."""
+        now = self.scene.workload.produced(self.topic)
+        assert_exactly_once(objects, {of: list(dict.fromkeys([*self.early[of], *now[of]])) for of in now})
+
+    def counting(self) -> list[StoredObject]:
+        """Return the objects that count by the document ``current``, read as docs/replay.md tells readers to."""
+        bucket = self.scene.bucket
+        key = f"{PREFIX}/_logpersister/{self.scene.group.name}/current/{self.topic}.json"
+        document: Mapping[str, Any] = json.loads(bucket.client.get_object(Bucket=bucket.name, Key=key)["Body"].read())
+
+        def counts(one: StoredObject) -> bool:
+            for segment in document["partitions"].get(str(one.partition), []):
+                if segment["start"] <= one.start < segment["end"]:
+                    return bool(segment["generation"] == one.generation)
+            return one.generation not in document["replays"]
+
+        return list(filter(counts, bucket.objects(self.topic)))
+
+
+@pytest.fixture
+def story(scene: Scene, topic: CreateTopic, unique: str) -> Story:
+    name = topic(2)
+    backup = scene.manifest(
+        kafka={"topics": [name], "groupId": f"{unique}-backup"},
+        storage={"prefix": "backup"},
+        upload={"maxBytes": "64Ki"},
+        **example("backup"),
+    )
+    live = scene.manifest(kafka={"topics": [name]}, upload={"maxBytes": "64Ki"}, output={"text": {}})
+    scene.workload.write(
+        name, EARLY, partitions=[0, 1], size=1_000, timestamp=lambda n: MIDNIGHT_MS + n * HOUR_MS // 10
+    )
+    member = scene.member(live, "live")
+    scene.group.wait_current(name, explain=member.tail)
+    scene.run_until_current(backup)
+    scene.workload.write(name, LATE, partitions=[0, 1], size=1_000)
+    scene.group.wait_current(name, explain=member.tail)
+    early = scene.workload.produced(name)
+    delete_records(scene.kafka.bootstrap, name, {0: EARLY, 1: EARLY - 150})
+    return Story(scene, name, backup, live, early)
+
+
+def test_a_spoilt_day_is_made_again_beside_the_live_group(
+    scene: Scene, story: Story, s3_proxy: FaultProxy, verify: Verify
+) -> None:
+    name, live = story.topic, story.live
+    repaired = scene.manifest(
+        kafka={"topics": [name]},
+        storage={"endpoint": s3_proxy.endpoint},
+        generation=2,
+        upload={"maxBytes": "64Ki"},
+        output={"text": {}, "partitionBy": [{"date": {"granularity": "day"}}]},
+    )
+    options = ["--backup", str(story.backup)]
+    fault = stalled_puts("/2_1_")
+    s3_proxy.inject(fault)
+    replay = scene.member(repaired, None, *options, command="replay")
+    replay.wait("a put of the replay hangs", lambda: fault.met)
+    replay.kill()
+    replay.wait_gone()
+    s3_proxy.clear()
+    story.assert_once(story.counting())
+    said("switch", "-f", str(repaired), "--to-generation", "2", code=Exit.FAILED)
+
+    scene.workload.write(name, 100, partitions=[0, 1], size=1_000)  # the live group goes on
+    resumed = scene.member(repaired, None, *options, command="replay")
+    assert resumed.wait_end() == Exit.OK, resumed.tail()
+    scene.group.wait_current(name)
+    before = story.counting()
+    assert {one.generation for one in before} == {1}
+    story.assert_once(before)
+
+    said("switch", "-f", str(repaired), "--to-generation", "2")
+    after = story.counting()
+    story.assert_once(after)
+    assert {one.generation for one in after} == {1, 2}
+    assert {one.path for one in after if one.generation == 2} >= {"dt=2026-03-28", "dt=2026-03-29"}
+    assert min(one.start for one in after if one.generation == 1) == EARLY + LATE
+    assert verify(live, "--deep")["ok"]
+
+    said("switch", "-f", str(live), "--to-generation", "1")
+    assert story.counting() == [one for one in scene.bucket.objects(name) if one.generation == 1]
+    said("switch", "-f", str(repaired), "--to-generation", "2", "--delete-old")
+    story.assert_once(scene.bucket.objects(name))
+    assert verify(live, "--deep")["ok"]

@@ -1,0 +1,107 @@
+"""Which objects count: each offset in one generation, before and after any switches."""
+
+import itertools
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logpersister.storage.current import NONE, Current, Segment, change_current, get_current
+from logpersister.storage.errors import StorageError
+from logpersister.storage.names import ObjectName
+from logpersister.storage.notes import written
+from logpersister.storage.store import ObjectStore
+
+MOST = 30
+MEMBERS = 1
+spans = st.tuples(st.integers(0, MOST), st.integers(0, MOST)).filter(lambda span: span[0] < span[1])
+switches = st.lists(st.none() | st.tuples(st.integers(2, 4), spans), max_size=6)
+
+
+def name(generation: int, start: int) -> ObjectName:
+    return ObjectName("t", 0, generation, start, "", "")
+
+
+def counting(current: Current, start: int) -> list[int]:
+    return [generation for generation in (MEMBERS, 2, 3, 4, 5) if current.counts(name(generation, start))]
+
+
+@given(switches)
+def test_each_offset_counts_in_one_generation(steps: list[tuple[int, tuple[int, int]] | None]) -> None:
+    current = Current("id", (), {})
+    for generation in (2, 3, 4, 5):
+        current = current.begun("id", generation)
+    expected = dict.fromkeys(range(MOST), MEMBERS)
+    for step in steps:
+        if step is None:
+            current, expected = current.switched_back(), dict.fromkeys(range(MOST), MEMBERS)
+        else:
+            generation, span = step
+            current = current.switched(generation, {0: span})
+            expected |= dict.fromkeys(range(*span), generation)
+    assert {start: counting(current, start) for start in range(MOST)} == {at: [it] for at, it in expected.items()}
+    segments = current.partitions.get(0, ())
+    assert all(before.end <= after.start for before, after in itertools.pairwise(segments))
+
+
+def test_members_may_change_their_generation_outside_of_segments() -> None:
+    current = Current("id", (), {}).begun("id", 2).switched(2, {0: (10, 20)})
+    assert [current.counts(name(generation, 20)) for generation in (1, 2, 3)] == [True, False, True]
+    assert [current.counts(name(generation, 10)) for generation in (1, 2, 3)] == [False, True, False]
+
+
+def test_another_topic_of_the_name_has_no_segments() -> None:
+    current = Current("id", (), {}).begun("id", 2).switched(2, {0: (0, 5)})
+    assert current.begun("id", 3).partitions == current.partitions
+    assert current.begun("other", 3) == Current("other", (2, 3), {})
+
+
+class FakeStore:
+    """A bucket with one document, which others replace before the first puts."""
+
+    prefix = "raw"
+
+    def __init__(self, overtaken: int = 0) -> None:
+        self._document: tuple[dict[str, object], str] | None = None
+        self._overtaken, self._puts = overtaken, 0
+
+    def get_json(self, key: str) -> dict[str, object] | None:
+        assert not key or key == "raw/_logpersister/group/current/t.json"
+        return None if self._document is None else self._document[0]
+
+    def get_tagged(self, key: str) -> tuple[dict[str, object], str] | None:
+        return None if self.get_json(key) is None else self._document
+
+    def replace_json(self, key: str, document: dict[str, object], tag: str | None) -> bool:
+        if self._puts < self._overtaken:
+            self._put(written(Current("id", (), {}).begun("id", 7 + self._puts)))
+        if tag != (None if self._document is None else self._document[1]):
+            return False
+        self._put(document)
+        return bool(key)
+
+    def _put(self, document: dict[str, object]) -> None:
+        self._puts += 1
+        self._document = document, str(self._puts)
+
+
+def test_a_change_is_made_of_what_stands_there() -> None:
+    store = cast("ObjectStore", FakeStore(overtaken=2))
+    assert get_current(store, "group", "t") == NONE
+    found = change_current(store, "group", "t", lambda current: current.begun("id", 2).switched(2, {0: (1, 4)}))
+    assert found == get_current(store, "group", "t")
+    assert found == Current("id", (2, 8), {0: (Segment(1, 4, 2),)})
+
+
+def test_one_who_is_always_overtaken_gives_up() -> None:
+    store = cast("ObjectStore", FakeStore(overtaken=100))
+    with pytest.raises(StorageError, match="others change it all the time"):
+        change_current(store, "group", "t", lambda current: current.begun("id", 2))
+
+
+def test_what_is_no_such_document_is_told() -> None:
+    store = FakeStore()
+    store.replace_json("", {"topicId": None, "replays": [2], "partitions": {"0": [{"start": 1}]}}, None)
+    with pytest.raises(StorageError, match="is not the document which generation counts"):
+        get_current(cast("ObjectStore", store), "group", "t")
