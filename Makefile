@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CARGO := cargo
 NATIVE := spark-app/native
-SOURCES := spark-app/logpersister operator bench examples scripts tests
+SOURCES := spark-app/logpersister operator spark-source bench examples scripts tests
 ARGS ?=
 # Each worker has a Kafka broker, an S3 server and an API server of its own (3 GiB); a file's tests stay together.
 # In their order the long tests of real parts begin first, and short ones fill the end. Those of real parts wait about
