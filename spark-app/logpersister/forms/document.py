@@ -13,7 +13,7 @@ import yaml
 from logpersister.forms.problems import ManifestError, PathStep, Problem, path_text
 from logpersister.forms.substitution import Variables, substitute
 
-_MOST_NODES = 100_000
+MOST_NODES = 100_000
 """Nodes after aliases are replaced by what they refer to: a manifest has hundreds."""
 _MOST_DIGITS = 1_000
 
@@ -72,16 +72,19 @@ class Document:
         return line
 
 
-def read(content: str | bytes, source: str | None = None, variables: Variables | None = None) -> Document:
+def read(
+    content: str | bytes, source: str | None = None, variables: Variables | None = None, most: int = MOST_NODES
+) -> Document:
     """Parse exactly one YAML document; raise `ManifestError` with the line of what is wrong.
 
-    With `variables`, references to them such as ``${NAME}`` are replaced.
+    With `variables`, references to them such as ``${NAME}`` are replaced. Documents of more than `most` values, counted
+    without aliases, are refused.
     """
     try:
         nodes = [node for node in yaml.compose_all(content, Loader=_Loader) if not _is_empty(node)]
         if len(nodes) != 1:
             raise ManifestError([_not_one_document(nodes)], source)
-        problems = list(_structure_problems(nodes[0]))
+        problems = list(_structure_problems(nodes[0], most))
         if not problems and variables is not None:
             problems = substitute(nodes[0], variables, _tag_of)
         if problems:
@@ -149,7 +152,7 @@ def _yaml_problem(error: yaml.YAMLError, remedy: str) -> Problem:
     return Problem("", "is not YAML", remedy)
 
 
-def _structure_problems(root: yaml.Node) -> Iterator[Problem]:
+def _structure_problems(root: yaml.Node, most: int) -> Iterator[Problem]:
     """Yield what YAML allows and a manifest must not have: a key twice, a value inside itself, aliases without end."""
     seen = 0
     # Depth first, with the path and the nodes above each node.
@@ -158,7 +161,7 @@ def _structure_problems(root: yaml.Node) -> Iterator[Problem]:
         node, steps, above = stack.pop()
         seen += 1
         line = node.start_mark.line + 1
-        if seen > _MOST_NODES:
+        if seen > most:
             yield Problem(
                 "", "has too many values, or aliases that multiply", "write a manifest as in examples/", line=line
             )

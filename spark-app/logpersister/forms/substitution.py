@@ -19,7 +19,7 @@ Resolve = Callable[[str], str]
 """Returns the YAML tag of a value that stands without quotes."""
 
 _REFERENCE: Final = re.compile(
-    r"\$(?P<escaped>\$\{)|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|\$\{"
+    r"\$(?P<escaped>\$\{)|(?P<secret>\$\{secret:[^}]*\})|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|\$\{"
 )
 _LITERAL: Final = "write $${ where the text ${ itself is meant"
 
@@ -49,6 +49,8 @@ def _replaced(text: str, variables: Variables) -> tuple[str, list[tuple[str, str
     def replacement(found: "re.Match[str]") -> str:
         if found["escaped"] is not None:
             return "${"
+        if found["secret"] is not None:  # where a manifest may have it, whoever needs the secret resolves it
+            return str(found["secret"])
         name, default = found["name"], found["default"]
         if name is None:
             wrong.append(("has a ${ that begins no ${NAME} or ${NAME:-default}", f"correct it; {_LITERAL}"))

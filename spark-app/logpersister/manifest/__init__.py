@@ -1,8 +1,19 @@
 """The manifest: a pydantic model of the LogPersister resource, how it is read, what its revision is."""
 
 from logpersister.forms.problems import ManifestError, Problem
-from logpersister.manifest.load import load, parse, parse_text
+from logpersister.manifest.feed_collector import FeedCollector
+from logpersister.manifest.load import load, load_collector, parse, parse_text
 from logpersister.manifest.resource import LogPersister
 from logpersister.manifest.spec import Spec
 
-__all__ = ["LogPersister", "ManifestError", "Problem", "Spec", "load", "parse", "parse_text"]
+__all__ = [
+    "FeedCollector",
+    "LogPersister",
+    "ManifestError",
+    "Problem",
+    "Spec",
+    "load",
+    "load_collector",
+    "parse",
+    "parse_text",
+]

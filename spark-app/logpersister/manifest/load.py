@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -19,10 +19,16 @@ from logpersister.forms.problems import (
     unknown_field,
 )
 from logpersister.forms.substitution import Variables
+from logpersister.manifest.feed_collector import FeedCollector
 from logpersister.manifest.resource import OBJECT_META, LogPersister
+
+Kind = TypeVar("Kind", bound=BaseModel)
 
 LARGEST_MANIFEST = 1_000_000
 """Bytes; about what etcd takes, and more than any manifest has."""
+LARGEST_COLLECTOR = 32_000_000
+"""Bytes of tens of thousands of feeds, which only a file may have."""
+MOST_NODES_OF_FEEDS: Final = 2_000_000
 
 STANDARD_INPUT = "-"
 
@@ -33,32 +39,60 @@ def load(path: str | Path, variables: Variables | None = None) -> LogPersister:
     With `variables`, references to them such as ``${NAME}`` are replaced; else they are text like any other. Raises
     `ManifestError` with file and line of all that is wrong.
     """
+    content, source = _content(path, LARGEST_MANIFEST)
+    return parse_text(content, source, variables)
+
+
+def load_collector(path: str | Path, variables: Variables | None = None) -> FeedCollector:
+    """Read the manifest of a FeedCollector the same way."""
+    content, source = _content(path, LARGEST_COLLECTOR)
+    return parse_collector(content, source, variables)
+
+
+def _content(path: str | Path, largest: int) -> tuple[bytes, str]:
+    """Return the text of a manifest, a byte more than `largest` at most, and its name."""
     source = "standard input" if str(path) == STANDARD_INPUT else str(path)
     try:
         if str(path) == STANDARD_INPUT:
-            content = sys.stdin.buffer.read(LARGEST_MANIFEST + 1)
-        else:
-            with Path(path).open("rb") as file:
-                content = file.read(LARGEST_MANIFEST + 1)
+            return sys.stdin.buffer.read(largest + 1), source
+        with Path(path).open("rb") as file:
+            return file.read(largest + 1), source
     except OSError as error:
         problem = Problem(
             "", f"cannot be read ({error.strerror or error})", "name a manifest that exists and is readable"
         )
         raise ManifestError([problem], source) from None
-    return parse_text(content, source, variables)
 
 
 def parse_text(content: str | bytes, source: str | None = None, variables: Variables | None = None) -> LogPersister:
     """Parse the text of a manifest; raise `ManifestError`. ``source`` is how messages name the text."""
-    if len(content) > LARGEST_MANIFEST:
-        raise ManifestError([Problem("", f"is larger than {LARGEST_MANIFEST} bytes", "name a manifest")], source)
-    document = yaml_document.read(content, source, variables)
-    return _validate(document.value, source, document.line_of, _unknown_metadata(document))
+    return _parse_text(LogPersister, content, source, variables, (LARGEST_MANIFEST, yaml_document.MOST_NODES))
+
+
+def parse_collector(
+    content: str | bytes, source: str | None = None, variables: Variables | None = None
+) -> FeedCollector:
+    """Parse the text of a FeedCollector the same way."""
+    return _parse_text(FeedCollector, content, source, variables, (LARGEST_COLLECTOR, MOST_NODES_OF_FEEDS))
+
+
+def _parse_text(
+    kind: type[Kind],
+    content: str | bytes,
+    source: str | None,
+    variables: Variables | None,
+    most: tuple[int, int],
+) -> Kind:
+    largest, nodes = most
+    if len(content) > largest:
+        raise ManifestError([Problem("", f"is larger than {largest} bytes", "name a manifest")], source)
+    document = yaml_document.read(content, source, variables, nodes)
+    return _validate(kind, document.value, source, document.line_of, _unknown_metadata(document))
 
 
 def parse(document: Any) -> LogPersister:
     """Validate a document of dicts, lists and scalars, as JSON has them; raise `ManifestError`. It is not changed."""
-    return _validate(document, None, lambda _: None)
+    return _validate(LogPersister, document, None, lambda _: None)
 
 
 def _unknown_metadata(document: yaml_document.Document) -> list[Problem]:
@@ -70,19 +104,21 @@ def _unknown_metadata(document: yaml_document.Document) -> list[Problem]:
     return [unknown_field(steps, OBJECT_META, document.line_of(steps)) for steps in unknown]
 
 
-def _validate(document: Any, source: str | None, line_of: LineOf, found: Sequence[Problem] = ()) -> LogPersister:
+def _validate(
+    kind: type[Kind], document: Any, source: str | None, line_of: LineOf, found: Sequence[Problem] = ()
+) -> Kind:
     """Validate; `found` is what is known to be wrong already."""
     if not isinstance(document, dict):
         problem = Problem("", "is not a mapping", "begin with apiVersion, kind, metadata and spec")
         raise ManifestError([problem], source)
-    nulls = misleading_nulls(document, LogPersister)
+    nulls = misleading_nulls(document, kind)
     problems = [*found, *(Problem(path_text(at), EXPECTATION, REMEDY, line=line_of(at)) for at in nulls)]
     try:
-        resource = LogPersister.model_validate(without_nulls(document, LogPersister), by_alias=True, by_name=False)
+        resource = kind.model_validate(without_nulls(document, kind), by_alias=True, by_name=False)
         if not problems:
             return resource
     except ValidationError as error:
-        problems += problems_of(error.errors(include_url=False), fields_at, line_of)
+        problems += problems_of(error.errors(include_url=False), lambda steps: fields_at(steps, kind), line_of)
         problems.sort(key=lambda problem: problem.line or 0)
     # Outside the except block: pydantic's error holds the values, and must not be the context of ours.
     raise ManifestError(problems, source)
