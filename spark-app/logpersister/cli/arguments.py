@@ -41,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     _init(_command(commands, "init", "write a manifest from what the brokers and the bucket have", file=None))
     _check(_command(commands, "check", "validate a manifest and test its brokers and bucket"))
     _run(_command(commands, "run", "run a member of the group until it is stopped"))
+    _collect(_command(commands, "collect", "poll feeds over HTTP, new contents become records", kind="FeedCollector"))
     _schema(commands)
     _try(_command(commands, "try", "show how the last records of a topic would be stored; writes nothing"))
     _lag(_command(commands, "lag", "show what is not stored yet"))
@@ -62,6 +63,7 @@ def _command(
     summary: str,
     *,
     file: Literal["required", "optional"] | None = "required",
+    kind: str = "LogPersister",
 ) -> argparse.ArgumentParser:
     sentence = f"{summary[0].upper()}{summary[1:]}."
     command = commands.add_parser(name, help=summary, description=sentence)
@@ -71,7 +73,7 @@ def _command(
             "--file",
             required=file == "required",
             metavar="FILE",
-            help="the LogPersister manifest (YAML); - reads it from standard input",
+            help=f"the {kind} manifest (YAML); - reads it from standard input",
         )
     command.add_argument(
         "--secrets-dir",
@@ -206,17 +208,25 @@ def _run(command: argparse.ArgumentParser) -> None:
 
 def _process(command: argparse.ArgumentParser) -> None:
     """Add the options of a process that stores records."""
-    command.add_argument(
-        "--http",
-        metavar="ADDR:PORT",
-        help="serve /metrics, /healthz, /readyz and /status there; port 0 selects a free one (default: not served)",
-    )
+    _served(command)
     command.add_argument(
         "--cores",
         type=positive,
         metavar="N",
         help="number of parallel tasks while Spark runs inside this process (default: all cores)",
     )
+    _logged(command)
+
+
+def _served(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--http",
+        metavar="ADDR:PORT",
+        help="serve /metrics, /healthz, /readyz and /status there; port 0 selects a free one (default: not served)",
+    )
+
+
+def _logged(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--log-format",
         choices=LOG_FORMATS,
@@ -274,6 +284,25 @@ def _switch(command: argparse.ArgumentParser) -> None:
         help="delete the objects of members that do not count any more; nobody can switch back then",
     )
     command.add_argument("--dry-run", action="store_true", help="write and delete nothing")
+
+
+def _collect(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--check", action="store_true", help="ask each feed once and look for the topic; writes nothing"
+    )
+    command.add_argument(
+        "--replica-name",
+        metavar="NAME",
+        help="name in records; of several replicas, a number at its end says which one this is, as in prices-0 "
+        "(default: host and process)",
+    )
+    command.add_argument(
+        "--spool",
+        metavar="DIR",
+        help="directory, of this process alone, for what Kafka does not have yet (default: <metadata.name>.spool)",
+    )
+    _served(command)
+    _logged(command)
 
 
 def _schema(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -10,7 +10,7 @@ from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.tables import printable
 from logpersister.forms.sparse import sparse
 from logpersister.forms.substitution import SWITCH
-from logpersister.manifest import LogPersister, load, parse
+from logpersister.manifest import FeedCollector, LogPersister, load, load_collector, parse
 from logpersister.manifest.resource import API_VERSION, KIND
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets, SecretValue
 from logpersister.report import logs
@@ -34,6 +34,11 @@ class HiddenSecrets(Secrets):
 def manifest(file: str) -> LogPersister:
     """Load the manifest that ``-f`` names. Raises ManifestError, which ends the command."""
     return load(file, _variables())
+
+
+def collector(file: str) -> FeedCollector:
+    """Load the manifest of a FeedCollector the same way."""
+    return load_collector(file, _variables())
 
 
 def begin(arguments: argparse.Namespace, topic: str | None = None) -> tuple[LogPersister, Secrets]:

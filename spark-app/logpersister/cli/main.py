@@ -19,6 +19,7 @@ _COMMANDS: Final = (
     "init",
     "check",
     "run",
+    "collect",
     "schema",
     "lag",
     "ls",

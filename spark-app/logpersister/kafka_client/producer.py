@@ -13,6 +13,9 @@ BOOTSTRAP_SECONDS: Final = 10.0
 DELIVERY_SECONDS: Final = 30.0
 """Seconds after which a record counts as not delivered."""
 
+REFUSED: Final = (errors.MessageSizeTooLargeError, errors.RecordListTooLargeError, errors.InvalidRecordError)
+"""Errors by which brokers say that they will never take a record."""
+
 Produce = Callable[[str, bytes, bytes, Sequence[tuple[str, bytes]]], None]
 """Writes topic, key, value and headers; returns when all replicas in sync have the record. Raises NotDeliveredError."""
 
@@ -26,16 +29,15 @@ class NotDeliveredError(Exception):
         self.is_refused = is_refused
 
 
-@contextmanager
-def producing(config: Mapping[str, Any]) -> Iterator[Produce]:
-    """Connect, by what `client_config` gives. Raises NotDeliveredError when no broker answers."""
+def connected(config: Mapping[str, Any], **settings: Any) -> KafkaProducer:
+    """Connect an idempotent producer, by what `client_config` gives; raises NotDeliveredError when nobody answers."""
     clients: list[Any] = []
 
     def client(**settings: Any) -> Any:
         clients.append(KafkaNetClient(**settings))
         return clients[-1]
 
-    ours = {
+    ours: dict[str, Any] = {
         "kafka_client": client,
         "acks": "all",
         "enable_idempotence": True,
@@ -46,7 +48,7 @@ def producing(config: Mapping[str, Any]) -> Iterator[Produce]:
         "delivery_timeout_ms": int(DELIVERY_SECONDS * 1000),
     }
     try:
-        producer = KafkaProducer(**{**config, **ours})
+        return KafkaProducer(**{**config, **ours, **settings})
     except BaseException as error:
         for one in clients:  # else its thread goes on trying for as long as the process lives
             one.close()
@@ -54,10 +56,27 @@ def producing(config: Mapping[str, Any]) -> Iterator[Produce]:
             raise NotDeliveredError(in_words(error)) from None
         raise
 
+
+def partitions_of(config: Mapping[str, Any], topic: str, seconds: float) -> int:
+    """Return the number of partitions of a topic that may be written to; raises NotDeliveredError without one."""
+    producer = connected(config, max_block_ms=int(seconds * 1000))
+    try:
+        return len(producer.partitions_for(topic) or ())
+    except errors.KafkaError as error:
+        raise NotDeliveredError(in_words(error)) from None
+    finally:
+        producer.close(timeout=BOOTSTRAP_SECONDS)
+
+
+@contextmanager
+def producing(config: Mapping[str, Any]) -> Iterator[Produce]:
+    """Connect, by what `client_config` gives. Raises NotDeliveredError when no broker answers."""
+    producer = connected(config)
+
     def produce(topic: str, key: bytes, value: bytes, headers: Sequence[tuple[str, bytes]]) -> None:
         try:
             producer.send(topic, value, key, list(headers)).get(timeout=DELIVERY_SECONDS + BOOTSTRAP_SECONDS)
-        except (errors.MessageSizeTooLargeError, errors.RecordListTooLargeError) as error:
+        except REFUSED as error:
             raise NotDeliveredError(in_words(error), is_refused=True) from None
         except errors.KafkaError as error:
             raise NotDeliveredError(in_words(error)) from None

@@ -45,8 +45,8 @@ class MemberProcess:
         self._events = EventLog(log)
         self._address: str | None = None
         self._began = time.time()
-        arguments = [command, "-f", str(manifest), "--http", "127.0.0.1:0", "--cores", "2", "--log-format", "json"]
-        arguments += ["--log-level", "debug", *options]
+        arguments = [command, "-f", str(manifest), "--http", "127.0.0.1:0", "--log-format", "json"]
+        arguments += ["--log-level", "debug", *([] if command == "collect" else ["--cores", "2"]), *options]
         variables = {**os.environ, **of_spark(log.parent / "spark"), **(environment or {}), _MARK: str(log)}
         self._process = _begin(arguments, variables, log)
         reaper.register(self._process.pid)  # should pytest itself be killed; the JVM ends with the driver

@@ -1,0 +1,117 @@
+"""The life of a collector's process: poll until it is told to stop, then send what is left."""
+
+import resource as limits
+import time
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from logpersister.feeds.collector import Collector
+from logpersister.feeds.intake import Intake
+from logpersister.feeds.polled_feed import PolledFeed
+from logpersister.feeds.reports import FeedMetrics, Parts, status_document
+from logpersister.feeds.schedule import share_of
+from logpersister.feeds.secret_texts import SecretValues
+from logpersister.feeds.sender import Sender
+from logpersister.feeds.spool import Spool
+from logpersister.feeds.transfers import Transfers
+from logpersister.kafka_client import client_config
+from logpersister.kafka_client.stream import Stream
+from logpersister.manifest import FeedCollector
+from logpersister.manifest.secrets import AUTHORITY, Secrets
+from logpersister.report import logs
+from logpersister.report.health import Health, Probe
+from logpersister.report.server import ReportServer
+from logpersister.stopping import Stop
+
+log = structlog.get_logger(__name__)
+
+LOOK_SECONDS: Final = 1.0
+POLLING_LIMIT: Final = timedelta(seconds=60)
+THREAD_LIMIT: Final = timedelta(seconds=180)
+"""To connect, and to wait for a slow disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectorOptions:
+    """What is said on the command line and not in the manifest."""
+
+    replica: str
+    """Name in records and reports; also says which of several replicas this is."""
+    spool: Path
+    """Directory of what Kafka does not have yet, of this process alone."""
+    http: str | None = None
+    """Address of the report endpoint; None: there is none."""
+
+
+def compiled(collector: FeedCollector, secrets: Secrets, replica: str) -> list[PolledFeed]:
+    """Return the feeds as they are polled; raises `ManifestError` for Secrets that cannot be used."""
+    values, now = SecretValues(secrets), time.monotonic()
+    share = share_of(replica, collector.spec.replicas)
+    authorities: dict[str | None, str | None] = {None: None}
+    found = []
+    for place, feed in enumerate(collector.spec.feeds):
+        name, path = feed.ca_secret_name, f"spec.feeds[{place}].caSecretName"
+        if name is not None and name not in authorities:
+            secrets.require(name, AUTHORITY, path)
+            authorities[name] = secrets.authority(name, path)
+        found.append(PolledFeed.of(feed, place, share, values, authorities[name], now))
+    return found
+
+
+def run_collector(collector: FeedCollector, secrets: Secrets, options: CollectorOptions) -> int:
+    """Run until a signal comes; return the exit code. Raises `ManifestError`, `SpoolTakenError`, `BindError`."""
+    spec, started = collector.spec, time.time()
+    feeds = compiled(collector, secrets, options.replica)
+    config = client_config(spec.kafka.connection, secrets)
+    largest = max(feed.max_bytes for feed in spec.feeds)
+    _allow_many_files()
+    stop, health = Stop(), Health()
+    with ExitStack() as stack, stop.on_signals():
+        spool = stack.enter_context(closing(Spool(options.spool, spec.spool.max_bytes, spec.spool.when_full)))
+        sender = Sender(
+            spool, lambda wake: Stream(config, spec.kafka.topic, largest, wake), health.probe("sender", THREAD_LIMIT)
+        )
+        intake = Intake(spool, sender.wake, health.probe("intake", THREAD_LIMIT))
+        parts = Parts(feeds, spool, sender.counts)
+        metrics = FeedMetrics(collector.name, options.replica, parts)
+        if options.http is not None:
+            status = partial(status_document, collector.name, options.replica, started, metrics, parts)
+            server = stack.enter_context(ReportServer(options.http, metrics, status, health))
+            log.info("reports.served", address=server.address)
+        stack.enter_context(logs.kafka_complaints.taken_by(lambda _: None))
+        log.info("collector.starts", feeds=len(feeds), topic=spec.kafka.topic, waiting=spool.fill.entries)
+        for part in (intake, sender):
+            part.thread.start()
+        with closing(Transfers(len(feeds))) as transfers:
+            loop = Collector(feeds, options.replica, spec.requests_per_host, transfers, intake, metrics)
+            _poll(loop, stop, health.probe("polling", POLLING_LIMIT))
+        intake.close()
+        sender.close(0.0 if stop.at_once else spec.shutdown_grace.total_seconds())
+        left = spool.fill.entries
+    tell = log.warning if left else log.info
+    tell("collector.stopped", sent=sender.counts.sent, left_in_spool=left)
+    return 0
+
+
+def _poll(collector: Collector, stop: Stop, probe: Probe) -> None:
+    look_at = time.monotonic()
+    while not stop.asked:
+        collector.turn()
+        if time.monotonic() >= look_at:
+            look_at = time.monotonic() + LOOK_SECONDS
+            collector.look()
+            probe.beat()
+    probe.stop()
+
+
+def _allow_many_files() -> None:
+    """Raise the number of open files, so of connections, as far as the process may."""
+    soft, hard = limits.getrlimit(limits.RLIMIT_NOFILE)
+    if soft != hard:
+        limits.setrlimit(limits.RLIMIT_NOFILE, (hard, hard))
