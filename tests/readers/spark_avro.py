@@ -15,6 +15,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql.avro.functions import from_avro
 
 from logpersister.values.avro.rows import AvroRows
+from logpersister.values.avro.source import AvroSource
 from logpersister.values.row_schema import RowSchema
 from tests.readers.others import plain
 from tests.readers.spark_values import columns_by_spark, judged
@@ -100,7 +101,9 @@ def assert_avro_like_spark(spark: SparkSession) -> None:
     _assert_bullets(rows[: len(cases)])
     for one, theirs in zip(OTHERWISE, rows[len(cases) :], strict=True):
         parser = AvroRows(
-            RowSchema(avro=json.dumps(_record(one.declared))), "confluent", KnownWriters({1: _record(one.written)})
+            RowSchema(source=AvroSource(json.dumps(_record(one.declared)))),
+            "confluent",
+            KnownWriters({1: _record(one.written)}),
         )
         ours_, refused = judged(parser.parse(batch_of_values([HEADER + one.datum])))
         field_ = one.row.field if isinstance(one.row, Refused) else None

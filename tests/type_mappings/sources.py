@@ -11,13 +11,13 @@ from logpersister.records.quarantine import make_parser
 from logpersister.schemas.written_column import WrittenColumn
 from logpersister.values.avro import rows as avro_rows
 from logpersister.values.avro.columns import columns_of as columns_of_avro
-from logpersister.values.declared_columns import unfit_columns
 from logpersister.values.json.columns import columns_of as columns_of_json_schema
 from logpersister.values.parser import Parsing
 from logpersister.values.protobuf import rows as protobuf_rows
 from logpersister.values.protobuf.columns import columns_of as columns_of_protobuf
 from logpersister.values.row_schema import RowSchema
 from logpersister.values.thrift.columns import columns_of as columns_of_thrift
+from logpersister.values.thrift.source import ThriftSource
 from tests.type_mappings.types import TYPES, column, named
 from tests.unit.records.row_samples import batch_of_values
 
@@ -206,7 +206,7 @@ def _idl(sample: str) -> str:
 
 
 def _fits_thrift(schema: RowSchema, sample: str) -> bool:
-    return not list(unfit_columns(_idl(sample), "S", schema.columns))
+    return not list(ThriftSource(_idl(sample), "S").unfit(schema.columns))
 
 
 THRIFT: Final = Source(

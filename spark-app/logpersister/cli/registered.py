@@ -26,6 +26,7 @@ from logpersister.values.field import FieldSpec
 from logpersister.values.json import columns as json_columns
 from logpersister.values.parser import Framing
 from logpersister.values.protobuf import columns as protobuf_columns
+from logpersister.values.protobuf.source import protobuf_of
 from logpersister.values.reading.columns import portion_of
 from logpersister.values.reading.record_headers import with_ids
 from logpersister.values.reading.schema_ids import ids_of
@@ -145,7 +146,7 @@ def _columns(text: str, spec: Spec) -> list[WrittenColumn]:
             return avro_columns.columns_of(text)
         case "json":
             return json_columns.columns_of(text)
-    return protobuf_columns.columns_of(text, spec.row_schema.message)
+    return protobuf_columns.columns_of(text, protobuf_of(spec.row_schema).message)
 
 
 def _head(spec: Spec, sample: sampling.Sample, told: str) -> Iterator[str]:

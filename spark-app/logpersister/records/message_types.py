@@ -18,6 +18,7 @@ from logpersister.values.parser import Parsing
 from logpersister.values.protobuf.errors import ProtobufError
 from logpersister.values.protobuf.parts import Plan
 from logpersister.values.protobuf.schema import Schema, read_schema
+from logpersister.values.protobuf.source import protobuf_of
 from logpersister.values.reading.record_headers import with_ids
 from logpersister.values.reading.writers import Writers, asked_of
 from logpersister.values.row_schema import RowSchema
@@ -69,10 +70,11 @@ class MessageTypes:
         types = self._names.types
         if types.any is not None and types.any.field is None:
             return types.plan(Schema(), "")
-        if self._framing != "plain" or schema.protobuf is None:
+        source = protobuf_of(schema)
+        if self._framing != "plain" or source.text is None:
             return None
-        read = read_schema(schema.protobuf)
-        return types.plan(read, read.message(schema.message))
+        read = read_schema(source.text)
+        return types.plan(read, read.message(source.message))
 
     def _learn(self, ids: Sequence[int]) -> set[int]:
         """Learn what ids mean; return those that nobody knows."""

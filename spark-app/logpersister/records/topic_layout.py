@@ -141,7 +141,7 @@ def _heads(types: TypesSpec, spec: Spec, writers_of: WritersOf) -> Parser | None
     header = None if types.frame is None else types.frame.header
     if header is None or header.row_schema is None:
         return None
-    schema = RowSchema(protobuf=header.row_schema.protobuf, message=header.row_schema.message)
+    schema = RowSchema(source=header.row_schema.source)
     return make_parser(Parsing(type="protobuf", framing="plain"), schema)
 
 

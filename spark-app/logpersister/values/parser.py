@@ -6,10 +6,8 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from logpersister.forms.constraint import Model
-from logpersister.values.csv.syntax import CsvSpec
 from logpersister.values.faults import REFUSED, FaultsSpec
 from logpersister.values.quarantine import QuarantineSpec
-from logpersister.values.regex.syntax import RegexSpec
 
 Parser = Literal["bytes", "json", "avro", "protobuf", "thrift", "messagepack", "csv", "regex"]
 UnknownFields = Literal["drop", "keep", "refuse"]
@@ -39,8 +37,8 @@ class Parsing(Model):
     faults: FaultsSpec = REFUSED
     protocol: Protocol = "binary"
     """Protocol of Thrift."""
-    csv: CsvSpec | None = None
-    regex: RegexSpec | None = None
+    syntax: Model | None = None
+    """What only one kind has: how its values are written."""
     quarantine: QuarantineSpec = QuarantineSpec()
 
     @property

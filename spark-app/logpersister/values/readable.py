@@ -3,19 +3,13 @@
 Findings are told at the fields of a block (`values`), by what they are about in `RowSchema`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from logpersister.forms.problems import Finding, PathStep, RefusedError
 from logpersister.schemas.types import MOST_COLUMNS, ListOf, MapOf, Plain, Struct, Type, leaves
-from logpersister.values.declared_columns import (
-    check_message,
-    check_struct,
-    findings_at,
-    unfit_findings,
-)
+from logpersister.values.declared_columns import columns_by, findings_at
 from logpersister.values.renaming import rename_findings, usable
 from logpersister.values.row_schema import RowSchema
 
@@ -46,29 +40,19 @@ def column_findings(kind: str, schema: RowSchema, *, by_writer: bool = False) ->
 
 
 def _text_findings(schema: RowSchema) -> Iterator[Finding]:
-    """Yield what is wrong with the schemas that are texts."""
-    for at, check in _texts(schema):
-        try:
-            check()
-        except RefusedError as error:
-            yield from findings_at(error, *at)
-            return
-    if schema.thrift is not None:
-        names = [one.name for one in schema.fields or ()]
-        columns = schema.as_written.of_values
-        yield from unfit_findings(schema.thrift.idl, schema.thrift.struct, columns, names)
-
-
-def _texts(schema: RowSchema) -> Iterator[tuple[Place, Callable[[], object]]]:
-    """Yield where each text stands in its block, and what raises `RefusedError` if it is none."""
-    texts = (schema.avro, schema.protobuf, schema.thrift, schema.json_schema)
-    if schema.protobuf is not None:
-        yield ("schema",), partial(check_message, schema.protobuf, schema.message)
-    if schema.thrift is not None:
-        yield ("idl",), partial(check_struct, schema.thrift.idl, schema.thrift.struct)
-    if schema.fields is None and any(one is not None for one in texts):
-        at = next(name for name, one in zip(("schema", "schema", "idl", "jsonSchema"), texts, strict=True) if one)
-        yield (at,), lambda: schema.source_columns
+    """Yield what is wrong with the schema that is a text."""
+    source = schema.source
+    if source is None or not source.has_text:
+        return
+    try:
+        if schema.fields is None:
+            columns_by(source, schema.use)
+        else:
+            source.check()
+    except RefusedError as error:
+        yield from findings_at(error, source.at)
+        return
+    yield from source.misfits(lambda: schema.as_written.of_values, [one.name for one in schema.fields or ()])
 
 
 def _field_findings(kind: str, schema: RowSchema) -> Iterator[Finding]:

@@ -9,23 +9,13 @@ from logpersister.forms.problems import some_of
 from logpersister.schemas.column import Column
 from logpersister.schemas.types import Binary, Plain, Struct, Type
 from logpersister.schemas.written_column import Remark
-from logpersister.values.declared_columns import (
-    Declared,
-    Use,
-    columns_by,
-    columns_by_json_schema,
-    columns_by_message,
-    columns_by_struct,
-)
+from logpersister.values.declared_columns import Declared, Source, Use, columns_by
 from logpersister.values.field import FieldSpec
 from logpersister.values.hidden_fields import hashed
 from logpersister.values.hiding import HashSpec, MaskSpec
 from logpersister.values.parser import Framing, Parsing
 from logpersister.values.registry import RegistrySpec
 from logpersister.values.renaming import Renames, RenameSpec, renamed, renames_of
-from logpersister.values.thrift.declaration import ThriftSchema
-from logpersister.values.thrift.errors import ThriftError
-from logpersister.values.thrift.plan import plan_of
 
 VALUE: Final = "value"
 """Column of values that are stored as they are."""
@@ -72,18 +62,8 @@ class RowSchema:
 
     fields: tuple[FieldSpec, ...] | None = None
     """Fields of the values that become columns; without them a schema below declares the columns."""
-    avro: str | None = None
-    """Avro schema. With framing `plain` and `singleObject` it wrote the values, too."""
-    writers: tuple[str, ...] = ()
-    """Avro schemas of values that name none in a registry: with framing `singleObject` besides `avro`, with `plain` one
-    in its place.
-    """
-    protobuf: str | None = None
-    """Schema of protobuf, as `.proto` text or as a descriptor set in base64."""
-    message: str | None = None
-    """Message of `protobuf` that declares the columns, and that values are with framing `plain`."""
-    thrift: ThriftSchema | None = None
-    json_schema: str | None = None
+    source: Source | None = None
+    """Schema in the language of the kind of values."""
     registry: RegistrySpec | None = None
     """Registry that knows the schemas of values and keys."""
     key: KeySchema | None = None
@@ -126,8 +106,12 @@ class RowSchema:
     @property
     def asks_registry(self) -> bool:
         """Whether the columns of a topic are what the registry says, so that they are not known here."""
-        texts = (self.avro, self.protobuf, self.thrift, self.json_schema)
-        return self.has_columns and self.fields is None and all(one is None for one in texts)
+        return self.has_columns and self.fields is None and not self.has_text
+
+    @property
+    def has_text(self) -> bool:
+        """Whether a text of the manifest declares columns."""
+        return self.source is not None and self.source.has_text
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -158,11 +142,8 @@ class RowSchema:
         return replace(self.without_key.as_parsed, rename=(), drop=tuple(dropped))
 
     def written_by(self, framing: Framing) -> tuple[str, ...]:
-        """Return the Avro schemas of the manifest by which values with a framing were written."""
-        own = () if self.avro is None else (self.avro,)
-        if framing == "plain":
-            return self.writers or own
-        return tuple(dict.fromkeys((*own, *self.writers))) if framing == "singleObject" else ()
+        """Return the schemas of the manifest by which values with a framing were written."""
+        return () if self.source is None else self.source.written_by(framing)
 
     def parsed_for(self, names: Collection[str]) -> "RowSchema":
         """Return the schema by which values are parsed where more has to be known of them than is stored.
@@ -188,7 +169,7 @@ class RowSchema:
         return renames_of(self.rename, self.source_columns) if self.rename else {}
 
     @property
-    def _use(self) -> Use:
+    def use(self) -> Use:
         """What becomes of the fields that a schema has."""
         sources = (one.field for one in self.rename if one.to in self.drop)
         return Use(frozenset((*sources, *self.drop)), self.rename)
@@ -207,21 +188,9 @@ class RowSchema:
     def _by_source(self) -> Declared:
         if self.fields is not None:
             return Declared(tuple(one.column for one in self.fields))
-        if self.avro is not None:
-            return columns_by(self.avro, self._use)
-        if self.protobuf is not None:
-            return columns_by_message(self.protobuf, self.message, self._use)
-        if self.thrift is not None:
-            return columns_by_struct(self.thrift.idl, self.thrift.struct, self._use)
-        return Declared(()) if self.json_schema is None else columns_by_json_schema(self.json_schema, self._use)
-
-    def thrift_plan(self) -> str:
-        """Return what becomes of each field of a struct of Thrift, as `plan_of` does. Raises ThriftError."""
-        if self.thrift is None:
-            raise ThriftError("there is no schema")
-        columns = self.as_written.of_values
-        formats = {one.name: one.format for one in columns}
-        return plan_of(self.thrift.idl, self.thrift.struct, columns, formats)
+        if self.source is None or not self.source.has_text:
+            return Declared(())
+        return columns_by(self.source, self.use)
 
     def type_at(self, path: str) -> Type | None:
         """Return the type of a field, ``geo.country`` for one in a struct; None: there is none."""

@@ -11,6 +11,7 @@ from logpersister.values.reading.parsers import Parser
 from logpersister.values.reading.record_headers import OF_VALUES, IdsInHeaders
 from logpersister.values.reading.writers import Writers, for_framing
 from logpersister.values.regex.rows import RegexRows
+from logpersister.values.regex.syntax import RegexSpec
 from logpersister.values.row_schema import RowSchema
 from logpersister.values.thrift.rows import ThriftRows
 
@@ -37,11 +38,12 @@ def _rows_of(parser: Parsing, schema: RowSchema, writers: Writers | None) -> Par
         case "thrift":
             return ThriftRows(schema, parser.protocol, parser.faults)
         case "csv":
-            return CsvRows(schema, parser.csv or CsvSpec(), parser.unknown_fields == "keep", parser.faults)
+            csv = parser.syntax if isinstance(parser.syntax, CsvSpec) else CsvSpec()
+            return CsvRows(schema, csv, parser.unknown_fields == "keep", parser.faults)
         case "regex":
-            if parser.regex is None:
-                raise ValueError("parser regex needs a pattern")
-            return RegexRows(schema, parser.regex, parser.faults)
+            if not isinstance(parser.syntax, RegexSpec):
+                raise ValueError("parser regex needs a pattern")  # noqa: TRY004
+            return RegexRows(schema, parser.syntax, parser.faults)
         case "avro" | "protobuf":
             return _resolved_rows(parser, schema, writers)
         case _:

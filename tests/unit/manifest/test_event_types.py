@@ -9,6 +9,7 @@ from logpersister.forms.problems import ManifestError
 from logpersister.manifest.revisions.revision import reached_like, resource_of, revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry import open_schemas
+from logpersister.values.protobuf.source import ProtobufSource
 from logpersister.values.row_schema import AS_THEY_ARE
 from tests.unit.manifest.documents import accepted, problems
 
@@ -73,7 +74,7 @@ def test_an_entry_has_the_messages_of_the_topic() -> None:
         in_messages({"oneof": {"name": "payload"}}, fields=[{"name": "order", "type": "struct<id: int64>"}])
     )
     of_entry, _ = whole.spec.of_types()
-    assert (of_entry.row_schema.message, of_entry.row_schema.protobuf) == ("Envelope", ENVELOPE)
+    assert of_entry.row_schema.source == ProtobufSource(ENVELOPE, "Envelope")
     framed = in_messages({"oneof": {"name": "payload", "parse": "field"}}, schema=ENVELOPE, message="Order")
     of_registry = {"spec.value": {"protobuf": {"registry": {"url": "http://r:8081"}}}}
     of_entry, _ = accepted(framed | of_registry).spec.of_types()

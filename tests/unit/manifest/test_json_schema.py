@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logpersister.schemas.column import Column
-from logpersister.values.declared_columns import columns_by_json_schema
+from logpersister.values.declared_columns import columns_by
 from logpersister.values.json.columns import columns_of
 from logpersister.values.json.errors import JsonSchemaError
 from logpersister.values.json.reading import unreadable
 from logpersister.values.json.rows import JsonRows
+from logpersister.values.json.source import JsonSource
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.judges.rows import RowOracle
@@ -150,7 +151,7 @@ def test_what_a_property_becomes(schema: Json, expected: str) -> None:
 
 def test_all_that_is_declared_can_be_columns() -> None:
     properties = {f"p{place}": schema for place, (schema, _) in enumerate(TYPES)}
-    schema = RowSchema(json_schema=text_of(**properties))
+    schema = RowSchema(source=JsonSource(text_of(**properties)))
     left_out = [one.path for one in schema.remarks if one.is_left_out and "." not in one.path]
     assert len(schema.columns) + len(left_out) == len(TYPES)
     assert len(left_out) == 1, "an object with no other name than one that columns cannot have"
@@ -278,7 +279,7 @@ def test_what_is_nested_deepest_is_json() -> None:
         schema = {"type": "array", "items": schema}
     [column] = columns_of(text_of(p=schema))
     assert str(column.type) == "list<" * 15 + "json" + ">" * 15
-    assert columns_by_json_schema(text_of(p=schema)).columns[0].type is not None
+    assert columns_by(JsonSource(text_of(p=schema))).columns[0].type is not None
 
 
 # evolution
@@ -350,7 +351,7 @@ VERSIONS: list[tuple[str, str, str | None]] = [
 
 @pytest.mark.parametrize(("newer", "older", "problem"), VERSIONS)
 def test_which_versions_can_be_read(newer: str, older: str, problem: str | None) -> None:
-    found = unreadable(columns_by_json_schema(newer).columns, older)
+    found = unreadable(columns_by(JsonSource(newer)).columns, older)
     if problem is None:
         assert found is None
     else:
@@ -440,7 +441,7 @@ def test_a_document_that_is_valid_is_a_row(data: st.DataObject) -> None:
     definition = data.draw(schemas(0))
     root = {"type": "object", "properties": properties, "required": required, "$defs": {"d": definition}}
     validator = jsonschema.Draft202012Validator(root, format_checker=jsonschema.FormatChecker(["date"]))
-    schema = RowSchema(json_schema=json.dumps(root))
+    schema = RowSchema(source=JsonSource(json.dumps(root)))
     rows = st.fixed_dictionaries({}, optional={name: fitting(one, definition) for name, one in properties.items()})
     found = data.draw(st.lists(rows, min_size=1, max_size=6))
     values: list[bytes | None] = [json.dumps(one).encode() for one in found]
@@ -467,7 +468,7 @@ def _type_at(columns: tuple[Column, ...], path: str) -> Any:
 
 
 def test_formats_are_what_the_row_says() -> None:
-    schema = RowSchema(json_schema=text_of(at={"type": "string", "format": "date-time"}))
+    schema = RowSchema(source=JsonSource(text_of(at={"type": "string", "format": "date-time"})))
     rows, refused = judged_by(JsonRows(schema, "drop"), [b'{"at": "2026-11-21T05:00:00.5Z"}', b'{"at": "soon"}'])
     assert rows == [{"at": 1_795_237_200_500_000}]
     assert refused == [(1, "bad_text", "at")]

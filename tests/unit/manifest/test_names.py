@@ -8,6 +8,7 @@ import pytest
 from logpersister.records.renaming import renaming
 from logpersister.schemas.types import parse_type
 from logpersister.schemas.written_column import column_name, unusable_name
+from logpersister.values.avro.source import AvroSource
 from logpersister.values.json.columns import columns_of
 from logpersister.values.json.rows import JsonRows
 from logpersister.values.row_schema import RowSchema
@@ -109,7 +110,7 @@ def test_what_has_no_name_for_a_column_is_left_out_alone() -> None:
 def test_a_field_that_is_not_stored_takes_its_name_from_no_other(dropped: str, kept: str) -> None:
     fields = [{"name": name, "type": "long"} for name in ("userId", "userid")]
     avro = json.dumps({"type": "record", "name": "R", "fields": fields})
-    schema = RowSchema(avro=avro, drop=(dropped,))
+    schema = RowSchema(source=AvroSource(avro), drop=(dropped,))
     assert [one.name for one in schema.columns] == [kept]
     assert not schema.remarks
 
@@ -123,7 +124,7 @@ def test_what_can_be_no_column_costs_no_field_beside_it() -> None:
         {"name": "l", "type": {"type": "array", "items": union}},
         {"name": "big", "type": {"type": "bytes", "logicalType": "decimal", "precision": 50, "scale": 2}},
     ]
-    schema = RowSchema(avro=json.dumps({"type": "record", "name": "R", "fields": fields}))
+    schema = RowSchema(source=AvroSource(json.dumps({"type": "record", "name": "R", "fields": fields})))
     assert [(one.name, str(one.type)) for one in schema.columns] == [
         ("id", "int64"), ("g", "struct<y: int32 not null>"), ("big", "binary[base64]"),
     ]  # fmt: skip

@@ -49,12 +49,13 @@ from logpersister.values.json import rows as json_rows
 from logpersister.values.messagepack import rows as messagepack_rows
 from logpersister.values.parser import Parsing
 from logpersister.values.protobuf import rows as protobuf_rows
+from logpersister.values.protobuf.source import ProtobufSource
 from logpersister.values.reading import native_rows, parsers
 from logpersister.values.regex import rows as regex_rows
 from logpersister.values.regex.syntax import RegexSpec
 from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from logpersister.values.thrift import rows as thrift_rows
-from logpersister.values.thrift.declaration import ThriftSchema
+from logpersister.values.thrift.source import ThriftSource
 from tests.unit.formats.samples import with_headers
 from tests.unit.manifest.documents import accepted
 from tests.unit.pipeline import row_behaviours
@@ -401,7 +402,7 @@ def rows_of_protobuf() -> Iterable[bytes]:
         repeated sint64 n = 4; map<string, I> m = 5; E e = 6; message I { double x = 1; E e = 2; }
         enum E { E0 = 0; E1 = 1; } }"""
     good = bytes.fromhex("0805120161 1a0b0900000000000004401001 22020304 2a080a016212031a0178 3001 1a021001")
-    parser = protobuf_rows.ProtobufRows(RowSchema(protobuf=text), "plain", None)
+    parser = protobuf_rows.ProtobufRows(RowSchema(source=ProtobufSource(text)), "plain", None)
     yield from said(parser, changed(good))
 
 
@@ -409,7 +410,7 @@ def rows_of_thrift() -> Iterable[bytes]:
     """The same of structs of Thrift, in both protocols."""
     idl = """enum E { A, B } struct I { 1: required double x; 2: bool b = true }
         struct R { 1: i32 i; 2: string a = "a"; 3: list<I> n; 4: map<E, i16> m; 5: set<binary> s; 6: E e = B }"""
-    schema = RowSchema(thrift=ThriftSchema(idl=idl, struct="R"))
+    schema = RowSchema(source=ThriftSource(idl=idl, struct="R"))
     binary = bytes.fromhex(
         "08000100000005 0b00020000000178 0f00030c00000001 0400013ff8000000000000 02000200 00"
         "0d000408060000000100000001 0007 0e00050b00000001 00000001ff 08000600000000 00"

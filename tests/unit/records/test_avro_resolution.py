@@ -13,6 +13,7 @@ import fastavro
 import pytest
 
 from logpersister.values.avro.rows import AvroRows
+from logpersister.values.avro.source import AvroSource
 from logpersister.values.row_schema import RowSchema
 from tests.unit.records.avro_samples import KnownWriters, encoded
 from tests.unit.records.judging import judged_by
@@ -223,7 +224,7 @@ CASES: Final = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.bullet[:60]}-{case.written}-{case.declared}"[:140])
 def test_a_case_of_the_specification(case: Case) -> None:
     writer, reader = record("r", field("f", case.written)), record("r", field("f", case.declared))
-    columns, writers = RowSchema(avro=json.dumps(reader)), KnownWriters({1: writer})
+    columns, writers = RowSchema(source=AvroSource(json.dumps(reader))), KnownWriters({1: writer})
     value = encoded(writer, {"f": case.value})
     refused = isinstance(case.row, Refused)
     expected = ([], [(0, case.row.reason, case.row.field)]) if refused else ([{"f": case.row}], [])

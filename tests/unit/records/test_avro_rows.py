@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from logpersister.schemas.types import Struct
 from logpersister.values.avro.rows import AvroRows
+from logpersister.values.avro.source import AvroSource
 from logpersister.values.faults import REFUSED, FaultsSpec
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Framing
@@ -64,7 +65,7 @@ def test_values_are_what_fastavro_reads(data: st.DataObject) -> None:
 def test_columns_of_an_avro_schema_are_resolved_as_by_fastavro(data: st.DataObject) -> None:
     written, declared, values = data.draw(evolving_topics())
     found = [encoded(written, one) for one in data.draw(st.lists(values, min_size=1, max_size=4))]
-    columns = RowSchema(avro=json.dumps(declared))
+    columns = RowSchema(source=AvroSource(json.dumps(declared)))
 
     def read(value: bytes, reason: str) -> Any:
         try:
@@ -191,7 +192,7 @@ def test_a_field_that_could_be_no_column_is_left_out() -> None:
     ]
     fields = [{"name": "id", "type": "long"}, {"name": "paid", "type": branches}, {"name": "at", "type": "string"}]
     written = {"type": "record", "name": "Order", "fields": fields}
-    columns = RowSchema(avro=json.dumps(written), drop=("paid",)).as_written
+    columns = RowSchema(source=AvroSource(json.dumps(written)), drop=("paid",)).as_written
     values = [encoded(written, {"id": 1, "paid": (name, {"n": 5}), "at": "now"}) for name in ("Card", "Cash")]
     writers = KnownWriters({1: written})
     ours = judged(columns, writers, list(values))
@@ -203,7 +204,7 @@ def test_fields_that_nobody_reads_are_told_once() -> None:
     written = {"type": "record", "name": "Told", "fields": fields}
     renamed = {"name": "new", "type": "long", "aliases": ["old"]}
     reader = {"type": "record", "name": "Told", "fields": [fields[0], fields[2], renamed]}
-    columns = RowSchema(avro=json.dumps(reader), drop=("dropped",)).as_written
+    columns = RowSchema(source=AvroSource(json.dumps(reader)), drop=("dropped",)).as_written
     value = encoded(written, dict.fromkeys(("id", "old", "dropped", "added"), 1))
     with capture_logs() as lines:
         for _ in range(2):

@@ -9,10 +9,13 @@ import msgpack
 import pytest
 
 from logpersister.records.quarantine import make_parser
+from logpersister.values.avro.source import AvroSource
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
+from logpersister.values.protobuf.source import ProtobufSource
+from logpersister.values.regex.syntax import RegexSpec
 from logpersister.values.row_schema import RowSchema
-from logpersister.values.thrift.declaration import ThriftSchema
+from logpersister.values.thrift.source import ThriftSource
 from logpersister.verify.comparison import same
 from tests.unit.records.avro_samples import encoded
 from tests.unit.records.judging import Judged, alone, judged_by
@@ -70,14 +73,16 @@ def test_a_float_holds_a_whole_number_exactly_or_not_at_all(type_: str, parser: 
         values = [bytes(msgpack.packb({"a": number})) for number in numbers]
     else:
         values = [(json.dumps({"a": number}) if parser == "json" else str(number)).encode() for number in numbers]
-    more: dict[str, Any] = {"avro": {"framing": "plain"}, "regex": {"regex": {"pattern": "(?P<a>.*)"}}}
-    schema = schema_of(type_, writers=(json.dumps(written),)) if parser == "avro" else schema_of(type_)
+    more: dict[str, Any] = {"avro": {"framing": "plain"}, "regex": {"syntax": RegexSpec(pattern="(?P<a>.*)")}}
+    schema = (
+        schema_of(type_, source=AvroSource(writers=(json.dumps(written),))) if parser == "avro" else schema_of(type_)
+    )
     assert_bounds({"type": parser, **more.get(parser, {})}, schema, values, expected)
 
 
 def test_a_union_of_long_and_double_is_exact() -> None:
     written = {"type": "record", "name": "M", "fields": [{"name": "a", "type": ["null", "long", "double"]}]}
-    schema = RowSchema(avro=json.dumps(written))
+    schema = RowSchema(source=AvroSource(json.dumps(written)))
     assert [(one.path, one.is_left_out) for one in schema.remarks] == [("a", False)]
     values = [b"\x02" + _zigzag(one) for one in (2**53 + 1, 2**63 - 1, 7)] + [b"\x04" + struct.pack("<d", 1.5)]
     assert_bounds({"type": "avro", "framing": "plain"}, schema, values, [REFUSED, REFUSED, 7.0, 1.5])
@@ -96,7 +101,7 @@ def test_one_infinite_time_costs_no_row() -> None:
         {"name": "all", "type": ["null", {"type": "array", "items": ["null", {"type": "int", "logicalType": "date"}]}]},
     ]
     written = {"type": "record", "name": "R", "fields": fields}
-    schema, parser = RowSchema(avro=json.dumps(written)), {"type": "avro", "framing": "plain"}
+    schema, parser = RowSchema(source=AvroSource(json.dumps(written))), {"type": "avro", "framing": "plain"}
     values: list[bytes | None] = [
         encoded(written, {"a": INFINITY, "day": 2**31 - 1, "all": [0, -(2**31)]})[5:],
         encoded(written, {"a": -1, "day": -1, "all": None})[5:],
@@ -120,11 +125,11 @@ def test_a_protobuf_instant_and_a_thrift_number_beyond_their_columns() -> None:
     text = f"{imports} message M {{ google.protobuf.Timestamp a = 1; }}"
     seconds = b"\x08" + _varint(2**62)
     by_message = {"type": "protobuf", "framing": "plain"}
-    schema = RowSchema(protobuf=text)
+    schema = RowSchema(source=ProtobufSource(text))
     assert_bounds(by_message, schema, [b"\x0a" + bytes([len(seconds)]) + seconds, b"\x0a\x00"], [REFUSED, 0])
-    idl = ThriftSchema(idl="struct S { 1: i64 a }")
+    idl = ThriftSource(idl="struct S { 1: i64 a }")
     values = [b"\x0a\x00\x01" + struct.pack(">q", number) + b"\x00" for number in (127, 128)]
-    assert_bounds({"type": "thrift"}, schema_of("int8", thrift=idl), values, [127, REFUSED])
+    assert_bounds({"type": "thrift"}, schema_of("int8", source=idl), values, [127, REFUSED])
 
 
 def _varint(number: int) -> bytes:

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 
 from logpersister.pipeline.splitting import MOST_BYTES, pieces
 from logpersister.values.avro.rows import AvroRows, fingerprint
+from logpersister.values.avro.source import AvroSource
 from logpersister.values.field import FieldSpec
 from logpersister.values.key import KeySpec
 from logpersister.values.parser import Framing, Parsing
+from logpersister.values.protobuf.source import ProtobufSource
 from logpersister.values.reading.columns import portion_of
 from logpersister.values.reading.writers import WriterSchema
 from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
@@ -55,7 +57,7 @@ def of_avro(schema: RowSchema, framing: Framing, writers: KnownWriters | None, v
 
 def test_a_writer_of_the_manifest_and_columns_beside_it() -> None:
     fields = (FieldSpec(name="id", type="float64"), FieldSpec(name="more", type="string"))
-    schema = RowSchema(fields, writers=(json.dumps(CLICK),))
+    schema = RowSchema(fields, source=AvroSource(writers=(json.dumps(CLICK),)))
     rows, refused = of_avro(schema, "plain", None, [SEVEN, None, b"", SEVEN + b"\0"])
     assert rows == [{"id": 7.0, "more": None}, None]
     assert refused == [(2, "not_avro", None), (3, "not_avro", None)]
@@ -63,7 +65,7 @@ def test_a_writer_of_the_manifest_and_columns_beside_it() -> None:
 
 def test_another_writer_of_the_manifest_is_resolved_to_the_readers_schema() -> None:
     reader = {**CLICK, "fields": [{"name": "id", "type": "long", "aliases": ["nr"]}, ADDED]}
-    schema = RowSchema(avro=json.dumps(reader), writers=(json.dumps(FORMER),))
+    schema = RowSchema(source=AvroSource(json.dumps(reader), writers=(json.dumps(FORMER),)))
     assert of_avro(schema, "plain", None, [SEVEN]) == ([{"id": 7, "of": "web"}], [])
 
 
@@ -72,7 +74,7 @@ ADDED = {"name": "of", "type": "string", "default": "web"}
 
 def test_fingerprints_name_the_schemas_of_the_manifest_and_of_others() -> None:
     reader = {**CLICK, "fields": [{"name": "id", "type": "long", "aliases": ["nr"]}]}
-    schema = RowSchema(avro=json.dumps(reader), writers=(json.dumps(FORMER), json.dumps(TEXT)))
+    schema = RowSchema(source=AvroSource(json.dumps(reader), writers=(json.dumps(FORMER), json.dumps(TEXT))))
     of_registry = {**CLICK, "fields": [{"name": "x", "type": "boolean"}, {"name": "id", "type": "long"}]}
     registered = fingerprint(json.dumps(of_registry))
     writers = KnownWriters({registered: of_registry})
@@ -133,7 +135,7 @@ def test_avro_behind_other_headers_and_any_damage_is_judged(data: st.DataObject)
     framing: Framing = data.draw(st.sampled_from(["plain", "glue", "singleObject"]))
     text, reader = json.dumps(written), json.dumps(declared)
     known = data.draw(st.booleans()) or framing == "plain"
-    schema = RowSchema(avro=reader, writers=(text,) if known and framing != "glue" else ())
+    schema = RowSchema(source=AvroSource(reader, writers=(text,) if known and framing != "glue" else ()))
     number = {"plain": 0, "glue": GLUE_ID, "singleObject": fingerprint(text)}[framing]
     found = [
         data.draw(damaged(framed(encoded(written, value)[5:], framing, number, deflated=data.draw(st.booleans()))))
@@ -294,7 +296,7 @@ def test_glue_counts_messages_in_the_order_of_their_names() -> None:
 @given(st.data())
 def test_messages_of_glue_are_read_as_their_serializers_write_them(data: st.DataObject) -> None:
     file = data.draw(files())
-    schema = RowSchema(protobuf=text_of(file))
+    schema = RowSchema(source=ProtobufSource(text_of(file)))
     made = class_of(file)
     number = bytes([place_in_file(file, "t.M")])
     messages = [data.draw(filled(made())) for _ in range(data.draw(st.integers(1, 3)))]

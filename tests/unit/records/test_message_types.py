@@ -21,6 +21,7 @@ from logpersister.records.type_names import TypeNames
 from logpersister.registry.errors import RegistryError
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
+from logpersister.values.protobuf.source import ProtobufSource
 from logpersister.values.protobuf.text import read_text
 from logpersister.values.reading.writers import WriterSchema
 from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
@@ -75,7 +76,7 @@ CLASSES: Mapping[str, type[Message]] = {text: class_of(text) for text in (PROTO2
 
 def schema_of(text: str) -> RowSchema:
     fields = (FieldSpec(name="id", type="string"),)  # messages with themselves in them are no columns
-    return RowSchema(protobuf=text, message="shop.Envelope", fields=fields)
+    return RowSchema(source=ProtobufSource(text, "shop.Envelope"), fields=fields)
 
 
 def types_of(way: dict[str, Any]) -> TypesSpec:

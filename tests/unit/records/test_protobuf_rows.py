@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Framing
 from logpersister.values.protobuf.rows import ProtobufRows, misfit
+from logpersister.values.protobuf.source import ProtobufSource
 from logpersister.values.reading.writers import WriterSchema
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
@@ -76,7 +77,7 @@ def _plain(value: Any) -> Any:
 def test_values_are_what_the_official_library_reads(data: st.DataObject) -> None:
     file = data.draw(files(well_known=False))
     made = class_of(file)
-    schema = RowSchema(protobuf=text_of(file))
+    schema = RowSchema(source=ProtobufSource(text_of(file)))
     values: list[bytes | None] = data.draw(st.lists(damaged(made), min_size=1, max_size=4))
     rows, refused = judged(schema, values)
     reasons = {place: reason for place, reason, _ in refused}
@@ -118,7 +119,7 @@ message Order {
 }
 message Return { int64 id = 1; string why = 2; }
 """
-ORDER = RowSchema(protobuf=PROTO)
+ORDER = RowSchema(source=ProtobufSource(PROTO))
 EMPTY: dict[str, Any] = {
     "id": 0, "note": None, "kind": "UNKNOWN", "address": None, "sizes": [], "counts": [], "card": None, "invoice": None,
     "at": None, "extra": None, "limit": None, "hash": Decimal(0),
@@ -203,7 +204,8 @@ def test_refused_values_do_not_touch_their_neighbours() -> None:
 def test_fields_that_are_set_anew_are_not_judged() -> None:
     """A value that does not fit, or is no text, counts only if it is the last one."""
     columns = RowSchema(
-        protobuf=PROTO, fields=(FieldSpec(name="id", type="int8"), FieldSpec(name="card", type="string", required=True))
+        source=ProtobufSource(PROTO),
+        fields=(FieldSpec(name="id", type="int8"), FieldSpec(name="card", type="string", required=True)),
     )
     values: list[bytes | None] = [
         b"\x08\xac\x02\x08\x01\x3a\x01a",
@@ -257,7 +259,7 @@ def test_older_writers_have_what_the_columns_say() -> None:
 def test_a_message_that_names_itself() -> None:
     node = 'syntax = "proto3"; message Node { int64 id = 1; Node next = 2; map<int32, Node> by = 3; }'
     columns = RowSchema(
-        protobuf=node,
+        source=ProtobufSource(node),
         fields=(FieldSpec(name="id", type="int64"), FieldSpec(name="next", type="struct<next: struct<id: int8>>")),
     )
     deep = b"\x12\x04\x12\x02\x08\x07"
@@ -265,7 +267,7 @@ def test_a_message_that_names_itself() -> None:
 
 
 def test_what_is_cut_off_in_a_list_of_a_closed_enum_is_an_item() -> None:
-    schema = RowSchema(protobuf="message M { repeated E a = 1; enum E { A = 1; B = 2; } }")
+    schema = RowSchema(source=ProtobufSource("message M { repeated E a = 1; enum E { A = 1; B = 2; } }"))
     _, refused = judged(schema, [b"\x0a\x02\x01\x80", b"\x0a\x03\x01\x05\x02"])
     assert refused == [(0, "not_protobuf", "a[]")]
 
@@ -279,7 +281,7 @@ def test_maps_have_no_groups() -> None:
     message N { int64 x = 1; }
     """
     value = b"\x0a\x07\x0a\x01k\x12\x02\x08\x05\x13\x08\x07\x14"
-    assert judged(RowSchema(protobuf=edition), [value]) == ([{"a": [("k", {"x": 5})], "b": {"x": 7}}], [])
+    assert judged(RowSchema(source=ProtobufSource(edition)), [value]) == ([{"a": [("k", {"x": 5})], "b": {"x": 7}}], [])
 
 
 @pytest.mark.parametrize(
@@ -289,7 +291,7 @@ def test_maps_have_no_groups() -> None:
 def test_numbers_of_json_are_written_alike_where_two_texts_are_equally_near(number: float, text: str) -> None:
     schema = 'import "google/protobuf/struct.proto"; message M { optional google.protobuf.Value a = 1; }'
     value = b"\x0a\x09\x11" + struct.pack("<d", number)
-    assert judged(RowSchema(protobuf=schema), [value]) == ([{"a": text}], [])
+    assert judged(RowSchema(source=ProtobufSource(schema)), [value]) == ([{"a": text}], [])
 
 
 def test_small_values_do_not_become_large_rows() -> None:
@@ -298,7 +300,7 @@ def test_small_values_do_not_become_large_rows() -> None:
         + "".join(f"optional int64 a{n} = {n + 1};" for n in range(200))
         + "} }"
     )
-    schema = RowSchema(protobuf=wide)
+    schema = RowSchema(source=ProtobufSource(wide))
     values: list[bytes | None] = [b"\x0a\x00" * 2, b"\x0a\x00" * 10_000, b"\x0a\x00"]
     _, refused = judged(schema, values)
     assert refused == [(1, "overflow", "items[]")]

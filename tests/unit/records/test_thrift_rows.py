@@ -16,9 +16,9 @@ from thriftpy2.transport import TMemoryBuffer
 from logpersister.schemas.types import ListOf, MapOf, Plain, Struct, Type
 from logpersister.values.field import FieldSpec
 from logpersister.values.row_schema import RowSchema
-from logpersister.values.thrift.declaration import ThriftSchema
 from logpersister.values.thrift.rows import ThriftRows
 from logpersister.values.thrift.schema import Kind, Schema, read_schema
+from logpersister.values.thrift.source import ThriftSource, thrift_of
 from tests.examples import examples
 from tests.unit.records.judging import Judged, judged_by
 from tests.unit.records.third_party import Pairs, assert_rows, members_of
@@ -38,8 +38,7 @@ _modules = itertools.count()
 
 def module_of(schema: RowSchema) -> Any:
     """Return what thriftpy2 makes of a schema; it does not know the type uuid."""
-    assert schema.thrift is not None
-    idl = schema.thrift.idl.replace("uuid", "i64").replace("extends Other", "")
+    idl = thrift_of(schema).idl.replace("uuid", "i64").replace("extends Other", "")
     return thriftpy2.load_fp(io.StringIO(idl), f"sample{next(_modules)}_thrift")
 
 
@@ -48,10 +47,9 @@ def module_of(schema: RowSchema) -> Any:
 @given(st.data(), st.sampled_from(PROTOCOLS))
 def test_values_are_what_thriftpy2_reads(data: st.DataObject, protocol: Any) -> None:
     schema = data.draw(schemas())
-    assert schema.thrift is not None
     found = data.draw(st.lists(sound_values(schema, protocol), min_size=1, max_size=5))
-    module, resolved = module_of(schema), read_schema(schema.thrift.idl)
-    name = resolved.struct(schema.thrift.struct)
+    module, resolved = module_of(schema), read_schema(thrift_of(schema).idl)
+    name = resolved.struct(thrift_of(schema).struct)
     library = _Library(resolved, module)
     read = []
     for value in found:
@@ -125,9 +123,9 @@ struct Order {
 }
 service Shop extends Other { Order get(1: i64 id) throws (1: Failure failure) }
 """
-ORDER = RowSchema(thrift=ThriftSchema(idl=IDL, struct="Order"))
+ORDER = RowSchema(source=ThriftSource(idl=IDL, struct="Order"))
 HAND = RowSchema(
-    thrift=ThriftSchema(idl=IDL, struct="Order"),
+    source=ThriftSource(idl=IDL, struct="Order"),
     fields=(
         FieldSpec(name="at", type="timestamp[ms]", format="epoch[ms]"),
         FieldSpec(name="id", type="int8", required=True),
@@ -279,7 +277,7 @@ def test_what_is_no_struct(protocol: Any, value: bytes) -> None:
 
 
 def test_a_required_field_has_no_default() -> None:
-    schema = RowSchema(thrift=ThriftSchema(idl="struct S { 1: required i32 a = 5 }"))
+    schema = RowSchema(source=ThriftSource(idl="struct S { 1: required i32 a = 5 }"))
     assert judged(schema, "binary", [b"\0"]) == ([], [(0, "missing", "a")])
 
 
@@ -290,7 +288,7 @@ WIDE = " ".join(f"{number}: i64 c{number};" for number in range(1, 100))
 @pytest.mark.parametrize("fields", [WIDE, f"1: string s = '{'x' * 100}'", f"1: E e = {'A' * 100}"])
 def test_short_items_cannot_take_all_memory(protocol: Any, fields: str) -> None:
     idl = f"enum E {{ {'A' * 100} }} struct I {{ {fields} }} struct S {{ 1: list<I> all }}"
-    schema = RowSchema(thrift=ThriftSchema(idl=idl, struct="S"))
+    schema = RowSchema(source=ThriftSource(idl=idl, struct="S"))
     kind = Kind("list", inner=(Kind("struct"),))
     found = [written(Kind("struct"), [(1, kind, [[]] * count)], protocol) for count in (2, 200)]
     assert judged(schema, protocol, found)[1] == [(1, "overflow", "all[]")]  # type: ignore[arg-type]

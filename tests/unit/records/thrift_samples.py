@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from logpersister.values.field import FieldSpec
 from logpersister.values.row_schema import RowSchema
-from logpersister.values.thrift.declaration import ThriftSchema
 from logpersister.values.thrift.schema import Field, Kind, Schema, read_schema
+from logpersister.values.thrift.source import ThriftSource, thrift_of
 
 _BINARY: Final = {
     "bool": 2, "i8": 3, "double": 4, "i16": 6, "i32": 8, "enum": 8, "i64": 10, "string": 11, "binary": 11, "struct": 12,
@@ -148,7 +148,7 @@ def schemas(draw: st.DrawFn) -> RowSchema:
 
     top: list[tuple[str, str]] = []
     name = build(2, top)
-    schema = RowSchema(thrift=ThriftSchema(idl="\n".join(parts), struct=name))
+    schema = RowSchema(source=ThriftSource(idl="\n".join(parts), struct=name))
     if draw(st.booleans()):
         return schema
     fields: list[FieldSpec] = []
@@ -158,7 +158,7 @@ def schemas(draw: st.DrawFn) -> RowSchema:
         required = draw(st.integers(0, 4)) == 0
         fields.append(FieldSpec.model_validate({"name": field, "type": told, "required": required, "format": format_}))
     fields = draw(st.permutations(fields))[: draw(st.integers(1, len(fields)))]
-    return RowSchema(thrift=schema.thrift, fields=tuple(fields))
+    return RowSchema(source=schema.source, fields=tuple(fields))
 
 
 # values
@@ -227,7 +227,6 @@ _unknown = st.sampled_from(
 @st.composite
 def sound_values(draw: st.DrawFn, spec: RowSchema, protocol: str) -> bytes:
     """Return a value as it is by the schema, perhaps with fields that this does not have; no key is there twice."""
-    assert spec.thrift is not None
-    schema = read_schema(spec.thrift.idl)
-    name = schema.struct(spec.thrift.struct)
+    schema = read_schema(thrift_of(spec).idl)
+    name = schema.struct(thrift_of(spec).struct)
     return written(Kind("struct", name), draw(_members(schema, schema.structs[name], distinct=True)), protocol)

@@ -18,6 +18,7 @@ from logpersister.storage.names import MAX_KEY_BYTES, facts_key, object_key, rep
 from logpersister.values.avro.rows import misfit as misfit_of_avro
 from logpersister.values.parser import REGISTERED, Framing, Parser
 from logpersister.values.protobuf.rows import misfit as misfit_of_message
+from logpersister.values.protobuf.source import protobuf_of
 from logpersister.values.registry import LATEST
 from logpersister.values.row_schema import RowSchema
 
@@ -107,9 +108,9 @@ def _unused(spec: Spec) -> Iterator[str]:
         yield f"spec.value.{kind}.registry.version"
     if registry.subject is not None and schema.fields is not None and spec.parser.framing != "singleObject":
         yield f"spec.value.{kind}.registry.subject"
-    if schema.fields is not None and spec.parser.names_schemas and schema.protobuf is not None:
+    if schema.fields is not None and spec.parser.names_schemas and protobuf_of(schema).has_text:
         yield f"spec.value.{kind}.schema"
-    if schema.fields is not None and spec.parser.names_schemas and schema.message is not None:
+    if schema.fields is not None and spec.parser.names_schemas and protobuf_of(schema).message is not None:
         yield f"spec.value.{kind}.message"
 
 
@@ -119,7 +120,7 @@ def messages_findings(spec: Spec) -> Iterator[Finding]:
     Only the native parser knows, which the operator has not.
     """
     for kind, framing, schema in dict.fromkeys(_written_by_manifest(spec)):
-        texts = schema.written_by(framing) if kind == "avro" else (schema.protobuf or "",)
+        texts = schema.written_by(framing)
         for text in texts:
             problem = misfit_of_avro(schema, text) if kind == "avro" else misfit_of_message(schema, text)
             if problem is not None:
@@ -153,8 +154,7 @@ def _written_by_manifest(spec: Spec) -> Iterator[tuple[Parser, Framing, RowSchem
         if key is not None and key.as_values is not None and key.parser in REGISTERED:
             found.append((key.as_values, key.schema))
         for parser, schema in found:
-            is_avro = parser.type == "avro" and schema.written_by(parser.framing)
-            if (parser.type == "protobuf" and schema.protobuf is not None) or is_avro:
+            if parser.type in REGISTERED and schema.written_by(parser.framing):
                 yield parser.type, parser.framing, schema
 
 

@@ -11,9 +11,10 @@ from logpersister.forms.problems import Finding, PathStep, RefusedError
 from logpersister.forms.rule import refuses
 from logpersister.schemas.column import Column
 from logpersister.schemas.types import Plain, PlainName, Timestamp
-from logpersister.values.declared_columns import CORRECT, columns_by_message, findings_at
+from logpersister.values.declared_columns import CORRECT, columns_by, findings_at
 from logpersister.values.names import FieldName
 from logpersister.values.protobuf.declaration import MessageName, ProtobufText
+from logpersister.values.protobuf.source import ProtobufSource
 
 MOST_FIXED = 1024
 LENGTH_BYTES = 4
@@ -55,12 +56,16 @@ class HeaderSchema(Model):
     @property
     def columns(self) -> tuple[Column, ...]:
         """The fields of the message. Raises `RefusedError`."""
-        return columns_by_message(self.protobuf, self.message).columns
+        return columns_by(self.source).columns
+
+    @property
+    def source(self) -> ProtobufSource:
+        return ProtobufSource(self.protobuf, self.message)
 
     @refuses
     def _a_message_has_columns(self) -> Iterator[Finding]:
         try:
-            columns_by_message(self.protobuf, self.message)
+            columns_by(self.source)
         except RefusedError as error:
             yield from findings_at(error, "protobuf", other_columns=CORRECT)
 

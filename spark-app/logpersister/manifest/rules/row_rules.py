@@ -44,7 +44,7 @@ class RowRules(Model):
             if block.avro is not None:
                 known: object = block.avro.registry or block.avro.row_schema.written_by(block.avro.framing)
             else:
-                known = block.protobuf is None or block.protobuf.registry or block.protobuf.row_schema.protobuf
+                known = block.protobuf is None or block.protobuf.registry or block.protobuf.row_schema.has_text
             if not known:
                 kind = "protobuf" if block.avro is None else "avro"
                 single_object = block.avro is not None and block.avro.single_object is not None

@@ -15,6 +15,7 @@ from logpersister.manifest.rules.type_specs import Typed, specs_of_types, stored
 from logpersister.values.protobuf.errors import ProtobufError
 from logpersister.values.protobuf.parts import Plan
 from logpersister.values.protobuf.schema import read_schema
+from logpersister.values.protobuf.source import protobuf_of
 from logpersister.values.readable import column_findings
 
 _OTHER_TIMES = "follows the time of folders, but types have folders by different times"
@@ -64,12 +65,12 @@ class TypeRules(RowRules):
 
     @refuses
     def _types_are_in_the_message(self: Typed) -> Iterator[Finding]:
-        text = self.row_schema.protobuf
-        if self.types is None or text is None or self.parser.framing != "plain":
+        source = protobuf_of(self.row_schema)
+        if self.types is None or source.text is None or self.parser.framing != "plain":
             return
         try:
-            schema = read_schema(text)
-            plan = self.types.plan(schema, schema.message(self.row_schema.message))
+            schema = read_schema(source.text)
+            plan = self.types.plan(schema, schema.message(source.message))
         except ProtobufError as error:
             at = ("types", "oneof", "name") if self.types.oneof is not None else ("types", "any", "field")
             yield Finding(f"{_NOT_THERE}: {error}", _OTHER_PLACE, at)

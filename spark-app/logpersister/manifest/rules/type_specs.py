@@ -120,7 +120,7 @@ def completed(value: ValueSpec, of_topic: ValueSpec, types: TypesSpec) -> ValueS
     if value.protobuf is None:
         return value
     protobuf, text = value.protobuf.beside(registry), of_topic.protobuf
-    if protobuf.registry is None and protobuf.row_schema.protobuf is None and text is not None:
+    if protobuf.registry is None and not protobuf.row_schema.has_text and text is not None:
         message = protobuf.message if protobuf.message is not None or types.hands_parts else text.message
         protobuf = protobuf.model_copy(update={"read_schema": text.read_schema, "message": message})
     return value.model_copy(update={"protobuf": protobuf})

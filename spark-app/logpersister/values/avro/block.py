@@ -8,7 +8,8 @@ from pydantic import Field
 from logpersister.forms.constraint import Model, Text
 from logpersister.forms.problems import Finding, PathStep, RefusedError
 from logpersister.forms.rule import refuses
-from logpersister.values.declared_columns import check_avro, findings_at
+from logpersister.values.avro.source import AvroSource, check_avro
+from logpersister.values.declared_columns import findings_at
 from logpersister.values.faults import WrittenFaultsSpec
 from logpersister.values.kind import Fields, both_declare
 from logpersister.values.parser import Framing, Parsing
@@ -90,7 +91,7 @@ class AvroKey(Model):
         declared = self.read_schema
         if declared is None and self.fields is None and self.registry is None and writers:
             declared = writers[0]
-        return RowSchema(self.fields, avro=declared, writers=writers, registry=self.registry)
+        return RowSchema(self.fields, AvroSource(declared, writers), registry=self.registry)
 
     @refuses
     def _schemas_are_of_records(self) -> Iterator[Finding]:

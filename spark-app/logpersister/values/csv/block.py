@@ -34,7 +34,7 @@ class CsvValue(CsvSpec):
     def parser(self) -> Parsing:
         return Parsing(
             type="csv",
-            csv=self,
+            syntax=self,
             unknown_fields=self.unknown_fields,
             rest_column=self.rest_column,
             faults=self.faults.chosen,

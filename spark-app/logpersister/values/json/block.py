@@ -7,6 +7,7 @@ from logpersister.forms.constraint import Model, Text
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
 from logpersister.values.faults import FaultsSpec
+from logpersister.values.json.source import JsonSource
 from logpersister.values.kind import DocumentFields, Fields, both_declare
 from logpersister.values.names import FieldName
 from logpersister.values.parser import Parsing, UnknownFields
@@ -89,7 +90,8 @@ class JsonValue(Model):
     def row_schema(self) -> RowSchema:
         if self.fields is None and self.json_schema is None and self.registry is None:
             return AS_THEY_ARE
-        return RowSchema(fields=self.fields, json_schema=self.json_schema, registry=self.registry)
+        source = None if self.json_schema is None else JsonSource(self.json_schema)
+        return RowSchema(self.fields, source, registry=self.registry)
 
     @refuses
     def _columns_are_declared_once(self) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from logpersister.values.faults import WrittenFaultsSpec
 from logpersister.values.kind import Fields
 from logpersister.values.parser import Parsing
 from logpersister.values.protobuf.declaration import MessageName, ProtobufText
+from logpersister.values.protobuf.source import ProtobufSource
 from logpersister.values.registry import IdRegistrySpec, RegistrySpec
 from logpersister.values.row_schema import RowSchema
 
@@ -51,7 +52,7 @@ class ProtobufKey(Model):
     @property
     def row_schema(self) -> RowSchema:
         text = self.read_schema or self.writer
-        return RowSchema(self.fields, protobuf=text, message=self.message, registry=self.registry)
+        return RowSchema(self.fields, ProtobufSource(text, self.message), registry=self.registry)
 
     @refuses
     def _a_writer_is_of_values_without_a_header(self) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from logpersister.values.faults import REFUSED, FaultsSpec
 from logpersister.values.parser import Framing
 from logpersister.values.protobuf.errors import ProtobufError
 from logpersister.values.protobuf.schema import read_schema
+from logpersister.values.protobuf.source import protobuf_of
 from logpersister.values.reading.columns import row_columns
 from logpersister.values.reading.resolved_rows import GIVEN, ResolvedRows
 from logpersister.values.reading.schema_ids import id_of
@@ -24,7 +25,9 @@ RULES: Final = 2
 
 def misfit(schema: RowSchema, text: str) -> str | None:
     """Return why what was written by a schema cannot become the columns; None: it can. Raises ProtobufError."""
-    parser = native.ProtobufParser(row_columns(schema), framing="plain", message=_message(text, schema.message))
+    parser = native.ProtobufParser(
+        row_columns(schema), framing="plain", message=_message(text, protobuf_of(schema).message)
+    )
     parser.add_writer(GIVEN, read_schema(text).resolved())
     return parser.problem(b"")
 
@@ -50,13 +53,13 @@ class ProtobufRows(ResolvedRows):
             writers: by which schemas they were written; None with framing ``plain``.
             faults: what becomes of values that do not fit.
         """
-        columns = row_columns(schema)
-        self._native = native.ProtobufParser(columns, framing=framing, message=schema.message, faults=faults.words)
+        columns, source = row_columns(schema), protobuf_of(schema)
+        self._native = native.ProtobufParser(columns, framing=framing, message=source.message, faults=faults.words)
         super().__init__(self._native, framing, writers)
         if framing == "plain":
-            assert schema.protobuf is not None
-            written = read_schema(schema.protobuf)
-            self._native.add_writer(GIVEN, written.only(written.message(schema.message)).resolved())
+            assert source.text is not None
+            written = read_schema(source.text)
+            self._native.add_writer(GIVEN, written.only(written.message(source.message)).resolved())
 
     def _add(self, writer_id: int, text: str) -> str:
         try:

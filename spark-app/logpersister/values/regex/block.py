@@ -23,7 +23,7 @@ class RegexValue(RegexSpec):
 
     @property
     def parser(self) -> Parsing:
-        return Parsing(type="regex", regex=self, faults=self.faults.chosen)
+        return Parsing(type="regex", syntax=self, faults=self.faults.chosen)
 
     @property
     def row_schema(self) -> RowSchema:

@@ -1,14 +1,40 @@
 """Values that are structs of Thrift: ``thrift`` of ``spec.value`` and ``spec.key``."""
 
+from typing import Annotated
+
+from logpersister.forms.constraint import Model, Text
 from logpersister.values.faults import WrittenFaultsSpec
 from logpersister.values.kind import Fields
 from logpersister.values.parser import Parsing, Protocol
 from logpersister.values.row_schema import RowSchema
-from logpersister.values.thrift.declaration import ThriftSchema
+from logpersister.values.thrift.source import ThriftSource
+
+LONGEST_IDL = 200_000
+"""Characters of a text of Thrift's IDL."""
+
+IdlText = Annotated[
+    str,
+    Text(
+        r"^[\s\S]*\{[\s\S]*$",
+        "is no text of Thrift's IDL with a struct",
+        "write the .thrift file as producers have it",
+        LONGEST_IDL,
+    ),
+]
+
+StructName = Annotated[
+    str, Text(r"^[A-Za-z_][A-Za-z0-9_]*$", "is not the name of a struct", "write it as the IDL has it", 500)
+]
 
 
-class ThriftKey(ThriftSchema):
+class ThriftKey(Model):
     """Keys are structs of Thrift."""
+
+    idl: IdlText
+    """Text of Thrift's IDL, without `include`."""
+
+    struct: StructName | None = None
+    """Struct (or union) that values are. Default: the only one of the text."""
 
     protocol: Protocol = "binary"
     """`binary` (`TBinaryProtocol`) or `compact` (`TCompactProtocol`)."""
@@ -22,7 +48,7 @@ class ThriftKey(ThriftSchema):
 
     @property
     def row_schema(self) -> RowSchema:
-        return RowSchema(self.fields, thrift=ThriftSchema(idl=self.idl, struct=self.struct))
+        return RowSchema(self.fields, ThriftSource(self.idl, self.struct))
 
 
 class ThriftValue(ThriftKey):

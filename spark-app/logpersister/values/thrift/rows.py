@@ -9,6 +9,7 @@ from logpersister.values.parser import Protocol
 from logpersister.values.reading.columns import row_columns
 from logpersister.values.reading.native_rows import NativeRows
 from logpersister.values.row_schema import RowSchema
+from logpersister.values.thrift.source import thrift_of
 
 RULES: Final = 1
 """Raise it when a value is accepted or refused otherwise than before, or becomes another row."""
@@ -23,5 +24,5 @@ class ThriftRows(NativeRows["native.ThriftParser"]):
     faults: FaultsSpec = REFUSED
 
     def make(self) -> "native.ThriftParser":
-        columns, plan = row_columns(self.schema), self.schema.thrift_plan()
+        columns, plan = row_columns(self.schema), thrift_of(self.schema).plan(self.schema.as_written.of_values)
         return native.ThriftParser(columns, plan=plan, protocol=self.protocol, faults=self.faults.words)
