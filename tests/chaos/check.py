@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
 
@@ -190,37 +191,32 @@ def _progress_problems(of: TopicPartition, progress: Progress | None) -> Iterato
         yield Problem("pending", where, f"ranges up to {list(progress.pending)} are promised and not stored")
 
 
+@dataclass(frozen=True)
 class _Partition:
-    def __init__(
-        self,
-        of: TopicPartition,
-        records: Sequence[Seen],
-        objects: Sequence[Stored],
-        committed: int,
-        layout: Layout,
-        aborted: AbstractSet[Digest],
-        generation: int,
-    ) -> None:
-        self._of = of
-        self._records = records
-        self._objects = objects
-        self._committed = committed
-        self._layout = layout
-        self._aborted = aborted
-        self._generation = generation
-        self._known = {one for record in records for one in (record.value, record.content)} | {EMPTY}
+    of: TopicPartition
+    records: Sequence[Seen]
+    objects: Sequence[Stored]
+    committed: int
+    layout: Layout
+    aborted: AbstractSet[Digest]
+    generation: int
+
+    @cached_property
+    def known(self) -> AbstractSet[Digest | None]:
+        """What records and rows there are, and the empty value."""
+        return {one for record in self.records for one in (record.value, record.content)} | {EMPTY}
 
     def problems(self) -> Iterator[Problem]:
         places: dict[tuple[int, str], Stored] = {}
         yield from self._versions()
-        for one in self._objects:
+        for one in self.objects:
             if one.replay and _is_unordered(one.rows):
                 yield Problem("order", one.name, "its records are not in the order of their offsets")
-        for one in _with_replays(self._objects):
-            if one.generation != self._generation:
-                yield Problem("name", one.name, f"is of generation {one.generation}; expected {self._generation}")
-            if one.start >= self._committed:
-                yield Problem("place", one.name, f"begins behind what is committed, {self._committed}")
+        for one in _with_replays(self.objects):
+            if one.generation != self.generation:
+                yield Problem("name", one.name, f"is of generation {one.generation}; expected {self.generation}")
+            if one.start >= self.committed:
+                yield Problem("place", one.name, f"begins behind what is committed, {self.committed}")
             other = places.setdefault((one.start, one.path), one)
             if other is not one:
                 yield Problem("duplicate", one.name, f"has the range and the folder of {other.name}")
@@ -231,13 +227,13 @@ class _Partition:
             yield from self._compare(one, ranges[one.start].pop(place[1], []))
         for start, left in ranges.items():
             for path, records in left.items():
-                where = f"{_name(self._of)} {path} from {start}"
+                where = f"{_name(self.of)} {path} from {start}"
                 yield Problem("missing", where, f"no object, but Kafka has {_offsets(records)}")
 
     def _versions(self) -> Iterator[Problem]:
         """All rows of a range have the columns of one schema, however many folders they are in."""
         versions: dict[int, Stored] = {}
-        for one in self._objects:
+        for one in self.objects:
             if one.version and not one.replay:
                 other = versions.setdefault(one.start, one)
                 if other.version != one.version:
@@ -245,22 +241,22 @@ class _Partition:
                     yield Problem("schema", one.name, message)
 
     def _before(self, first: int | None) -> Iterator[Problem]:
-        before = (record for record in self._records if first is None or record.offset < first)
-        uncovered = [record for record in before if self._layout.path(record) is not None]
+        before = (record for record in self.records if first is None or record.offset < first)
+        uncovered = [record for record in before if self.layout.path(record) is not None]
         if uncovered:
             which = "no object at all" if first is None else f"objects begin at {first}"
-            yield Problem("missing", _name(self._of), f"{which}, but Kafka has {_offsets(uncovered)}")
+            yield Problem("missing", _name(self.of), f"{which}, but Kafka has {_offsets(uncovered)}")
 
     def _cut(self, starts: Sequence[int]) -> Iterator[dict[str, list[Seen]]]:
         """Yield the records of each range, by folder. A range ends where the next one begins."""
-        records = iter(self._records)
+        records = iter(self.records)
         record = next(records, None)
         while record is not None and starts and record.offset < starts[0]:
             record = next(records, None)
         for end in [*starts[1:], None][: len(starts)]:
             folders: dict[str, list[Seen]] = {}
             while record is not None and (end is None or record.offset < end):
-                path = self._layout.path(record)
+                path = self.layout.path(record)
                 if path is not None:
                     folders.setdefault(path, []).append(record)
                 record = next(records, None)
@@ -270,7 +266,7 @@ class _Partition:
         newest = max((record.version for record in records), default=0)
         if one.version and newest > one.version:
             yield Problem("schema", one.name, f"has the columns of version {one.version}, and records of {newest}")
-        laid = [(row, record) for record in records if (row := self._layout.row(record)) is not None]
+        laid = [(row, record) for record in records if (row := self.layout.row(record)) is not None]
         expected = [row for row, _ in laid]
         if list(one.rows) == expected:
             if not records:
@@ -296,11 +292,11 @@ class _Partition:
             yield Problem("missing", one.name, f"does not hold {lacking.total()} records, such as {_offsets(missing)}")
 
     def _surplus_kind(self, row: Row, expected: Sequence[Row]) -> str:
-        if row.value in self._aborted and row.value not in self._known:
+        if row.value in self.aborted and row.value not in self.known:
             return "aborted"
         if row in expected:
             return "duplicate"
-        if row.value in self._known and row.value != EMPTY:
+        if row.value in self.known and row.value != EMPTY:
             return "duplicate"
         return "foreign"
 

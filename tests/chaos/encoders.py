@@ -3,14 +3,16 @@
 import base64
 import random
 from collections.abc import Callable, Mapping
+from io import StringIO
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgpack
+import thriftpy2
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
-from thrift.protocol.TCompactProtocol import TCompactProtocol
-from thrift.Thrift import TType
-from thrift.transport.TTransport import TMemoryBuffer
+from thriftpy2.protocol import TCompactProtocolFactory
+from thriftpy2.utils import serialize
 
+_COMPACT: Any = TCompactProtocolFactory
 Written = Mapping[str, Any]
 """A reading in what formats have: whole numbers, texts, doubles, bools, texts in a list, and a struct."""
 COLUMNS: Final[tuple[dict[str, Any], ...]] = (
@@ -81,59 +83,26 @@ class Protobuf:
 
 
 class Thrift:
-    """Structs of the compact protocol, by Apache's library."""
+    """Structs of the compact protocol, by thriftpy2."""
 
     is_nested = True
+    _IDL = """
+        struct Geo { 1: optional string country, 2: optional double lat }
+        struct Reading {
+          1: optional i64 id, 2: optional string shop, 3: optional i64 at, 4: optional string price,
+          5: optional double ratio, 6: optional bool ok, 7: optional list<string> tags, 8: optional Geo geo
+        }"""
     value: Mapping[str, Any] = {
-        "thrift": {
-            "protocol": "compact",
-            "struct": "Reading",
-            "idl": """
-                struct Geo { 1: optional string country, 2: optional double lat }
-                struct Reading {
-                  1: optional i64 id, 2: optional string shop, 3: optional i64 at, 4: optional string price,
-                  5: optional double ratio, 6: optional bool ok, 7: optional list<string> tags, 8: optional Geo geo
-                }""",
-            "fields": [*COLUMNS, *NESTED],
-        },
+        "thrift": {"protocol": "compact", "struct": "Reading", "idl": _IDL, "fields": [*COLUMNS, *NESTED]}
     }
-    _TYPES = (TType.I64, TType.STRING, TType.I64, TType.STRING, TType.DOUBLE, TType.BOOL, TType.LIST, TType.STRUCT)
+
+    def __init__(self) -> None:
+        self._module: Any = thriftpy2.load_fp(StringIO(self._IDL), "reading_thrift")
 
     def encode(self, row: Written) -> bytes:
-        buffer = TMemoryBuffer()
-        names = [column["name"] for column in (*COLUMNS, *NESTED)]
-        self._struct(
-            TCompactProtocol(buffer), [(row.get(name), type_) for name, type_ in zip(names, self._TYPES, strict=True)]
-        )
-        content: bytes = buffer.getvalue()
+        geo = self._module.Geo(**row["geo"]) if row.get("geo") else None
+        content: bytes = serialize(self._module.Reading(**{**row, "geo": geo}), _COMPACT())
         return content
-
-    def _struct(self, protocol: Any, fields: list[tuple[Any, int]]) -> None:
-        protocol.writeStructBegin("")
-        for number, (value, type_) in enumerate(fields, start=1):
-            if value is not None:
-                protocol.writeFieldBegin("", type_, number)
-                self._value(protocol, value, type_)
-                protocol.writeFieldEnd()
-        protocol.writeFieldStop()
-        protocol.writeStructEnd()
-
-    def _value(self, protocol: Any, value: Any, type_: int) -> None:
-        write: dict[int, Callable[[Any], None]] = {
-            TType.I64: protocol.writeI64,
-            TType.STRING: protocol.writeString,
-            TType.DOUBLE: protocol.writeDouble,
-            TType.BOOL: protocol.writeBool,
-        }
-        if type_ == TType.LIST:
-            protocol.writeListBegin(TType.STRING, len(value))
-            for one in value:
-                protocol.writeString(one)
-            protocol.writeListEnd()
-        elif type_ == TType.STRUCT:
-            self._struct(protocol, [(value["country"], TType.STRING), (value["lat"], TType.DOUBLE)])
-        else:
-            write[type_](value)
 
     def bad(self, good: bytes) -> list[Bad]:
         return [Bad(good[:-1], "not_thrift"), Bad(good + b"\0", "not_thrift"), Bad(b"\0", "missing")]

@@ -39,7 +39,6 @@ class Report:
     produced: Mapping[str, int] = field(default_factory=dict)
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By group: objects, records, verify, largest lag, longest standstill."""
-    counts: Mapping[str, int] = field(default_factory=dict)
     evidence: str | None = None
     """Where logs, chronicle and data are kept."""
 
@@ -59,7 +58,6 @@ class Report:
             "happened": dict(self.happened),
             "produced": dict(self.produced),
             "outputs": self.outputs,
-            "counts": dict(self.counts),
             "evidence": self.evidence,
         }
 
@@ -79,7 +77,6 @@ class Report:
         yield f"produced        {_counted(self.produced)}"
         for group, numbers in self.outputs.items():
             yield f"group {group:<9} " + ", ".join(f"{name} {_shown(value)}" for name, value in numbers.items())
-        yield f"members counted {_counted(self.counts) or 'nothing'}"
         yield from _listed("remark", self.remarks)
         yield from _listed("PROBLEM" if self.verdict is Verdict.BROKEN else "TROUBLE", self.problems)
         if self.evidence is not None:

@@ -302,7 +302,6 @@ class _Run:
         report.disturbances = dict(sorted(stage.counts.items()))
         report.skipped = dict(self._skipped)
         report.faults_met = dict(sorted(stage.met.items()))
-        report.counts = watch.counts()
         report.remarks = [f"{number} times {what}" for what, number in stage.crew.unexpected.items()]
         for group, pace in watch.paces.items():
             report.outputs[group] = {

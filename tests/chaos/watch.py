@@ -1,9 +1,7 @@
-"""Measures while it happens: what members count, how far the groups have come."""
+"""Measures while it happens: how far the groups have come, and who says that only a restart helps."""
 
-import re
 import threading
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kafka.admin import KafkaAdminClient
@@ -17,13 +15,6 @@ from tests.stack.clients import admin_client
 
 _INTERVAL_SECONDS = 1.0
 _ASK_MS = 3_000
-_COUNTED = (
-    "logpersister_retries_total",
-    "logpersister_range_failures_total",
-    "logpersister_commit_failures_total",
-    "logpersister_rebalances_total",
-    "logpersister_lost_partitions_total",
-)
 
 
 @dataclass
@@ -52,8 +43,6 @@ class Watch:
 
     def __init__(self, crew: Crew, chronicle: Chronicle, bootstrap: str, outputs: Sequence[Output]) -> None:
         self.paces = {output.name: Pace() for output in outputs}
-        self._metrics: dict[str, Mapping[str, float]] = {}
-        """The last ones of each process, by the name of its log; what was counted after them died with it."""
         self._crew = crew
         self._chronicle = chronicle
         self._bootstrap = bootstrap
@@ -84,11 +73,7 @@ class Watch:
 
     def _look_at(self, place: Place) -> None:
         process = place.process
-        if process is None or not place.up:
-            return
-        if metrics := process.metrics():
-            self._metrics[process.log.name] = metrics
-        if is_unhealthy(process):
+        if process is not None and place.up and is_unhealthy(process):
             place.unhealthy = True
 
     # groups
@@ -107,21 +92,3 @@ class Watch:
         if self._admin is not None:
             self._admin.close()
             self._admin = None
-
-    # sums
-
-    def counts(self) -> dict[str, int]:
-        """Return what members have counted, by metric and its label; lower bounds, as many were killed."""
-        sums: Counter[str] = Counter()
-        for metrics in self._metrics.values():
-            for name, value in metrics.items():
-                if name.startswith(_COUNTED) and value:
-                    sums[_plain(name)] += int(value)
-        return dict(sorted(sums.items()))
-
-
-def _plain(series: str) -> str:
-    """Return ``range failures (task)`` for ``logpersister_range_failures_total{kind="task"}``."""
-    name = series.partition("{")[0].removeprefix("logpersister_").removesuffix("_total").replace("_", " ")
-    labels = ", ".join(re.findall(r'"([^"]*)"', series))
-    return f"{name} ({labels})" if labels else name
