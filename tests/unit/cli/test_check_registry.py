@@ -16,13 +16,13 @@ from logpersister.registry.errors import RegistryErrorKind
 from logpersister.values.registry import RegistryPlace
 from tests.stack.http_server import serving, silent
 from tests.unit.manifest.documents import accepted
-from tests.unit.registry.test_schemas import BY_REGISTRY, V1, FakeClient, record, schemas, versions
+from tests.unit.registry.test_schemas import BY_REGISTRY, V1, FakeSubjects, record, schemas, versions
 
 TEXT = record(id="string")
 
 
 def found_of(*texts: str, compares: bool = True) -> list[Finding]:
-    client = FakeClient({"clicks-value": versions(*texts)} if texts else {})
+    client = FakeSubjects({"clicks-value": versions(*texts)} if texts else {})
     return list(columns_findings(TopicSchemas(accepted(BY_REGISTRY), [schemas(client)]), "clicks", compares=compares))
 
 
@@ -72,7 +72,7 @@ def test_it_says_what_columns_do_not_hold_and_which_fields_are_left_out() -> Non
 
 
 def test_a_topic_whose_schema_cannot_be_columns_keeps_no_other_from_starting() -> None:
-    client = FakeClient({"clicks-value": versions(V1), "orders-value": versions('"string"')})
+    client = FakeSubjects({"clicks-value": versions(V1), "orders-value": versions('"string"')})
     known = TopicSchemas(accepted(BY_REGISTRY), [schemas(client)])
     good, bad = all_columns_findings(known, ["orders", "clicks"], {}, compares=False)
     assert (good.verdict, bad.verdict) == ("ok", "warning")
@@ -85,7 +85,7 @@ def test_a_topic_whose_schema_cannot_be_columns_keeps_no_other_from_starting() -
 
 @pytest.mark.parametrize("kind", ["timeout", "other"])
 def test_a_subject_about_which_a_registry_does_not_answer_keeps_no_other_from_starting(kind: RegistryErrorKind) -> None:
-    class Client(FakeClient):
+    class Client(FakeSubjects):
         def latest(self, subject: str) -> SubjectVersion:
             self.error = kind if subject != "clicks-value" else None
             return super().latest(subject)
@@ -96,7 +96,9 @@ def test_a_subject_about_which_a_registry_does_not_answer_keeps_no_other_from_st
     good, *bad = all_columns_findings(known, ["clicks", "orders", "views"], away, compares=False)
     told = [] if kind == "timeout" else ["orders", "views"]
     assert (good.verdict, [one.message.partition(":")[0] for one in bad]) == ("ok", told)
-    assert (len(away), client.asked) == ((1, 2) if kind == "timeout" else (0, 3)), "who is silent is asked, told once"
+    assert (len(away), len(client.asked)) == ((1, 2) if kind == "timeout" else (0, 3)), (
+        "who is silent is asked, told once"
+    )
     for topics, compares in ((["orders", "views"], False), (["clicks", "orders"], True)):
         with pytest.raises(RegistryError):
             list(all_columns_findings(known, topics, {}, compares=compares))

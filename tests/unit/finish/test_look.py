@@ -203,16 +203,6 @@ def by_field(partitions: int = 1) -> World:
     return World(partitions, rules=OF_A_FIELD)
 
 
-def test_by_a_field_a_partition_that_is_behind_is_not_idle() -> None:
-    world = by_field()
-    world.at(0.5)
-    world.store_new(0, 0.5)
-    world.produce(0, 0.6)
-    assert [hours_later(world, number) for number in range(2, 9)] == [[]] * 7
-    world.store_range(0)
-    assert hours_later(world, 9) == [hour(0)]
-
-
 def test_a_field_that_is_watched_since_now_is_known_with_the_next_range() -> None:
     """What was stored before, or of another field, says nothing."""
     world = by_field()

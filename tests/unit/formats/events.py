@@ -14,7 +14,8 @@ from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
 from logpersister.values.reading.writers import Writers
 from logpersister.values.row_schema import RowSchema
-from tests.unit.formats.samples import IDENTITY, Record
+from tests.formats_of_output import COMPRESSIONS
+from tests.unit.formats.samples import IDENTITY, Record, batch
 
 SCHEMA = RowSchema(
     fields=(
@@ -67,3 +68,10 @@ def files(
                 encoders[path] = file_format.encoder(ObjectIdentity(IDENTITY.range, path))
             written[path] = written.get(path, b"") + b"".join(map(bytes, encoders[path].encode(part)))
     return {path: written[path] + b"".join(map(bytes, encoder.finish())) for path, encoder in encoders.items()}
+
+
+def native_files() -> bytes:
+    """Return files of all records in the formats whose bytes native code makes."""
+    orc = [OutputSpec.of("orc", compression=one, kafkaColumns=EVERYTHING) for one in COMPRESSIONS["orc"]]
+    outputs = [OutputSpec.of("parquet", kafkaColumns=EVERYTHING), *orc]
+    return b"".join(files(output, [batch(RECORDS)])[""] for output in outputs)

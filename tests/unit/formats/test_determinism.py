@@ -1,5 +1,8 @@
 """The promise of `formats.base.Encoder`: how records are cut into batches has no influence on the bytes."""
 
+import os
+import subprocess
+import sys
 from itertools import count
 from unittest import mock
 
@@ -15,6 +18,7 @@ from logpersister.formats.sequencefile import blocks as sequencefile_blocks
 from logpersister.formats.sequencefile import records as sequencefile_records
 from logpersister.ranges import Range
 from tests.examples import examples
+from tests.unit.formats.events import native_files
 from tests.unit.formats.samples import FORMATS, IDENTITY, Record, batch, cut, encode, label, many_records, records
 
 MANY = batch(many_records(2_300_000))
@@ -54,12 +58,6 @@ def test_cutting_any_content_otherwise_gives_the_same_bytes(
 
 
 @pytest.mark.parametrize("file_format", FORMATS, ids=label)
-def test_record_by_record_gives_the_same_bytes(file_format: Format) -> None:
-    few = MANY.slice(0, 300)
-    assert encode(file_format, cut(few, range(300))) == encode(file_format, [few])
-
-
-@pytest.mark.parametrize("file_format", FORMATS, ids=label)
 def test_the_end_of_the_range_is_not_in_the_bytes(file_format: Format) -> None:
     longer = Range(IDENTITY.range.partition, IDENTITY.range.start, IDENTITY.range.end + 1)
     few = [MANY.slice(0, 50)]
@@ -77,3 +75,16 @@ def test_chunks_have_one_size_whatever_comes_in(sizes: list[int], chunk: int) ->
     assert {len(each) for each in whole} <= {chunk}
     assert len(rest) < chunk
     assert b"".join([*whole, rest]) == b"".join(pieces)
+
+
+_SCRIPT = "import sys; from tests.unit.formats.events import native_files; sys.stdout.buffer.write(native_files())"
+
+
+@pytest.mark.slow
+def test_the_machine_is_not_in_the_bytes() -> None:
+    """Neither its time zone, nor what another process has in memory that nobody has written to."""
+    other = {"TZ": "Asia/Tokyo", "PYTHONHASHSEED": "5", "MALLOC_PERTURB_": "165"}
+    environment = os.environ | other | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    assert (
+        subprocess.run([sys.executable, "-c", _SCRIPT], env=environment, stdout=-1, check=True).stdout == native_files()
+    )

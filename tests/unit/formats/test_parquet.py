@@ -1,9 +1,6 @@
 """Format parquet: rows and refused values in whatever batches they come, and what its files look like."""
 
 import io
-import os
-import subprocess
-import sys
 from itertools import accumulate
 from typing import Any
 
@@ -36,14 +33,6 @@ WHOLE = files(output_of(), [batch(RECORDS)])
 @given(st.lists(st.integers(0, len(RECORDS)), max_size=30))
 def test_cutting_rows_otherwise_gives_the_same_bytes(cuts: list[int]) -> None:
     assert files(output_of(), cut(batch(RECORDS), cuts)) == WHOLE
-
-
-def test_the_machine_s_time_zone_is_not_in_the_bytes() -> None:
-    """In another process, which has other hashes, too."""
-    script = "import sys; from tests.unit.formats.test_parquet import WHOLE; sys.stdout.buffer.write(WHOLE[''])"
-    environment = os.environ | {"TZ": "Asia/Tokyo", "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": "5"}
-    command = [sys.executable, "-c", script]
-    assert subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout == WHOLE[""]
 
 
 def read(content: bytes) -> pa.Table:

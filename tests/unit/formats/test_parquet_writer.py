@@ -3,6 +3,7 @@
 import io
 import random
 import struct
+from collections.abc import Sequence
 from decimal import Decimal
 from itertools import accumulate, pairwise, product
 from math import copysign, isnan
@@ -281,19 +282,21 @@ def test_a_nan_is_found_by_those_that_take_it_for_the_greatest(tmp_path: Path, i
         assert len(DUCKDB.execute(f"SELECT x FROM '{path}' WHERE {where}").fetchall()) == 1
 
 
-@pytest.mark.parametrize("index", [False, True])
+# Ten values for the whole trial; then new ones, until the dictionary is full.
+_FILLING = [*(number % 10 for number in range(70_000)), *range(400_000)]
+
+
 @pytest.mark.parametrize(
-    "numbers",
+    ("numbers", "index"),
     [
-        # Ten values for the whole trial; then new ones, until the dictionary is full.
-        [*(number % 10 for number in range(70_000)), *range(400_000)],
-        list(range(200_000)),
-        [number // 3 for number in range(300_000)],
-        [7] * 300_000,
+        pytest.param(_FILLING, True, id="full-index"),
+        pytest.param(_FILLING, False, id="full"),
+        pytest.param(range(200_000), True, id="unique-index"),
+        pytest.param([number // 3 for number in range(300_000)], False, id="thrice"),
+        pytest.param([7] * 200_000, True, id="one-index"),
     ],
-    ids=["full", "unique", "thrice", "one"],
 )
-def test_dictionaries_are_kept_left_and_never_begun(numbers: list[int], index: bool) -> None:
+def test_dictionaries_are_kept_left_and_never_begun(numbers: Sequence[int], index: bool) -> None:
     plain = pa.array(numbers, pa.int64())
     texts = pa.array([f"{number} of a longer text" for number in numbers])
     rows = pa.RecordBatch.from_arrays(

@@ -53,12 +53,6 @@ def test_an_override_with_levels_that_do_not_stand_together_is_refused() -> None
     assert any(NONE in str(one) for one in found)
 
 
-@pytest.mark.parametrize("name", ["SUCCESS", "_a/b", "_", "_a.", "_" * 65])
-def test_names_that_query_engines_would_read(name: str) -> None:
-    (found,) = problems(finishing([DAY], **{"spec.finish": {"successFileName": name}}))
-    assert "spec.finish.successFileName" in str(found)
-
-
 def test_a_topic_of_the_group_is_told_of_nothing() -> None:
     told = {"policy": ["kafka"], "kafka": {"topic": "a"}}
     (found,) = problems(finishing([DAY], **{"spec.kafka.topics": ["a"], "spec.finish": told}))
@@ -71,8 +65,3 @@ def test_a_topic_that_the_pattern_selects_is_told_of_nothing() -> None:
     (found,) = problems(finishing([DAY], **pattern, **{"spec.finish": told}))
     assert "spec.finish.kafka.topic" in found
     accepted(finishing([DAY], **pattern, **{"spec.finish": {**told, "kafka": {"topic": "b"}}}))
-
-
-def test_two_files_of_one_name() -> None:
-    (found,) = problems(finishing([DAY], **{"spec.finish": {"manifestName": "_SUCCESS"}}))
-    assert "is the name of both files" in str(found)

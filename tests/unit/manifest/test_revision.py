@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from logpersister.manifest import LogPersister, parse
+from logpersister.manifest import parse
 from logpersister.manifest.revisions.revision import (
     Revision,
     RevisionError,
@@ -112,10 +112,6 @@ def test_what_stands_in_a_pod_is_not_stored_in_the_bucket() -> None:
     assert b"hunter2" not in stored.canonical_json()
 
 
-def test_another_version_of_the_code_is_another_revision() -> None:
-    assert revision_of(accepted({}), "1.2.4").hash != revision({}).hash
-
-
 def test_an_order_that_matters_is_kept() -> None:
     one, two = ({"topicPattern": name, "upload": {"maxAge": "1m"}} for name in "ab")
     assert revision({"spec.overrides": [one, two]}).hash != revision({"spec.overrides": [two, one]}).hash
@@ -146,13 +142,6 @@ def test_it_holds_what_the_user_said_and_what_depends_on_other_parts() -> None:
     assert revision({"spec.output.partitionBy": levels}).document["spec"]["output"].keys() == {"partitionBy"}
 
 
-def test_an_older_document_has_the_defaults_of_newer_fields() -> None:
-    document = revision({}).document
-    restored: LogPersister = resource_of(document)
-    assert restored.spec.storage.checksums == "when_supported"
-    assert restored.spec.members == 1
-
-
 def test_a_newer_document_is_refused_with_what_to_do() -> None:
     document = revision({}).document | {"codeVersion": "9.0.0"}
     document["spec"]["output"] = {"rcfile": {}}
@@ -170,11 +159,6 @@ def test_a_newer_document_is_refused_with_what_to_do() -> None:
 def test_a_damaged_document_is_refused(document: dict[str, Any]) -> None:
     with pytest.raises(RevisionError, match="has no codeVersion"):
         resource_of(document)
-
-
-def test_the_document_is_a_copy() -> None:
-    document = revision({}).document
-    assert revision_of_document(document).document is not document
 
 
 _WAYS = {"secretName": "old", "endpoint": "https://old", "encryption": {"type": "KMS"}}

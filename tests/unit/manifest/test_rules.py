@@ -1337,9 +1337,3 @@ def test_limits_of_the_first_matching_override_apply() -> None:
         "my-audit": (2, 120),
         "clicks": (1, 600),
     }
-
-
-def test_the_resource_is_frozen() -> None:
-    resource = accepted({})
-    with pytest.raises(ValueError, match="frozen"):
-        resource.spec.members = 2  # type: ignore[misc]

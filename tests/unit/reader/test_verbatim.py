@@ -52,7 +52,7 @@ def in_pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 
 @pytest.mark.slow
-@examples(150)
+@examples(80)
 @given(scenarios(), st.integers(1, 3000))
 def test_objects_have_each_record_of_their_range_once_however_ranges_are_cut(scenario: Scenario, size: int) -> None:
     found, outcomes = written(scenario)

@@ -47,7 +47,7 @@ def expected(schema: RowSchema, values: list[bytes | None], unknown: Any = "drop
 
 
 @pytest.mark.slow
-@examples(500)
+@examples(300)
 @given(st.data(), fault_samples.unknown, fault_samples.faults)
 def test_rows_reasons_and_fields_are_those_of_the_oracle(data: st.DataObject, unknown: Any, faults: FaultsSpec) -> None:
     schema = fault_samples.kept(data.draw(schemas()), unknown)

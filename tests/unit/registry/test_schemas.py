@@ -31,13 +31,14 @@ def record(**types: Any) -> str:
     return json.dumps({"type": "record", "name": "Click", "fields": fields})
 
 
-class FakeClient(RegistryClient):
+class FakeSubjects(RegistryClient):
     """A registry of which a test says which versions it has."""
 
     def __init__(self, subjects: dict[str, dict[int, Schema]]) -> None:
         self.subjects = subjects
         self.error: RegistryErrorKind | None = None
-        self.asked = 0
+        self.asked: list[int | None] = []
+        """Versions that were asked for; None: which there are."""
         self.closed = 0
 
     @property
@@ -51,28 +52,26 @@ class FakeClient(RegistryClient):
         return self.version(subject, max(self.subjects.get(subject, {0: None})))
 
     def version(self, subject: str, version: int) -> SubjectVersion:
-        self._count()
-        if version not in self.subjects.get(subject, {}):
-            raise failure(URL, "unknown", "it does not know it", "asking")
+        self._answer(version, is_known=version in self.subjects.get(subject, {}))
         return SubjectVersion(subject, version, 100 + version, self.subjects[subject][version])
 
     def versions(self, subject: str) -> tuple[int, ...]:
-        self._count()
+        self._answer(None, is_known=subject in self.subjects)
         return tuple(self.subjects[subject])
 
-    def _count(self) -> None:
-        self.asked += 1
-        if self.error is not None:
-            raise failure(URL, self.error, "it fails", "asking")
+    def _answer(self, version: int | None, *, is_known: bool) -> None:
+        self.asked.append(version)
+        if self.error is not None or not is_known:
+            raise failure(URL, self.error or "unknown", "it fails", "asking")
 
 
 @pytest.fixture
-def client() -> FakeClient:
-    return FakeClient({})
+def client() -> FakeSubjects:
+    return FakeSubjects({})
 
 
 def schemas(
-    client: FakeClient,
+    client: FakeSubjects,
     output: dict[str, Any] | None = None,
     kind: str = "avro",
     keep: Sequence[dict[str, Any]] = (),
@@ -97,7 +96,7 @@ def versions(*texts: str) -> dict[int, Schema]:
 V1, V2 = record(id="long"), record(id="long", at={"type": "long", "default": 0})
 
 
-def test_the_latest_version_or_the_one_that_is_named(client: FakeClient) -> None:
+def test_the_latest_version_or_the_one_that_is_named(client: FakeSubjects) -> None:
     client.subjects = {"clicks-value": versions(V1, V2), "all.clicks": versions(V2)}
     assert schemas(client).current("clicks") == OutputSchema(2, V2)
     assert schemas(client, version="latest").current("clicks") == OutputSchema(2, V2)
@@ -108,7 +107,7 @@ def test_the_latest_version_or_the_one_that_is_named(client: FakeClient) -> None
     assert [(one.name, one.required, one.default) for one in columns.columns] == [("id", True, None), ("at", True, "0")]
 
 
-def test_its_document_needs_to_ask_nobody_and_differs_from_others_in_the_schema_only(client: FakeClient) -> None:
+def test_its_document_needs_to_ask_nobody_and_differs_from_others_in_the_schema_only(client: FakeSubjects) -> None:
     client.subjects = {"clicks-value": versions(V1, V2)}
     found = schemas(client)
     own = revision_of(accepted(BY_REGISTRY), "1").document
@@ -131,7 +130,7 @@ def test_its_document_needs_to_ask_nobody_and_differs_from_others_in_the_schema_
     ],
     ids=lambda one: one.text if isinstance(one, Schema) else None,
 )
-def test_what_cannot_be_the_columns(client: FakeClient, schema: Schema, told: str) -> None:
+def test_what_cannot_be_the_columns(client: FakeSubjects, schema: Schema, told: str) -> None:
     client.subjects = {"clicks-value": {7: schema}}
     levels = [{"date": {"granularity": "day"}}, {"field": "id"}]
     with pytest.raises(RegistryError) as caught:
@@ -150,7 +149,7 @@ def test_what_cannot_be_the_columns(client: FakeClient, schema: Schema, told: st
     ],
     ids=["gone", "another type"],
 )
-def test_conditions_are_checked_when_the_columns_are_known(client: FakeClient, text: str, told: str) -> None:
+def test_conditions_are_checked_when_the_columns_are_known(client: FakeSubjects, text: str, told: str) -> None:
     """A topic waits rather than store what its filter was to leave out."""
     good = record(id="int", country="string")
     client.subjects = {"clicks-value": versions(good)}
@@ -162,7 +161,7 @@ def test_conditions_are_checked_when_the_columns_are_known(client: FakeClient, t
     assert (caught.value.kind, told in str(caught.value)) == ("rejected", True)
 
 
-def test_columns_of_versions_have_other_names_and_resolve_by_those_of_values(client: FakeClient) -> None:
+def test_columns_of_versions_have_other_names_and_resolve_by_those_of_values(client: FakeSubjects) -> None:
     client.subjects = {"clicks-value": versions(V1, V2)}
     found = schemas(client, rename=[{"field": "id", "to": "number"}])
     columns = found.resource_of("clicks").spec.row_schema
@@ -175,14 +174,14 @@ def test_columns_of_versions_have_other_names_and_resolve_by_those_of_values(cli
     assert told in str(caught.value)
 
 
-def test_a_version_must_read_all_since_the_one_before(client: FakeClient) -> None:
+def test_a_version_must_read_all_since_the_one_before(client: FakeSubjects) -> None:
     text, number = record(id="string"), record(id="long")
     client.subjects = {"clicks-value": versions(number, text, V2)}
     found = schemas(client)
     told = "of version 2, id: the writer's schema has string, which cannot become int64"
     before, now = OutputSchema(1, number), found.current("clicks")
     assert found.unreadable("clicks", now, before) == told
-    asked = client.asked
+    asked = [*client.asked]
     assert found.unreadable("clicks", now, before) == told
     assert client.asked == asked, "what was found does not change"
     assert found.unreadable("clicks", now, OutputSchema(2, text)) == told
@@ -194,7 +193,7 @@ def test_a_version_must_read_all_since_the_one_before(client: FakeClient) -> Non
     assert found.unreadable("clicks", found.current("clicks"), before) == told
 
 
-def test_an_older_version_must_read_the_newer_ones_that_were_used(client: FakeClient) -> None:
+def test_an_older_version_must_read_the_newer_ones_that_were_used(client: FakeSubjects) -> None:
     client.subjects = {"clicks-value": versions(V1, V2, record(at="long"))}
     found = schemas(client, version=1)
     assert found.unreadable("clicks", found.current("clicks"), OutputSchema(2, V2)) is None
@@ -202,7 +201,7 @@ def test_an_older_version_must_read_the_newer_ones_that_were_used(client: FakeCl
     assert told == "of version 3, id: it is required, has no default, and is not in the writer's schema"
 
 
-def test_it_says_which_versions_before_it_cannot_read(client: FakeClient) -> None:
+def test_it_says_which_versions_before_it_cannot_read(client: FakeSubjects) -> None:
     text = record(id="string", at="long")
     client.subjects = {"clicks-value": versions(text, V1, record(id="long", at="long"))}
     found = schemas(client)
@@ -219,13 +218,13 @@ def test_it_says_which_versions_before_it_cannot_read(client: FakeClient) -> Non
     assert found.unreadable_before("clicks", found.current("clicks")) == {}, "only so many are asked for"
 
 
-def test_glue_is_not_asked_for_earlier_versions(client: FakeClient) -> None:
+def test_glue_is_not_asked_for_earlier_versions(client: FakeSubjects) -> None:
     client.subjects = {"clicks": versions(record(id="string"), V1)}
     found = schemas(client, url="glue://eu-central-1")
     assert found.unreadable_before("clicks", found.current("clicks")) == {}
 
 
-def test_columns_and_versions_of_json_schema(client: FakeClient) -> None:
+def test_columns_and_versions_of_json_schema(client: FakeSubjects) -> None:
     def of_objects(*required: str, **types: str) -> Schema:
         properties = {name: {"type": type_} for name, type_ in types.items()}
         return Schema(json.dumps({"properties": properties, "required": required}), "JSON")
@@ -264,12 +263,12 @@ def test_columns_and_versions_of_json_schema(client: FakeClient) -> None:
         found.current("clicks")
 
 
-def test_in_glue_a_schema_is_named_like_its_topic(client: FakeClient) -> None:
+def test_in_glue_a_schema_is_named_like_its_topic(client: FakeSubjects) -> None:
     client.subjects = {"clicks": versions(V1)}
     assert schemas(client, url="glue://eu-central-1").current("clicks") == OutputSchema(1, V1)
 
 
-def test_a_login_is_read_anew_when_it_is_refused(client: FakeClient) -> None:
+def test_a_login_is_read_anew_when_it_is_refused(client: FakeSubjects) -> None:
     client.subjects = {"clicks-value": versions(V1)}
     found = schemas(client)
     client.error = "unauthorized"

@@ -8,13 +8,14 @@ import pytest
 
 from logpersister.forms.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
-from logpersister.registry import Registries, RegistryError, RegistryWriters, Schema, SubjectVersion
+from logpersister.registry import Registries, RegistryError, RegistryWriters, Schema
 from logpersister.registry.client import RegistryClient
 from logpersister.registry.errors import RegistryErrorKind, failure
 from logpersister.registry.writers import ASKED_AGAIN_SECONDS, FEW, GLUE_PACE, SPARED, Pace, pace_of
 from logpersister.values.avro.rows import fingerprint
 from logpersister.values.reading.writers import NO_ID, WriterSchema
 from tests.unit.manifest.documents import accepted
+from tests.unit.registry.test_schemas import FakeSubjects
 
 URL = "http://registry:8081"
 KNOWN = WriterSchema('"string"', kind="avro")
@@ -245,53 +246,39 @@ def test_a_registry_that_is_away_is_not_reached(client: FakeClient) -> None:
         writers.reach()
 
 
-class FakeSubject(FakeClient):
-    """A registry of one subject."""
-
-    def __init__(self, *schemas: Schema) -> None:
-        super().__init__({})
-        self.of_versions = list(schemas)
-        self.asked_versions: list[int | None] = []
-
-    def versions(self, subject: str) -> tuple[int, ...]:
-        self.asked_versions.append(None)
-        if self.error is not None or subject != "orders-value":
-            raise failure(URL, self.error or "unknown", "it fails", "asking")
-        return tuple(range(1, len(self.of_versions) + 1))
-
-    def version(self, subject: str, version: int) -> SubjectVersion:
-        self.asked_versions.append(version)
-        return SubjectVersion(subject, version, version, self.of_versions[version - 1])
+def subject_of(*schemas: Schema) -> FakeSubjects:
+    """Return a registry of one subject."""
+    return FakeSubjects({"orders-value": dict(enumerate(schemas, 1))})
 
 
 def test_fingerprints_are_of_the_versions_of_a_subject(time: Time) -> None:
     no_avro = [Schema("syntax", "PROTOBUF"), Schema("{", "AVRO"), Schema('{"type": "fixed"}', "AVRO")]
-    client = FakeSubject(Schema(INT, "AVRO"), *no_avro)
+    client = subject_of(Schema(INT, "AVRO"), *no_avro)
     writers = RegistryWriters(lambda: client, clock=lambda: time.now, sleep=time.sleep).of_subject("orders-value")
     assert writers.schemas([OF_INT]) == {OF_INT: WriterSchema(INT, kind="avro")}
-    assert client.asked_versions == [None, 4, 3, 2, 1]
+    assert client.asked == [None, 4, 3, 2, 1]
     assert writers.schemas([OF_INT]) == {OF_INT: WriterSchema(INT, kind="avro")}
-    assert len(client.asked_versions) == 5, "what is known is not asked for"
+    assert len(client.asked) == 5, "what is known is not asked for"
 
 
 def test_a_new_version_is_found_when_its_fingerprint_comes(time: Time) -> None:
-    client = FakeSubject(Schema(INT, "AVRO"))
+    client = subject_of(Schema(INT, "AVRO"))
     registry = RegistryWriters(lambda: client, clock=lambda: time.now, sleep=time.sleep)
     writers = registry.of_subject("orders-value")
     told = f"no version of subject 'orders-value' has the fingerprint {OF_LONG:016x}"
     assert writers.schemas([OF_LONG]) == {OF_LONG: WriterSchema(None, told, is_unknown=True)}
     assert time.pauses == [ASKED_AGAIN_SECONDS], "it may be new"
-    assert client.asked_versions == [None, 1, None]
-    client.of_versions.append(Schema(LONG, "AVRO"))
+    assert client.asked == [None, 1, None]
+    client.subjects["orders-value"][2] = Schema(LONG, "AVRO")
     assert writers.schemas([OF_LONG])[OF_LONG].is_unknown, "it was not there when this was in Kafka"
     time.now += 1
     registry.begin()
     assert registry.of_subject("orders-value").schemas([OF_LONG]) == {OF_LONG: WriterSchema(LONG, kind="avro")}
-    assert client.asked_versions == [None, 1, None, None, 2]
+    assert client.asked == [None, 1, None, None, 2]
 
 
 def test_a_subject_that_is_not_there_judges_nothing(time: Time) -> None:
-    client = FakeSubject(Schema(INT, "AVRO"))
+    client = subject_of(Schema(INT, "AVRO"))
     writers = RegistryWriters(lambda: client, clock=lambda: time.now, sleep=time.sleep).of_subject("order-value")
     with pytest.raises(RegistryError, match="it fails"):
         writers.schemas([OF_INT])

@@ -23,9 +23,3 @@ def test_of_a_crowd_the_rest_is_summed_up() -> None:
     assert len(info) == MOST_LINES + 1
     assert info[-1] == {"event": "range.written.more", "log_level": "info", "lines": 100, "records": 200}
     assert len(lines) == MOST_LINES + 101, "the rest is there for those who ask for it"
-
-
-def test_nothing_is_no_line() -> None:
-    with capture_logs() as lines:
-        log_each(structlog.get_logger(), "range.written", [])
-    assert not lines

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from logpersister.report.duties import DutyReport
 from logpersister.report.facts import DataLoss, HeldPartition, TypeCounts
 from logpersister.report.finish import TellingReport
-from logpersister.report.labels import OTHER, BoundedValues
+from logpersister.report.labels import OTHER
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.metrics import MAX_KINDS, MAX_TOPICS, Metrics
 from logpersister.report.shadow import Both, Figures, ShadowReport
@@ -123,11 +123,6 @@ def test_only_a_shadow_has_series_of_a_comparison(metrics: Metrics) -> None:
     assert [value(metrics, "shadow_records", side=side) for side in ("stable", "shadow")] == [30, 29]
     assert [value(metrics, "shadow_checksums", result=result) for result in ("compared", "impossible")] == [2, 1]
     assert value(metrics, "shadow_failing") == 1
-
-
-def test_topics_above_the_bound_share_a_series() -> None:
-    bounded = BoundedValues(2)
-    assert [bounded(topic) for topic in ("a", "b", "c", "a", "d")] == ["a", "b", OTHER, "a", OTHER]
 
 
 def test_lag_is_shown_by_topic(metrics: Metrics) -> None:

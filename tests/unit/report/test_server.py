@@ -141,14 +141,6 @@ def test_without_a_host_both_families_are_served(health: Health, client: str) ->
         assert ask((client, port), "/healthz")[0] == 200
 
 
-def test_the_address_is_known_while_it_serves(health: Health) -> None:
-    server = ReportServer("127.0.0.1:0", Metrics(IDENTITY, processes=False), status_of(StatusBoard(IDENTITY)), health)
-    assert server.address == ""
-    with server:
-        host, port = parse_address(server.address)
-        assert ask((host, port), "/healthz")[0] == 200
-
-
 def test_a_taken_port_is_said_so(address: Address, health: Health) -> None:
     server = ReportServer(
         f"{address[0]}:{address[1]}", Metrics(IDENTITY, processes=False), status_of(StatusBoard(IDENTITY)), health
