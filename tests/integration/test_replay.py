@@ -53,7 +53,8 @@ class Story:
             for segment in document["partitions"].get(str(one.partition), []):
                 if segment["start"] <= one.start < segment["end"]:
                     return bool(segment["generation"] == one.generation)
-            return one.generation not in document["replays"]
+            start, end = document["replays"].get(str(one.generation), {}).get(str(one.partition), [0, 0])
+            return not start <= one.start < end
 
         return list(filter(counts, bucket.objects(self.topic)))
 

@@ -121,8 +121,8 @@ def _refuse(arguments: argparse.Namespace, live: LogPersister, backup: LogPersis
         raise CommandError("--backup: is not read with --source kafka; leave one of them out", Exit.INVALID)
     if any(one.table is not None for one in live.spec.variants()):
         raise CommandError(
-            "spec.table: a replay writes objects and no rows of a table; remove it, or replay into a group, prefix and "
-            "table of their own (docs/replay.md#limits)",
+            "spec.table: a replay writes objects and no rows of a table; a group with a table stores its topics again "
+            "by a higher generation and an offset that is set back (docs/operations.md#replay)",
             Exit.INVALID,
         )
     if any(one.output.format == "kafka" for one in live.spec.variants()):

@@ -13,7 +13,7 @@ from logpersister.cli.tables import Column, printable, table
 from logpersister.manifest import LogPersister
 from logpersister.report.human import number, plural, size
 from logpersister.storage.current import Current, change_current, get_current
-from logpersister.storage.replayed import ReplayNote, list_replays
+from logpersister.storage.replayed import ReplayNote, list_replayed
 from logpersister.storage.store import ListedObject, ObjectStore
 from logpersister.verify.inventory import stored_topics
 
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Switch every topic that the replay has, then remove what does not count, if that is wanted."""
     resource, secrets = context.begin(arguments)
     with bucket.opened(resource, secrets) as store:
-        notes = {topic: list(list_replays(store, resource.group_id, topic)) for topic in _topics(resource, store)}
+        notes = {topic: list(list_replayed(store, resource.group_id, topic)) for topic in _topics(resource, store)}
         wanted = _wanted(arguments, notes)
         switched = [_switch(store, resource, topic, arguments, notes[topic]) for topic in wanted]
         show(switched, sys.stdout, dry_run=arguments.dry_run)
@@ -124,7 +124,7 @@ def _delete_old(store: ObjectStore, one: Switched, out: TextIO, *, dry_run: bool
 
 def _replaced(store: ObjectStore, one: Switched) -> Iterator[ListedObject]:
     for name, listed in store.inventory(one.topic):
-        if name.generation not in one.current.replays and not one.current.counts(name):
+        if not one.current.is_of_replay(name) and not one.current.counts(name):
             yield listed
 
 

@@ -29,12 +29,14 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.rules import other_rules
+from logpersister.ranges import TopicPartition
 from logpersister.registry import RegistryError
 from logpersister.report import plain
 from logpersister.report.human import number, plural, size
 from logpersister.storage.errors import StorageError
 from logpersister.storage.left_out import list_left_out
 from logpersister.storage.losses import list_losses
+from logpersister.storage.replayed import list_replayed, replay_group
 from logpersister.storage.replays import list_replays
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
@@ -43,7 +45,8 @@ from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.inventory import stored_topics, with_facts
 from logpersister.verify.missing_offsets import LeavesOut, Omissions, leaves_out
-from logpersister.verify.verification import TopicResult, Verification, VerifiedGroup, waiting
+from logpersister.verify.unfinished import judged
+from logpersister.verify.verification import Commits, TopicResult, Verification, VerifiedGroup, waiting
 from logpersister.verify.writing import Writing
 
 Document = dict[str, Any]
@@ -69,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             VerifiedGroup(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
             offsets,
             reader,
-            lambda topic: compared.objects(topic, _stored(store, topic)),
+            lambda topic: compared.objects(topic, _judged(store, resource, offsets, topic)),
             list(list_losses(store, resource.group_id)),
             DeepVerification(reader, partial(_content, store), writing_of) if arguments.deep else None,
             lambda topic: list_replays(store, resource.group_id, topic),
@@ -140,6 +143,14 @@ def _topics(resource: LogPersister, store: ObjectStore, found: BrokerReport, onl
     else:
         wanted = [*found.topics, *found.refused, *filter(resource.spec.kafka.selects, stored_topics(store))]
     return [(topic, found.topics.get(topic, 0)) for topic in sorted(set(wanted))]
+
+
+def _judged(store: ObjectStore, resource: LogPersister, offsets: OffsetReader, topic: str) -> Iterator[StoredObject]:
+    def commits_of(generation: int, partitions: Iterable[TopicPartition]) -> Commits:
+        return offsets.committed(partitions, replay_group(resource.group_id, generation))
+
+    notes = list_replayed(store, resource.group_id, topic)
+    yield from judged(notes, commits_of, lambda: _stored(store, topic))
 
 
 def _stored(store: ObjectStore, topic: str) -> Iterator[StoredObject]:

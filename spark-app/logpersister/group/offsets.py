@@ -223,12 +223,18 @@ class OffsetReader(LogReader):
         """Return the reader for the group of a manifest."""
         return cls(client_config, resource.group_id, read_committed=resource.spec.kafka.reads_committed)
 
-    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Registered]:
-        """Return the group's committed offsets with their intents; None where there is none. For reports only."""
+    def committed(
+        self, partitions: Iterable[TopicPartition], group_id: str | None = None
+    ) -> dict[TopicPartition, Registered]:
+        """Return committed offsets with their intents; None where there is none. For reports only.
+
+        Those of the group itself, or of another one.
+        """
+        group = group_id or self._group_id
         asked = [_kafka(partition) for partition in partitions]
         if not asked:
             return {}
-        found = self._ask_group(lambda: self._admin.list_group_offsets({self._group_id: asked})[self._group_id])
+        found = self._ask_group(group, lambda: self._admin.list_group_offsets({group: asked})[group])
         result: dict[TopicPartition, Registered] = {}
         for partition, entry in found.items():
             result[_ours(partition)] = registered(entry)
@@ -236,14 +242,14 @@ class OffsetReader(LogReader):
 
     def describe_group(self) -> GroupDescription:
         """Return the group's state and members; raises KafkaError."""
-        return self._ask_group(lambda: describe(self._admin, self._group_id))
+        return self._ask_group(self._group_id, lambda: describe(self._admin, self._group_id))
 
-    def _ask_group(self, ask: Callable[[], Value]) -> Value:
+    def _ask_group(self, group_id: str, ask: Callable[[], Value]) -> Value:
         """Ask the coordinator; after an error it is looked for anew, at once when the broker says that it is not."""
         try:
             return self._of_any_broker(ask)
         except kafka.errors.KafkaError as error:
-            forget_coordinator(self._admin, self._group_id)
+            forget_coordinator(self._admin, group_id)
             if not isinstance(error, kafka.errors.NotCoordinatorError):
                 raise
             return ask()

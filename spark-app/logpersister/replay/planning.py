@@ -13,7 +13,7 @@ from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.replay.bounds import OutOfReachError, StoredOnce, bounds
 from logpersister.replay.moments import BackupMoments
 from logpersister.storage.current import Span, change_current
-from logpersister.storage.replayed import ReplayNote, begin_replay, get_replay, list_replays
+from logpersister.storage.replayed import ReplayNote, begin_replay, get_replay, list_replayed
 from logpersister.storage.store import ObjectStore
 
 
@@ -98,11 +98,14 @@ class Planner:
     def begin(self, planned: PlannedTopic) -> PlannedTopic:
         """Note what a replay stores, before its first object, and that none of its objects counts yet."""
         note = planned.note
-        change_current(
-            self._store, self._group, note.topic, lambda current: current.begun(note.topic_id, note.generation)
-        )
         first = begin_replay(self._store, self._group, note)
         self._check_begun(first, note.topic_id)
+        change_current(
+            self._store,
+            self._group,
+            note.topic,
+            lambda current: current.begun(first.topic_id, first.generation, first.bounds),
+        )
         return PlannedTopic(first, planned.deleted, planned.resumes)
 
     def _check_begun(self, note: ReplayNote, topic_id: str | None) -> None:
@@ -160,7 +163,7 @@ class Planner:
 
     def _stored(self, topic: str, committed: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, list[StoredOnce]]:
         """Return what stands in the bucket, apart for each replay and for members."""
-        replays = {note.generation: note for note in list_replays(self._store, self._group, topic)}
+        replays = {note.generation: note for note in list_replayed(self._store, self._group, topic)}
         starts: defaultdict[tuple[TopicPartition, int | None], set[Offset]] = defaultdict(set)
         for name, _ in self._store.inventory(topic):
             of = name.generation if name.generation in replays else None

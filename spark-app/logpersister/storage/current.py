@@ -43,8 +43,8 @@ class Current:
     """The document of one topic. Pure."""
 
     topic_id: str | None
-    replays: tuple[int, ...]
-    """Generations of replays, sorted: their objects count only in segments of their own."""
+    replays: Mapping[int, Mapping[int, Span]]
+    """Offsets that replays store, by generation and partition: they count only in segments of their own."""
     partitions: Mapping[int, tuple[Segment, ...]]
     """Segments by rising start; they never overlap."""
 
@@ -53,15 +53,20 @@ class Current:
         for segment in self.partitions.get(name.partition, ()):
             if segment.start <= name.start < segment.end:
                 return segment.generation == name.generation
-        return name.generation not in self.replays
+        return not self.is_of_replay(name)
 
-    def begun(self, topic_id: str | None, generation: int) -> Self:
+    def is_of_replay(self, name: ObjectName) -> bool:
+        """Whether an object is of a replay; a member may store in the same generation behind it."""
+        start, end = self.replays.get(name.generation, {}).get(name.partition, (0, 0))
+        return start <= name.start < end
+
+    def begun(self, topic_id: str | None, generation: int, bounds: Mapping[int, Span]) -> Self:
         """Return the document for when a replay begins, none of whose objects counts yet.
 
         What was said of an earlier topic of this name says nothing of this one.
         """
         segments = self.partitions if topic_id == self.topic_id else {}
-        replays = tuple(sorted({*self.replays, generation}))
+        replays = {**self.replays, generation: bounds}
         return replace(self, topic_id=topic_id, replays=replays, partitions=segments)
 
     def switched(self, generation: int, bounds: Mapping[int, Span]) -> Self:
@@ -77,7 +82,7 @@ class Current:
         return replace(self, partitions={})
 
 
-NONE: Final = Current(None, (), {})
+NONE: Final = Current(None, {}, {})
 """Where there was no replay, all that members have stored counts."""
 
 

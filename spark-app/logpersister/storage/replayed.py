@@ -60,7 +60,7 @@ def get_replay(store: ObjectStore, group: str, topic: str, generation: int) -> R
     return None if document is None else parse_note(ReplayNote, key, document, _WHAT)
 
 
-def list_replays(store: ObjectStore, group: str, topic: str) -> Iterator[ReplayNote]:
+def list_replayed(store: ObjectStore, group: str, topic: str) -> Iterator[ReplayNote]:
     """Yield the replays of a topic. Raises StorageError."""
     keys = (listed.key for listed in store.list_objects(replayed_prefix(store.prefix, group, topic)))
     for key, document in ask_each(lambda key: (key, store.get_json(key)), keys):

@@ -15,6 +15,7 @@ from logpersister.storage.store import ObjectStore
 
 MOST = 30
 MEMBERS = 1
+WHOLE = {0: (0, MOST)}
 spans = st.tuples(st.integers(0, MOST), st.integers(0, MOST)).filter(lambda span: span[0] < span[1])
 switches = st.lists(st.none() | st.tuples(st.integers(2, 4), spans), max_size=6)
 
@@ -29,9 +30,9 @@ def counting(current: Current, start: int) -> list[int]:
 
 @given(switches)
 def test_each_offset_counts_in_one_generation(steps: list[tuple[int, tuple[int, int]] | None]) -> None:
-    current = Current("id", (), {})
+    current = Current("id", {}, {})
     for generation in (2, 3, 4, 5):
-        current = current.begun("id", generation)
+        current = current.begun("id", generation, WHOLE)
     expected = dict.fromkeys(range(MOST), MEMBERS)
     for step in steps:
         if step is None:
@@ -46,15 +47,15 @@ def test_each_offset_counts_in_one_generation(steps: list[tuple[int, tuple[int, 
 
 
 def test_members_may_change_their_generation_outside_of_segments() -> None:
-    current = Current("id", (), {}).begun("id", 2).switched(2, {0: (10, 20)})
-    assert [current.counts(name(generation, 20)) for generation in (1, 2, 3)] == [True, False, True]
+    current = Current("id", {}, {}).begun("id", 2, {0: (10, 20)}).switched(2, {0: (10, 20)})
+    assert [current.counts(name(generation, 20)) for generation in (1, 2, 3)] == [True, True, True]
     assert [current.counts(name(generation, 10)) for generation in (1, 2, 3)] == [False, True, False]
 
 
 def test_another_topic_of_the_name_has_no_segments() -> None:
-    current = Current("id", (), {}).begun("id", 2).switched(2, {0: (0, 5)})
-    assert current.begun("id", 3).partitions == current.partitions
-    assert current.begun("other", 3) == Current("other", (2, 3), {})
+    current = Current("id", {}, {}).begun("id", 2, WHOLE).switched(2, {0: (0, 5)})
+    assert current.begun("id", 3, WHOLE).partitions == current.partitions
+    assert current.begun("other", 3, WHOLE) == Current("other", {2: WHOLE, 3: WHOLE}, {})
 
 
 class FakeStore:
@@ -75,7 +76,7 @@ class FakeStore:
 
     def replace_json(self, key: str, document: dict[str, object], tag: str | None) -> bool:
         if self._puts < self._overtaken:
-            self._put(written(Current("id", (), {}).begun("id", 7 + self._puts)))
+            self._put(written(Current("id", {}, {}).begun("id", 7 + self._puts, WHOLE)))
         if tag != (None if self._document is None else self._document[1]):
             return False
         self._put(document)
@@ -89,19 +90,21 @@ class FakeStore:
 def test_a_change_is_made_of_what_stands_there() -> None:
     store = cast("ObjectStore", FakeStore(overtaken=2))
     assert get_current(store, "group", "t") == NONE
-    found = change_current(store, "group", "t", lambda current: current.begun("id", 2).switched(2, {0: (1, 4)}))
+    found = change_current(
+        store, "group", "t", lambda current: current.begun("id", 2, {0: (1, 4)}).switched(2, {0: (1, 4)})
+    )
     assert found == get_current(store, "group", "t")
-    assert found == Current("id", (2, 8), {0: (Segment(1, 4, 2),)})
+    assert found == Current("id", {8: WHOLE, 2: {0: (1, 4)}}, {0: (Segment(1, 4, 2),)})
 
 
 def test_one_who_is_always_overtaken_gives_up() -> None:
     store = cast("ObjectStore", FakeStore(overtaken=100))
     with pytest.raises(StorageError, match="others change it all the time"):
-        change_current(store, "group", "t", lambda current: current.begun("id", 2))
+        change_current(store, "group", "t", lambda current: current.begun("id", 2, WHOLE))
 
 
 def test_what_is_no_such_document_is_told() -> None:
     store = FakeStore()
-    store.replace_json("", {"topicId": None, "replays": [2], "partitions": {"0": [{"start": 1}]}}, None)
+    store.replace_json("", {"topicId": None, "replays": {}, "partitions": {"0": [{"start": 1}]}}, None)
     with pytest.raises(StorageError, match="is not the document which generation counts"):
         get_current(cast("ObjectStore", store), "group", "t")

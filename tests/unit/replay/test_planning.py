@@ -1,0 +1,230 @@
+"""What a replay stores again: planned from what Kafka, the group and the buckets have, and noted once."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import pytest
+
+from logpersister.backup.listing import TopicBackup
+from logpersister.backup.ranges import BackupObject, Explained, PartitionBackup, partition_backups
+from logpersister.group.answers import Answer, Registered, TopicDescription
+from logpersister.group.offsets import OffsetReader
+from logpersister.plan.intents import stored
+from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.replay.moments import BackupMoments
+from logpersister.replay.planning import Planner, ReplayError, Wish
+from logpersister.storage.current import get_current
+from logpersister.storage.names import object_key, parse_object_key
+from logpersister.storage.replayed import end_replay, get_replay
+from logpersister.storage.store import ObjectStore
+
+P = TopicPartition("t", 0)
+MINUTE = 60_000
+
+
+@dataclass
+class FakeBucket:
+    """A bucket with names of objects, and documents."""
+
+    starts: Iterable[tuple[int, Offset]] = ()
+    """Generation and start of the ranges of partition 0."""
+    documents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    prefix = "raw"
+
+    def inventory(self, topic: str) -> Iterator[tuple[Any, None]]:
+        for generation, start in self.starts:
+            yield parse_object_key("raw", object_key("raw", topic, "", generation, 0, start, ".txt")), None
+
+    def put_json(self, key: str, document: dict[str, Any], *, if_absent: bool = False) -> None:
+        if not (if_absent and key in self.documents):
+            self.documents[key] = document
+
+    def get_json(self, key: str) -> dict[str, Any] | None:
+        return self.documents.get(key)
+
+    def get_tagged(self, key: str) -> tuple[dict[str, Any], str] | None:
+        return (self.documents[key], "tag") if key in self.documents else None
+
+    def replace_json(self, key: str, document: dict[str, Any], tag: str | None) -> bool:
+        assert tag == (None if key not in self.documents else "tag")
+        self.documents[key] = document
+        return True
+
+    def list_objects(self, prefix: str) -> Iterator[Any]:
+        return (_Listed(key) for key in sorted(self.documents) if key.startswith(prefix))
+
+
+@dataclass(frozen=True)
+class _Listed:
+    key: str
+
+
+@dataclass
+class FakeKafka:
+    """A topic with one partition, whose offsets are minutes, and what its group has committed."""
+
+    committed_offset: Registered
+    log_start: Offset = 0
+    topic_id: str | None = "id"
+    error: Exception | None = None
+
+    def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
+        return {topic: TopicDescription(self.topic_id, {0: 1}) for topic in topics if topic == "t"}
+
+    def log_starts(self, partitions: Iterable[TopicPartition]) -> Answer[Offset]:
+        if self.error is not None:
+            return Answer({}, dict.fromkeys(partitions, self.error))
+        return Answer(dict.fromkeys(partitions, self.log_start))
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Registered]:
+        return dict.fromkeys(partitions, self.committed_offset)
+
+    def first_since(self, timestamps: Mapping[TopicPartition, int]) -> Answer[tuple[Offset, int] | None]:
+        found = {p: max(self.log_start, moment // MINUTE) for p, moment in timestamps.items()}
+        return Answer({p: (offset, offset * MINUTE) if offset < 100 else None for p, offset in found.items()})
+
+
+class FakeMoments:
+    """Objects of a backup begin at their first minute."""
+
+    def before(self, backup: PartitionBackup, moment: int) -> Offset:
+        return max([backup.start, *(p.range.start for p in backup.pieces if p.range.start * MINUTE < moment)])
+
+    def behind(self, backup: PartitionBackup, moment: int) -> Offset:
+        return min([backup.end, *(p.range.start for p in backup.pieces if p.range.start * MINUTE >= moment)])
+
+
+def committed(offset: Offset, generation: int = 1) -> Registered:
+    return stored(offset, "id", generation)
+
+
+def backup(
+    *spans: tuple[Offset, Offset], topic_id: str | None = "id", lost: tuple[int, int] | None = None
+) -> TopicBackup:
+    objects = [BackupObject(f"{a}", Range(P, a, b), 1, b - a, a, b - 1) for a, b in spans]
+    notes = [] if lost is None else [Explained(Range(P, *lost), 1, is_lost=True)]
+    return TopicBackup(topic_id, 1, partition_backups(objects, notes))
+
+
+def planner(
+    bucket: FakeBucket, kafka: FakeKafka, *, of_backup: bool = False, from_kafka: bool = True, revision: str = "abc"
+) -> Planner:
+    moments = cast("BackupMoments", FakeMoments()) if of_backup else None
+    store, offsets = cast("ObjectStore", bucket), cast("OffsetReader", kafka)
+    return Planner(store, "group", 2, revision, offsets, moments, kafka=from_kafka)
+
+
+STORED = [(1, 0), (1, 20), (1, 40)]
+
+
+@pytest.mark.parametrize(
+    ("wish", "span"),
+    [
+        (Wish(), (0, 50)),
+        (Wish(since=25 * MINUTE), (20, 50)),
+        (Wish(since=20 * MINUTE, until=30 * MINUTE), (20, 40)),
+        (Wish(until=45 * MINUTE), (0, 50)),
+    ],
+)
+def test_what_kafka_has_is_stored_again_in_whole_ranges(wish: Wish, span: tuple[int, int]) -> None:
+    found = planner(FakeBucket(STORED), FakeKafka(committed(50))).plan("t", None, wish)
+    assert (found.note.bounds, found.resumes) == ({0: span}, False)
+
+
+def test_there_is_nothing_to_store_again_behind_the_group() -> None:
+    found = planner(FakeBucket(STORED), FakeKafka(committed(50))).plan("t", None, Wish(since=60 * MINUTE))
+    assert found.note.bounds == {}
+    assert planner(FakeBucket(), FakeKafka(None)).plan("t", None, Wish()).note.bounds == {}
+
+
+@pytest.mark.parametrize(
+    ("wish", "span"),
+    [(Wish(), (0, 50)), (Wish(since=15 * MINUTE, until=25 * MINUTE), (0, 40)), (Wish(until=MINUTE), (0, 20))],
+)
+def test_a_backup_reaches_behind_kafka(wish: Wish, span: tuple[int, int]) -> None:
+    made = planner(FakeBucket(STORED), FakeKafka(committed(50), log_start=45), of_backup=True)
+    found = made.plan("t", backup((0, 10), (10, 30), (30, 48)), wish)
+    assert (found.note.bounds, found.deleted) == ({0: span}, {0: 45})
+
+
+def test_without_a_backup_a_replay_begins_where_kafka_does() -> None:
+    kafka = FakeKafka(committed(50), log_start=15)
+    assert planner(FakeBucket(STORED), kafka).plan("t", None, Wish()).note.bounds == {0: (20, 50)}
+    with pytest.raises(ReplayError, match="begins at 0, and the source at 15"):
+        planner(FakeBucket(STORED), kafka).plan("t", None, Wish(since=10 * MINUTE))
+
+
+@pytest.mark.parametrize(("lost", "hole"), [(None, "[10,20)"), ((12, 20), "[10,12)")])
+def test_a_hole_is_told_before_anything_is_written(lost: tuple[int, int] | None, hole: str) -> None:
+    bucket = FakeBucket(STORED)
+    made = planner(bucket, FakeKafka(committed(50), log_start=30), of_backup=True)
+    with pytest.raises(ReplayError) as raised:
+        made.plan("t", backup((0, 10), (20, 50), lost=lost), Wish())
+    assert f"no object of the backup has t-0{hole}" in str(raised.value)
+    assert not bucket.documents
+
+
+def test_the_backup_alone_must_have_all_of_it() -> None:
+    made = planner(FakeBucket(STORED), FakeKafka(committed(50)), of_backup=True, from_kafka=False)
+    with pytest.raises(ReplayError, match=r"has t-0\[48,50\), of which it should be read"):
+        made.plan("t", backup((0, 48)), Wish())
+
+
+@pytest.mark.parametrize(
+    ("kafka", "told"),
+    [
+        (FakeKafka(committed(50, generation=2)), "2 must be higher than 2"),
+        (FakeKafka(committed(50), error=TimeoutError("no answer")), "does not say where it begins: no answer"),
+        (FakeKafka(committed(50), topic_id="other"), "the backup is of an earlier topic"),
+    ],
+)
+def test_what_cannot_be_replayed_is_said(kafka: FakeKafka, told: str) -> None:
+    with pytest.raises(ReplayError, match=told):
+        planner(FakeBucket(STORED), kafka, of_backup=True).plan("t", backup((0, 50)), Wish())
+
+
+def test_a_topic_that_kafka_does_not_have_is_said() -> None:
+    with pytest.raises(ReplayError, match="topic other: Kafka does not describe it"):
+        planner(FakeBucket(), FakeKafka(committed(50))).plan("other", None, Wish())
+
+
+def test_a_replay_goes_on_as_it_was_begun() -> None:
+    bucket, kafka = FakeBucket(STORED), FakeKafka(committed(50))
+    begun = planner(bucket, kafka).begin(planner(bucket, kafka).plan("t", None, Wish()))
+    kafka.committed_offset = committed(90)
+    again = planner(bucket, kafka).plan("t", None, Wish(since=30 * MINUTE))
+    assert (again.note, again.resumes) == (begun.note, True)
+    store = cast("ObjectStore", bucket)
+    assert get_current(store, "group", "t").replays == {2: {0: (0, 50)}}
+    with pytest.raises(ReplayError, match="was begun by another manifest"):
+        planner(bucket, kafka, revision="def").plan("t", None, Wish())
+    kafka.topic_id = "new"
+    with pytest.raises(ReplayError, match="is the replay of an earlier topic"):
+        planner(bucket, kafka).plan("t", None, Wish())
+
+
+def test_of_two_that_begin_at_once_one_is_noted() -> None:
+    bucket, kafka = FakeBucket(STORED), FakeKafka(committed(50))
+    early, late = (
+        planner(bucket, kafka).plan("t", None, Wish()),
+        planner(bucket, kafka).plan("t", None, Wish(20 * MINUTE)),
+    )
+    assert planner(bucket, kafka).begin(early).note == planner(bucket, kafka).begin(late).note == early.note
+
+
+def test_holes_do_not_matter_to_a_replay_that_has_ended() -> None:
+    bucket, kafka = FakeBucket(STORED), FakeKafka(committed(50))
+    planned = planner(bucket, kafka).begin(planner(bucket, kafka).plan("t", None, Wish()))
+    store = cast("ObjectStore", bucket)
+    end_replay(store, "group", planned.note)
+    kafka.log_start = 49
+    again = planner(bucket, kafka).plan("t", None, Wish())
+    assert again.note == replace(planned.note, done=True) == get_replay(store, "group", "t", 2)
+
+
+def test_bounds_are_where_ranges_of_earlier_replays_meet_too() -> None:
+    bucket, kafka = FakeBucket([*STORED, (2, 20), (2, 33)]), FakeKafka(committed(50))
+    planner(bucket, kafka).begin(planner(FakeBucket(STORED), kafka).plan("t", None, Wish(20 * MINUTE, 40 * MINUTE)))
+    third = Planner(cast("ObjectStore", bucket), "group", 3, "abc", cast("OffsetReader", kafka), None, kafka=True)
+    assert third.plan("t", None, Wish(since=35 * MINUTE)).note.bounds == {0: (20, 50)}
