@@ -1,6 +1,6 @@
 """Record batches that are stored as they are, and read back: each record of a range once, however ranges are cut."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -35,14 +35,17 @@ def selected(data: bytes, start: int = 0, end: int = 1 << 62, aborted: Sequence[
     return select(memoryview(data), start, end, aborted=aborted, read_committed=True)
 
 
-def written(scenario: Scenario) -> tuple[FakeBucket, Mapping[Range, RangeOutcome]]:
-    """Store ranges by a task, each object by the name of its range."""
+def written(
+    scenario: Scenario, note: Callable[[Range], None] = lambda _: None
+) -> tuple[FakeBucket, Mapping[Range, RangeOutcome]]:
+    """Store ranges by a task, each object by the name of its range; `note` takes those that leave a note."""
     bucket, works = FakeBucket(), [RangeWork(one.range, None, 1, 0, one.range.start) for one in scenario.requests]
     resources = TaskResources(
         reader_of(scenario.cluster),
         FakeTopic(TopicLayout.of_one_type(Modulo(1)), KafkaFormat(), is_verbatim=True),
         lambda item, _: FakeUpload(bucket, str(item.range)),
         ROOM,
+        leave_note=lambda writer: note(writer.work.range),
     )
     return bucket, {one.range: one for one in Task(works, resources).outcomes()}
 
@@ -55,8 +58,10 @@ def in_pieces(data: bytes, size: int) -> Iterator[bytes]:
 @examples(80)
 @given(scenarios(), st.integers(1, 3000))
 def test_objects_have_each_record_of_their_range_once_however_ranges_are_cut(scenario: Scenario, size: int) -> None:
-    found, outcomes = written(scenario)
+    noted: list[Range] = []
+    found, outcomes = written(scenario, noted.append)
     assert outcomes.keys() == {one.range for one in scenario.requests}
+    assert set(noted) == {one for one in outcomes if not simulated.expected(scenario.log(one), one)}
     for range_, outcome in outcomes.items():
         log = scenario.log(range_)
         expected = simulated.expected(log, range_)

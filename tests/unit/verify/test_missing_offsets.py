@@ -171,6 +171,11 @@ def test_notes_of_what_is_left_out_are_believed_unless_their_revision_is_given()
         ]
 
 
+def test_a_backup_notes_what_has_no_record() -> None:
+    empty = replace(noted(100, 200), records=0)
+    assert left_out(Log(), Omissions(), empty, log_start=1_000) == [(Kind.NO_RECORD, 100, 200)]
+
+
 def test_notes_are_checked_by_their_revision_and_the_rest_by_the_manifest() -> None:
     """A filter that has changed since, or records that somebody has claimed to be left out."""
     under: dict[str, LeavesOut] = {"a": by_offset(110, 120), "b": by_offset()}
