@@ -21,13 +21,12 @@ from logpersister_operator.cluster.access import Access, AccessError, find_acces
 from logpersister_operator.cluster.client import ApiServer
 from logpersister_operator.cluster.connection import Connection
 from logpersister_operator.cluster.lease import Candidate, Terms
-from logpersister_operator.health import Health, serve
+from logpersister_operator.health import Health, Watchdog, serve
 from logpersister_operator.leader import Candidacy, Leadership
 from logpersister_operator.observe.namespaces import Namespaces
 from logpersister_operator.runtime import Operator
 from logpersister_operator.settings import Settings, SettingsError
 from logpersister_operator.supervision import Supervisors
-from logpersister_operator.watchdog import Watchdog
 
 log = structlog.get_logger(__name__)
 

@@ -1,5 +1,6 @@
 """One reconciliation of one resource: decide, write the status, then act. It may end between any two writes."""
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -8,13 +9,13 @@ from typing import Final
 
 import structlog
 
-from logpersister.report.human import plural
+from logpersister.report.human import instant, plural
 from logpersister_operator.act.apply_cache import ApplyCache
-from logpersister_operator.act.event_documents import event_document
 from logpersister_operator.act.status_writer import StatusOutdatedError, StatusRefusedError, StatusWriter
 from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import (
+    EVENT,
     LOGPERSISTER,
     POD,
     POD_DISRUPTION_BUDGET,
@@ -39,6 +40,9 @@ from logpersister_operator.rollout.rollout_events import Event
 
 log = structlog.get_logger(__name__)
 
+REPORTER: Final = "logpersister-operator"
+LONGEST_MESSAGE: Final = 1024
+"""The API server's limit for the message of an Event."""
 STATUS_REFUSED: Final = "StatusRefused"
 """Reason of an Event, and of no condition: there is no place for one."""
 _OTHERS: Final = "the other conditions are as the last complete reconciliation found them; it is tried again"
@@ -269,3 +273,32 @@ class Reconciler:
                 self._cluster.post_event(event_document(resource, event, now))
             except ClusterError as error:  # events are a courtesy: the status says the same
                 log.warning("event.not_posted", resource=str(resource.key), reason=event.reason, error=str(error))
+
+
+def event_document(resource: Resource, event: Event, now: datetime) -> Document:
+    """Return the Event to create; its name is made of its content, so that no Event is written twice."""
+    at = instant(now)
+    identity = f"{resource.uid} {event.reason} {event.message} {at}"
+    return {
+        "apiVersion": EVENT.api_version,
+        "kind": EVENT.name,
+        "metadata": {
+            "name": f"{resource.key.name}.{hashlib.sha256(identity.encode()).hexdigest()[:16]}",
+            "namespace": resource.key.namespace,
+        },
+        "involvedObject": {
+            "apiVersion": LOGPERSISTER.api_version,
+            "kind": LOGPERSISTER.name,
+            "name": resource.key.name,
+            "namespace": resource.key.namespace,
+            "uid": resource.uid,
+        },
+        "reason": event.reason,
+        "message": event.message[:LONGEST_MESSAGE],
+        "type": "Warning" if event.warning else "Normal",
+        "source": {"component": REPORTER},
+        "reportingComponent": REPORTER,
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "count": 1,
+    }

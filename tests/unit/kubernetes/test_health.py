@@ -8,8 +8,7 @@ from threading import Event
 
 import pytest
 
-from logpersister_operator.health import Health, serve
-from logpersister_operator.watchdog import LIMIT_SECONDS, LOOP_SECONDS, Watchdog
+from logpersister_operator.health import LIMIT_SECONDS, LOOP_SECONDS, Health, Watchdog, serve
 from tests.stack.ports import LOOPBACK, free_port
 
 
@@ -37,7 +36,7 @@ def test_probes_are_answered_as_long_as_the_block_runs_and_then_the_port_is_free
 def test_an_event_loop_that_stands_still_and_a_pool_that_is_blocked_end_the_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("logpersister_operator.watchdog.PERIOD_SECONDS", 0.001)
+    monkeypatch.setattr("logpersister_operator.health.PERIOD_SECONDS", 0.001)
     now, free = 0.0, Event()
 
     async def live() -> None:

@@ -14,7 +14,6 @@ from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.reported import Reported
 from logpersister_operator.decide.revisions.rollout_plan import RolloutPlan
 from logpersister_operator.decide.status import fields, verdicts
-from logpersister_operator.decide.status.generations import generations
 from logpersister_operator.decide.status.types import stalest_type, types
 from logpersister_operator.decide.status.verdicts import Readiness
 from logpersister_operator.decide.validity import Validity
@@ -89,7 +88,7 @@ def _sections(observed: ObservedState, course: Course) -> Status:
             "types": types(reported, lead.spec),
             "autoscale": None if rollout.scaling is None else rollout.scaling.state,
             "rollout": rollout_of(rollout.step.record, rollout.shadow),
-            "generations": generations(own, observed.lag, rollout.inputs.fleets),
+            "generations": fields.generations(own, observed.lag, rollout.inputs.fleets),
         }
     )
 
