@@ -87,9 +87,3 @@ def test_who_insists_joins_with_other_bytes() -> None:
     assert member.metadata(["clicks"]).encode() == before
     member.insist()
     assert member.metadata(["clicks"]).encode() != before
-
-
-def test_what_was_given_up_is_free_in_the_second_round() -> None:
-    old, new = TruthfulAssignor(lambda: clicks(range(3))), TruthfulAssignor(set)
-    shares = first_round([Joining("old", old), Joining("new", new)], old)
-    assert shares == {"old": clicks(range(3)), "new": clicks(range(3, PARTITIONS))}

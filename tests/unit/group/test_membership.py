@@ -69,9 +69,13 @@ def consumer_of(member: Membership) -> FakeConsumer:
     return consumer
 
 
-def test_the_member_has_one_name_to_brokers(member: Membership) -> None:
+def test_the_member_has_one_name_and_the_group_waits_longer_for_it_than_its_grace(
+    member: Membership,
+) -> None:
     config = consumer_of(member).config
     assert (config["group_instance_id"], config["client_id"]) == ("member-0", "host-17")
+    assert config["max_poll_interval_ms"] > 400_000
+    assert config["enable_auto_commit"] is False
 
 
 def assign(member: Membership, *names: str) -> None:
@@ -276,8 +280,3 @@ def test_an_answer_without_a_fence_is_no_answer(member: Membership, monkeypatch:
     monkeypatch.setattr(internals, "read_fenced", read_fenced)
     with pytest.raises(internals.UnfencedError):
         member.register.read([TopicPartition("a", 0), TopicPartition("b", 0)])
-
-
-def test_the_group_waits_longer_for_a_member_than_its_grace(member: Membership) -> None:
-    assert consumer_of(member).config["max_poll_interval_ms"] > 400_000
-    assert consumer_of(member).config["enable_auto_commit"] is False

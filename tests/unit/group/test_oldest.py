@@ -46,14 +46,6 @@ def test_behind_a_position_that_kafka_deleted_the_first_record_counts() -> None:
     assert search(Log([NOW - 1000], first_offset=70), 5) == NOW - 1000
 
 
-def test_in_the_middle_it_is_found_nearly() -> None:
-    log = Log([NOW - DAY + second * 1000 for second in range(0, 86_400, 7)])
-    found = search(log, 6_000)
-    assert found is not None
-    assert abs(log.timestamps[6_000] - found) <= max(FINEST, PRECISION * (NOW - found))
-    assert log.asked <= ROUNDS + 1
-
-
 def test_records_without_timestamps_have_no_age() -> None:
     assert search(Log([-1, -1, -1]), 1) is None
 
@@ -77,10 +69,6 @@ def test_partitions_are_searched_together() -> None:
     positions = {TopicPartition("clicks", number): number for number in range(0, 1440, 90)}
     assert oldest_timestamps(positions, NOW, log.ask).keys() == positions.keys()
     assert log.asked <= ROUNDS + 1
-
-
-def test_nothing_to_search_is_nothing() -> None:
-    assert oldest_timestamps({}, NOW, lambda times: {}) == {}
 
 
 @examples(150)

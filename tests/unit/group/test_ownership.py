@@ -25,16 +25,6 @@ def refused(ownership: Ownership, commits: dict[TopicPartition, Commit], *, prom
     return outcome.refused
 
 
-def test_every_assignment_has_a_token_of_its_own() -> None:
-    ownership = owning(CLICKS, ORDERS)
-    before = ownership.tokens()
-    assert before[CLICKS] != before[ORDERS]
-    ownership.lose({CLICKS})
-    ownership.gain([CLICKS])
-    assert ownership.tokens()[CLICKS] not in before.values()
-    assert ownership.tokens()[ORDERS] == before[ORDERS]
-
-
 def test_a_commit_under_the_token_of_an_earlier_assignment_is_refused() -> None:
     ownership = owning(CLICKS)
     old = commit(ownership)
