@@ -94,6 +94,9 @@ def test_a_spoilt_day_is_made_again_beside_the_live_group(
         output={"text": {}, "partitionBy": [{"date": {"granularity": "day"}}]},
     )
     options = ["--backup", str(story.backup)]
+    said("replay", "-f", str(repaired), "--from", "2026-03-28T10:00:00Z", code=Exit.FAILED)  # Kafka has it no more
+    said("replay", "-f", str(repaired), *options, "--dry-run")
+    assert not [key for key in scene.bucket.documents() if "/replayed/" in key]
     fault = stalled_puts("/2_1_")
     s3_proxy.inject(fault)
     replay = scene.member(repaired, None, *options, command="replay")
@@ -102,6 +105,7 @@ def test_a_spoilt_day_is_made_again_beside_the_live_group(
     replay.wait_gone()
     s3_proxy.clear()
     story.assert_once(story.counting())
+    assert verify(live)["ok"], "what is not finished is not judged"
     said("switch", "-f", str(repaired), "--to-generation", "2", code=Exit.FAILED)
 
     scene.workload.write(name, 100, partitions=[0, 1], size=1_000)  # the live group goes on
@@ -125,3 +129,10 @@ def test_a_spoilt_day_is_made_again_beside_the_live_group(
     said("switch", "-f", str(repaired), "--to-generation", "2", "--delete-old")
     story.assert_once(scene.bucket.objects(name))
     assert verify(live, "--deep")["ok"]
+
+    third = scene.manifest(kafka={"topics": [name]}, generation=3, output={"text": {}})
+    by_time = scene.member(third, None, *options, "--from", "2026-04-01T00:00:00Z", command="replay")
+    assert by_time.wait_end() == Exit.OK, by_time.tail()
+    said("switch", "-f", str(third), "--to-generation", "3")
+    assert {one.generation for one in story.counting()} == {2, 3}
+    story.assert_once(story.counting())

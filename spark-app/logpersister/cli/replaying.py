@@ -8,7 +8,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,6 +42,7 @@ from logpersister.replay.source_error import SourceError
 from logpersister.report.human import number, plural
 from logpersister.storage.errors import StorageError
 from logpersister.storage.finished import horizon_of
+from logpersister.storage.replayed import list_replayed
 from logpersister.storage.replays import Replay
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
@@ -123,7 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
             lru_cache(outputs.horizon),
             leaves_out=arguments.leave_out,
         )
-        told = list(_told(replayer, found, commits, away, dry_run=arguments.dry_run))
+        unfinished = _unfinished(store, resource.group_id, found)
+        told = list(_told(replayer, found, commits, away, unfinished, dry_run=arguments.dry_run))
     if arguments.json:
         print(json.dumps(document(resource, told, dry_run=arguments.dry_run)))
     else:
@@ -209,8 +211,20 @@ def _commits(
     return commits, {topic: str(problem) for topic, problem in report.refused.items()}
 
 
+def _unfinished(store: ObjectStore, group: str, found: Sequence[Entry]) -> set[tuple[str, int]]:
+    """Return topics and generations that a replay of history is about to write."""
+    topics = {entry.name.topic for entry in found}
+    return {(topic, it.generation) for topic in topics for it in list_replayed(store, group, topic) if not it.done}
+
+
 def _told(
-    replayer: Replayer, found: Sequence[Entry], commits: Commits | None, away: dict[str, str], *, dry_run: bool
+    replayer: Replayer,
+    found: Sequence[Entry],
+    commits: Commits | None,
+    away: dict[str, str],
+    unfinished: Container[tuple[str, int]],
+    *,
+    dry_run: bool,
 ) -> Iterator[Told]:
     """Replay or judge objects; `away`: why topics cannot be replayed now, to which those of silent registries come."""
     judged: set[str] = set()
@@ -227,7 +241,9 @@ def _told(
             if isinstance(committed, UnknownMetadataError):
                 error = f"the committed offset of {name.topic_partition} cannot be read ({committed})"
                 yield Told(entry, Judgement(), error=error)
-            elif commits is not None and replayer.may_be_written(key, name, committed):
+            elif (name.topic, name.generation) in unfinished or (
+                commits is not None and replayer.may_be_written(key, name, committed)
+            ):
                 yield Told(entry, Judgement(), waits=True)
             elif dry_run:
                 yield Told(entry, replayer.judge(key, name))

@@ -1,7 +1,7 @@
 """A bucket in memory, whose every request may be the last one of the process that sends it."""
 
 import json
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -71,6 +71,21 @@ class Bucket:
         self._request(done=False)
         document: dict[str, Any] | None = json.loads(self.objects[key][0]) if key in self.objects else None
         return document
+
+    def get_tagged(self, key: str) -> tuple[dict[str, Any], str] | None:
+        document = self.get_json(key)
+        return None if document is None else (document, str(hash(self.objects[key][0])))
+
+    def replace_json(self, key: str, document: Mapping[str, Any], tag: str | None) -> bool:
+        found = self.get_tagged(key)
+        if tag != (None if found is None else found[1]):
+            return False
+        self.put_json(key, document)
+        return True
+
+    def delete_all(self, keys: Sequence[str]) -> None:
+        for key in keys:
+            self.delete(key)
 
     def delete(self, key: str) -> None:
         self._request(done=False)

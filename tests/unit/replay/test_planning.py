@@ -1,8 +1,8 @@
 """What a replay stores again: planned from what Kafka, the group and the buckets have, and noted once."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
 
 import pytest
 
@@ -15,49 +15,18 @@ from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.replay.moments import BackupMoments
 from logpersister.replay.planning import Planner, ReplayError, Wish
 from logpersister.storage.current import get_current
-from logpersister.storage.names import object_key, parse_object_key
+from logpersister.storage.names import object_key
 from logpersister.storage.replayed import end_replay, get_replay
-from logpersister.storage.store import ObjectStore
+from tests.unit.replay.bucket import Bucket
 
 P = TopicPartition("t", 0)
 MINUTE = 60_000
 
 
-@dataclass
-class FakeBucket:
-    """A bucket with names of objects, and documents."""
-
-    starts: Iterable[tuple[int, Offset]] = ()
-    """Generation and start of the ranges of partition 0."""
-    documents: dict[str, dict[str, Any]] = field(default_factory=dict)
-    prefix = "raw"
-
-    def inventory(self, topic: str) -> Iterator[tuple[Any, None]]:
-        for generation, start in self.starts:
-            yield parse_object_key("raw", object_key("raw", topic, "", generation, 0, start, ".txt")), None
-
-    def put_json(self, key: str, document: dict[str, Any], *, if_absent: bool = False) -> None:
-        if not (if_absent and key in self.documents):
-            self.documents[key] = document
-
-    def get_json(self, key: str) -> dict[str, Any] | None:
-        return self.documents.get(key)
-
-    def get_tagged(self, key: str) -> tuple[dict[str, Any], str] | None:
-        return (self.documents[key], "tag") if key in self.documents else None
-
-    def replace_json(self, key: str, document: dict[str, Any], tag: str | None) -> bool:
-        assert tag == (None if key not in self.documents else "tag")
-        self.documents[key] = document
-        return True
-
-    def list_objects(self, prefix: str) -> Iterator[Any]:
-        return (_Listed(key) for key in sorted(self.documents) if key.startswith(prefix))
-
-
-@dataclass(frozen=True)
-class _Listed:
-    key: str
+def bucket_with(starts: Iterable[tuple[int, Offset]] = ()) -> Bucket:
+    """Return a bucket with ranges of partition 0, by generation and start."""
+    keys = (object_key("raw", "t", "", generation, 0, start, ".txt") for generation, start in starts)
+    return Bucket({key: (b"", {}) for key in keys})
 
 
 @dataclass
@@ -108,10 +77,10 @@ def backup(
 
 
 def planner(
-    bucket: FakeBucket, kafka: FakeKafka, *, of_backup: bool = False, from_kafka: bool = True, revision: str = "abc"
+    bucket: Bucket, kafka: FakeKafka, *, of_backup: bool = False, from_kafka: bool = True, revision: str = "abc"
 ) -> Planner:
     moments = cast("BackupMoments", FakeMoments()) if of_backup else None
-    store, offsets = cast("ObjectStore", bucket), cast("OffsetReader", kafka)
+    store, offsets = bucket.store, cast("OffsetReader", kafka)
     return Planner(store, "group", 2, revision, offsets, moments, kafka=from_kafka)
 
 
@@ -128,14 +97,14 @@ STORED = [(1, 0), (1, 20), (1, 40)]
     ],
 )
 def test_what_kafka_has_is_stored_again_in_whole_ranges(wish: Wish, span: tuple[int, int]) -> None:
-    found = planner(FakeBucket(STORED), FakeKafka(committed(50))).plan("t", None, wish)
+    found = planner(bucket_with(STORED), FakeKafka(committed(50))).plan("t", None, wish)
     assert (found.note.bounds, found.resumes) == ({0: span}, False)
 
 
 def test_there_is_nothing_to_store_again_behind_the_group() -> None:
-    found = planner(FakeBucket(STORED), FakeKafka(committed(50))).plan("t", None, Wish(since=60 * MINUTE))
+    found = planner(bucket_with(STORED), FakeKafka(committed(50))).plan("t", None, Wish(since=60 * MINUTE))
     assert found.note.bounds == {}
-    assert planner(FakeBucket(), FakeKafka(None)).plan("t", None, Wish()).note.bounds == {}
+    assert planner(bucket_with(), FakeKafka(None)).plan("t", None, Wish()).note.bounds == {}
 
 
 @pytest.mark.parametrize(
@@ -143,30 +112,30 @@ def test_there_is_nothing_to_store_again_behind_the_group() -> None:
     [(Wish(), (0, 50)), (Wish(since=15 * MINUTE, until=25 * MINUTE), (0, 40)), (Wish(until=MINUTE), (0, 20))],
 )
 def test_a_backup_reaches_behind_kafka(wish: Wish, span: tuple[int, int]) -> None:
-    made = planner(FakeBucket(STORED), FakeKafka(committed(50), log_start=45), of_backup=True)
+    made = planner(bucket_with(STORED), FakeKafka(committed(50), log_start=45), of_backup=True)
     found = made.plan("t", backup((0, 10), (10, 30), (30, 48)), wish)
     assert (found.note.bounds, found.deleted) == ({0: span}, {0: 45})
 
 
 def test_without_a_backup_a_replay_begins_where_kafka_does() -> None:
     kafka = FakeKafka(committed(50), log_start=15)
-    assert planner(FakeBucket(STORED), kafka).plan("t", None, Wish()).note.bounds == {0: (20, 50)}
+    assert planner(bucket_with(STORED), kafka).plan("t", None, Wish()).note.bounds == {0: (20, 50)}
     with pytest.raises(ReplayError, match="begins at 0, and the source at 15"):
-        planner(FakeBucket(STORED), kafka).plan("t", None, Wish(since=10 * MINUTE))
+        planner(bucket_with(STORED), kafka).plan("t", None, Wish(since=10 * MINUTE))
 
 
 @pytest.mark.parametrize(("lost", "hole"), [(None, "[10,20)"), ((12, 20), "[10,12)")])
 def test_a_hole_is_told_before_anything_is_written(lost: tuple[int, int] | None, hole: str) -> None:
-    bucket = FakeBucket(STORED)
+    bucket = bucket_with(STORED)
     made = planner(bucket, FakeKafka(committed(50), log_start=30), of_backup=True)
     with pytest.raises(ReplayError) as raised:
         made.plan("t", backup((0, 10), (20, 50), lost=lost), Wish())
     assert f"no object of the backup has t-0{hole}" in str(raised.value)
-    assert not bucket.documents
+    assert bucket.objects == bucket_with(STORED).objects
 
 
 def test_the_backup_alone_must_have_all_of_it() -> None:
-    made = planner(FakeBucket(STORED), FakeKafka(committed(50)), of_backup=True, from_kafka=False)
+    made = planner(bucket_with(STORED), FakeKafka(committed(50)), of_backup=True, from_kafka=False)
     with pytest.raises(ReplayError, match=r"has t-0\[48,50\), of which it should be read"):
         made.plan("t", backup((0, 48)), Wish())
 
@@ -181,21 +150,21 @@ def test_the_backup_alone_must_have_all_of_it() -> None:
 )
 def test_what_cannot_be_replayed_is_said(kafka: FakeKafka, told: str) -> None:
     with pytest.raises(ReplayError, match=told):
-        planner(FakeBucket(STORED), kafka, of_backup=True).plan("t", backup((0, 50)), Wish())
+        planner(bucket_with(STORED), kafka, of_backup=True).plan("t", backup((0, 50)), Wish())
 
 
 def test_a_topic_that_kafka_does_not_have_is_said() -> None:
     with pytest.raises(ReplayError, match="topic other: Kafka does not describe it"):
-        planner(FakeBucket(), FakeKafka(committed(50))).plan("other", None, Wish())
+        planner(bucket_with(), FakeKafka(committed(50))).plan("other", None, Wish())
 
 
 def test_a_replay_goes_on_as_it_was_begun() -> None:
-    bucket, kafka = FakeBucket(STORED), FakeKafka(committed(50))
+    bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
     begun = planner(bucket, kafka).begin(planner(bucket, kafka).plan("t", None, Wish()))
     kafka.committed_offset = committed(90)
     again = planner(bucket, kafka).plan("t", None, Wish(since=30 * MINUTE))
     assert (again.note, again.resumes) == (begun.note, True)
-    store = cast("ObjectStore", bucket)
+    store = bucket.store
     assert get_current(store, "group", "t").replays == {2: {0: (0, 50)}}
     with pytest.raises(ReplayError, match="was begun by another manifest"):
         planner(bucket, kafka, revision="def").plan("t", None, Wish())
@@ -205,7 +174,7 @@ def test_a_replay_goes_on_as_it_was_begun() -> None:
 
 
 def test_of_two_that_begin_at_once_one_is_noted() -> None:
-    bucket, kafka = FakeBucket(STORED), FakeKafka(committed(50))
+    bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
     early, late = (
         planner(bucket, kafka).plan("t", None, Wish()),
         planner(bucket, kafka).plan("t", None, Wish(20 * MINUTE)),
@@ -214,9 +183,9 @@ def test_of_two_that_begin_at_once_one_is_noted() -> None:
 
 
 def test_holes_do_not_matter_to_a_replay_that_has_ended() -> None:
-    bucket, kafka = FakeBucket(STORED), FakeKafka(committed(50))
+    bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
     planned = planner(bucket, kafka).begin(planner(bucket, kafka).plan("t", None, Wish()))
-    store = cast("ObjectStore", bucket)
+    store = bucket.store
     end_replay(store, "group", planned.note)
     kafka.log_start = 49
     again = planner(bucket, kafka).plan("t", None, Wish())
@@ -224,7 +193,7 @@ def test_holes_do_not_matter_to_a_replay_that_has_ended() -> None:
 
 
 def test_bounds_are_where_ranges_of_earlier_replays_meet_too() -> None:
-    bucket, kafka = FakeBucket([*STORED, (2, 20), (2, 33)]), FakeKafka(committed(50))
-    planner(bucket, kafka).begin(planner(FakeBucket(STORED), kafka).plan("t", None, Wish(20 * MINUTE, 40 * MINUTE)))
-    third = Planner(cast("ObjectStore", bucket), "group", 3, "abc", cast("OffsetReader", kafka), None, kafka=True)
+    bucket, kafka = bucket_with([*STORED, (2, 20), (2, 33)]), FakeKafka(committed(50))
+    planner(bucket, kafka).begin(planner(bucket_with(STORED), kafka).plan("t", None, Wish(20 * MINUTE, 40 * MINUTE)))
+    third = Planner(bucket.store, "group", 3, "abc", cast("OffsetReader", kafka), None, kafka=True)
     assert third.plan("t", None, Wish(since=35 * MINUTE)).note.bounds == {0: (20, 50)}

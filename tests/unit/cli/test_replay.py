@@ -1,0 +1,63 @@
+"""What a replay refuses before it asks any server, and the manifest that it becomes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logpersister.cli import context, main
+from logpersister.cli.exits import Exit
+from logpersister.cli.replay import replayed
+from tests.unit.cli.test_run import written
+from tests.unit.manifest.documents import REMOVE
+
+Capture = pytest.CaptureFixture[str]
+KAFKA: dict[str, Any] = {"output": {"kafka": {}}}
+TABLE = {
+    "value": {"json": {"fields": [{"name": "id", "type": "int64"}]}},
+    "output": {"parquet": {"kafkaColumns": ["partition", "offset"]}},
+    "table": {"format": "iceberg", "catalog": {"type": "rest", "uri": "https://c"}, "name": "lake.{topic}"},
+}
+FOLDERS = {"text": {}, "partitionBy": [{"date": {"granularity": "hour"}}]}
+
+
+def replay(tmp_path: Path, *options: str, backup: dict[str, Any] | None = None, **changes: Any) -> int:
+    file = written(tmp_path / "repaired.yaml", **changes)
+    named = () if backup is None else ("--backup", written(tmp_path / "backup.yaml", **backup))
+    return main(["replay", "-f", file, *named, *options])
+
+
+@pytest.mark.parametrize(
+    ("options", "backup", "changes", "told"),
+    [
+        (["--source", "backup"], None, {}, "--source backup: needs --backup FILE"),
+        (["--source", "kafka"], KAFKA, {}, "--backup: is not read with --source kafka"),
+        ([], None, TABLE, "spec.table: a replay writes objects and no rows of a table"),
+        ([], None, KAFKA, "spec.output.kafka: a backup is copied, not replayed"),
+        ([], {"output": {"text": {}}}, {}, "its output is not kafka, and nothing else is read back"),
+        ([], {**KAFKA, "kafka__isolationLevel": "read_uncommitted"}, {}, "spec.kafka.isolationLevel is another"),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused_at_once(
+    tmp_path: Path,
+    capsys: Capture,
+    options: list[str],
+    backup: dict[str, Any] | None,
+    changes: dict[str, Any],
+    told: str,
+) -> None:
+    assert replay(tmp_path, *options, backup=backup, **changes) == Exit.INVALID
+    assert told in capsys.readouterr().err
+
+
+def test_a_replay_has_its_topics_by_name_and_finishes_no_folders(tmp_path: Path) -> None:
+    overrides = [{"topics": ["a", "b"], "upload": {"maxBytes": "1Mi"}}, {"topics": ["c"], "upload": {"maxAge": "1m"}}]
+    finish = {"policy": ["successFile"], "allowedLateness": "10m"}
+    topics = {"kafka__topics": REMOVE, "kafka__topicPattern": "."}
+    live = context.manifest(
+        written(tmp_path / "live.yaml", output=FOLDERS, finish=finish, overrides=overrides, **topics)
+    )
+    found = replayed(live, ["a", "d"])
+    assert (found.spec.kafka.topics, found.group_id, found.spec.finish) == (("a", "d"), live.group_id, None)
+    assert [(one.topics, one.upload) for one in found.spec.overrides] == [(("a",), live.spec.overrides[0].upload)]
+    assert found.spec.output == live.spec.output

@@ -1,0 +1,117 @@
+"""Switching: all topics of a replay or none, back, and what is deleted."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logpersister.cli import bucket, main
+from logpersister.cli.exits import Exit
+from logpersister.storage.current import change_current, get_current
+from logpersister.storage.names import object_key
+from logpersister.storage.replayed import ReplayNote, begin_replay, end_replay
+from logpersister.storage.store import ObjectStore
+from tests.unit.cli.test_run import written
+from tests.unit.replay.bucket import Bucket
+
+Capture = pytest.CaptureFixture[str]
+GROUP = "backup"
+
+
+def key(topic: str, generation: int, start: int) -> str:
+    return object_key("raw", topic, "", generation, 0, start, ".txt")
+
+
+def note(topic: str, generation: int = 2) -> ReplayNote:
+    return ReplayNote(topic, "id", generation, "abc", {0: (0, 20)})
+
+
+def begun(store: ObjectStore, *notes: ReplayNote) -> None:
+    for one in notes:
+        begin_replay(store, GROUP, one)
+        change_current(store, GROUP, one.topic, lambda now, of=one: now.begun("id", of.generation, of.bounds))  # type: ignore[misc]
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
+    """Two topics that were stored by members and again by a replay."""
+    found = Bucket({key(topic, it, at): (b"12345", {}) for topic in "ab" for it in (1, 2) for at in (0, 10, 20)})
+    for topic in "ab":
+        del found.objects[key(topic, 2, 20)]
+
+    @contextmanager
+    def opened(*_: Any) -> Iterator[ObjectStore]:
+        yield found.store
+
+    monkeypatch.setattr(bucket, "opened", opened)
+    return found.store
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> str:
+    return written(tmp_path / "backup.yaml", kafka__topics=["a", "b"])
+
+
+def switch(manifest: str, generation: int, *options: str) -> int:
+    return main(["switch", "-f", manifest, "--to-generation", str(generation), *options])
+
+
+def counting(store: ObjectStore, topic: str) -> list[tuple[int, int]]:
+    current = get_current(store, GROUP, topic)
+    return sorted((name.start, name.generation) for name, _ in store.inventory(topic) if current.counts(name))
+
+
+OLD, NEW = [(0, 1), (10, 1), (20, 1)], [(0, 2), (10, 2), (20, 1)]
+
+
+def test_all_topics_of_a_replay_are_switched_and_back(store: ObjectStore, manifest: str) -> None:
+    begun(store, note("a"), note("b"))
+    for topic in "ab":
+        end_replay(store, GROUP, note(topic))
+        assert counting(store, topic) == OLD
+    assert switch(manifest, 2, "--dry-run") == Exit.OK
+    assert counting(store, "a") == OLD
+    assert switch(manifest, 2) == Exit.OK
+    assert [counting(store, topic) for topic in "ab"] == [NEW, NEW]
+    assert switch(manifest, 1, "--topics", "b") == Exit.OK
+    assert [counting(store, topic) for topic in "ab"] == [NEW, OLD]
+
+
+def test_none_is_switched_while_one_is_not_finished(store: ObjectStore, manifest: str, capsys: Capture) -> None:
+    begun(store, note("a"), note("b"))
+    end_replay(store, GROUP, note("a"))
+    assert switch(manifest, 2) == Exit.FAILED
+    assert "topic b: the replay into generation 2 is not finished" in capsys.readouterr().err
+    assert counting(store, "a") == OLD
+
+
+def test_what_members_have_stored_and_does_not_count_is_deleted(
+    store: ObjectStore, manifest: str, capsys: Capture
+) -> None:
+    begun(store, note("a"), note("a", 3))
+    end_replay(store, GROUP, note("a"))
+    everything = {listed.key for _, listed in store.inventory("a")}
+    assert switch(manifest, 2, "--delete-old", "--dry-run") == Exit.OK
+    assert "topic a: 2 objects (10 B) would be deleted" in capsys.readouterr().out
+    assert {listed.key for _, listed in store.inventory("a")} == everything
+    assert switch(manifest, 2, "--delete-old") == Exit.OK
+    assert {listed.key for _, listed in store.inventory("a")} == everything - {key("a", 1, 0), key("a", 1, 10)}
+    assert counting(store, "a") == NEW
+
+
+@pytest.mark.parametrize(
+    ("generation", "options", "told"),
+    [
+        (4, [], "--to-generation 4: topic a has no object of it; replays: 2"),
+        (2, ["--topics", "c"], "--topics: c is no topic that spec.kafka selects"),
+        (1, ["--topics", "b"], "no topic has a replay, so everything that is stored counts"),
+    ],
+)
+def test_what_cannot_be_switched_is_said(
+    store: ObjectStore, manifest: str, capsys: Capture, generation: int, options: list[str], told: str
+) -> None:
+    begun(store, note("a"))
+    assert switch(manifest, generation, *options) != Exit.OK
+    assert told in capsys.readouterr().err

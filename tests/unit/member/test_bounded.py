@@ -1,0 +1,74 @@
+"""A replay as a member sees it: a log with two ends, and only what its own generation has stored."""
+
+from concurrent.futures import Future
+from typing import cast
+
+import pytest
+
+from logpersister.backup.ranges import BackupObject, partition_backups
+from logpersister.member.bounded import BoundedLog, OwnTails, Replay, SourcedJobs
+from logpersister.member.ports import Jobs, Offsets
+from logpersister.member.state_store import BucketStateStore
+from logpersister.pipeline.source import ReplaySource
+from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
+from logpersister.plan.recovery import StoredRange, StoredTail
+from logpersister.ranges import Range, TopicPartition
+from logpersister.storage.facts import ForeignObjectError
+
+P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
+BACKUP = partition_backups([BackupObject("one", Range(P, 0, 15), 1, 15, 0, 14)])
+SOURCE = ReplaySource(None, kafka=True)
+REPLAY = Replay("group-replay-2", {P: Range(P, 10, 20)}, SOURCE, BACKUP)
+
+
+def test_the_log_begins_and_ends_where_the_replay_does() -> None:
+    log = BoundedLog(cast("Offsets", None), REPLAY)
+    assert (log.log_starts([P, Q]).values, log.ends([P, Q]).values) == ({P: 10, Q: 0}, {P: 20, Q: 0})
+    assert REPLAY.begin_at([P, Q]) == {P: 10, Q: 0}
+
+
+def test_tasks_have_the_source_and_what_the_backup_has_of_their_ranges() -> None:
+    submitted: list[TaskSpec] = []
+
+    class FakeJobs:
+        cores = 3
+
+        def submit(self, tasks: list[TaskSpec]) -> "Future[list[RangeOutcome]]":
+            submitted.extend(tasks)
+            return Future()
+
+    jobs = SourcedJobs(cast("Jobs", FakeJobs()), REPLAY)
+    works = tuple(RangeWork(range_, "id", 2, 0, range_.start) for range_ in (Range(P, 10, 20), Range(Q, 1, 2)))
+    jobs.submit([TaskSpec("group", (RevisionWork("abc", {}, works),))])
+    (task,) = submitted
+    assert (jobs.cores, task.source) == (3, SOURCE)
+    of_p, of_q = (work.backup for work in task.work)
+    assert of_p is not None
+    assert ([piece.range for piece in of_p.pieces], of_p.holes) == ([Range(P, 10, 15)], (Range(P, 15, 20),))
+    assert of_q is not None
+    assert (of_q.pieces, of_q.holes) == ((), (Range(Q, 1, 2),))
+
+
+def test_without_a_backup_nothing_is_known_of_it() -> None:
+    assert Replay("group", {}, SOURCE).part(Range(P, 0, 5)) is None
+
+
+def tail(generation: int) -> StoredTail:
+    stored = StoredRange(0, 10, "group", "abc", "id", whole=True)
+    return StoredTail(generation, (stored,), before=stored)
+
+
+@pytest.mark.parametrize(
+    ("found", "taken"),
+    [
+        (tail(2), StoredTail(2, tail(2).ranges)),
+        (tail(1), StoredTail(2)),
+        (ForeignObjectError("it was copied"), None),
+    ],
+)
+def test_only_its_own_generation_tells_how_far_a_replay_is(
+    monkeypatch: pytest.MonkeyPatch, found: StoredTail | ForeignObjectError, taken: StoredTail | None
+) -> None:
+    monkeypatch.setattr(BucketStateStore, "stored_tails", lambda *_: {P: found})
+    state_store = OwnTails.__new__(OwnTails)
+    assert state_store.stored_tails([P], 2) == {P: found if taken is None else taken}
