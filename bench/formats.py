@@ -40,9 +40,9 @@ from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
-from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import HEADERS, RECORDS_WITH_HEADERS
 from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.type_layout import layout_of
 from logpersister.values.reading.writers import WriterSchema
 from logpersister.values.value import ValueSpec
 

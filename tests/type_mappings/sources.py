@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgpack
 
-from logpersister.records.quarantine import make_parser
+from logpersister.records.type_layout import make_parser
 from logpersister.schemas.written_column import WrittenColumn
 from logpersister.values.avro import rows as avro_rows
 from logpersister.values.avro.columns import columns_of as columns_of_avro

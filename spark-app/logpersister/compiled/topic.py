@@ -11,7 +11,6 @@ from functools import cached_property
 from logpersister.compiled.formats import TopicFormats, formats_of
 from logpersister.manifest.spec import Spec
 from logpersister.records.late import Lateness
-from logpersister.records.left_out import refusing_left_out
 from logpersister.records.topic_layout import TopicLayout, WritersOf, judging_for, layout_for
 from logpersister.records.type_folders import AnyFolders, folders_by_time
 
@@ -66,4 +65,4 @@ class CompiledTopic:
         `keeps_left_out`: whether records that the revision leaves out stay in quarantine, as in a replay.
         """
         layout = self.layout.with_lateness(self.lateness_at(horizon))
-        return refusing_left_out(layout) if keeps_left_out else layout
+        return layout.refusing_left_out() if keeps_left_out else layout

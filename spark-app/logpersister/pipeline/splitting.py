@@ -221,7 +221,7 @@ def _sides_of_rule(typed: TypedRecords, layout: TopicLayout, rule: int, tally: T
     for piece in pieces(typed.records, of_rule.portion):
         type_of_row = found.indices[begin : begin + piece.num_rows]
         begin += piece.num_rows
-        inner = of_rule.layout.assign(piece)
+        inner = of_rule.assign(piece)
         type_of_kept = type_of_row if inner.kept is None else type_of_row[inner.kept]
         assignment = in_folders_of_types(inner, folders, type_of_kept)
         if layout.lateness is not None:
@@ -248,7 +248,7 @@ def parsed_again(held: pa.RecordBatch, layout: TopicLayout, columns: int) -> Ite
         return
     rule = layout.rules[columns]
     for piece in pieces(held, rule.portion):
-        yield _with_rows(piece, rule.layout.assign(piece).rows)
+        yield _with_rows(piece, rule.assign(piece).rows)
 
 
 # From an assignment of paths to sides: the accepted records, then the refused ones.

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from logpersister.manifest.blocks.keep import Condition, Operator, field_conditions, header_conditions, named_columns
 from logpersister.manifest.rules.condition_values import TEXT, notation_at, operands
-from logpersister.records.paths import Assignment, Layout
 from logpersister.values.reading.columns import row_columns
 from logpersister.values.reading.parsers import Parsed, Parser
 from logpersister.values.reading.record_headers import last_header
@@ -110,29 +109,6 @@ class HeaderTests:
 
 def _in_bytes(found: Mapping[Operator, Sequence[Any]]) -> Mapping[Operator, Sequence[Any]]:
     return {operator: [text.encode() for text in texts] for operator, texts in found.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class HeaderLayout:
-    """A layout of those records that fulfil conditions on headers; it does not see the others."""
-
-    headers: Headers
-    inner: Layout
-
-    def assign(self, batch: pa.RecordBatch) -> Assignment:
-        kept = self.headers.kept(batch)
-        if kept is None:
-            return self.inner.assign(batch)
-        if not len(kept):
-            return Assignment([], np.zeros(0, np.int32), kept=kept)
-        found = self.inner.assign(batch.take(kept))
-        return replace(found, kept=kept if found.kept is None else kept[found.kept])
-
-
-def keeping_headers(layout: Layout, conditions: Sequence[Condition]) -> Layout:
-    """Return a layout of the records that fulfil those conditions that are on headers."""
-    headers = HeaderTests.of(conditions)
-    return layout if headers is None else HeaderLayout(headers, layout)
 
 
 @dataclass(frozen=True, slots=True)

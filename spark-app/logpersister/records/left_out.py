@@ -13,8 +13,7 @@ import pyarrow as pa
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import FindTypes, Found
 from logpersister.records.keeping import Headers
-from logpersister.records.paths import Assignment, Layout
-from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.paths import Assignment
 from logpersister.records.type_names import DROPPED, REFUSED, Place
 from logpersister.values.reading.parsers import refused_with
 
@@ -23,38 +22,18 @@ LEFT_OUT: Final = "left_out"
 _PLACE: Final = Place(REFUSED, reason=LEFT_OUT)
 
 
-def refusing_left_out(layout: TopicLayout) -> TopicLayout:
-    """Return a layout that refuses what another one leaves out."""
-    rules = [replace(rule, layout=RefusingLayout(rule.layout)) for rule in layout.rules]
-    if not layout.has_types:
-        return replace(layout, rules=rules)
-    return replace(layout, finder=RefusingFinder(layout.finder, layout.headers), rules=rules, headers=None)
-
-
-@dataclass(frozen=True, slots=True)
-class RefusingLayout:
-    """Gives records that a layout leaves out the path of quarantine."""
-
-    inner: Layout
-
-    def assign(self, batch: pa.RecordBatch) -> Assignment:
-        found = self.inner.assign(batch)
-        if found.kept is None:
-            return found
-        left_out = np.delete(np.arange(batch.num_rows), found.kept)
-        paths = found.paths if found.refused is None else found.paths[:-1]
-        refused = None if found.refused is None else replace(found.refused, rows=found.kept[found.refused.rows])
-        indices = np.full(batch.num_rows, len(paths), np.int32)
-        indices[found.kept] = found.indices
-        adjusted = found.adjusted
-        return Assignment(
-            [*paths, QUARANTINE],
-            indices,
-            refused_with(refused, left_out, LEFT_OUT),
-            found.rows,
-            None if adjusted is None else replace(adjusted, records=found.kept[adjusted.records]),
-            found.keeps_refused_values,
-        )
+def left_out_refused(found: Assignment, records: int) -> Assignment:
+    """Return an assignment of so many records in which those that it leaves out have the path of quarantine."""
+    if found.kept is None:
+        return found
+    left_out = np.delete(np.arange(records), found.kept)
+    paths = found.paths if found.refused is None else found.paths[:-1]
+    refused = None if found.refused is None else replace(found.refused, rows=found.kept[found.refused.rows])
+    indices = np.full(records, len(paths), np.int32)
+    indices[found.kept] = found.indices
+    adjusted = None if found.adjusted is None else replace(found.adjusted, records=found.kept[found.adjusted.records])
+    refused = refused_with(refused, left_out, LEFT_OUT)
+    return replace(found, paths=[*paths, QUARANTINE], indices=indices, refused=refused, adjusted=adjusted, kept=None)
 
 
 @dataclass(frozen=True, slots=True)

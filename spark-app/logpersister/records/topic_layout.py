@@ -5,28 +5,27 @@ A topic without ``spec.types`` is a topic of one type: no record is asked for it
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
-import pyarrow as pa
 
 from logpersister.manifest.blocks.event_types import TypesSpec
 from logpersister.manifest.blocks.frame import FrameSpec
-from logpersister.manifest.blocks.keep import field_conditions, named_columns
+from logpersister.manifest.blocks.keep import field_conditions
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.event_types import ONE_TYPE, FindTypes, Indices, OneType, TypeFinder
 from logpersister.records.frames import FrameBodies
-from logpersister.records.keeping import Headers, HeaderTests, keeping_headers
+from logpersister.records.keeping import Headers, HeaderTests
 from logpersister.records.late import Places
+from logpersister.records.left_out import RefusingFinder
 from logpersister.records.message_types import MessageTypes
-from logpersister.records.paths import Assignment, Layout
-from logpersister.records.quarantine import layout_of, make_parser
-from logpersister.records.record_times import OF_KAFKA, RecordTimes
+from logpersister.records.paths import Assignment
+from logpersister.records.record_times import RecordTimes
 from logpersister.records.schema_names import SchemaNameFinder
+from logpersister.records.type_layout import Bodies, TypeLayout, layout_of, make_parser
 from logpersister.records.type_names import TypeNames
 from logpersister.values.parser import Parsing
-from logpersister.values.reading.columns import Portion, portion_of
 from logpersister.values.reading.parsers import Parser
 from logpersister.values.reading.writers import Writers, for_framing
 from logpersister.values.row_schema import RowSchema
@@ -34,17 +33,6 @@ from logpersister.values.value import ANY_BYTES
 
 WritersOf = Callable[[Spec], Writers | None]
 """Returns by which schemas values of a spec were written; None: its parser needs none."""
-
-
-@dataclass(frozen=True, slots=True)
-class TypeLayout:
-    """Layout of the records of one rule of ``spec.types``; of all records where there are no types."""
-
-    layout: Layout
-    """Their paths below the folder of their type."""
-    portion: Portion | None = None
-    """Most records that are made rows of at once; None: any number."""
-    times: RecordTimes = OF_KAFKA
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +50,9 @@ class TopicLayout:
     """Whether headers of records may name schemas, which both `finder` and parsers ask for."""
 
     @classmethod
-    def of_one_type(cls, layout: Layout, portion: Portion | None = None) -> Self:
+    def of_one_type(cls, layout: TypeLayout) -> Self:
         """Return the layout of a topic whose records are all placed by one layout."""
-        return cls((TypeLayout(layout, portion),))
+        return cls((layout,))
 
     @property
     def has_types(self) -> bool:
@@ -75,23 +63,12 @@ class TopicLayout:
         """Return a layout for a range whose late records go elsewhere; None: none is late, or it does not matter."""
         return self if lateness is None else replace(self, lateness=lateness)
 
-
-class Bodies(Protocol):
-    """Knows which part of values parsers get."""
-
-    def inside(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the parts of records that have a type (columns of `records.schema`, without headers)."""
-
-
-@dataclass(frozen=True, slots=True)
-class BodyLayout:
-    """Gives values the path that a layout gives to their parts. A layout of records that have a type."""
-
-    bodies: Bodies
-    inner: Layout
-
-    def assign(self, batch: pa.RecordBatch) -> Assignment:
-        return self.inner.assign(self.bodies.inside(batch))
+    def refusing_left_out(self) -> Self:
+        """Return a layout that refuses what this one leaves out, so that it stays in quarantine."""
+        rules = [replace(rule, refuses_left_out=True) for rule in self.rules]
+        if not self.has_types:
+            return replace(self, rules=rules)
+        return replace(self, finder=RefusingFinder(self.finder, self.headers), rules=rules, headers=None)
 
 
 def layout_for(spec: Spec, writers_of: WritersOf, used: Callable[[Spec], Spec] = lambda spec: spec) -> TopicLayout:
@@ -116,10 +93,7 @@ def _of_type(
     bodies: Bodies | None = None,
 ) -> TypeLayout:
     layout = layout_of(spec.output, spec.parser, spec.row_schema, writers_of(spec), heads, spec.keep)
-    if bodies is not None:
-        layout = BodyLayout(bodies, layout)
-    portion = portion_of(spec.parser, spec.row_schema.parsed_for(named_columns(spec.keep)))
-    return TypeLayout(keeping_headers(layout, spec.keep), portion, RecordTimes.of(spec.output.partition_by, frame))
+    return replace(layout, bodies=bodies, times=RecordTimes.of(spec.output.partition_by, frame))
 
 
 def judging_for(spec: Spec, writers_of: WritersOf) -> TopicLayout:

@@ -21,8 +21,8 @@ from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.pipeline.splitting import by_path
-from logpersister.records.quarantine import layout_of
 from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.type_layout import layout_of
 from logpersister.storage.peek import Peeked
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing

@@ -8,8 +8,8 @@ from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.splitting import by_path
-from logpersister.records.quarantine import layout_of
 from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.type_layout import layout_of
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
 from logpersister.values.reading.writers import Writers

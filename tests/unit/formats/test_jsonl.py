@@ -15,8 +15,8 @@ from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.splitting import by_path
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.quarantine import layout_of
 from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.type_layout import layout_of
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing
 from logpersister.values.row_schema import AS_THEY_ARE, RowSchema

@@ -22,7 +22,7 @@ from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.frames import NumberRows
 from logpersister.records.keyed_rows import HEAD, KeyedRows
-from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.records.type_layout import layout_of, make_parser
 from logpersister.records.type_names import TypeNames
 from logpersister.values.csv.rows import CsvRows
 from logpersister.values.csv.syntax import CsvSpec

@@ -11,8 +11,8 @@ from logpersister.manifest.spec import Spec
 from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.persist import RangeWriter
 from logpersister.ranges import NewestEvent
-from logpersister.records.quarantine import layout_of
 from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.type_layout import layout_of
 from tests.unit.manifest.documents import accepted
 from tests.unit.pipeline.fakes import ROOM, FakeBucket, Lines, records, work
 from tests.unit.records.batches import batch_of

@@ -10,8 +10,8 @@ from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.room import Room
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.paths import Assignment
-from logpersister.records.quarantine import layout_of
 from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.type_layout import TypeLayout, layout_of
 from logpersister.report.facts import Quarantined
 from logpersister.storage.errors import StorageError
 from logpersister.values.field import FieldSpec
@@ -24,7 +24,7 @@ from tests.unit.records.batches import batch_of
 
 def writer_of(bucket: FakeBucket, folders: int = 1, room: Room = ROOM, end: int = 100) -> RangeWriter:
     layout: Any = Modulo(folders)
-    return RangeWriter(work(0, end), TopicLayout.of_one_type(layout), Lines(), bucket.open_upload, room)
+    return RangeWriter(work(0, end), TopicLayout.of_one_type(TypeLayout(layout)), Lines(), bucket.open_upload, room)
 
 
 class ByValue:
@@ -88,7 +88,7 @@ def test_many_small_objects_are_written_in_one_pass_and_one_after_the_other() ->
 def test_large_objects_are_written_while_their_rows_arrive_and_small_ones_at_the_end() -> None:
     bucket = FakeBucket()
     layout: Any = ByValue()
-    by_value, room = TopicLayout.of_one_type(layout), Room(total=20_000, streamed=5_000)
+    by_value, room = TopicLayout.of_one_type(TypeLayout(layout)), Room(total=20_000, streamed=5_000)
     writer = RangeWriter(work(0, 3000), by_value, Lines(), bucket.open_upload, room)
     for begin in range(0, 3000, 100):
         values = [b"small" if offset % 50 == 7 else b"large" for offset in range(begin, begin + 100)]

@@ -38,8 +38,8 @@ from logpersister.records import (
     zones,
 )
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.quarantine import layout_of
 from logpersister.records.schema import HEADERS
+from logpersister.records.type_layout import layout_of
 from logpersister.storage import names
 from logpersister.values.avro import rows as avro_rows
 from logpersister.values.csv import rows as csv_rows

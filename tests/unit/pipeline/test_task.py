@@ -17,9 +17,9 @@ from logpersister.pipeline.work import RangeOutcome, RangeWork, WorkError
 from logpersister.ranges import Range
 from logpersister.records.late import Lateness
 from logpersister.records.paths import Assignment
-from logpersister.records.quarantine import layout_of
 from logpersister.records.time_folders import TimeFolder
 from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.type_layout import TypeLayout, layout_of
 from logpersister.report.facts import LateRecords
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
@@ -66,7 +66,7 @@ class Ends:
 
 
 def of_modulo(layout: Any, portion: Portion | None = None) -> TopicLayout:
-    return TopicLayout.of_one_type(layout, portion)
+    return TopicLayout.of_one_type(TypeLayout(layout, portion=portion))
 
 
 class Bench:

@@ -16,6 +16,7 @@ from logpersister.pipeline.verbatim import VerbatimWriter
 from logpersister.pipeline.work import RangeOutcome, RangeWork
 from logpersister.ranges import Range
 from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.type_layout import TypeLayout
 from tests.examples import examples
 from tests.unit.pipeline.fakes import ROOM, FakeBucket, FakeTopic, FakeUpload, Modulo, work
 from tests.unit.reader import record_batches as made
@@ -42,7 +43,7 @@ def written(
     bucket, works = FakeBucket(), [RangeWork(one.range, None, 1, 0, one.range.start) for one in scenario.requests]
     resources = TaskResources(
         reader_of(scenario.cluster),
-        FakeTopic(TopicLayout.of_one_type(Modulo(1)), KafkaFormat(), is_verbatim=True),
+        FakeTopic(TopicLayout.of_one_type(TypeLayout(Modulo(1))), KafkaFormat(), is_verbatim=True),
         lambda item, _: FakeUpload(bucket, str(item.range)),
         ROOM,
         leave_note=lambda writer: note(writer.work.range),

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgpack
 import pytest
 
-from logpersister.records.quarantine import make_parser
+from logpersister.records.type_layout import make_parser
 from logpersister.values.avro.source import AvroSource
 from logpersister.values.field import FieldSpec
 from logpersister.values.parser import Parsing

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.records.escaping import QUARANTINE, is_safe_path
 from logpersister.records.paths import Assignment
-from logpersister.records.quarantine import layout_of
+from logpersister.records.type_layout import layout_of
 from logpersister.values.parser import Parsing
 from tests.examples import examples
 from tests.unit.records.batches import batch_of

@@ -11,8 +11,8 @@ import pytest
 from logpersister.manifest import ManifestError
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.splitting import by_path
-from logpersister.records.quarantine import layout_of, make_parser
 from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.type_layout import layout_of, make_parser
 from logpersister.values.parser import Parsing
 from tests.unit.formats.samples import Record, batch, with_headers
 from tests.unit.records.row_samples import batch_of_values

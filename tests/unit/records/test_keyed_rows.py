@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.splitting import by_path
-from logpersister.records.quarantine import layout_of, make_parser
 from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.type_layout import layout_of, make_parser
 from logpersister.values.avro.rows import fingerprint
 from logpersister.values.hiding import HashSpec
 from logpersister.values.parser import Parsing

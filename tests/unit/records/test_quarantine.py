@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.paths import Assignment, Layout, PathLayout, make_layout
-from logpersister.records.quarantine import layout_of
+from logpersister.records.paths import Assignment, make_layout
+from logpersister.records.type_layout import TypeLayout, layout_of
 from logpersister.storage.names import object_key, parse_object_key
 from logpersister.values.parser import Parsing
 from tests.unit.records.batches import batch_of
@@ -22,7 +22,7 @@ BY_OFFSET: dict[str, Any] = {"partitionBy": [{"offset": {"every": 3}}]}
 BOTH: dict[str, Any] = {"partitionBy": [*BY_DAY["partitionBy"], *BY_OFFSET["partitionBy"]]}
 
 
-def layout(output: dict[str, Any], parser: Parsing = JSON) -> Layout:
+def layout(output: dict[str, Any], parser: Parsing = JSON) -> TypeLayout:
     return layout_of(OutputSpec.model_validate(output), parser)
 
 
@@ -57,8 +57,8 @@ def test_bad_records_go_there_and_all_others_where_they_went(
 
 def test_without_a_parser_nothing_is_added() -> None:
     plain = layout(BY_DAY, Parsing())
-    assert type(plain) is PathLayout
-    assert plain == make_layout(OutputSpec.model_validate(BY_DAY).partition_by)
+    assert plain.parser is None
+    assert plain.paths == make_layout(OutputSpec.model_validate(BY_DAY).partition_by)
 
 
 PREFIXES = st.from_regex(r"([A-Za-z0-9][A-Za-z0-9_.-]{0,12}=?)?", fullmatch=True)

@@ -7,7 +7,7 @@ import msgpack
 import pytest
 
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.records.quarantine import layout_of, make_parser
+from logpersister.records.type_layout import layout_of, make_parser
 from logpersister.values.reading.columns import row_columns
 from logpersister.values.value import ValueSpec
 from tests.unit.formats.samples import Record, batch

@@ -21,8 +21,8 @@ from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Range
 from logpersister.records.checksum import PayloadChecksum
 from logpersister.records.escaping import QUARANTINE
-from logpersister.records.quarantine import layout_of
 from logpersister.records.topic_layout import TopicLayout
+from logpersister.records.type_layout import layout_of
 from logpersister.values.field import FieldSpec
 from logpersister.values.key import KeySpec
 from logpersister.values.parser import Parsing
