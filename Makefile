@@ -161,7 +161,7 @@ test-cluster: ## tests on a real node, or on the cluster that KUBECONFIG names (
 node-programs:
 	$(PREPARE) cluster
 
-bench: ## measure what it costs (ARGS=throughput, executors, latency, tables, trickle, backlog, peers, operator or service; ARGS=--help)
+bench: ## measure what it costs (ARGS=throughput, executors, latency, tables, trickle, backlog, feeds, peers, operator or service; ARGS=--help)
 	$(PREPARE) bench $(if $(filter operator,$(ARGS)),kube-apiserver etcd) $(if $(filter peers,$(ARGS)),spark-kafka) $(if $(filter tables,$(ARGS)),iceberg)
 	@$(BIN)/python -m bench $(ARGS)
 

@@ -5,6 +5,7 @@ import sys
 from bench import (
     backlog,
     executors,
+    feeds,
     filters,
     folders,
     formats,
@@ -28,6 +29,7 @@ COMMANDS = {
     "backlog": backlog,
     "formats": formats,
     "executors": executors,
+    "feeds": feeds,
     "filters": filters,
     "folders": folders,
     "peers": peers,

@@ -1,5 +1,6 @@
 """The life of a collector's process: poll until it is told to stop, then send what is left."""
 
+import gc
 import resource as limits
 import time
 from contextlib import ExitStack, closing
@@ -61,6 +62,8 @@ def compiled(collector: FeedCollector, secrets: Secrets, replica: str) -> list[P
             secrets.require(name, AUTHORITY, path)
             authorities[name] = secrets.authority(name, path)
         found.append(PolledFeed.of(feed, place, share, values, authorities[name], now))
+    gc.collect()
+    gc.freeze()  # they live as long as the process: no need to look through them again
     return found
 
 

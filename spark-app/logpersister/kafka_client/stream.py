@@ -13,6 +13,9 @@ from logpersister.kafka_client.producer import BOOTSTRAP_SECONDS, REFUSED, NotDe
 
 DELIVERY_SECONDS: Final = 120.0
 """Seconds after which a record counts as not delivered, so all after it, too."""
+LINGER_MILLISECONDS: Final = 20
+BATCH_BYTES: Final = 256 * 1024
+"""A request for each record would cost more than the record. Brokers that take less get batches split."""
 _SPARE_BYTES: Final = 64 * 1024
 """Headers and key of a record, beside its value."""
 
@@ -35,7 +38,8 @@ class Stream:
             config,
             max_request_size=largest + _SPARE_BYTES,
             delivery_timeout_ms=int(DELIVERY_SECONDS * 1000),
-            linger_ms=5,
+            linger_ms=LINGER_MILLISECONDS,
+            batch_size=BATCH_BYTES,
         )
         self._topic = topic
         self._on_answer = on_answer
