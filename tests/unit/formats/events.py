@@ -1,5 +1,6 @@
 """JSON events as records, some of which are no rows, and the files that a format makes of them."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -75,3 +76,15 @@ def native_files() -> bytes:
     orc = [OutputSpec.of("orc", compression=one, kafkaColumns=EVERYTHING) for one in COMPRESSIONS["orc"]]
     outputs = [OutputSpec.of("parquet", kafkaColumns=EVERYTHING), *orc]
     return b"".join(files(output, [batch(RECORDS)])[""] for output in outputs)
+
+
+def assert_quarantined(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Check that the rows of a file in quarantine have what is needed to put all refused records right."""
+    bad = [one for one in RECORDS if (one.offset - 100) % 11 in (5, 7)]
+    assert [(one["value"], one["kafka_offset"], one["kafka_key"]) for one in rows] == [
+        (one.value, one.offset, one.key) for one in bad
+    ]
+    assert [*rows[0]] == ["value", "reason", "field", *(f"kafka_{name}" for name in EVERYTHING)]
+    assert [(one["reason"], one["field"]) for one in rows] == [
+        ("wrong_type", "n") if (one.offset - 100) % 11 == 5 else ("not_json", None) for one in bad
+    ]

@@ -33,8 +33,8 @@ from tests.formats_of_output import COMPRESSIONS
 from tests.readers.arrow import rows_of
 from tests.readers.others import plain
 from tests.readers.typed_rows import columns, documents
-from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
-from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode, many_records, with_headers
+from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, assert_quarantined, files
+from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode, many_records
 from tests.unit.records.row_samples import documents as documents_of
 from tests.unit.records.row_samples import schemas
 from tests.unit.verify.samples import writing
@@ -178,28 +178,13 @@ def test_texts_that_repeat_are_in_a_dictionary() -> None:
 
 
 def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:
-    bad = [one for one in RECORDS if (one.offset - 100) % 11 in (5, 7)]
-    rows = verified(files(output_of(kafkaColumns=[]), [batch(RECORDS)])[QUARANTINE])
-    assert [(one["value"], one["kafka_offset"], one["kafka_key"]) for one in rows] == [
-        (one.value, one.offset, one.key) for one in bad
-    ]
-    assert [*rows[0]] == ["value", "reason", "field", *(f"kafka_{name}" for name in EVERYTHING)]
-    assert {(one["reason"], one["field"]) for one in rows} == {("wrong_type", "n"), ("not_json", None)}
+    assert_quarantined(verified(files(output_of(kafkaColumns=[]), [batch(RECORDS)])[QUARANTINE]))
 
 
 @pytest.mark.parametrize(("schema", "first"), [(AS_THEY_ARE, "value"), (SCHEMA, "n")], ids=["values", "rows"])
 def test_a_file_without_rows_has_its_columns(schema: RowSchema, first: str) -> None:
     nothing = files(output_of(), [batch([Record(1, 5, b"a", None)])], schema)[""]
     assert (read(nothing).num_rows, read(nothing).column_names[0], verified(nothing)) == (0, first, [])
-
-
-def test_everything_of_a_record_can_be_kept() -> None:
-    headers = [[(b"trace", b"1"), (b"\xff", None)], []]
-    records = with_headers(batch([Record(7, -1, None, b"\xff"), Record(9, 1_795_237_200_123, b"k", b"")]), headers)
-    rows = verified(encode(make_format(output_of(kafkaColumns=[*EVERYTHING, "headers"])), [records]))
-    assert [list(one.values())[:4] for one in rows] == [[b"\xff", "clicks", 3, 7], [b"", "clicks", 3, 9]]
-    assert [one["kafka_timestamp"] for one in rows] == [None, 1_795_237_200_123_000_000]
-    assert [[(one["key"], one["value"]) for one in row["kafka_headers"]] for row in rows] == headers
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS["orc"])

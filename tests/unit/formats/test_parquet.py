@@ -17,7 +17,7 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.values.field import FieldSpec
 from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from tests.examples import examples
-from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, files
+from tests.unit.formats.events import EVERYTHING, RECORDS, SCHEMA, assert_quarantined, files
 from tests.unit.formats.samples import IDENTITY, Record, batch, cut, encode, settings_of
 
 
@@ -104,14 +104,7 @@ def test_columns_and_rows() -> None:
 
 
 def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:
-    bad = [one for one in RECORDS if (one.offset - 100) % 11 in (5, 7)]
-    table = read(WHOLE[QUARANTINE])
-    assert table.column("value").to_pylist() == [one.value for one in bad]
-    assert table.column("kafka_offset").to_pylist() == [one.offset for one in bad]
-    why = list(zip(table.column("reason").to_pylist(), table.column("field").to_pylist(), strict=True))
-    assert why == [("wrong_type", "n") if (one.offset - 100) % 11 == 5 else ("not_json", None) for one in bad]
-    without = read(files(output_of(kafkaColumns=[]), [batch(RECORDS)])[QUARANTINE])
-    assert without.equals(table)
+    assert_quarantined(read(files(output_of(kafkaColumns=[]), [batch(RECORDS)])[QUARANTINE]).to_pylist())
 
 
 def test_without_a_schema_the_reason_is_told_too() -> None:
