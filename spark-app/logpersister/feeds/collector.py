@@ -18,10 +18,15 @@ log = structlog.get_logger(__name__)
 
 LONGEST_TURN: Final = 0.25
 """Seconds; a stop that is asked for is noticed after this."""
+FULL_TURN: Final = 0.005
+"""Seconds until it is looked again whether memory is free."""
 
 
 class Transferring(Protocol):
     """What sends requests (`feeds.transfers`)."""
+
+    @property
+    def is_full(self) -> bool: ...
 
     def start(self, request: Request, done: Callable[[Answer], None]) -> None: ...
 
@@ -79,11 +84,11 @@ class Collector:
     def turn(self) -> None:
         """Start what is due, and wait for servers until something else is."""
         now = self._clock()
-        while self._due and self._due[0][0] <= now and not self._intake.is_full:
+        is_full = self._intake.is_full or self._transfers.is_full
+        while self._due and self._due[0][0] <= now and not is_full:
             self._take_turn(*heapq.heappop(self._due))
         following = self._due[0][0] - self._clock() if self._due else LONGEST_TURN
-        floor = 0.005 if self._intake.is_full else 0.0
-        self._transfers.turn(max(floor, min(following, LONGEST_TURN)))
+        self._transfers.turn(max(FULL_TURN if is_full else 0.0, min(following, LONGEST_TURN)))
 
     def begin_all(self, now: float) -> None:
         """Start all feeds now, whenever they are due."""

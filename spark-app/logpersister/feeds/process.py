@@ -95,7 +95,7 @@ def run_collector(collector: FeedCollector, secrets: Secrets, options: Collector
             loop = Collector(feeds, options.replica, spec.requests_per_host, transfers, intake, metrics)
             _poll(loop, stop, health.probe("polling", POLLING_LIMIT))
         intake.close()
-        sender.close(0.0 if stop.at_once else spec.shutdown_grace.total_seconds())
+        sender.close(spec.shutdown_grace.total_seconds(), lambda: stop.at_once)
         left = spool.fill.entries
     tell = log.warning if left else log.info
     tell("collector.stopped", sent=sender.counts.sent, left_in_spool=left)

@@ -17,6 +17,7 @@ from logpersister.feeds.polled_feed import RESULTS, Outcome, PolledFeed
 from logpersister.feeds.record import timestamp_of
 from logpersister.feeds.sender import SentCounts
 from logpersister.feeds.spool import Spool
+from logpersister.report import logs
 from logpersister.report.instruments import Instruments
 from logpersister.report.plain import rfc3339
 from logpersister.report.processes import ProcessCollector
@@ -140,7 +141,7 @@ def status_document(name: str, replica: str, started: float, metrics: FeedMetric
                     "id": feed.spec.id,
                     "silent": feed.is_silent,
                     "newAt": _time(wall - (now - feed.new_since)),
-                    "reason": feed.reason or "nothing new",
+                    "reason": logs.redactor.text(feed.reason) or "nothing new",
                 }
                 for feed in worst
             ],

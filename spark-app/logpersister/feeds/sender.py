@@ -21,6 +21,8 @@ MOST_SENT: Final = 5_000
 MOST_SENT_BYTES: Final = 16 * 2**20
 READ_BYTES: Final = 4 * 2**20
 IDLE_SECONDS: Final = 0.5
+CLOSE_SECONDS: Final = 0.2
+"""How soon a second signal is noticed."""
 SILENT_SECONDS: Final = 15.0
 """How long brokers may leave a record without an answer before Kafka counts as away."""
 
@@ -61,11 +63,14 @@ class Sender:
         """Say that there may be something to send."""
         self._wake.set()
 
-    def close(self, grace: float) -> None:
-        """Send what is left, for `grace` seconds at most, and end."""
+    def close(self, grace: float, at_once: Callable[[], bool] = lambda: False) -> None:
+        """Send what is left, for `grace` seconds at most or until it shall end `at_once`, and end."""
         self._deadline = time.monotonic() + grace
-        self._wake.set()
-        self.thread.join()
+        while self.thread.is_alive():
+            if at_once():
+                self._deadline = time.monotonic()
+            self._wake.set()
+            self.thread.join(CLOSE_SECONDS)
 
     def _run(self) -> None:
         failures = 0

@@ -27,7 +27,8 @@ _NUMBER: Final = struct.Struct("<Q")
 _SUFFIX: Final = ".spool"
 _NOTE: Final = "released"
 _SEGMENTS: Final = 16
-"""How many there are at most, about: dropping the oldest drops one."""
+"""How many there are at least when it is full: dropping the oldest drops one."""
+_LARGEST_SEGMENT: Final = 16 * 2**20
 _NOTE_SECONDS: Final = 1.0
 
 
@@ -66,7 +67,7 @@ class Spool:
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
         self._max_bytes = max_bytes
-        self._segment_bytes = max(1, max_bytes // _SEGMENTS)
+        self._segment_bytes = min(max(1, max_bytes // _SEGMENTS), _LARGEST_SEGMENT)
         self._when_full: WhenFull = when_full
         self._lock = threading.Lock()
         self._taken = (directory / "lock").open("wb")
@@ -76,6 +77,7 @@ class Spool:
             self._taken.close()
             raise SpoolTakenError(f"{directory}: another process uses it") from None
         self._segments = [_recovered(path) for path in sorted(directory.glob(f"*{_SUFFIX}"))]
+        self._bytes = sum(segment.size for segment in self._segments)
         self._released = max(self._noted(), self._segments[0].first if self._segments else 0)
         self._next = max([self._released, *(segment.end for segment in self._segments)])
         self._noted_at = 0.0
@@ -124,13 +126,14 @@ class Spool:
     @property
     def fill(self) -> Fill:
         with self._lock:
-            return Fill(self._waiting(), sum(segment.size for segment in self._segments), self._dropped)
+            return Fill(self._waiting(), self._bytes, self._dropped)
 
     @property
     def oldest(self) -> bytes | None:
         """Payload of the oldest entry."""
-        entries = self.read(0, 1)
-        return entries[0][1] if entries else None
+        with self._lock:
+            found = (_entries(segment, self._released, 0) for segment in self._segments)
+            return next((payload for entries in found for _, payload, _ in entries), None)
 
     def close(self) -> None:
         """Note how far it is released, and let others have it."""
@@ -147,7 +150,7 @@ class Spool:
 
     def _appended(self, payload: bytes) -> bool:
         size = _HEAD.size + len(payload)
-        while sum(segment.size for segment in self._segments) + size > self._max_bytes:
+        while self._bytes + size > self._max_bytes:
             if self._when_full == "dropNewest" or not self._segments or size > self._max_bytes:
                 return False
             self._drop_first()
@@ -174,6 +177,7 @@ class Spool:
             os.ftruncate(file, segment.size)
             raise
         segment.size += len(entry)
+        self._bytes += len(entry)
         self._next += 1
         segment.end = self._next
 
@@ -213,6 +217,7 @@ class Spool:
             if len(self._segments) == 1:
                 self._end_segment()
             segment.path.unlink(missing_ok=True)
+            self._bytes -= segment.size
             del self._segments[0]
 
     def _note(self) -> None:

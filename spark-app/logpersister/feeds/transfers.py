@@ -16,6 +16,8 @@ from logpersister.feeds.exchange import Answer, Request
 
 Done = Callable[[Answer], None]
 
+MOST_BYTES: Final = 256 * 2**20
+"""Bytes of bodies that are being received, above which no more requests should begin."""
 _MOST_IDLE: Final = 50_000
 """Connections that are kept open, as far as the process may have files."""
 _LONGEST_HEADERS: Final = 100_000
@@ -57,15 +59,21 @@ class Transfers:
         self._deadline: float | None = None
         self._free: list[Any] = []
         self._running: dict[Any, _Transfer] = {}
+        self._received = _Received()
         self._verify_paths = ssl.get_default_verify_paths()
 
     def __len__(self) -> int:
         return len(self._running)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the bodies that are being received take much memory, so that no more requests should begin."""
+        return self._received.bytes > MOST_BYTES
+
     def start(self, request: Request, done: Done) -> None:
         """Send a request; `done` gets its answer from `turn`, exactly once, whatever is wrong with it."""
         curl = self._free.pop() if self._free else pycurl.Curl()
-        transfer = _Transfer(curl, request, done)
+        transfer = _Transfer(curl, request, done, self._received)
         transfer.prepare(self._verify_paths)
         self._running[curl] = transfer
         self._multi.add_handle(curl)
@@ -127,12 +135,19 @@ class Transfers:
             self._watched.add(descriptor)
 
 
+class _Received:
+    """Bytes of bodies of all requests that run."""
+
+    bytes = 0
+
+
 class _Transfer:
     """One request that runs."""
 
-    __slots__ = ("_body", "_headers", "_is_too_large", "_left", "curl", "done", "request")
+    __slots__ = ("_body", "_headers", "_is_too_large", "_left", "_received", "curl", "done", "request")
 
-    def __init__(self, curl: Any, request: Request, done: Done) -> None:
+    def __init__(self, curl: Any, request: Request, done: Done, received: _Received) -> None:
+        self._received = received
         self.curl = curl
         self.request = request
         self.done = done
@@ -166,6 +181,7 @@ class _Transfer:
     def answer(self, error: str | None) -> Answer:
         curl = self.curl
         redirect: bytes | None = curl.getinfo_raw(pycurl.REDIRECT_URL)
+        self._received.bytes -= sum(map(len, self._body))
         if self._is_too_large:
             error = f"the answer is larger than maxBytes, {self.request.max_bytes} bytes"
         return Answer(
@@ -182,6 +198,7 @@ class _Transfer:
         if self._left < 0:
             self._is_too_large = True
             return 0  # ends the transfer
+        self._received.bytes += len(chunk)
         self._body.append(chunk)
         return None
 

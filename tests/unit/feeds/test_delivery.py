@@ -143,6 +143,14 @@ def test_the_grace_ends_what_kafka_does_not_take(spool: Spool) -> None:
     assert spool.fill.entries == 1
 
 
+def test_a_second_signal_ends_the_grace(spool: Spool) -> None:
+    spool.append(records(b"1"))
+    sender = Sender(spool, Broker(away=True).connect, Beats())
+    sender.thread.start()
+    sender.close(3600, lambda: True)
+    assert spool.fill.entries == 1
+
+
 @pytest.mark.parametrize(("when_full", "forgotten"), [("dropNewest", True), ("dropOldest", False)])
 def test_what_is_dropped_when_it_comes_is_forgotten(tmp_path: Path, when_full: WhenFull, forgotten: bool) -> None:
     dropped, woken, beats = threading.Event(), threading.Event(), Beats()

@@ -212,7 +212,7 @@ def test_redirects_are_followed_so_often_at_most() -> None:
     assert len(endless.requests) == MOST_REDIRECTS + 1
 
 
-def test_nothing_begins_while_the_disk_cannot_keep_up() -> None:
+def test_nothing_begins_while_disk_or_memory_cannot_keep_up() -> None:
     world = World(lambda _: (0.01, answer()), is_full=True)
     collector = world.collector(feed())
     world.run(collector, 5)

@@ -133,6 +133,18 @@ def test_what_is_released_leaves_the_disk(tmp_path: Path) -> None:
     spool.close()
 
 
+def test_who_asks_for_the_oldest_does_not_disturb_who_reads(tmp_path: Path) -> None:
+    spool = opened(tmp_path)
+    oldest = [spool.oldest]
+    spool.append([b"1", b"2", b"3", b"4"])
+    [(first, _), (second, _)] = spool.read(0, 2)
+    spool.release(first)
+    oldest.append(spool.oldest)
+    assert oldest == [None, b"2"]
+    assert [payload for _, payload in spool.read(second + 1, MIB)] == [b"3", b"4"]
+    spool.close()
+
+
 def test_two_processes_do_not_share_it(tmp_path: Path) -> None:
     spool = opened(tmp_path)
     with pytest.raises(SpoolTakenError):

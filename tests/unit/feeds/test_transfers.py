@@ -72,6 +72,20 @@ def test_the_timeout_is_of_the_whole_answer(server: FeedServer, transfers: Trans
     assert 0.3 < time.monotonic() - began < 5
 
 
+def test_bodies_that_are_received_take_bounded_memory(
+    server: FeedServer, transfers: Transfers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("logpersister.feeds.transfers.MOST_BYTES", 2)
+    answers: list[Answer] = []
+    transfers.start(request(f"{server.url}/drip", timeout=0.5), answers.append)
+    full = set()
+    while not answers:
+        full.add(transfers.is_full)
+        transfers.turn(0.05)
+    assert full == {False, True}
+    assert not transfers.is_full
+
+
 def test_what_ends_too_early_is_no_answer(server: FeedServer, transfers: Transfers) -> None:
     [answer] = fetch(transfers, request(f"{server.url}/short"))
     assert answer.error == "the answer ended too early"
