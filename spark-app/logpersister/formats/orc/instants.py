@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from logpersister.formats.orc.structs import around
 from logpersister.schemas.types import PER_SECOND
 
 _MOST_SECONDS: Final = 2**53
@@ -40,11 +41,11 @@ def _cut(array: Any) -> Any:
         items = array.items
         cut_items = _cut(items)
         entries = pa.struct([type_.key_field, type_.item_field])
-        return array if cut_items is items else _around(array, _struct([array.keys, cut_items], entries, None))
+        return array if cut_items is items else around(array, _struct([array.keys, cut_items], entries, None))
     if pa.types.is_list(type_):
         values = array.values
         cut_values = _cut(values)
-        return array if cut_values is values else _around(array, cut_values)
+        return array if cut_values is values else around(array, cut_values)
     return array
 
 
@@ -68,8 +69,3 @@ def _earliest(per_second: int) -> int:
 
 def _struct(columns: list[Any], type_: Any, is_null: Any) -> Any:
     return cast("Any", pa.StructArray.from_arrays)(columns, fields=[*type_], mask=is_null)
-
-
-def _around(array: Any, values: Any) -> Any:
-    """Return a list or map with other values in the same places."""
-    return pa.Array.from_buffers(array.type, len(array), array.buffers()[:2], offset=array.offset, children=[values])

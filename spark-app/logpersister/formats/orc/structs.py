@@ -51,12 +51,12 @@ def _filled(array: Any) -> Any:
         entries = pa.StructArray.from_arrays(
             [array.keys, _filled(array.items)], fields=[type_.key_field, type_.item_field]
         )
-        return _around(array, entries)
+        return around(array, entries)
     if pa.types.is_list(type_) and _has_struct(type_.value_type):
-        return _around(array, _filled(array.values))
+        return around(array, _filled(array.values))
     return array
 
 
-def _around(array: Any, values: Any) -> Any:
+def around(array: Any, values: Any) -> Any:
     """Return a list or map with other values in the same places."""
     return pa.Array.from_buffers(array.type, len(array), array.buffers()[:2], offset=array.offset, children=[values])

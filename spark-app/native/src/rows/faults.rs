@@ -3,7 +3,8 @@
 use super::Options;
 use super::adjusted::Adjustments;
 use super::column::Column;
-use super::nested::StructColumn;
+use super::growth::Growth;
+use super::nested::{ListColumn, MapColumn, StructColumn};
 use super::reason::{Refusal, Step};
 use super::rest::{Mark, Rest};
 
@@ -138,10 +139,85 @@ pub trait ReadValue {
     /// Goes behind the value that begins here.
     fn skip(&mut self) -> Result<(), Refusal>;
 
-    /// Whether what was refused last is inside of the value that was to be appended.
-    fn is_inside(&self) -> bool;
+    /// What is done beside reading; after an error, where it is, the innermost field first; and what lists and maps may take.
+    fn state(&mut self) -> (&mut Self::Leniency, &mut Vec<Step>, &mut Growth);
 
-    fn lenient(&mut self) -> &mut Self::Leniency;
+    #[inline(always)]
+    fn lenient(&mut self) -> &mut Self::Leniency {
+        self.state().0
+    }
+
+    #[cold]
+    fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
+        self.state().1.push(step);
+        Err(refusal)
+    }
+
+    /// Appends the value of a field of the object at a mark.
+    #[inline(always)]
+    fn member(&mut self, object: Mark, index: usize, columns: &mut StructColumn) -> Result<(), Refusal> {
+        let inside = self.lenient().mark();
+        if let Err(refusal) = self.child(Step::Field(index), &mut columns.children[index]) {
+            return self.fault(Step::Field(index), refusal);
+        }
+        if let Some(rest) = self.lenient().rest() {
+            rest.put_below(object, inside, columns.quoted(index));
+        }
+        Ok(())
+    }
+
+    /// Ends the object at a mark, of which so many fields were read as value number `row` of a struct, or as the row itself.
+    #[inline(always)]
+    fn end_members(
+        &mut self,
+        object: Mark,
+        found: usize,
+        row: usize,
+        columns: &mut StructColumn,
+        is_row: bool,
+    ) -> Result<(), Refusal> {
+        let (lenient, steps, growth) = self.state();
+        if let Some(rest) = lenient.rest() {
+            rest.close(object)?;
+        }
+        if !Self::Leniency::IS_STRICT && is_row {
+            growth.take(lenient.rest().map_or(0, |rest| rest.len()))?;
+            lenient.end_row(row, columns, steps)?;
+        }
+        if found == columns.children.len() {
+            return Ok(());
+        }
+        for (index, child) in columns.children.iter_mut().enumerate() {
+            if child.len() == row && !child.push_null() {
+                return self.fault(Step::Field(index), Refusal::Missing);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends item number `index` of the list at a mark.
+    #[inline(always)]
+    fn item(&mut self, object: Mark, index: usize, list: &mut ListColumn) -> Result<(), Refusal> {
+        let (lenient, _, growth) = self.state();
+        let (inside, grown) = (lenient.mark(), growth.take(list.width));
+        if let Err(refusal) = grown.and_then(|()| self.child(Step::Item, &mut list.items)) {
+            return self.fault(Step::Item, refusal);
+        }
+        if let Some(rest) = self.lenient().rest() {
+            rest.put_item_below(object, inside, index);
+        }
+        Ok(())
+    }
+
+    /// Ends a map whose entries were read.
+    #[inline]
+    fn end_entries(&mut self, map: &mut MapColumn) -> Result<(), Refusal> {
+        if map.has_duplicates() {
+            return self.fault(Step::Entry, Refusal::Duplicate);
+        }
+        map.end();
+        Ok(())
+    }
 
     /// Appends the value that begins here, one step further inside; one that does not fit may be adjusted.
     #[inline(always)]
@@ -152,7 +228,8 @@ pub trait ReadValue {
         let (row, place, mark) = (column.len(), self.place(), self.lenient().mark());
         self.lenient().enter(step);
         let mut read = self.value(column);
-        if let (Err(refusal), false) = (read, self.is_inside()) {
+        // What is inside of the value was told where it was refused.
+        if let (Err(refusal), true) = (read, self.state().1.is_empty()) {
             column.truncate(row);
             self.return_to(place);
             if let Some(rest) = self.lenient().rest() {

@@ -19,7 +19,10 @@ pub trait ReadRow {
     fn read(&mut self, value: &[u8], row: usize, columns: &mut StructColumn, steps: &mut Steps) -> Result<(), Refusal>;
 
     /// What is wrong with a refused value as a whole; that goes before what is wrong with one field, wherever both are.
-    fn judge_whole(&self, value: &[u8]) -> Option<Refusal>;
+    /// None: nothing, or `read` has said it.
+    fn judge_whole(&self, _: &[u8]) -> Option<Refusal> {
+        None
+    }
 
     /// Bytes that no column is longer than by the rows so far; 0 where no row is longer than its value.
     fn bytes(&self) -> usize {

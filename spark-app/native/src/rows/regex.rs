@@ -108,10 +108,6 @@ impl<L: Leniency> ReadRow for Reader<'_, L> {
         Ok(())
     }
 
-    fn judge_whole(&self, _: &[u8]) -> Option<Refusal> {
-        None
-    }
-
     fn bytes(&self) -> usize {
         self.bytes
     }

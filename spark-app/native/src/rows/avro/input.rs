@@ -1,6 +1,7 @@
 //! Avro's binary encoding being read, piece by piece.
 
 use super::super::reason::Refusal;
+use crate::cursor::Cursor;
 use crate::scan::{append, is_utf8};
 
 /// Which branch of a union a value is of, where the whole value is one.
@@ -15,17 +16,17 @@ impl Branch {
 
 /// What is left of a value.
 #[derive(Clone, Copy)]
-pub struct Input<'a>(&'a [u8]);
+pub struct Input<'a>(Cursor<'a>);
 
 impl<'a> Input<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
+        Self(Cursor::new(bytes))
     }
 
     /// Bytes that are still to be read.
     #[inline(always)]
     pub fn left(&self) -> usize {
-        self.0.len()
+        self.0.rest().len()
     }
 
     /// Nothing may follow.
@@ -35,43 +36,17 @@ impl<'a> Input<'a> {
 
     #[inline(always)]
     pub fn take(&mut self, length: usize) -> Result<&'a [u8], Refusal> {
-        let (taken, rest) = self.0.split_at_checked(length).ok_or(Refusal::NotAvro)?;
-        self.0 = rest;
-        Ok(taken)
+        self.0.take(length).ok_or(Refusal::NotAvro)
     }
 
     #[inline(always)]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Refusal> {
-        let (taken, rest) = self.0.split_first_chunk().ok_or(Refusal::NotAvro)?;
-        self.0 = rest;
-        Ok(*taken)
+        self.0.array().ok_or(Refusal::NotAvro)
     }
 
     #[inline(always)]
     pub fn long(&mut self) -> Result<i64, Refusal> {
-        let [byte] = self.array()?;
-        let mut number = u64::from(byte);
-        if byte >= 0x80 {
-            number = self.long_varint(number & 0x7f)?;
-        }
-        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
-    }
-
-    /// The rest of a number of more than one byte.
-    #[inline]
-    fn long_varint(&mut self, mut number: u64) -> Result<u64, Refusal> {
-        let mut shift = 7;
-        loop {
-            let [byte] = self.array()?;
-            if shift == 63 && byte > 1 {
-                return Err(Refusal::NotAvro);
-            }
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
-            shift += 7;
-        }
+        self.0.varlong().ok_or(Refusal::NotAvro)
     }
 
     #[inline(always)]
@@ -105,7 +80,7 @@ impl<'a> Input<'a> {
     #[inline(always)]
     pub fn text_into(&mut self, target: &mut Vec<u8>) -> Result<(), Refusal> {
         let length = usize::try_from(self.long()?).map_err(|_| Refusal::NotAvro)?;
-        let bytes = self.0;
+        let bytes = self.0.rest();
         self.take(length)?;
         if !is_utf8(bytes, length) {
             return Err(Refusal::NotUtf8);

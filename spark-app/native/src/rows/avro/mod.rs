@@ -122,11 +122,6 @@ impl ReadRow for Run {
         Ok(())
     }
 
-    /// That needs the schema of the writer, so [`Run::read`] does it.
-    fn judge_whole(&self, _: &[u8]) -> Option<Refusal> {
-        None
-    }
-
     fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,6 +1,6 @@
 //! Leaves out all but the first or the last value of names that are several times in a struct, or a map.
 //!
-//! Only values that were refused get here, and only where the manifest asks for it; as [`super::super::repair`] for JSON.
+//! Only values that were refused get here, and only where the manifest asks for it; as [`super::super::json`] for JSON.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -4,6 +4,7 @@
 
 use super::super::reader::MOST_NESTED;
 use super::super::reason::Refusal;
+use crate::cursor::Cursor;
 
 /// What stands at a place of a value: all of it, or how many values follow that it is made of.
 #[derive(Debug, Clone, Copy)]
@@ -27,13 +28,13 @@ pub enum Token<'a> {
 /// What is left of a value, and how deep we are in it.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    bytes: &'a [u8],
+    bytes: Cursor<'a>,
     depth: usize,
 }
 
 impl<'a> Input<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, depth: 0 }
+        Self { bytes: Cursor::new(bytes), depth: 0 }
     }
 
     /// Nothing may follow.
@@ -43,7 +44,7 @@ impl<'a> Input<'a> {
 
     /// What was read since, where this was `before`.
     pub fn since(&self, before: &Self) -> &'a [u8] {
-        &before.bytes[..before.bytes.len() - self.bytes.len()]
+        &before.bytes.rest()[..before.bytes.rest().len() - self.bytes.rest().len()]
     }
 
     /// Goes into an array or a map.
@@ -115,16 +116,12 @@ impl<'a> Input<'a> {
 
     #[inline(always)]
     fn take(&mut self, length: usize) -> Result<&'a [u8], Refusal> {
-        let (taken, rest) = self.bytes.split_at_checked(length).ok_or(Refusal::NotMessagePack)?;
-        self.bytes = rest;
-        Ok(taken)
+        self.bytes.take(length).ok_or(Refusal::NotMessagePack)
     }
 
     #[inline(always)]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Refusal> {
-        let (taken, rest) = self.bytes.split_first_chunk().ok_or(Refusal::NotMessagePack)?;
-        self.bytes = rest;
-        Ok(*taken)
+        self.bytes.array().ok_or(Refusal::NotMessagePack)
     }
 
     /// A size of 2 to the power of `width` bytes.

@@ -59,38 +59,15 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
                 self.unknown(object, before)?;
                 continue;
             };
-            let child = &mut columns.children[index];
-            if child.len() > row {
+            if columns.children[index].len() > row {
                 return self.fault(Step::Field(index), Refusal::Duplicate);
             }
-            let inside = self.lenient.mark();
-            if let Err(refusal) = self.child(Step::Field(index), child) {
-                return self.fault(Step::Field(index), refusal);
-            }
-            if let Some(rest) = self.lenient.rest() {
-                rest.put_below(object, inside, columns.quoted(index));
-            }
+            self.member(object, index, columns)?;
             expected = index + 1;
             found += 1;
         }
         self.input.close();
-        if let Some(rest) = self.lenient.rest() {
-            rest.close(object)?;
-        }
-        if !L::IS_STRICT && is_row {
-            let size = self.lenient.rest().map_or(0, |rest| rest.len());
-            self.growth.take(size)?;
-            self.lenient.end_row(row, columns, self.steps)?;
-        }
-        if found == columns.children.len() {
-            return Ok(());
-        }
-        for (index, child) in columns.children.iter_mut().enumerate() {
-            if child.len() == row && !child.push_null() {
-                return self.fault(Step::Field(index), Refusal::Missing);
-            }
-        }
-        Ok(())
+        self.end_members(object, found, row, columns, is_row)
     }
 
     /// Reads a name, which may be any value; None: no field has it.
@@ -115,13 +92,7 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
         self.input.open()?;
         let object = self.lenient.mark();
         for index in 0..items {
-            let inside = self.lenient.mark();
-            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.child(Step::Item, &mut list.items)) {
-                return self.fault(Step::Item, refusal);
-            }
-            if let Some(rest) = self.lenient.rest() {
-                rest.put_item_below(object, inside, index as usize);
-            }
+            self.item(object, index as usize, list)?;
         }
         self.input.close();
         list.end();
@@ -137,11 +108,7 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
             }
         }
         self.input.close();
-        if map.has_duplicates() {
-            return self.fault(Step::Entry, Refusal::Duplicate);
-        }
-        map.end();
-        Ok(())
+        self.end_entries(map)
     }
 
     fn entry(&mut self, object: Mark, map: &mut MapColumn) -> Result<(), Refusal> {
@@ -163,12 +130,6 @@ impl<'a, 's, L: Leniency> ValueReader<'a, 's, L> {
             rest.put_below(object, inside, &quoted(key));
         }
         Ok(())
-    }
-
-    #[cold]
-    fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
-        self.steps.push(step);
-        Err(refusal)
     }
 }
 
@@ -232,12 +193,9 @@ impl<'a, L: Leniency> ReadValue for ValueReader<'a, '_, L> {
         self.input.skip()
     }
 
-    fn is_inside(&self) -> bool {
-        !self.steps.is_empty()
-    }
-
-    fn lenient(&mut self) -> &mut L {
-        self.lenient
+    #[inline(always)]
+    fn state(&mut self) -> (&mut L, &mut Vec<Step>, &mut Growth) {
+        (self.lenient, self.steps, &mut self.growth)
     }
 }
 

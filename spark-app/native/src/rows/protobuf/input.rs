@@ -1,6 +1,7 @@
 //! Protobuf's wire format being read, piece by piece, as tolerant as the official libraries are.
 
 use super::super::reason::Refusal;
+use crate::cursor::Cursor;
 
 /// Groups that may stand in each other where they are skipped, as in the official libraries.
 const MOST_GROUPS: usize = 100;
@@ -20,54 +21,46 @@ pub enum Wire {
 
 /// What is left of a message.
 #[derive(Debug, Clone, Copy)]
-pub struct Input<'a>(&'a [u8]);
+pub struct Input<'a>(Cursor<'a>);
 
 impl<'a> Input<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
+        Self(Cursor::new(bytes))
     }
 
     #[inline(always)]
     pub fn left(&self) -> usize {
-        self.0.len()
+        self.0.rest().len()
     }
 
     /// What was read from here up to `behind`.
     pub fn taken(&self, behind: &Self) -> &'a [u8] {
-        &self.0[..self.0.len() - behind.0.len()]
+        &self.0.rest()[..self.left() - behind.left()]
     }
 
     #[inline(always)]
     pub fn take(&mut self, length: usize) -> Result<&'a [u8], Refusal> {
-        let (taken, rest) = self.0.split_at_checked(length).ok_or(Refusal::NotProtobuf)?;
-        self.0 = rest;
-        Ok(taken)
+        self.0.take(length).ok_or(Refusal::NotProtobuf)
     }
 
     #[inline(always)]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Refusal> {
-        let (taken, rest) = self.0.split_first_chunk().ok_or(Refusal::NotProtobuf)?;
-        self.0 = rest;
-        Ok(*taken)
+        self.0.array().ok_or(Refusal::NotProtobuf)
     }
 
     /// A number of up to ten bytes; bits beyond the 64th are dropped.
     #[inline(always)]
     pub fn varint(&mut self) -> Result<u64, Refusal> {
-        if let Some((byte @ ..0x80, rest)) = self.0.split_first() {
-            self.0 = rest;
-            return Ok(u64::from(*byte));
-        }
-        self.long_varint(LONGEST_VARINT)
+        self.varint_of(LONGEST_VARINT)
     }
 
-    #[inline]
-    fn long_varint(&mut self, longest: usize) -> Result<u64, Refusal> {
+    #[inline(always)]
+    fn varint_of(&mut self, longest: usize) -> Result<u64, Refusal> {
         let mut number = 0;
-        for (position, byte) in self.0.iter().take(longest).enumerate() {
+        for position in 0..longest {
+            let [byte] = self.array()?;
             number |= u64::from(byte & 0x7f) << (7 * position);
-            if *byte < 0x80 {
-                self.0 = &self.0[position + 1..];
+            if byte < 0x80 {
                 return Ok(number);
             }
         }
@@ -76,11 +69,7 @@ impl<'a> Input<'a> {
 
     #[inline(always)]
     fn short_varint(&mut self) -> Result<u32, Refusal> {
-        if let Some((byte @ ..0x80, rest)) = self.0.split_first() {
-            self.0 = rest;
-            return Ok(u32::from(*byte));
-        }
-        self.long_varint(LONGEST_SHORT_VARINT)?.try_into().map_err(|_| Refusal::NotProtobuf)
+        self.varint_of(LONGEST_SHORT_VARINT)?.try_into().map_err(|_| Refusal::NotProtobuf)
     }
 
     /// The number of the next field, and how it is encoded; None: a group ends.
@@ -137,17 +126,17 @@ impl<'a> Input<'a> {
 
     /// What is in the group of this number that has begun.
     fn group(&mut self, number: u32) -> Result<&'a [u8], Refusal> {
-        let begin = self.0;
+        let begin = *self;
         let mut open = vec![number];
         loop {
-            let inside = begin.len() - self.0.len();
+            let before = *self;
             match self.tag()? {
                 (number, None) => {
                     if open.pop() != Some(number) {
                         return Err(Refusal::NotProtobuf);
                     }
                     if open.is_empty() {
-                        return Ok(&begin[..inside]);
+                        return Ok(begin.taken(&before));
                     }
                 }
                 (number, Some(Wire::Group)) => {

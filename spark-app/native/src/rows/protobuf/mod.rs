@@ -145,11 +145,6 @@ impl ReadRow for Run<'_> {
         Ok(())
     }
 
-    /// A message is judged as a whole before its fields are.
-    fn judge_whole(&self, _: &[u8]) -> Option<Refusal> {
-        None
-    }
-
     fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,7 +1,7 @@
 //! A JSON text (RFC 8259) being read, piece by piece; what is wrong with it as a whole, [`crate::json`] says.
 
-use super::number::Number;
-use super::reason::Refusal;
+use super::super::number::Number;
+use super::super::reason::Refusal;
 use crate::scan::{append, begins, plain};
 
 /// How many arrays and objects may stand in each other, the row itself included.

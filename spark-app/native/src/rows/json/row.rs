@@ -2,16 +2,16 @@
 
 use base64_simd::STANDARD;
 
-use super::column::{Bytes, Column, Data};
-use super::faults::{Leniency, ReadValue, Strict, WrongType};
-use super::growth::Growth;
-use super::kind::{Clock, TimeNotation, per_second};
-use super::nested::{ListColumn, MapColumn, StructColumn};
-use super::number::Number;
+use super::super::column::{Bytes, Column, Data};
+use super::super::faults::{Leniency, ReadValue, Strict, WrongType};
+use super::super::growth::Growth;
+use super::super::kind::{Clock, TimeNotation, per_second};
+use super::super::nested::{ListColumn, MapColumn, StructColumn};
+use super::super::number::Number;
+use super::super::reason::{Refusal, Step};
+use super::super::rest::Mark;
+use super::super::{text, time};
 use super::reader::{Position, Reader, compact};
-use super::reason::{Refusal, Step};
-use super::rest::Mark;
-use super::{text, time};
 
 /// Fields whose names are compared before one is looked up.
 const NAMES_TRIED: usize = 3;
@@ -67,18 +67,11 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
             let before = self.reader.position();
             match self.field(columns, expected)? {
                 Some(index) => {
-                    let child = &mut columns.children[index];
-                    if child.len() > row {
+                    if columns.children[index].len() > row {
                         return self.fault(Step::Field(index), Refusal::Duplicate);
                     }
                     self.reader.colon()?;
-                    let inside = self.lenient.mark();
-                    if let Err(refusal) = self.child(Step::Field(index), child) {
-                        return self.fault(Step::Field(index), refusal);
-                    }
-                    if let Some(rest) = self.lenient.rest() {
-                        rest.put_below(object, inside, columns.quoted(index));
-                    }
+                    self.member(object, index, columns)?;
                     expected = index + 1;
                     found += 1;
                 }
@@ -87,23 +80,7 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
             }
             more = self.reader.more(b'}')?;
         }
-        if let Some(rest) = self.lenient.rest() {
-            rest.close(object)?;
-        }
-        if !L::IS_STRICT && is_row {
-            let size = self.lenient.rest().map_or(0, |rest| rest.len());
-            self.growth.take(size)?;
-            self.lenient.end_row(row, columns, self.steps)?;
-        }
-        if found == columns.children.len() {
-            return Ok(());
-        }
-        for (index, child) in columns.children.iter_mut().enumerate() {
-            if child.len() == row && !child.push_null() {
-                return self.fault(Step::Field(index), Refusal::Missing);
-            }
-        }
-        Ok(())
+        self.end_members(object, found, row, columns, is_row)
     }
 
     /// Goes behind a member of the object at a mark that is no field; its name begins at a position, and was read.
@@ -136,14 +113,8 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
         let (object, mut index) = (self.lenient.mark(), 0_usize);
         let mut more = self.reader.open(b']')?;
         while more {
-            let inside = self.lenient.mark();
-            if let Err(refusal) = self.growth.take(list.width).and_then(|()| self.child(Step::Item, &mut list.items)) {
-                return self.fault(Step::Item, refusal);
-            }
-            if let Some(rest) = self.lenient.rest() {
-                rest.put_item_below(object, inside, index);
-                index += 1;
-            }
+            self.item(object, index, list)?;
+            index += 1;
             more = self.reader.more(b']')?;
         }
         list.end();
@@ -170,11 +141,7 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
             }
             more = self.reader.more(b'}')?;
         }
-        if map.has_duplicates() {
-            return self.fault(Step::Entry, Refusal::Duplicate);
-        }
-        map.end();
-        Ok(())
+        self.end_entries(map)
     }
 
     fn boolean(&mut self, first: u8) -> Result<bool, Refusal> {
@@ -220,12 +187,6 @@ impl<'a, 's, L: Leniency> RowReader<'a, 's, L> {
         STANDARD.decode_append(self.text(first)?, &mut bytes.data).map_err(|_| Refusal::BadText)?;
         bytes.end();
         Ok(())
-    }
-
-    #[cold]
-    fn fault(&mut self, step: Step, refusal: Refusal) -> Result<(), Refusal> {
-        self.steps.push(step);
-        Err(refusal)
     }
 }
 
@@ -305,12 +266,9 @@ impl<'a, L: Leniency> ReadValue for RowReader<'a, '_, L> {
         self.reader.skip()
     }
 
-    fn is_inside(&self) -> bool {
-        !self.steps.is_empty()
-    }
-
-    fn lenient(&mut self) -> &mut L {
-        self.lenient
+    #[inline(always)]
+    fn state(&mut self) -> (&mut L, &mut Vec<Step>, &mut Growth) {
+        (self.lenient, self.steps, &mut self.growth)
     }
 }
 

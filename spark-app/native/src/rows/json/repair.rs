@@ -5,12 +5,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::adjusted::Adjustments;
-use super::column::{Column, Data};
-use super::faults::Duplicates;
-use super::nested::{MapColumn, StructColumn};
+use super::super::adjusted::Adjustments;
+use super::super::column::{Column, Data};
+use super::super::faults::Duplicates;
+use super::super::nested::{MapColumn, StructColumn};
+use super::super::reason::{Refusal, Step};
 use super::reader::Reader;
-use super::reason::{Refusal, Step};
 
 const REPLACEMENT: &[u8] = b"\\ufffd";
 
