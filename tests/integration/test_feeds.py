@@ -223,7 +223,10 @@ def test_check_says_what_feeds_and_topic_are_like(
     kafka: KafkaBroker, topic: Callable[..., str], server: FeedServer, collect: Collect
 ) -> None:
     specs = [{"id": kind, "url": f"{server.url}/{kind}/1"} for kind in ("steady", "gone")]
-    good, bad = collect("one", topic(), specs, "--check"), collect("two", "missing", specs, "--check")
+    good, bad = (
+        collect("one", topic(), specs, "--check"),
+        collect("two", "missing", specs, "--check", "--timeout", "2s"),
+    )
     assert good.wait_end() == 0
     assert "warning  feeds     gone: the server answers 404" in good.log.read_text()
     assert bad.wait_end() == 3

@@ -71,6 +71,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(headers.get("content-length", "0")))
         with self.server.lock:
             self.server.requests[self.path].append((time.time(), headers))
+        if self.path.startswith("http://"):
+            self._proxied()
+            return
         kind = self.path.split("/")[1].partition("?")[0]
         getattr(self, f"_{kind}")(headers, body)
 
@@ -104,6 +107,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _echo(self, headers: dict[str, str], body: bytes) -> None:
         self._send(json.dumps({"method": self.command, "body": body.decode(), "path": self.path}).encode())
+
+    def _odd(self, headers: dict[str, str], body: bytes) -> None:
+        if headers.get("if-none-match") == "\xe9":
+            self._send(b"", 304)
+            return
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nETag: \xe9\nX-Injected: yes\r\nContent-Length: 2\r\n\r\n{}")
+
+    def _proxied(self) -> None:
+        self._send(b'{"proxied": true}')
 
     def _gzip(self, headers: dict[str, str], body: bytes) -> None:
         self._send(gzip.compress(b'{"packed": true}'), Content_Encoding="gzip")

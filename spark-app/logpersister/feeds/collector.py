@@ -18,6 +18,7 @@ log = structlog.get_logger(__name__)
 
 LONGEST_TURN: Final = 0.25
 """Seconds; a stop that is asked for is noticed after this."""
+BROKEN: Final = "an error of the collector itself; the log has it"
 FULL_TURN: Final = 0.005
 """Seconds until it is looked again whether memory is free."""
 
@@ -76,6 +77,8 @@ class Collector:
         self._clock = clock
         self._wall = wall
         self._hosts: HostLimit[PolledFeed] = HostLimit(requests_per_host, self._begin)
+        self._broken: list[PolledFeed] = []
+        """Feeds whose request could not be made."""
         now, today = clock(), wall()
         self._due = [(feed.slots.due(now, today, None), place) for place, feed in enumerate(feeds)]
         heapq.heapify(self._due)
@@ -83,6 +86,8 @@ class Collector:
 
     def turn(self) -> None:
         """Start what is due, and wait for servers until something else is."""
+        while self._broken:
+            self._end(self._broken.pop(), Answer(0, error=BROKEN))
         now = self._clock()
         is_full = self._intake.is_full or self._transfers.is_full
         while self._due and self._due[0][0] <= now and not is_full:
@@ -118,8 +123,12 @@ class Collector:
     def _begin(self, feed: PolledFeed) -> None:
         assert feed.due is not None
         self._notes.began(self._clock() - feed.due)
-        request = feed.request()
-        self._transfers.start(request, partial(self._answered, feed, request, 0, 0.0))
+        try:
+            request = feed.request()
+            self._transfers.start(request, partial(self._answered, feed, request, 0, 0.0))
+        except Exception:
+            log.exception("feed.broken", feed=feed.spec.id)
+            self._broken.append(feed)
 
     def _answered(self, feed: PolledFeed, request: Request, redirects: int, seconds: float, answer: Answer) -> None:
         answer = replace(answer, seconds=seconds + answer.seconds)
@@ -127,9 +136,16 @@ class Collector:
         if following is not None and redirects < MOST_REDIRECTS:
             self._transfers.start(following, partial(self._answered, feed, following, redirects + 1, answer.seconds))
             return
+        self._end(feed, answer)
+
+    def _end(self, feed: PolledFeed, answer: Answer) -> None:
         self._hosts.ended(feed.host)
         now, wall = self._clock(), self._wall()
-        outcome = feed.take(answer, self._replica, now, wall)
+        try:
+            outcome = feed.take(answer, self._replica, now, wall)
+        except Exception:
+            log.exception("feed.broken", feed=feed.spec.id)
+            outcome = feed.take(Answer(0, error=BROKEN), self._replica, now, wall)
         if outcome.record is not None:
             self._intake.put(outcome.record, feed.forget)
         self._notes.ended(outcome, answer.seconds, len(answer.body))

@@ -2,6 +2,7 @@
 
 import gc
 import resource as limits
+import threading
 import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -93,7 +94,7 @@ def run_collector(collector: FeedCollector, secrets: Secrets, options: Collector
             part.thread.start()
         with closing(Transfers(len(feeds))) as transfers:
             loop = Collector(feeds, options.replica, spec.requests_per_host, transfers, intake, metrics)
-            _poll(loop, stop, health.probe("polling", POLLING_LIMIT))
+            _poll(loop, stop, health.probe("polling", POLLING_LIMIT), intake.thread)
         intake.close()
         sender.close(spec.shutdown_grace.total_seconds(), lambda: stop.at_once)
         left = spool.fill.entries
@@ -102,7 +103,7 @@ def run_collector(collector: FeedCollector, secrets: Secrets, options: Collector
     return 0
 
 
-def _poll(collector: Collector, stop: Stop, probe: Probe) -> None:
+def _poll(collector: Collector, stop: Stop, probe: Probe, intake: threading.Thread) -> None:
     look_at = time.monotonic()
     while not stop.asked:
         collector.turn()
@@ -110,6 +111,8 @@ def _poll(collector: Collector, stop: Stop, probe: Probe) -> None:
             look_at = time.monotonic() + LOOK_SECONDS
             collector.look()
             probe.beat()
+            if not intake.is_alive():
+                raise RuntimeError("the thread that writes to the spool has ended; the log has its error")
     probe.stop()
 
 

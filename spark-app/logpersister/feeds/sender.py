@@ -82,8 +82,10 @@ class Sender:
                     self._send(stream)
             except _AgainError:
                 continue
-            except NotDeliveredError as error:
-                self._show_away(str(error))
+            except Exception as error:  # of the library, too: what is spooled is to be sent, whatever happens
+                if not isinstance(error, NotDeliveredError):
+                    log.exception("sender.broken")
+                self._show_away(str(error) or type(error).__name__)
                 failures = 1 if self.counts.sent > before else failures + 1
                 self._wait(self._backoff.pause(failures))
 

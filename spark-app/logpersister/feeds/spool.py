@@ -10,19 +10,19 @@ import os
 import struct
 import threading
 import time
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 import structlog
+from crc32c import crc32c
 
 log = structlog.get_logger(__name__)
 
 WhenFull = Literal["dropOldest", "dropNewest"]
 _HEAD: Final = struct.Struct("<IIQ")
-"""Length of the payload, CRC-32 of number and payload, number."""
+"""Length of the payload, CRC-32C of number and payload, number."""
 _NUMBER: Final = struct.Struct("<Q")
 _SUFFIX: Final = ".spool"
 _NOTE: Final = "released"
@@ -155,7 +155,7 @@ class Spool:
                 return False
             self._drop_first()
         number = _NUMBER.pack(self._next)
-        entry = _HEAD.pack(len(payload), zlib.crc32(payload, zlib.crc32(number)), self._next) + payload
+        entry = _HEAD.pack(len(payload), crc32c(payload, crc32c(number)), self._next) + payload
         try:
             self._write(entry)
         except OSError as error:
@@ -262,7 +262,7 @@ def _entries(segment: Segment, start: int, place: int) -> Iterator[tuple[int, by
             if place > segment.size:
                 return
             payload = file.read(length)
-            if zlib.crc32(payload, zlib.crc32(_NUMBER.pack(number))) != checksum:
+            if crc32c(payload, crc32c(_NUMBER.pack(number))) != checksum:
                 return
             if number >= start:
                 yield number, payload, place

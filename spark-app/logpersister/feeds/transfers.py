@@ -131,8 +131,8 @@ class Transfers:
         elif descriptor in self._watched:
             self._epoll.modify(descriptor, _EVENTS[event])
         else:
-            self._epoll.register(descriptor, _EVENTS[event])
             self._watched.add(descriptor)
+            self._epoll.register(descriptor, _EVENTS[event])
 
 
 class _Received:
@@ -159,7 +159,8 @@ class _Transfer:
     def prepare(self, paths: ssl.DefaultVerifyPaths) -> None:
         curl, request = self.curl, self.request
         curl.setopt(pycurl.URL, request.url)
-        curl.setopt(pycurl.HTTPHEADER, [*request.headers, "Expect:"])
+        # What a server says, such as its ETag, comes back as it was: bytes, read as Latin-1.
+        curl.setopt(pycurl.HTTPHEADER, [line.encode("latin-1") for line in (*request.headers, "Expect:")])
         curl.setopt(pycurl.WRITEFUNCTION, self._take)
         curl.setopt(pycurl.HEADERFUNCTION, self._take_header)
         curl.setopt(pycurl.PROTOCOLS, _PROTOCOLS)
@@ -211,7 +212,7 @@ class _Transfer:
 
 
 def _parsed(lines: bytes) -> dict[str, str]:
-    split = (line.partition(":") for line in lines.decode("latin-1").split("\r\n")[1:])
+    split = (line.partition(":") for line in lines.decode("latin-1").split("\n")[1:])
     return {name.strip().lower(): value.strip() for name, colon, value in split if colon}
 
 

@@ -137,6 +137,21 @@ def test_while_kafka_is_away_everything_stays_and_is_sent_later(spool: Spool) ->
     sender.close(0)
 
 
+def test_an_error_of_the_library_ends_nothing(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool.append(records(b"1"))
+    send, failures = BrokerStream.send, [AssertionError("unforeseen")]
+
+    def failing(*arguments: Any) -> None:
+        if failures:
+            raise failures.pop()
+        send(*arguments)
+
+    monkeypatch.setattr(BrokerStream, "send", failing)
+    broker = Broker()
+    sent(spool, broker)
+    assert broker.taken == [b"1"]
+
+
 def test_the_grace_ends_what_kafka_does_not_take(spool: Spool) -> None:
     spool.append(records(b"1"))
     sent(spool, Broker(away=True), grace=0.3)

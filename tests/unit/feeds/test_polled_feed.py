@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from logpersister.feeds.collector import Collector
+from logpersister.feeds.collector import BROKEN, Collector
 from logpersister.feeds.exchange import MOST_REDIRECTS, Answer, Request
 from logpersister.feeds.polled_feed import Outcome, PolledFeed
 from logpersister.feeds.record import Record
@@ -221,6 +221,26 @@ def test_nothing_begins_while_disk_or_memory_cannot_keep_up() -> None:
     world.run(collector, 3)
     assert len(world.requests) in {3, 4}
     assert world.late[0] > 1
+
+
+@pytest.mark.parametrize("part", ["request", "_judged"])
+def test_a_feed_that_breaks_the_collector_breaks_itself_only(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    unbroken = getattr(PolledFeed, part)
+
+    def broken(polled: PolledFeed, *arguments: Any) -> Any:
+        is_told = bool(arguments) and arguments[0].error is not None
+        if polled.spec.id == "bad" and not is_told:
+            raise ValueError("unforeseen")
+        return unbroken(polled, *arguments)
+
+    monkeypatch.setattr(PolledFeed, part, broken)
+    world = World(lambda _: (0.01, answer()))
+    good, bad = feed("good"), feed("bad", 1)
+    world.run(world.collector(bad, good), 5)
+    assert good.seen.digest is not None
+    assert bad.reason == BROKEN
+    results = [one.result for one in world.outcomes]
+    assert results.count("failed") in {4, 5}
 
 
 def test_silence_is_told_and_ends() -> None:

@@ -128,6 +128,20 @@ def test_a_redirect_is_told_and_not_followed(server: FeedServer, transfers: Tran
     assert (answer.status, answer.redirect) == (302, f"{server.url}/echo/1")
 
 
+def test_an_odd_etag_comes_back_as_it_was_and_injects_nothing(server: FeedServer, transfers: Transfers) -> None:
+    [first] = fetch(transfers, request(f"{server.url}/odd"))
+    assert first.headers["etag"] == "\xe9"
+    [second] = fetch(transfers, request(f"{server.url}/odd", f"If-None-Match: {first.headers['etag']}"))
+    assert second.status == 304
+    assert "x-injected" not in server.asked("/odd")[1]
+
+
+def test_a_proxy_is_asked_instead_of_the_server(server: FeedServer, transfers: Transfers) -> None:
+    [answer] = fetch(transfers, request("http://shop.invalid/prices", proxy=server.url))
+    assert answer.body == b'{"proxied": true}'
+    assert server.asked("http://shop.invalid/prices")
+
+
 def test_other_protocols_are_refused(transfers: Transfers, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     [answer] = fetch(transfers, request(f"file://{tmp_path}/secret"))
