@@ -1,4 +1,4 @@
-"""Fixtures on a real Kubernetes API server: one for the session, a namespace for each test."""
+"""Fixtures on a real Kubernetes API server, which computes at rest, too, so it ends with the package."""
 
 import os
 import subprocess
@@ -23,21 +23,21 @@ Said = subprocess.CompletedProcess[str]
 Plugin = Callable[..., Said]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
-    """The session's API server. A test that stops it must leave it serving."""
+    """The API server of these tests. A test that stops it must leave it serving."""
     with ApiServer(tmp_path_factory.mktemp("kubernetes")) as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def api(api_server: ApiServer) -> Iterator[Client]:
     """A client that may do everything."""
     with api_server.client() as client:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def crd(api: Client) -> Document:
     """The definition of LogPersister as it is in ``crds/``, in force."""
     return install_definition(api)
@@ -102,7 +102,7 @@ def plugin(api_server: ApiServer, namespace: str, tmp_path: Path) -> Plugin:
     return run
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def judge(api: Client, crd: Document) -> Judge:
     """Who asks the API server and the model about the same documents."""
     return Judge(api)

@@ -24,6 +24,7 @@ from tests.unit.kubernetes.samples import resource as sample
 pytestmark = pytest.mark.timeout(300)
 
 ACCOUNT = f"{NAME}-operator"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/logpersisters.logpersister.dev"
 SMALL: dict[str, Any] = {
     "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
@@ -262,6 +263,76 @@ def test_namespaces_come_and_go_by_their_labels(
     ], "only that of the namespace that is no longer selected"
     release(api, leaves)  # or the definition, which the next test makes anew, would never go
     eventually("the definition goes", lambda: installation.get(DEFINITION) is None, seconds=60)
+
+
+def wait_made_again(api: Client, resource: Resource) -> None:
+    """Delete the StatefulSet of a resource, and wait until the operator has made it again."""
+    ((name, before),) = resource.wait_stateful_sets(1).items()
+    api.delete(f"/apis/apps/v1/namespaces/{resource.namespace}/statefulsets/{name}")
+
+    def made() -> bool:
+        return {one["metadata"]["uid"] for one in resource.stateful_sets().values()} - {
+            before["metadata"]["uid"]
+        } != set()
+
+    resource.eventually("it is made again", made)
+
+
+def delete_namespace(api: Client, resource: Resource) -> None:
+    """Delete a namespace as its controller does, which is not here: rights may be gone before the rest."""
+    namespace = resource.namespace
+    api.delete(f"/api/v1/namespaces/{namespace}")
+    for kind in ("rolebindings", "roles"):
+        api.delete(f"{RBAC}/namespaces/{namespace}/{kind}/{NAME}-operator")
+    for name in resource.stateful_sets():
+        api.delete(f"/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}")
+    resource.delete()
+
+
+@pytest.mark.timeout(400)
+def test_a_namespace_that_is_deleted_gets_free_and_the_others_go_on(
+    installation: Installation, api: Client, unique: str
+) -> None:
+    stays, leaves, later = (make_namespace(api, f"{unique}-{name}") for name in ("stays", "leaves", "later"))
+    installation.install(
+        {"namespaces": [stays, leaves, later], "crds": {"keep": False}, "rbac": {"namespaceDeletion": True}}
+    )
+    installation.wait_for_definition()
+    with start_operator(installation) as operator:
+        first, second, third = (Resource(api, name, "clicks", operator.tail) for name in (stays, leaves, later))
+        for resource in (first, second, third):
+            resource.apply(SMALL)
+            resource.wait_finalizer()
+        first.wait_stateful_sets(1)
+        eventually("everything is listed", lambda: operator.readyz() == 200, explain=operator.tail)
+        told = [one for one in operator.metrics() if one.startswith("logpersister_operator_watch_age_seconds")]
+        assert len(told) == 3 * 10
+        delete_namespace(api, second)
+        second.eventually("its finalizer comes off", lambda: second.get() is None)
+        wait_made_again(api, first)
+        assert operator.healthz() == operator.readyz() == 200
+
+        # What begins with a namespace that is gone, or going, goes on, too.
+        operator.kill()
+        delete_namespace(api, third)
+        binding = f"{RBAC}/namespaces/{stays}/rolebindings/{NAME}-operator"
+        rights = api.get(binding)
+        api.delete(binding)
+        operator.start()
+        eventually("it lives", lambda: operator.healthz() == 200, explain=operator.tail)
+        eventually("it is refused", lambda: operator.events("watch.interrupted"), explain=operator.tail)
+        assert operator.readyz() == 503, "so `helm --wait` fails"
+        del rights["metadata"]["resourceVersion"], rights["metadata"]["uid"]
+        api.create(f"{RBAC}/namespaces/{stays}/rolebindings", rights)
+        eventually("it is ready", lambda: operator.readyz() == 200, seconds=90, explain=operator.tail)
+        assert operator.metrics()[f'logpersister_operator_refused{{kind="Pod",resource_namespace="{later}"}}'] == 1
+        third.eventually("its finalizer comes off", lambda: third.get() is None)
+        wait_made_again(api, first)
+        first.delete()
+        first.eventually("it goes, finalizer and all", lambda: first.get() is None)
+        assert operator.code is None
+        assert operator.stop() == 0
+    installation.helm("uninstall", NAME, "--no-hooks")
 
 
 def test_one_that_waits_for_the_lease_is_alive_and_takes_over(

@@ -1,7 +1,7 @@
 """The reader against Spark's Kafka source (the Java consumer): the same records, whatever the log looks like."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -68,18 +68,16 @@ LOGS = {
 
 
 @pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """A broker of these tests alone, whose cleaner is quick. Hides the session's."""
-    directory = tmp_path_factory.mktemp("spark")
-    properties = {"log.cleaner.backoff.ms": "200", "log.message.timestamp.after.max.ms": str(2**63 - 1)}
-    with KafkaBroker(directory, properties=properties) as broker:
-        for name, log in LOGS.items():
-            create_topic(broker.bootstrap, name, partitions=log.partitions, configs=log.configs)
-            log.write(broker.bootstrap, name)
-        for name, log in LOGS.items():
-            if log.configs.get("cleanup.policy") == "compact":  # the cleaner must not come between the two readers
-                alter_topic(broker.bootstrap, name, {"cleanup.policy": "delete"})
-        yield broker
+def bootstrap(kafka: KafkaBroker) -> str:
+    """The address of a broker that has all logs."""
+    any_time = {"message.timestamp.after.max.ms": str(2**63 - 1)}
+    for name, log in LOGS.items():
+        create_topic(kafka.bootstrap, name, partitions=log.partitions, configs={**any_time, **log.configs})
+        log.write(kafka.bootstrap, name)
+    for name, log in LOGS.items():
+        if log.configs.get("cleanup.policy") == "compact":  # the cleaner must not come between the two readers
+            alter_topic(kafka.bootstrap, name, {"cleanup.policy": "delete"})
+    return kafka.bootstrap
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["read_committed", "read_uncommitted"])
@@ -89,9 +87,9 @@ def committed(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="module")
-def tables(kafka: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, pa.Table]:
+def tables(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, pa.Table]:
     """Isolation level → what Spark finds in all topics."""
-    return read_by_spark(kafka.bootstrap, list(LOGS), tmp_path_factory.mktemp("output"))
+    return read_by_spark(bootstrap, list(LOGS), tmp_path_factory.mktemp("output"))
 
 
 @pytest.fixture(scope="module")
@@ -108,14 +106,14 @@ def by_spark(tables: Mapping[str, pa.Table], committed: bool) -> Mapping[str, li
 @pytest.mark.parametrize("settings", [ReaderSettings(headers=True), SMALL], ids=["default", "small"])
 @pytest.mark.parametrize("name", LOGS)
 def test_the_same_records(
-    kafka: KafkaBroker, by_spark: Mapping[str, list[Record]], committed: bool, name: str, settings: ReaderSettings
+    bootstrap: str, by_spark: Mapping[str, list[Record]], committed: bool, name: str, settings: ReaderSettings
 ) -> None:
     requests = [
         piece
-        for request in reading.whole(kafka.bootstrap, name, committed=committed)
+        for request in reading.whole(bootstrap, name, committed=committed)
         for piece in reading.cut(request, *_inside(request, 1, 77, 300, 301))
     ]
-    reader = KafkaReader({"bootstrap_servers": kafka.bootstrap}, replace(settings, read_committed=committed))
+    reader = KafkaReader({"bootstrap_servers": bootstrap}, replace(settings, read_committed=committed))
     try:
         found = reading.read_records(reader, requests)
     finally:
