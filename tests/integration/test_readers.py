@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession, functions, types
 
 from logpersister.formats.registry import make_format
@@ -217,28 +216,6 @@ def test_rows_by_vectors(spark: SparkSession, tmp_path: Path, file_format: str) 
         found = frame.select([one.name for one in few])
         assert "Batched: true" in found._jdf.queryExecution().toString()
         assert rows_of(found.toArrow()) == expected(file_format, "spark", few)
-
-
-@pytest.mark.parametrize(
-    ("file_format", "leaf"),
-    [(file_format, leaf) for file_format in READERS for leaf in leaves_of(file_format) if refusing(file_format, leaf)],
-)
-def test_types_that_not_all_can_read(readers: Mapping[str, Read], tmp_path: Path, file_format: str, leaf: str) -> None:
-    chosen = [one for one in columns([leaf]) if one.shape == "plain"]
-    file = written(tmp_path, output_of(file_format, COMPRESSIONS[file_format][0], {}), chosen)
-    for name in READERS[file_format]:
-        if name not in refusing(file_format, leaf):
-            assert readers[name](file_format, file, chosen) == expected(file_format, name, chosen)
-            continue
-        with pytest.raises((duckdb.Error, PySparkException, pa.ArrowInvalid), match=r"TIME|NANOS|decimal|nanosecond"):
-            readers[name](file_format, file, chosen)
-
-
-def test_spark_reads_other_columns_beside_those_that_it_cannot(spark: SparkSession, tmp_path: Path) -> None:
-    chosen = [one for one in columns(["time[us]", "int64"]) if one.shape == "plain"]
-    file = written(tmp_path, output_of("parquet", "zstd", {}), chosen)
-    rows = spark.read.schema("plain_int64 bigint").parquet(str(file)).collect()
-    assert [row.asDict() for row in rows] == expected("parquet", "spark", chosen[1:])
 
 
 def test_orc_in_other_zones_and_with_filters(spark: SparkSession, tmp_path: Path) -> None:

@@ -111,6 +111,5 @@ def test_members_start_while_a_broker_is_killed_or_frozen(
     broken.suspend()
     own = starts("frozen")
     eventually("its session is over", lambda: broken.node not in brokers_in_service(kafka.reachable))
-    starts("fenced")
     findings = said_json("check", "-f", str(own), code=0)["findings"]
     assert any(broken.bootstrap in one["message"] for one in findings if one["verdict"] == "warning")
