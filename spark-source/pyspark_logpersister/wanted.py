@@ -3,10 +3,10 @@
 Only what is cheap to know is decided here: everything else is left to Spark, which looks at each record again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
 
@@ -43,14 +43,15 @@ class Wanted:
 
     def narrowed(self, one: Filter) -> "Wanted":
         """Return what is left by a filter, too."""
-        [*_, column] = getattr(one, "attribute", ("",))
+        attribute: tuple[str, ...] = getattr(one, "attribute", ())
+        column = attribute[0] if len(attribute) == 1 else ""  # not of what is within a column
         if column == "topic" and isinstance(one, EqualTo | In):
             names = frozenset([one.value] if isinstance(one, EqualTo) else one.value)
             return replace(self, topics=names if self.topics is None else self.topics & names)
-        limits = _limits(one) if column in _LIMITED else None
+        limits = _LIMITS.get(type(one)) if column in _LIMITED else None
         if limits is None:
             return self
-        return replace(self, limits={**self.limits, column: self.of(column).also(limits)})
+        return replace(self, limits={**self.limits, column: self.of(column).also(limits(cast("Any", one).value))})
 
     def has_topic(self, topic: str) -> bool:
         return self.topics is None or topic in self.topics
@@ -64,20 +65,6 @@ def wanted(filters: Iterable[Filter]) -> Wanted:
     return found
 
 
-def _limits(one: Filter) -> Limits | None:
-    match one:
-        case EqualTo(_, value):
-            return Limits(_floor(value), _ceiling(value))
-        case In(_, values):
-            return Limits(min(map(_floor, values)), max(map(_ceiling, values))) if values else None
-        case GreaterThan(_, value) | GreaterThanOrEqual(_, value):
-            return Limits(first=_floor(value))
-        case LessThan(_, value) | LessThanOrEqual(_, value):
-            return Limits(last=_ceiling(value))
-        case _:
-            return None
-
-
 def _floor(value: Any) -> int:
     """Return a number, or a time in milliseconds."""
     return int(value.timestamp() * 1_000_000) // 1000 if isinstance(value, datetime) else int(value)
@@ -85,6 +72,17 @@ def _floor(value: Any) -> int:
 
 def _ceiling(value: Any) -> int:
     return -(int(value.timestamp() * -1_000_000) // 1000) if isinstance(value, datetime) else int(value)
+
+
+_LIMITS: Mapping[type[Filter], Callable[[Any], Limits]] = {
+    EqualTo: lambda value: Limits(_floor(value), _ceiling(value)),
+    In: lambda values: Limits(min(map(_floor, values), default=0), max(map(_ceiling, values), default=-1)),
+    GreaterThan: lambda value: Limits(first=_floor(value) + 1),
+    GreaterThanOrEqual: lambda value: Limits(first=_floor(value)),
+    LessThan: lambda value: Limits(last=_ceiling(value) - 1),
+    LessThanOrEqual: lambda value: Limits(last=_ceiling(value)),
+}
+"""Limits of a column by its filter."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -109,7 +107,7 @@ def selected(names: Iterable[ObjectName], query: Wanted, generation: int | None 
         one for one in found if one.generation == (highest[one.topic] if generation is None else generation)
     ]
     partitions, offsets = query.of("partition"), query.of("offset")
-    for one, after in zip(of_generation, [*of_generation[1:], None], strict=True):
+    for one, after in zip(of_generation, [*of_generation, None][1:], strict=True):
         ends_before = (
             after is not None and (after.topic, after.partition) == (one.topic, one.partition)
             and after.start <= offsets.first

@@ -20,8 +20,8 @@ from logpersister.formats.damage import ContentError
 from logpersister.kafka_client.admin import admin_client
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
-from logpersister.pipeline.reader import RangeReadError
 from logpersister.ranges import Offset, TopicPartition
+from logpersister.report import logs
 from logpersister.report.human import number, plural
 from logpersister.restore.execution import restore
 from logpersister.restore.groups import MovedOffset, Offsets, moved, read_groups, to_set
@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     names = _names(arguments)
     with (
+        logs.kafka_complaints.taken_by(_hear_nothing, _hear_nothing),  # what ends the command says why
         bucket.opened(resource, secrets) as store,
         _target(arguments, names, secrets) as target,
         _errors_told(),
@@ -73,6 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _show(restored, moves, states, sys.stdout, dry_run=arguments.dry_run)
     return Exit.OK
+
+
+def _hear_nothing(_: str) -> None:
+    """Take what kafka-python says of brokers that are away."""
 
 
 def _names(arguments: argparse.Namespace) -> dict[str, str]:
@@ -97,7 +102,7 @@ def _target(arguments: argparse.Namespace, names: Mapping[str, str], secrets: Se
     try:
         with TargetCluster(brokers.config(resource, secrets, arguments.timeout, found)) as target:
             yield target
-    except (KafkaError, RangeReadError) as error:
+    except KafkaError as error:
         raise UnreachableError(f"--to: {error}", may_pass=bool(getattr(error, "retriable", False))) from error
 
 

@@ -46,7 +46,10 @@ class Target(Protocol):
         """Return the end of each partition that can be asked now."""
 
     def last_record(self, partition: TopicPartition, end: Offset) -> pa.RecordBatch | None:
-        """Return the record before the end, a row with headers; None: there is none at that offset."""
+        """Return the record before the end, a row with headers; None: there is none at that offset.
+
+        Raises KafkaError where it cannot be asked now.
+        """
 
     def append(self, batches: Mapping[TopicPartition, Sequence[bytes]]) -> Mapping[TopicPartition, Sequence[Answer]]:
         """Send the batches of each partition in their order; return an answer for each."""
@@ -76,6 +79,7 @@ def restore(
     Raises:
         RestoreError: the target is not what the plan takes it for, or refuses records.
         ContentError: an object of the backup is damaged.
+        KafkaError: the target cannot be asked at the beginning.
         TimeoutError: the target does not answer; the same restore goes on where this one came to.
     """
     for plan in plans:
@@ -162,7 +166,11 @@ class _PartitionRestore:
             raise RestoreError(
                 f"{self.plan.target}: it had {self.position} records and has {end} now: somebody has deleted them"
             )
-        check_stored(self.plan, end, self._target, self._read)
+        try:
+            check_stored(self.plan, end, self._target, self._read)
+        except errors.KafkaError as error:
+            self._fail(error)
+            return
         self._left.close()
         self.position, self._left, self._in_flight = end, _stream(self.plan.pieces, self._read, end), 1
         self.is_unsure = False

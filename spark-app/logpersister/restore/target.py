@@ -18,7 +18,7 @@ from kafka.structs import OffsetAndMetadata
 from logpersister.group.offsets import LogReader
 from logpersister.kafka_client.admin import admin_client, producer_coordinator
 from logpersister.kafka_client.brokers import Brokers
-from logpersister.pipeline.reader import KafkaReader, ReadRequest
+from logpersister.pipeline.reader import KafkaReader, RangeReadError, ReadRequest
 from logpersister.pipeline.reader.settings import ReaderSettings
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.restore.execution import Answer
@@ -102,19 +102,25 @@ class TargetCluster:
 
     def ends(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Offset]:
         self._leaders.clear()
-        return self._log.ends(partitions).values
+        try:
+            return self._log.ends(partitions).values
+        except errors.KafkaError:  # no broker answers now
+            return {}
 
     def last_record(self, partition: TopicPartition, end: Offset) -> pa.RecordBatch | None:
-        """Return the record before the end. Raises RangeReadError."""
-        for read in self._reader.read([ReadRequest(Range(partition, end - 1, end), _NO_PREFERENCE)]):
-            for batch in read.batches():
-                if batch.num_rows:
-                    return batch
-        return None
+        request = ReadRequest(Range(partition, end - 1, end), _NO_PREFERENCE)
+        try:
+            found = [batch for read in self._reader.read([request]) for batch in read.batches() if batch.num_rows]
+        except RangeReadError as error:
+            raise errors.KafkaConnectionError(str(error)) from None
+        return found[0] if found else None
 
     def append(self, batches: Mapping[TopicPartition, Sequence[bytes]]) -> Mapping[TopicPartition, Sequence[Answer]]:
         """Send the first batches of all partitions, behind them the second ones, and so on, without waiting between."""
-        self._look(batches)
+        try:
+            self._look(batches)
+        except errors.KafkaError as error:  # no broker answers now
+            return {partition: [error] * len(found) for partition, found in batches.items()}
         rounds = max(map(len, batches.values()))
         requests: list[tuple[int, list[Keyed]]] = []
         for number in range(rounds):

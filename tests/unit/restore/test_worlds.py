@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 import pytest
+from kafka.errors import KafkaError
 
 from logpersister.restore import execution
 from logpersister.restore.execution import restore
@@ -39,7 +40,7 @@ def run(world: World, produces: Produces = lambda: PRODUCER) -> None:
                 clock=lambda: 0.0,
                 sleep=lambda _: None,
             )
-        except Died:
+        except (Died, KafkaError):
             continue
         return
 

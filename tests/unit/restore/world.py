@@ -76,6 +76,8 @@ class World:
         return {partition: len(self.log(partition).rows) for partition in partitions}
 
     def last_record(self, partition: TopicPartition, end: int) -> pa.RecordBatch | None:
+        if self._choose(2):
+            raise errors.KafkaConnectionError
         time, (key, value) = self.log(partition).rows[end - 1]
         row: dict[str, Any] = {"offset": end - 1, "timestamp": time, "key": key, "value": value, "headers": []}
         return pa.RecordBatch.from_pylist([row], RECORDS_WITH_HEADERS)
