@@ -223,16 +223,19 @@ def test_by_hand(finishing: Finishing, scene: Scene, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "0 folders finished\n"
 
 
+@pytest.mark.parametrize("late", [pytest.param("folder", marks=pytest.mark.soak), "quarantine"])
 def test_late_records_stand_apart(
     finishing: Finishing,
     scene: Scene,
     s3_proxy: FaultProxy,
     verify: Verify,
     capsys: pytest.CaptureFixture[str],
+    late: str,
 ) -> None:
     """A folder is finished between the promise of a range with its records and the writing: the promise decides."""
     storage, allowed = {"endpoint": s3_proxy.endpoint}, "10m"
-    manifest = finishing.manifest("finish", storage, late="quarantine", allowedLateness=allowed)
+    of = "finish-late" if late == "folder" else "finish"
+    manifest = finishing.manifest(of, storage, late=late, allowedLateness=allowed)
     finishing.write(0, 0.5, count=10)
     finishing.write(1, 0.5, count=5)
     finishing.write(0, 2.5)
@@ -266,26 +269,28 @@ def test_late_records_stand_apart(
     third.wait("all that came late is counted", lambda: third.status()["uploads"]["late"] == 2 + 3 + 4)
     assert third.status()["finish"]["lateRecords"] == 2
     metrics, topic = third.metrics(), f'topic="{finishing.topic}"'
-    counted = [metrics[f'logpersister_late_records_total{{to="{to}",{topic}}}'] for to in ("quarantine", "append")]
+    counted = [metrics[f'logpersister_late_records_total{{to="{to}",{topic}}}'] for to in (late, "append")]
     assert counted == [3 + 4, 2]
     apart = [(one["records"], one["to"]) for one in third.events("records.late")]
-    assert apart == [(3, "quarantine"), (4, "quarantine")]
+    assert apart == [(3, late), (4, late)]
     third.stop()
 
     assert [finishing.content(hour(it))["number"] for it in (0, 1)] == [1, 2]
     assert finishing.content(hour(1))["lateRecords"] == 2, "they were promised before it was finished"
     objects = scene.assert_stored(finishing.topic)
+    places = [f"_late/{hour(it)}" if late == "folder" else "_quarantine" for it in (0, 1)]
     assert [(one.start, one.path, len(one.values)) for one in objects if one.path[0] == "_"] == [
-        (11, "_quarantine", 3),
-        (16, "_quarantine", 4),
+        (11, places[0], 3),
+        (16, places[1], 4),
     ]
     assert [one.metadata["horizon"] for one in objects if one.start in (11, 16)] == [
         *[str(MIDNIGHT_MS + HOUR_MS)] * 2,
         str(MIDNIGHT_MS + 2 * HOUR_MS),
     ]
-    assert all(set(folders).isdisjoint([hour(0), "_quarantine"]) for folders in finishing.arrivals())
+    assert all(set(folders).isdisjoint([hour(0), *places]) for folders in finishing.arrivals())
     verify(manifest, "--deep", finds={})
-    assert_replayed_into_their_folders(finishing, verify, capsys)
+    if late == "quarantine":
+        assert_replayed_into_their_folders(finishing, verify, capsys)
 
 
 def assert_replayed_into_their_folders(
