@@ -130,8 +130,14 @@ class FakeUpload:
 
 
 class FakeRead:
+    """What a reader has of a range: some records, and perhaps an error behind them."""
+
     def __init__(
-        self, range_: Range, batches: Sequence[pa.RecordBatch], error: Exception | None, unexplained: int
+        self,
+        range_: Range,
+        batches: Sequence[pa.RecordBatch],
+        error: Exception | None = None,
+        unexplained: int = 0,
     ) -> None:
         self.range = range_
         self.unexplained = unexplained

@@ -37,6 +37,7 @@ from logpersister.verify.writing import Writing
 from tests.examples import examples
 from tests.unit.formats.random_rows import written as written_rows
 from tests.unit.formats.samples import Record, batch, encode, many_records, records, with_headers
+from tests.unit.pipeline.fakes import FakeRead
 from tests.unit.verify.samples import CLICKS, ID, committed, evidence, pending, stored_object, writing
 from tests.values import columns_of
 
@@ -165,8 +166,11 @@ class Scenario:
         self.log_start = log_start
         self.kafka = [record for record in self.kafka if record.offset >= log_start]
 
-    def read(self, requests: list[ReadRequest]) -> "Iterator[Read]":
-        return iter([Read(self, request.range) for request in requests])
+    def read(self, requests: list[ReadRequest]) -> Iterator[FakeRead]:
+        for wanted in (request.range for request in requests):
+            rows = [one for one in self.kafka if wanted.start <= one.offset < wanted.end and self.read_error is None]
+            pieces = [rows[begin : begin + 50] for begin in range(0, len(rows), 50)]
+            yield FakeRead(wanted, [self.batch(some) for some in pieces], self.read_error)
 
     def read_object(self, key: str) -> Generator[bytes, None, None]:
         if key not in self.contents:
@@ -188,22 +192,6 @@ class Scenario:
         (finding,) = self.compare().findings
         assert finding.kind is kind
         return finding.message
-
-
-class Read:
-    """Of one range."""
-
-    unexplained = 0
-
-    def __init__(self, scenario: Scenario, wanted: Range) -> None:
-        self._scenario, self._wanted = scenario, wanted
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        if self._scenario.read_error is not None:
-            raise self._scenario.read_error
-        rows = [one for one in self._scenario.kafka if self._wanted.start <= one.offset < self._wanted.end]
-        for begin in range(0, len(rows), 50):
-            yield self._scenario.batch(rows[begin : begin + 50])
 
 
 def name(output: OutputSpec) -> str:

@@ -19,6 +19,7 @@ from logpersister.verify.tiling import examine
 from logpersister.verify.writing import Writing
 from tests.unit.formats.samples import Record, batch, with_headers
 from tests.unit.manifest.documents import accepted
+from tests.unit.pipeline.fakes import FakeRead
 from tests.unit.verify.samples import CLICKS, ID, committed, evidence, stored_object
 
 SIDES = [stored_object(0, 100), stored_object(200, 300)]
@@ -34,31 +35,16 @@ class Log:
         self._offsets, self._errors = offsets, errors or {}
         self.silent_from = silent_from
 
-    def read(self, requests: list[ReadRequest]) -> "Iterator[Read]":
-        for request in requests:
-            yield Read(self, request.range)
-
-    def batches(self, wanted: Range) -> Iterator[pa.RecordBatch]:
-        if wanted.start in self._errors:
-            raise self._errors[wanted.start]
-        rows = [
-            {"offset": offset, "timestamp": 0, "key": None, "value": b"x"}
-            for offset in self._offsets
-            if wanted.start <= offset < wanted.end
-        ]
-        yield pa.RecordBatch.from_pylist(rows, RECORDS)
-
-
-class Read:
-    def __init__(self, log: Log, wanted: Range) -> None:
-        self._log, self._wanted = log, wanted
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        return self._log.batches(self._wanted)
-
-    @property
-    def unexplained(self) -> int:
-        return max(0, self._wanted.end - max(self._wanted.start, self._log.silent_from))
+    def read(self, requests: list[ReadRequest]) -> Iterator[FakeRead]:
+        for wanted in (request.range for request in requests):
+            error = self._errors.get(wanted.start)
+            rows = [
+                {"offset": offset, "timestamp": 0, "key": None, "value": b"x"}
+                for offset in self._offsets
+                if wanted.start <= offset < wanted.end
+            ]
+            batches = [] if error else [pa.RecordBatch.from_pylist(rows, RECORDS)]
+            yield FakeRead(wanted, batches, error, max(0, wanted.end - max(wanted.start, self.silent_from)))
 
 
 def explained(log: Log, seen: PartitionEvidence) -> list[Finding]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from logpersister.pipeline.reader import ReadRequest
@@ -18,6 +17,7 @@ from logpersister.verify.replays import NotedReplay
 from logpersister.verify.tiling import examine
 from logpersister.verify.writing import Writing
 from tests.unit.formats.samples import Record, batch, with_headers
+from tests.unit.pipeline.fakes import FakeRead
 from tests.unit.replay.bucket import GROUP, Bucket, KilledError, output_of, store_range
 from tests.unit.replay.samples import (
     BUT_1_AND_2,
@@ -40,19 +40,13 @@ from tests.unit.verify.samples import committed, evidence
 Change = Callable[[Bucket], object]
 
 
-class Read:
+class Reader:
     """Kafka's records of a range, two at a time."""
 
-    unexplained = 0
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        for begin in range(0, len(RECORDS), 2):
-            yield with_headers(batch(RECORDS[begin : begin + 2]), [[(b"trace", b"1")]] * 2)
-
-
-class Reader:
-    def read(self, requests: Sequence[ReadRequest]) -> Iterator[Read]:
-        return (Read() for _ in requests)
+    def read(self, requests: Sequence[ReadRequest]) -> Iterator[FakeRead]:
+        pieces = [RECORDS[begin : begin + 2] for begin in range(0, len(RECORDS), 2)]
+        batches = [with_headers(batch(some), [[(b"trace", b"1")]] * 2) for some in pieces]
+        return (FakeRead(request.range, batches) for request in requests)
 
 
 @cache

@@ -21,6 +21,7 @@ from logpersister.verify import table_rows
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.table_rows import FileColumns, RowsResult, StoredRange, TableRows, adapted, folder_values
 from logpersister.verify.writing import Writing
+from tests.unit.pipeline.fakes import FakeRead
 from tests.unit.records.batches import batch_of
 from tests.unit.tables.samples import manifest
 
@@ -51,17 +52,12 @@ class Kafka:
     def __init__(self, end: int) -> None:
         self.end = end
 
-    def read(self, requests: Sequence[Any]) -> "Iterator[Kafka]":
-        self.wanted: Range = requests[0].range
-        yield self
-
-    unexplained = 0
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        offsets = [at for at in range(self.wanted.start, min(self.wanted.end, self.end)) if at != 11]  # compacted
-        for begin in range(0, len(offsets), 8):
-            some = offsets[begin : begin + 8]
-            yield batch_of([1_700_000_000_000] * len(some), some, values=[value(at) for at in some])
+    def read(self, requests: Sequence[Any]) -> Iterator[FakeRead]:
+        wanted: Range = requests[0].range
+        offsets = [at for at in range(wanted.start, min(wanted.end, self.end)) if at != 11]  # compacted
+        pieces = [offsets[begin : begin + 8] for begin in range(0, len(offsets), 8)]
+        records = [batch_of([1_700_000_000_000] * len(some), some, values=[*map(value, some)]) for some in pieces]
+        yield FakeRead(wanted, records)
 
 
 def rows_of(start: int, end: int) -> list[dict[str, Any]]:
