@@ -5,6 +5,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Final, TextIO, cast
@@ -20,9 +21,9 @@ from logpersister.cli.rows import ShownRecord, as_text, readable
 from logpersister.cli.sampling import Sample
 from logpersister.cli.tables import Column, cut, printable, table
 from logpersister.compiled.formats import formats_of
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats.base import Encoder, ObjectIdentity
 from logpersister.formats.registry import make_format
-from logpersister.manifest import LogPersister
 from logpersister.manifest.blocks.event_types import TypesSpec
 from logpersister.manifest.blocks.keep import Condition
 from logpersister.manifest.blocks.output import FORMATS, OutputSpec
@@ -32,7 +33,6 @@ from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import ROW
-from logpersister.records.topic_layout import WritersOf, layout_for
 from logpersister.records.type_names import TypeNames
 from logpersister.report.human import instant, number, plural, size
 from logpersister.values.reading.adjusted import Adjusted, Kind
@@ -55,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     sample = sampling.take(arguments, resource, secrets)
     with registry.all_opened(secrets) as registries, registry.resources(resource, secrets) as resource_of:
         of_topic = resource_of(sample.topic)
-        trial = Trial(of_topic, sample, registry.writers_of(of_topic, registries), arguments.type)
+        topic = CompiledTopic(of_topic.spec, registry.writers_of(of_topic, registries))
+        trial = Trial(topic, sample, arguments.type)
         trial.show(arguments.rows, sys.stdout)
     return Exit.OK
 
@@ -63,11 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
 class Trial:
     """A sample, and what the manifest makes of it."""
 
-    def __init__(self, resource: LogPersister, sample: Sample, writers_of: WritersOf, type_name: str | None) -> None:
+    def __init__(self, topic: CompiledTopic, sample: Sample, type_name: str | None) -> None:
         """Take the sample apart; `type_name`: whose rows are shown, where types have columns of their own."""
-        spec = resource.spec
+        spec = topic.spec
         self._adjusted: Counter[Kind] = Counter()
-        self._parts = _parts(sample, spec, writers_of, lambda one: self._adjusted.update(one.counts()))
+        self._parts = _parts(sample, topic, lambda one: self._adjusted.update(one.counts()))
         self._judgement = Judgement()
         for partition, path, rows in self._parts:
             if path == QUARANTINE:
@@ -78,9 +79,9 @@ class Trial:
             self._shown, spec = _of_type(self._parts, spec, spec.types, type_name)
         self._spec, self._output, self._parser, self._schema = spec, spec.output, spec.parser, spec.row_schema
         self._left_out = _left_out(
-            resource.spec,
+            topic.spec,
             type_name,
-            lambda one: sum(rows.num_rows for _, _, rows in _parts(sample, one, writers_of)),
+            lambda one: sum(rows.num_rows for _, _, rows in _parts(sample, replace(topic, spec=one))),
         )
 
     def show(self, rows: int, out: TextIO) -> None:
@@ -257,14 +258,10 @@ class Trial:
         return found
 
 
-def _parts(
-    sample: Sample, spec: Spec, writers_of: WritersOf, note: Callable[[Adjusted], None] = lambda _: None
-) -> list[FolderRows]:
+def _parts(sample: Sample, topic: CompiledTopic, note: Callable[[Adjusted], None] = lambda _: None) -> list[FolderRows]:
     """Take a sample apart; `note` is told what the parser has adjusted."""
-    layout = layout_for(spec, writers_of)
-    return [
-        (partition, path, rows) for partition, batch in sample.batches for path, rows in by_path(batch, layout, note)
-    ]
+    batches = sample.batches
+    return [(one, path, rows) for one, batch in batches for path, rows in by_path(batch, topic.layout, note)]
 
 
 def _left_out(spec: Spec, type_name: str | None, stored: Callable[[Spec], int]) -> list[tuple[Condition, int]]:
