@@ -8,21 +8,11 @@ from kafka.errors import (
 
 from logpersister.cli.brokers import patiently
 from logpersister.cli.exits import UnreachableError
-
-
-class Time:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def clock(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
+from tests.clock import Clock
 
 
 def test_a_broker_that_is_not_ready_yet_is_asked_again() -> None:
-    time = Time()
+    time = Clock()
     answers: list[Exception | str] = [CoordinatorNotAvailableError(), CoordinatorLoadInProgressError(), "here"]
 
     def ask() -> str:
@@ -31,18 +21,18 @@ def test_a_broker_that_is_not_ready_yet_is_asked_again() -> None:
             raise answer
         return answer
 
-    assert patiently("it failed", 10, ask, time.clock, time.sleep) == "here"
+    assert patiently("it failed", 10, ask, time, time.sleep) == "here"
 
 
 @pytest.mark.parametrize(
     ("error", "seconds"), [(CoordinatorNotAvailableError(), 10), (GroupAuthorizationFailedError(), 0)]
 )
 def test_it_ends_at_the_deadline_or_at_once_when_waiting_is_no_use(error: KafkaError, seconds: float) -> None:
-    time = Time()
+    time = Clock()
 
     def ask() -> None:
         raise error
 
     with pytest.raises(UnreachableError, match=r"spec\.kafka: it failed"):
-        patiently("it failed", 10, ask, time.clock, time.sleep)
+        patiently("it failed", 10, ask, time, time.sleep)
     assert time.now == pytest.approx(seconds, abs=0.5)

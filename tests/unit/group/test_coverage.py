@@ -1,15 +1,9 @@
 from itertools import pairwise
 
 from logpersister.group.membership import LONGEST_SECONDS, Advice, AssignmentCoverage
+from tests.clock import Clock
 
 OLD, NEW = b"old", b"new"
-
-
-class Clock:
-    time = 100.0
-
-    def __call__(self) -> float:
-        return self.time
 
 
 def test_a_member_that_sees_the_same_does_nothing() -> None:
@@ -32,9 +26,9 @@ def test_views_that_stay_different_are_asked_about_less_and_less_often() -> None
     coverage = AssignmentCoverage(clock)
     asked: list[float] = []
     for second in range(7200):
-        clock.time = float(second)
+        clock.now = float(second)
         if coverage.check(NEW, OLD, second) is Advice.REJOIN:
-            asked.append(clock.time)
+            asked.append(clock.now)
     pauses = [later - earlier for earlier, later in pairwise(asked)]
     assert pauses == sorted(pauses)
     assert pauses[0] < 5

@@ -19,6 +19,7 @@ from logpersister.report.metrics import Metrics
 from logpersister.report.status import StatusBoard
 from logpersister.storage.errors import StorageError
 from logpersister.tables.errors import TableError
+from tests.clock import Clock
 from tests.unit.member.fakes import CLICKS, FakeDependencies, manifest
 
 IDENTITY = Identity("backup", 1, "0123456789ab", "member-0", "1.0")
@@ -30,16 +31,6 @@ class MembershipState:
     rebalances: int = 2
     lost_partitions: int = 3
     group_generation: int | None = 7
-
-
-class Clock:
-    """Seconds that only a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Shown:

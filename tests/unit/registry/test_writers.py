@@ -14,6 +14,7 @@ from logpersister.registry.errors import RegistryErrorKind, failure
 from logpersister.registry.writers import ASKED_AGAIN_SECONDS, FEW, GLUE_PACE, SPARED, Pace, pace_of
 from logpersister.values.avro.rows import fingerprint
 from logpersister.values.reading.writers import NO_ID, WriterSchema
+from tests.clock import Clock
 from tests.unit.manifest.documents import accepted
 from tests.unit.registry.test_schemas import FakeSubjects
 
@@ -56,18 +57,6 @@ class FakeClient(RegistryClient):
         self.closed = True
 
 
-class Time:
-    """Seconds that pass only when somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.pauses: list[float] = []
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-        self.pauses.append(seconds)
-
-
 @pytest.fixture
 def client() -> FakeClient:
     kinds = {2: Schema("syntax = 3", "PROTOBUF"), 3: Schema("{", "JSON"), 4: Schema("<a/>", "XML")}
@@ -75,16 +64,16 @@ def client() -> FakeClient:
 
 
 @pytest.fixture
-def time() -> Time:
-    return Time()
+def time() -> Clock:
+    return Clock()
 
 
 @pytest.fixture
-def writers(client: FakeClient, time: Time) -> RegistryWriters:
-    return RegistryWriters(lambda: client, clock=lambda: time.now, sleep=time.sleep)
+def writers(client: FakeClient, time: Clock) -> RegistryWriters:
+    return RegistryWriters(lambda: client, clock=time, sleep=time.sleep)
 
 
-def test_what_an_id_means_is_asked_for_once(writers: RegistryWriters, client: FakeClient, time: Time) -> None:
+def test_what_an_id_means_is_asked_for_once(writers: RegistryWriters, client: FakeClient, time: Clock) -> None:
     known = {
         1: KNOWN,
         2: WriterSchema("syntax = 3", kind="protobuf"),
@@ -99,13 +88,13 @@ def unknown(*ids: int) -> dict[int, WriterSchema]:
     return {one: WriterSchema(None, f"the schema registry has no schema {one}", is_unknown=True) for one in ids}
 
 
-def test_an_unknown_id_is_asked_for_twice(writers: RegistryWriters, client: FakeClient, time: Time) -> None:
+def test_an_unknown_id_is_asked_for_twice(writers: RegistryWriters, client: FakeClient, time: Clock) -> None:
     assert writers.schemas([1, 8, 9]) == {1: KNOWN} | unknown(8, 9)
     assert (client.asked, time.pauses) == ([1, 8, 9, 8, 9], [ASKED_AGAIN_SECONDS])
 
 
 def test_a_task_waits_once_however_much_garbage_it_reads(
-    writers: RegistryWriters, client: FakeClient, time: Time
+    writers: RegistryWriters, client: FakeClient, time: Clock
 ) -> None:
     """What a task reads was in Kafka before it began, and its schema in the registry: later nothing can be too new."""
     writers.begin()
@@ -115,7 +104,7 @@ def test_a_task_waits_once_however_much_garbage_it_reads(
     assert client.asked == [10, 9, 10, 9, 11, 12, 13, 14]
 
 
-def test_the_next_task_asks_again_and_does_not_wait(writers: RegistryWriters, client: FakeClient, time: Time) -> None:
+def test_the_next_task_asks_again_and_does_not_wait(writers: RegistryWriters, client: FakeClient, time: Clock) -> None:
     writers.schemas([8, 9])
     time.now += 60
     writers.begin()
@@ -127,7 +116,7 @@ def test_the_next_task_asks_again_and_does_not_wait(writers: RegistryWriters, cl
 
 
 def test_what_is_remembered_and_asked_is_bounded(
-    writers: RegistryWriters, client: FakeClient, time: Time, monkeypatch: pytest.MonkeyPatch
+    writers: RegistryWriters, client: FakeClient, time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("logpersister.registry.writers.MOST_ABSENT", 100)
     time.now += ASKED_AGAIN_SECONDS
@@ -151,18 +140,18 @@ def test_many_are_asked_at_once(client: FakeClient) -> None:
     assert sorted(client.asked) == [1, *range(100, 200)]
 
 
-def test_an_id_that_comes_a_little_late_is_known(client: FakeClient, time: Time) -> None:
+def test_an_id_that_comes_a_little_late_is_known(client: FakeClient, time: Clock) -> None:
     def sleep(_: float) -> None:
         client.known[7] = Schema('"int"', "AVRO")
 
-    assert RegistryWriters(lambda: client, clock=lambda: time.now, sleep=sleep).schemas([7]) == {
+    assert RegistryWriters(lambda: client, clock=time, sleep=sleep).schemas([7]) == {
         7: WriterSchema('"int"', kind="avro")
     }
 
 
 @pytest.mark.parametrize("kind", ["unreachable", "timeout", "unauthorized", "throttled", "rejected", "other"])
 def test_a_registry_that_fails_says_nothing_of_an_id(
-    writers: RegistryWriters, client: FakeClient, time: Time, kind: RegistryErrorKind
+    writers: RegistryWriters, client: FakeClient, time: Clock, kind: RegistryErrorKind
 ) -> None:
     writers.schemas([1])
     client.error = kind
@@ -183,11 +172,11 @@ def test_a_registry_that_fails_says_nothing_of_an_id(
     assert writers.schemas([5]) == {5: KNOWN}
 
 
-def test_a_login_that_is_refused_is_read_anew(client: FakeClient, time: Time) -> None:
+def test_a_login_that_is_refused_is_read_anew(client: FakeClient, time: Clock) -> None:
     """Somebody may have changed the Secret meanwhile."""
     renewed = FakeClient(client.known)
     clients = [client, renewed]
-    writers = RegistryWriters(lambda: clients.pop(0), clock=lambda: time.now, sleep=time.sleep)
+    writers = RegistryWriters(lambda: clients.pop(0), clock=time, sleep=time.sleep)
     client.error = "unauthorized"
     with pytest.raises(RegistryError):
         writers.schemas([1])
@@ -216,7 +205,7 @@ def test_the_secret_of_a_registry_must_be_there() -> None:
 
 
 def test_ids_of_guids_are_asked_for_once_and_an_unknown_one_twice(
-    writers: RegistryWriters, client: FakeClient, time: Time
+    writers: RegistryWriters, client: FakeClient, time: Clock
 ) -> None:
     for _ in range(2):
         assert writers.ids([2**99, 2**100]) == {2**99: 1, 2**100: NO_ID}
@@ -251,19 +240,19 @@ def subject_of(*schemas: Schema) -> FakeSubjects:
     return FakeSubjects({"orders-value": dict(enumerate(schemas, 1))})
 
 
-def test_fingerprints_are_of_the_versions_of_a_subject(time: Time) -> None:
+def test_fingerprints_are_of_the_versions_of_a_subject(time: Clock) -> None:
     no_avro = [Schema("syntax", "PROTOBUF"), Schema("{", "AVRO"), Schema('{"type": "fixed"}', "AVRO")]
     client = subject_of(Schema(INT, "AVRO"), *no_avro)
-    writers = RegistryWriters(lambda: client, clock=lambda: time.now, sleep=time.sleep).of_subject("orders-value")
+    writers = RegistryWriters(lambda: client, clock=time, sleep=time.sleep).of_subject("orders-value")
     assert writers.schemas([OF_INT]) == {OF_INT: WriterSchema(INT, kind="avro")}
     assert client.asked == [None, 4, 3, 2, 1]
     assert writers.schemas([OF_INT]) == {OF_INT: WriterSchema(INT, kind="avro")}
     assert len(client.asked) == 5, "what is known is not asked for"
 
 
-def test_a_new_version_is_found_when_its_fingerprint_comes(time: Time) -> None:
+def test_a_new_version_is_found_when_its_fingerprint_comes(time: Clock) -> None:
     client = subject_of(Schema(INT, "AVRO"))
-    registry = RegistryWriters(lambda: client, clock=lambda: time.now, sleep=time.sleep)
+    registry = RegistryWriters(lambda: client, clock=time, sleep=time.sleep)
     writers = registry.of_subject("orders-value")
     told = f"no version of subject 'orders-value' has the fingerprint {OF_LONG:016x}"
     assert writers.schemas([OF_LONG]) == {OF_LONG: WriterSchema(None, told, is_unknown=True)}
@@ -277,9 +266,9 @@ def test_a_new_version_is_found_when_its_fingerprint_comes(time: Time) -> None:
     assert client.asked == [None, 1, None, None, 2]
 
 
-def test_a_subject_that_is_not_there_judges_nothing(time: Time) -> None:
+def test_a_subject_that_is_not_there_judges_nothing(time: Clock) -> None:
     client = subject_of(Schema(INT, "AVRO"))
-    writers = RegistryWriters(lambda: client, clock=lambda: time.now, sleep=time.sleep).of_subject("order-value")
+    writers = RegistryWriters(lambda: client, clock=time, sleep=time.sleep).of_subject("order-value")
     with pytest.raises(RegistryError, match="it fails"):
         writers.schemas([OF_INT])
 
