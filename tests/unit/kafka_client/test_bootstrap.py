@@ -61,6 +61,8 @@ class World:
             least_loaded_node=lambda: 1,
             connection_delay=lambda _: 0,
         )
+        client: Any = self
+        self.brokers = Brokers(client, lambda: self.now)
 
     def _send(self, request: Any, node_id: int) -> Future:
         if node_id in self.unknown:
@@ -88,8 +90,7 @@ class World:
 
 def test_a_silent_broker_is_waited_for_once_and_asked_in_the_background() -> None:
     world = World()
-    client: Any = world
-    brokers = Brokers(client, lambda: world.now)
+    brokers = world.brokers
     world.silent[2] = Future()
     asked = [(node, "ends") for node in (1, 2, 3)]
     one, two, three = brokers.ask(asked)
@@ -110,8 +111,7 @@ def test_a_silent_broker_is_waited_for_once_and_asked_in_the_background() -> Non
 
 def test_a_silent_broker_that_is_no_longer_known_is_an_error_of_its_own_only() -> None:
     world = World()
-    client: Any = world
-    brokers = Brokers(client, lambda: world.now)
+    brokers = world.brokers
     world.silent[2] = Future()
     asked = [(node, "ends") for node in (1, 2)]
     brokers.ask(asked)
@@ -129,8 +129,7 @@ def test_a_silent_broker_that_is_no_longer_known_is_an_error_of_its_own_only() -
 
 def test_any_broker_is_another_one_where_the_first_is_silent() -> None:
     world = World()
-    client: Any = world
-    brokers = Brokers(client, lambda: world.now)
+    brokers = world.brokers
     world.silent[1] = Future()
     assert brokers.ask_any(lambda: "topics")[0] in (2, 3)
     before = world.now

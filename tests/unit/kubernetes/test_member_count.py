@@ -126,18 +126,21 @@ def test_members_that_no_node_has_room_for_are_given_up() -> None:
     assert [one.reason for one in scaled.plan.events if "Scaled" in one.reason] == ["ScaledDown"]
 
 
+def failed_behind(scaled: "Scaled") -> str:
+    """Let a change fail, whose canary never gets ready, and then the lag grow; return the revision that goes on."""
+    stable = next(iter(scaled.life.revisions()))
+    for minutes, lag in ((20, CALM), (3, OVER)):
+        for _ in range(minutes):
+            scaled.minutes(1, lag, ready=False)
+            scaled.life.get_ready(stable)
+        assert verdict(scaled.plan, "Stalled") == ("True", "RolloutFailed")
+    return stable
+
+
 def test_the_lag_counts_again_when_a_revision_has_failed_and_gone() -> None:
     scaled = Scaled()
     scaled.life.change(output={"text": {"compression": "zstd"}}, rollout={"progressDeadline": "6m"})
-    stable = next(iter(scaled.life.revisions()))
-    for _ in range(20):  # its canary never gets ready
-        scaled.minutes(1, CALM, ready=False)
-        scaled.life.get_ready(stable)
-    assert scaled.life.revisions() == {stable: 2}
-    assert verdict(scaled.plan, "Stalled") == ("True", "RolloutFailed")
-    for _ in range(3):
-        scaled.minutes(1, OVER, ready=False)
-        scaled.life.get_ready(stable)
+    stable = failed_behind(scaled)
     assert scaled.life.revisions() == {stable: 4}
     scaled.life.change(rollout={"progressDeadline": "6m", "attempt": 1})
     scaled.minutes(1, OVER, ready=False)
@@ -147,14 +150,7 @@ def test_the_lag_counts_again_when_a_revision_has_failed_and_gone() -> None:
 def test_a_failed_revision_that_lets_records_wait_for_a_shorter_time_adds_no_members() -> None:
     scaled = Scaled()
     scaled.life.change(upload={"maxAge": "1m"}, rollout={"progressDeadline": "6m"}, autoscale=AUTOSCALE)
-    stable = next(iter(scaled.life.revisions()))
-    for _ in range(20):  # its canary never gets ready
-        scaled.minutes(1, CALM, ready=False)
-        scaled.life.get_ready(stable)
-    assert verdict(scaled.plan, "Stalled") == ("True", "RolloutFailed")
-    for _ in range(3):
-        scaled.minutes(1, OVER, ready=False)
-        scaled.life.get_ready(stable)
+    stable = failed_behind(scaled)
     assert scaled.life.revisions() == {stable: 2}
     assert verdict(scaled.plan, "Autoscaling") == ("False", "RollingOut")
 
