@@ -1,36 +1,19 @@
 """Rules about ``spec.finish``: what else of a spec finished folders need."""
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator
 
 from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
 from logpersister.manifest.blocks.finish import date_levels, has_time_folders
-from logpersister.manifest.blocks.kafka import KafkaSpec
-from logpersister.manifest.rules.type_specs import Typed, stored_specs
-
-
-class _Finish(Typed, Protocol):
-    """Sections of a spec that finished folders depend on."""
-
-    @property
-    def kafka(self) -> KafkaSpec: ...
-
-    def variants(self) -> Sequence[Typed]: ...
-
-    @property
-    def quarantines_late(self) -> bool: ...
-
-    @property
-    def keeps_refused_values(self) -> bool: ...
+from logpersister.manifest.rules.type_specs import Sections, stored_specs
 
 
 class FinishRules(Model):
     """The rules, for a spec that has these fields."""
 
     @refuses
-    def _finished_folders_are_by_time(self: _Finish) -> Iterator[Finding]:
+    def _finished_folders_are_by_time(self: Sections) -> Iterator[Finding]:
         if self.finish is None:
             return
         outputs = [one.output for variant in self.variants() for one in stored_specs(variant)]
@@ -45,7 +28,7 @@ class FinishRules(Model):
             yield Finding(told, remedy, ("finish", "kafka", "topic"))
 
     @refuses
-    def _late_records_keep_their_values(self: _Finish) -> Iterator[Finding]:
+    def _late_records_keep_their_values(self: Sections) -> Iterator[Finding]:
         if self.quarantines_late and not self.keeps_refused_values:
             told = "puts records into quarantine that are good, but their values would not be stored there"
             remedy = (

@@ -1,43 +1,22 @@
 """Rules about ``spec.overrides``: whether entries name topics of the group, and fit to the rest of a spec."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Protocol
+from typing import cast
 
 from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding, path_text
 from logpersister.forms.rule import refuses, rules_of
-from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.manifest.blocks.overrides import Override
-from logpersister.manifest.blocks.table import ONE_FOR_SEVERAL, TableSpec
-from logpersister.manifest.blocks.upload import UploadSpec
-
-
-class _Overridden(Protocol):
-    """Sections of a spec that its overrides depend on."""
-
-    @property
-    def kafka(self) -> KafkaSpec: ...
-
-    @property
-    def overrides(self) -> Sequence[Override]: ...
-
-    @property
-    def table(self) -> TableSpec | None: ...
-
-    @property
-    def upload(self) -> UploadSpec: ...
-
-    def override_of(self, topic: str) -> int | None: ...
-
-    def variants(self) -> Sequence[Model]: ...
+from logpersister.manifest.blocks.table import ONE_FOR_SEVERAL
+from logpersister.manifest.rules.type_specs import Sections
 
 
 class OverrideRules(Model):
     """The rules, for a spec that has these fields."""
 
     @refuses
-    def _overrides_name_topics_of_the_group(self: _Overridden) -> Iterator[Finding]:
+    def _overrides_name_topics_of_the_group(self: Sections) -> Iterator[Finding]:
         for place, one in enumerate(self.overrides):
             if one.table is not None and self.table is None:
                 told = "names a table, and there is no spec.table"
@@ -52,10 +31,11 @@ class OverrideRules(Model):
                     yield Finding(told, "put this entry first, or remove the topic here", at)
 
     @refuses
-    def _overrides_fit(self: _Overridden) -> Iterator[Finding]:
+    def _overrides_fit(self: Sections) -> Iterator[Finding]:
         if not self.overrides:
             return
-        own, *others = ([one for of in rules_of(type(self)) for one in of.findings(spec)] for spec in self.variants())
+        variants = [cast("Model", one) for one in self.variants()]
+        own, *others = ([one for of in rules_of(type(self)) for one in of.findings(spec)] for spec in variants)
         for place, (override, findings) in enumerate(zip(self.overrides, others, strict=True)):
             for finding in findings:
                 is_of_table = override.table is not None and finding.expectation == ONE_FOR_SEVERAL

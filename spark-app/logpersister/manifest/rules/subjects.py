@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from logpersister.manifest.blocks.event_types import TypeRule, TypesSpec
-from logpersister.manifest.rules.type_specs import Typed, completed
+from logpersister.manifest.rules.type_specs import Sections, completed
 from logpersister.values.key import KeySpec
 from logpersister.values.registry import TOPIC, RegistrySpec
 from logpersister.values.value import ValueSpec
 
 
-def with_subjects(spec: Typed, topic: str) -> Mapping[str, Any]:
+def with_subjects(spec: Sections, topic: str) -> Mapping[str, Any]:
     """Return which blocks of a spec become others when its subjects are those of a topic."""
     changed: dict[str, Any] = {"value": _of_values(spec.value, topic)}
     changed["key"] = None if spec.key is None else _of_keys(spec.key, spec.value.registry, topic)

@@ -2,57 +2,29 @@
 
 import re
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Final
 
 from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
-from logpersister.manifest.blocks.event_types import TypesSpec
-from logpersister.manifest.blocks.finish import FinishSpec, has_time_folders
-from logpersister.manifest.blocks.kafka import KafkaSpec
-from logpersister.manifest.blocks.output import Format, OutputSpec
-from logpersister.manifest.blocks.storage import StorageSpec
+from logpersister.manifest.blocks.finish import has_time_folders
+from logpersister.manifest.blocks.output import Format
 from logpersister.manifest.blocks.table import ONE_FOR_SEVERAL, TOPIC, TYPE, Registration, TableSpec
 from logpersister.manifest.rules.hive_types import hive_refusal
+from logpersister.manifest.rules.type_specs import Sections
 from logpersister.schemas.column import Column
 from logpersister.schemas.types import ListOf, MapOf, Struct, Time, Timestamp, Type
-from logpersister.values.row_schema import RowSchema
 
 NOT_IN_TABLE: Final = "cannot be a column of the table"
 """How every refusal of a column begins."""
 _COLUMN: Final = re.compile(r"[A-Za-z0-9_-]+=", re.ASCII)
 
 
-class _Table(Protocol):
-    """Sections of a spec that a table depends on."""
-
-    @property
-    def table(self) -> TableSpec | None: ...
-
-    @property
-    def kafka(self) -> KafkaSpec: ...
-
-    @property
-    def storage(self) -> StorageSpec: ...
-
-    @property
-    def row_schema(self) -> RowSchema: ...
-
-    @property
-    def output(self) -> OutputSpec: ...
-
-    @property
-    def types(self) -> TypesSpec | None: ...
-
-    @property
-    def finish(self) -> FinishSpec | None: ...
-
-
 class TableRules(Model):
     """The rules, for a spec that has these fields."""
 
     @refuses
-    def _an_iceberg_table_fits(self: _Table) -> Iterator[Finding]:
+    def _an_iceberg_table_fits(self: Sections) -> Iterator[Finding]:
         if self.table is None or self.table.format == "hive":
             return
         if self.types is None and self.output.format != "parquet":  # of each type it is told apart (`type_tables`)
@@ -66,7 +38,7 @@ class TableRules(Model):
             yield Finding(told, remedy, ("storage", "caSecretName"))
 
     @refuses
-    def _a_hive_table_fits(self: _Table) -> Iterator[Finding]:
+    def _a_hive_table_fits(self: Sections) -> Iterator[Finding]:
         if self.table is None or self.table.format != "hive":
             return
         if self.types is not None:
@@ -84,7 +56,7 @@ class TableRules(Model):
             yield Finding(told, remedy, ("table", "partitions"), '"onFinish"')
 
     @refuses
-    def _each_topic_and_type_has_its_table(self: _Table) -> Iterator[Finding]:
+    def _each_topic_and_type_has_its_table(self: Sections) -> Iterator[Finding]:
         if self.table is None:
             return
         at, shown = ("table", "name"), f'"{self.table.name}"'
@@ -97,7 +69,7 @@ class TableRules(Model):
             yield Finding(told, f"{remedy} (docs/tables.md#tables-of-types)", at, shown)
 
     @refuses
-    def _folders_are_columns(self: _Table) -> Iterator[Finding]:
+    def _folders_are_columns(self: Sections) -> Iterator[Finding]:
         if self.table is None or self.types is not None:  # of each type it is told apart (`type_tables`)
             return
         has_schema = self.row_schema.has_columns
@@ -114,7 +86,7 @@ class TableRules(Model):
             taken.add(column)
 
     @refuses
-    def _columns_are_those_of_tables(self: _Table) -> Iterator[Finding]:
+    def _columns_are_those_of_tables(self: Sections) -> Iterator[Finding]:
         schema = self.row_schema
         if self.table is None or self.types is not None or not schema.has_columns or schema.asks_registry:
             return  # told when the registry has said what the fields are
@@ -124,7 +96,7 @@ class TableRules(Model):
                 yield Finding(f"{NOT_IN_TABLE}: {reason}", "give the field another type", ("value",))
 
 
-def registration(spec: _Table) -> Registration | None:
+def registration(spec: Sections) -> Registration | None:
     """Return when folders become partitions of a Hive table; None: there is none, or it has no partitions."""
     table, levels = spec.table, spec.output.partition_by
     if table is None or table.format != "hive" or not levels:

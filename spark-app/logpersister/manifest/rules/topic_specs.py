@@ -1,30 +1,11 @@
 """Spec of one topic: that of the group, with what the entry of ``overrides`` for the topic replaces."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar
-
 from logpersister.manifest.blocks.finish import date_levels
 from logpersister.manifest.blocks.overrides import Override
-from logpersister.manifest.blocks.upload import UploadSpec
-from logpersister.manifest.rules.type_specs import Typed, stored_specs
+from logpersister.manifest.rules.type_specs import AnySpec, stored_specs
 
 
-class Overridden(Typed, Protocol):
-    """Sections of a spec that differ by topic."""
-
-    @property
-    def overrides(self) -> Sequence[Override]: ...
-
-    @property
-    def upload(self) -> UploadSpec: ...
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self: ...
-
-
-OverriddenSpec = TypeVar("OverriddenSpec", bound=Overridden)
-
-
-def with_override(spec: OverriddenSpec, override: Override | None) -> OverriddenSpec:
+def with_override(spec: AnySpec, override: Override | None) -> AnySpec:
     """Return what holds for topics of an entry, as a spec without entries; None: for those that no entry names."""
     if not spec.overrides:
         return spec

@@ -11,7 +11,7 @@ from logpersister.manifest.blocks.finish import date_levels, time_field
 from logpersister.manifest.blocks.keep import named_columns
 from logpersister.manifest.blocks.output import COLUMNAR
 from logpersister.manifest.rules.row_rules import RowRules
-from logpersister.manifest.rules.type_specs import Typed, specs_of_types, stored_specs
+from logpersister.manifest.rules.type_specs import Sections, specs_of_types, stored_specs
 from logpersister.values.protobuf.errors import ProtobufError
 from logpersister.values.protobuf.parts import Plan
 from logpersister.values.protobuf.schema import read_schema
@@ -31,7 +31,7 @@ class TypeRules(RowRules):
     """The rules, for a spec that has these fields."""
 
     @refuses
-    def _types_are_finished_by_one_time(self: Typed) -> Iterator[Finding]:
+    def _types_are_finished_by_one_time(self: Sections) -> Iterator[Finding]:
         if self.finish is None or self.types is None or self.finish.trigger != "partition-time":
             return
         in_frames = self.types.frame is not None and self.types.frame.timestamp is not None
@@ -43,7 +43,7 @@ class TypeRules(RowRules):
             yield Finding(told, _ONE_TIME, ("finish", "trigger"), '"partition-time"')
 
     @refuses
-    def _types_can_be_found(self: Typed) -> Iterator[Finding]:
+    def _types_can_be_found(self: Sections) -> Iterator[Finding]:
         types = self.types
         if types is None:
             return
@@ -64,7 +64,7 @@ class TypeRules(RowRules):
             yield Finding(told, "name the fields of the whole message in spec.value", ("types",))
 
     @refuses
-    def _types_are_in_the_message(self: Typed) -> Iterator[Finding]:
+    def _types_are_in_the_message(self: Sections) -> Iterator[Finding]:
         source = protobuf_of(self.row_schema)
         if self.types is None or source.text is None or self.parser.framing != "plain":
             return
@@ -79,7 +79,7 @@ class TypeRules(RowRules):
             yield from _unknown_members(self.types, plan)
 
     @refuses
-    def _types_fit(self: Typed) -> Iterator[Finding]:
+    def _types_fit(self: Sections) -> Iterator[Finding]:
         if self.types is None:
             return
         own = _findings(self)
@@ -100,11 +100,11 @@ def _unknown_members(types: TypesSpec, plan: Plan) -> Iterator[Finding]:
                 yield Finding(_NOT_THERE, remedy, ("types", "entries", place, "names", number), f'"{name}"')
 
 
-def _findings(spec: Typed) -> list[Finding]:
+def _findings(spec: Sections) -> list[Finding]:
     return [one for of in rules_of(RowRules) for one in of.findings(cast("RowRules", spec))]
 
 
-def _of_types(types: TypesSpec, spec: Typed, *, completed: bool) -> Iterator[Finding]:
+def _of_types(types: TypesSpec, spec: Sections, *, completed: bool) -> Iterator[Finding]:
     """Yield what is wrong with the spec of an entry.
 
     Args:
@@ -134,7 +134,7 @@ def _of_types(types: TypesSpec, spec: Typed, *, completed: bool) -> Iterator[Fin
         yield Finding(told, "remove registry, singleObject or framing from it", ("value",))
 
 
-def _names_beside_types(types: TypesSpec, spec: Typed) -> Iterator[Finding]:
+def _names_beside_types(types: TypesSpec, spec: Sections) -> Iterator[Finding]:
     """Yield the columns that have a name of what ``spec.types`` adds."""
     schema, column = spec.row_schema, types.prefix.removesuffix("=").lower()
     names = [one.name.lower() for one in schema.columns if schema.has_columns]

@@ -6,9 +6,13 @@ from typing import Any, Final, Protocol, Self, TypeVar
 
 from logpersister.manifest.blocks.event_types import TypeRule, TypesSpec
 from logpersister.manifest.blocks.finish import FinishSpec
+from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.manifest.blocks.keep import Condition
 from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.manifest.blocks.overrides import Override
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.blocks.table import TableSpec
+from logpersister.manifest.blocks.upload import UploadSpec
 from logpersister.schemas.column import Column
 from logpersister.schemas.types import Struct
 from logpersister.values.key import KeySpec
@@ -28,8 +32,14 @@ class Around:
     """Columns of numbers of frames, by which number it is."""
 
 
-class Typed(Protocol):
-    """Sections of a spec that differ by type."""
+class Sections(Protocol):
+    """Sections of a spec, as functions and rules below it read them."""
+
+    @property
+    def kafka(self) -> KafkaSpec: ...
+
+    @property
+    def storage(self) -> StorageSpec: ...
 
     @property
     def value(self) -> ValueSpec: ...
@@ -58,6 +68,25 @@ class Typed(Protocol):
     @property
     def table(self) -> TableSpec | None: ...
 
+    @property
+    def upload(self) -> UploadSpec: ...
+
+    @property
+    def overrides(self) -> Sequence[Override]: ...
+
+    @property
+    def leaves_out(self) -> bool: ...
+
+    @property
+    def quarantines_late(self) -> bool: ...
+
+    @property
+    def keeps_refused_values(self) -> bool: ...
+
+    def override_of(self, topic: str) -> int | None: ...
+
+    def variants(self) -> "Sequence[Sections]": ...
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self: ...
 
     def with_columns(self, around: Around) -> Self: ...
@@ -65,25 +94,25 @@ class Typed(Protocol):
 
 _ALL_RECORDS: Final = TypeRule()
 """What becomes of the records of a topic without types."""
-TypedSpec = TypeVar("TypedSpec", bound=Typed)
+AnySpec = TypeVar("AnySpec", bound=Sections)
 
 
-def specs_of_types(spec: TypedSpec) -> Sequence[TypedSpec]:
+def specs_of_types(spec: AnySpec) -> Sequence[AnySpec]:
     """Return what holds for the records of each rule of ``types``, as specs without types; itself without any."""
     return [spec] if spec.types is None else [_of(spec, spec.types, one) for one in spec.types.rules]
 
 
-def rules_of_types(spec: Typed) -> Sequence[TypeRule]:
+def rules_of_types(spec: Sections) -> Sequence[TypeRule]:
     """Return what becomes of the records of each type, in the order of `specs_of_types`."""
     return [_ALL_RECORDS] if spec.types is None else spec.types.rules
 
 
-def stored_specs(spec: TypedSpec) -> Sequence[TypedSpec]:
+def stored_specs(spec: AnySpec) -> Sequence[AnySpec]:
     """Return a spec for each rule whose records are stored in folders of their own; `spec` itself without types."""
     return [one for rule, one in zip(rules_of_types(spec), specs_of_types(spec), strict=True) if rule.action == "store"]
 
 
-def _of(spec: TypedSpec, types: TypesSpec, entry: TypeRule) -> TypedSpec:
+def _of(spec: AnySpec, types: TypesSpec, entry: TypeRule) -> AnySpec:
     update: dict[str, object] = {"types": None, "keep": entry.keep}  # those of the topic hold before there is a type
     if entry.action != "store":  # so it is not parsed
         return spec.model_copy(update=update | {"value": ANY_BYTES})

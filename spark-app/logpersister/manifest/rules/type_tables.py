@@ -9,14 +9,14 @@ from logpersister.forms.rule import refuses, rules_of
 from logpersister.manifest.blocks.event_types import TypeEntry, TypeRule, TypesSpec
 from logpersister.manifest.rules.table_rules import TableRules
 from logpersister.manifest.rules.type_rules import of_entry, where
-from logpersister.manifest.rules.type_specs import Typed, TypedSpec, rules_of_types, specs_of_types
+from logpersister.manifest.rules.type_specs import AnySpec, Sections, rules_of_types, specs_of_types
 
 MOST_TABLES: Final = 500
 """Most tables of one topic: their columns are part of each revision."""
 _NO_TABLES: Final = "cannot have tables of its types"
 
 
-def tables_of_types(spec: TypedSpec) -> Mapping[str, TypedSpec]:
+def tables_of_types(spec: AnySpec) -> Mapping[str, AnySpec]:
     """Return by the value of its folder what holds for each type with a table, as a spec of a topic without types."""
     if spec.types is None:
         return {} if spec.table is None else {"": spec}
@@ -27,7 +27,7 @@ def tables_of_types(spec: TypedSpec) -> Mapping[str, TypedSpec]:
     }
 
 
-def _with_tables(spec: TypedSpec) -> Iterator[tuple[int, TypeRule, TypedSpec]]:
+def _with_tables(spec: AnySpec) -> Iterator[tuple[int, TypeRule, AnySpec]]:
     """Yield place, rule and spec of those whose types have tables."""
     for place, (rule_, one) in enumerate(zip(rules_of_types(spec), specs_of_types(spec), strict=True)):
         if spec.table is not None and rule_.action == "store" and rule_.table and one.output.format == "parquet":
@@ -45,7 +45,7 @@ class TypeTableRules(Model):
     """The rules, for a spec that has these fields."""
 
     @refuses
-    def _types_can_have_tables(self: Typed) -> Iterator[Finding]:
+    def _types_can_have_tables(self: Sections) -> Iterator[Finding]:
         if self.types is None or self.table is None or self.table.format == "hive":
             return
         tables = tables_of_types(self)
@@ -60,14 +60,14 @@ class TypeTableRules(Model):
             yield from (*nameless, *_of_one_name(tables, self.types), *_unfit(self, self.types))
 
 
-def _without_names(spec: Typed, types: TypesSpec) -> Iterator[Finding]:
+def _without_names(spec: Sections, types: TypesSpec) -> Iterator[Finding]:
     for place, rule_, _ in _with_tables(spec):
         if not _folders(rule_):
             told = f"{_NO_TABLES}: only records say what they are called"
             yield Finding(told, "set folder, or table: false", ("types", *where(place, types)))
 
 
-def _of_one_name(tables: Mapping[str, Typed], types: TypesSpec) -> Iterator[Finding]:
+def _of_one_name(tables: Mapping[str, Sections], types: TypesSpec) -> Iterator[Finding]:
     """Yield which types would share a table; catalogs may know names in lower case only."""
     taken: dict[str, str] = {}
     for name, one in tables.items():
@@ -80,7 +80,7 @@ def _of_one_name(tables: Mapping[str, Typed], types: TypesSpec) -> Iterator[Find
             yield Finding(told, remedy, ("types", *where(place, types)))
 
 
-def _unfit(spec: Typed, types: TypesSpec) -> Iterator[Finding]:
+def _unfit(spec: Sections, types: TypesSpec) -> Iterator[Finding]:
     """Yield what a table would refuse of an entry."""
     for place, _, one in _with_tables(spec):
         for declared in rules_of(TableRules):

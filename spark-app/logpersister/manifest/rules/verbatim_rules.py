@@ -1,28 +1,21 @@
 """Rules about format ``kafka``: what does not go together with record batches that are stored as they are."""
 
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Final
 
 from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
-from logpersister.manifest.rules.type_specs import Typed, specs_of_types
+from logpersister.manifest.rules.type_specs import Sections, specs_of_types
 
 _TOLD: Final = "stores record batches as they are, and their records are neither parsed nor told apart"
-
-
-class _Stored(Typed, Protocol):
-    """Sections of a spec by which records are told apart."""
-
-    @property
-    def leaves_out(self) -> bool: ...
 
 
 class VerbatimRules(Model):
     """The rules, for a spec that has these fields."""
 
     @refuses
-    def _record_batches_stay_whole(self: _Stored) -> Iterator[Finding]:
+    def _record_batches_stay_whole(self: Sections) -> Iterator[Finding]:
         if self.output.kafka is not None:
             is_parsed = self.value.kind != "bytes" or self.types is not None
             if is_parsed or self.output.partition_by or self.leaves_out or self.table:
