@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from logpersister.report.facts import Identity
 from logpersister.report.metrics import Metrics as MemberMetrics
+from logpersister.report.status import StatusBoard
 from logpersister_operator.metrics import Metrics as OperatorMetrics
 from tests.chart.combinations import MONITORED
 from tests.chart.helm import CHART, Document, render
@@ -15,7 +16,8 @@ MONITORING = (CHART.parents[1] / "docs" / "monitoring.md").read_text()
 
 def metric_names() -> set[str]:
     """Return every series that members and the operator can have."""
-    member = MemberMetrics(Identity(group="g", generation=1, revision="r", member="m", version="v")).registry
+    identity = Identity(group="g", generation=1, revision="r", member="m", version="v")
+    member = MemberMetrics(StatusBoard(identity)).registry
     documented = set(re.findall(r"^\| `(logpersister_\w+)` \|", MONITORING, re.MULTILINE))
     names: set[str] = set()
     for registry in (member, OperatorMetrics().registry):

@@ -47,7 +47,6 @@ from logpersister.report.human import duration
 from logpersister.report.metrics import Metrics
 from logpersister.report.outages import PROBED, Outage, Server
 from logpersister.report.server import ReportServer
-from logpersister.report.shadow import ShadowReport
 from logpersister.report.status import MemberState, StatusBoard
 from logpersister.stopping import Stop
 
@@ -122,7 +121,8 @@ def run_member(
     revision = revision_of(resource, __version__, rules_of(resource))
     name = options.member_name or f"{socket.gethostname()}-{os.getpid()}"
     identity = Identity(options.group_of(resource), resource.spec.generation, revision.hash, name, __version__)
-    board, metrics, health = StatusBoard(identity), Metrics(identity), Health()
+    board, health = StatusBoard(identity), Health()
+    metrics = Metrics(board)
     log.info("member.starts", **banner(resource, identity))
     on_start(board)
     readiness = Readiness(health)  # first of all: who asks while Spark starts must not be told that all is well
@@ -153,7 +153,7 @@ def run_member(
         spark_probe = health.probe("spark", SPARK_LIMIT, START_LIMIT)
         spark = stack.enter_context(SparkWatch(assembly.jobs, spark_probe, board, stop))
         if options.shadow_of is not None:
-            stack.enter_context(shadowing(resource, options.shadow_of, secrets, assembly, board, metrics))
+            stack.enter_context(shadowing(resource, options.shadow_of, secrets, assembly, board))
         perform_once_more = stack.enter_context(performing(assembly.duties, assembly.group.ownership, reports))
         member = Member(resource, assembly, spark, reports, board, metrics, health, readiness, stop)
         session = resource.spec.kafka.session_timeout.total_seconds()
@@ -189,7 +189,6 @@ def shadowing(
     secrets: Secrets,
     assembly: Assembly,
     board: StatusBoard,
-    metrics: Metrics,
 ) -> Iterator[None]:
     """Let the member follow the old revision's group, range by range, and compare what both store."""
     cycle = assembly.cycle
@@ -198,13 +197,9 @@ def shadowing(
     def aim(targets: Mapping[TopicPartition, Offset]) -> None:
         cycle.targets = targets
 
-    def show(report: ShadowReport) -> None:
-        board.shadow(report)
-        metrics.shadow(report)
-
     with comparing(resource, stable, secrets, assembly.group.ownership) as comparer:
         cycle.resolver.start_offsets.begin_at = comparer.begin_at
-        watch = ShadowWatch(comparer, seconds_between(resource), aim, show)
+        watch = ShadowWatch(comparer, seconds_between(resource), aim, board.shadow)
         watch.start()
         try:
             yield

@@ -145,7 +145,6 @@ class Reports(Listener):
         self._board.data_lost(loss)
 
     def duty(self, report: DutyReport) -> None:
-        self._metrics.duty(report)
         self._board.duty(report)
 
     def performed(self, duty: str, topic: str, seconds: float, error: Exception | None) -> None:
@@ -157,7 +156,6 @@ class Reports(Listener):
             self.refusals.worked("catalog", f"{duty} of {topic}")
 
     def finish(self, report: FinishReport) -> None:
-        self._metrics.finish(report)
         self._board.finish(report)
 
     def folder_finished(self, topic: str, *, guessed: bool) -> None:
@@ -175,7 +173,6 @@ class Reports(Listener):
         self._metrics.tables.appended(topic, table, rows)
 
     def telling(self, report: TellingReport) -> None:
-        self._metrics.telling(report)
         self._board.telling(report)
 
     def told(self, policy: str, topic: str, folders: int, refused: int) -> None:
@@ -191,18 +188,15 @@ class Reports(Listener):
         """Show where the member stands after a turn."""
         self._metrics.jobs(cycle.execution.jobs_in_flight, cycle.execution.ranges_in_flight)
         owned = cycle.states.owned()
-        self._metrics.assigned(len(owned))
         self._board.assigned(owned)
         self._show_rebalances(group)
         self._show_lag(cycle, joined=group.joined)
         held = [HeldPartition(p, hold.reason, hold.message) for p, hold in cycle.states.held().items()]
         self._metrics.held(held)
         self._board.held(held)
-        pending = [
+        self._board.pending(
             PendingIntent(i.partition, i.start, i.ends, i.revision, i.generation) for i in cycle.states.pending()
-        ]
-        self._metrics.pending(len(pending))
-        self._board.pending(pending)
+        )
         self._summary.show(owned, self._board.snapshot())
 
     def _show_rebalances(self, group: MembershipState) -> None:
@@ -221,9 +215,7 @@ class Reports(Listener):
             self._metrics.lag_unknown()
             self._board.lag_unknown("not in the group")
             return
-        unreadable = list(cycle.unreadable.values())
-        self._metrics.unreadable(unreadable)
-        self._board.unreadable(unreadable)
+        self._board.unreadable(cycle.unreadable.values())
         unseen = {p.topic for p in cycle.states.unresolved() if p not in cycle.unreadable}
         summary = summarise(
             (lag for lag in cycle.end_offsets.lags() if lag.partition.topic not in unseen), datetime.now(UTC)

@@ -6,7 +6,7 @@ Labels are bounded (`labels.BoundedValues`); partitions are never labels, the st
 
 import threading
 from collections import Counter as Tally
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Final, Literal
 
@@ -14,24 +14,21 @@ from prometheus_client import CollectorRegistry, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from logpersister.report.duties import DutyReport
 from logpersister.report.facts import (
     BucketFailed,
     DataLoss,
     HeldPartition,
-    Identity,
     LateRecords,
     RangeFailed,
     RangeWritten,
-    UnreadablePartition,
 )
-from logpersister.report.finish import FinishReport, TellingReport
 from logpersister.report.instruments import Instruments
 from logpersister.report.labels import BoundedValues
 from logpersister.report.lag import LagSummary, TopicLag
 from logpersister.report.plain import document
 from logpersister.report.processes import ProcessCollector
-from logpersister.report.shadow import ShadowReport
+from logpersister.report.state_metrics import StateMetrics
+from logpersister.report.status import StatusBoard
 from logpersister.report.table_metrics import TableMetrics
 from logpersister.report.type_metrics import TypeMetrics
 
@@ -51,8 +48,11 @@ CommitStep = Literal["promise", "keep"]
 class Metrics(Instruments):
     """One per process. Every method may be called from any thread."""
 
-    def __init__(self, identity: Identity, *, processes: bool = True) -> None:
-        """`processes`: also report CPU and memory of this process and its children (JVM, Python workers)."""
+    def __init__(self, board: StatusBoard, *, processes: bool = True) -> None:
+        """Show what is told, and what the board says.
+
+        `processes`: also report CPU and memory of this process and its children (JVM, Python workers).
+        """
         super().__init__(CollectorRegistry(auto_describe=True), PREFIX)
         self._topic = BoundedValues(MAX_TOPICS)
         self._kinds = BoundedValues(MAX_KINDS)
@@ -60,7 +60,7 @@ class Metrics(Instruments):
         self._held_reasons: set[str] = set()
         self._held_lock = threading.Lock()
         self._member = Info("member", "Who reports.", namespace=PREFIX, registry=self.registry)
-        self._member.info({name: str(value) for name, value in document(identity).items()})
+        self._member.info({name: str(value) for name, value in document(board.snapshot().identity).items()})
         self._make_those_of_ranges()
         self._types = TypeMetrics(self.registry, PREFIX)
         self.tables: Final = TableMetrics(self.registry, PREFIX)
@@ -69,10 +69,7 @@ class Metrics(Instruments):
         self._make_those_of_duties()
         self._lag = _LagCollector(self._topic)
         self.registry.register(self._lag)
-        self._waiting = _WaitingCollector(self._topic)
-        self.registry.register(self._waiting)
-        self._shadow = _ShadowCollector()
-        self.registry.register(self._shadow)
+        self.registry.register(StateMetrics(PREFIX, board, self._topic))
         if processes:
             self.registry.register(ProcessCollector(PREFIX))
 
@@ -112,24 +109,18 @@ class Metrics(Instruments):
         counter, gauge = self._counter, self._gauge
         self._rebalances = counter("rebalances", "Changes of this member's assignment.")
         self._lost_partitions = counter("lost_partitions", "Partitions taken away without a revocation.")
-        self._assigned = gauge("assigned_partitions", "Partitions that this member owns.")
         self._jobs = gauge("jobs_in_flight", "Spark jobs that run now.")
         self._ranges_in_flight = gauge("ranges_in_flight", "Ranges in Spark jobs that run now.")
-        self._pending = gauge("pending_intents", "Partitions with an intent that is not yet kept.")
-        self._unreadable = gauge("unreadable_partitions", "Owned partitions that Kafka does not let us read.")
         self._held = gauge("held_partitions", "Partitions on which nothing is done until someone decides.", "reason")
 
     def _make_those_of_duties(self) -> None:
-        counter, gauge, histogram = self._counter, self._gauge, self._histogram
-        self._duty_topics = gauge("duty_topics", "Topics for which this member has a duty.", "duty")
-        self._duty_failing = gauge("duty_failing_topics", "Topics of which the last attempt has failed.", "duty")
+        counter, histogram = self._counter, self._histogram
         self._duty_failures = counter("duty_failures", "Attempts of a duty that failed, of one topic each.", "duty")
         self._finished = counter("finished_folders", "Folders by time that were finished.", "topic")
         self._guessed = counter("guessed_folders", "Of them, those with idle or hidden partitions.", "topic")
         self._late = counter("late_records", "Records that came when their folder was finished.", "topic", "to")
         self._told = counter("told_folders", "Finished folders that others were told of.", "topic", "policy")
         self._told_in_vain = counter("refused_folders", "Finished folders that others refused.", "topic", "policy")
-        self._untold = gauge("untold_folders", "Finished folders that others are still to be told of.", "policy")
         self._duty_seconds = histogram("duty_duration_seconds", "Attempts, of one topic each.", _SECONDS, "duty")
 
     # -- ranges
@@ -203,12 +194,6 @@ class Metrics(Instruments):
     def partitions_lost(self, count: int) -> None:
         self._lost_partitions.inc(count)
 
-    def assigned(self, partitions: int) -> None:
-        self._assigned.set(partitions)
-
-    def pending(self, intents: int) -> None:
-        self._pending.set(intents)
-
     def held(self, partitions: Iterable[HeldPartition]) -> None:
         """All partitions that are held now; a reason that no longer occurs goes to 0."""
         counts = Tally(self._reasons(held.reason) for held in partitions)
@@ -216,15 +201,6 @@ class Metrics(Instruments):
             self._held_reasons |= counts.keys()
             for reason in self._held_reasons:
                 self._held.labels(reason).set(counts[reason])
-
-    def unreadable(self, partitions: Collection[UnreadablePartition]) -> None:
-        """All partitions that cannot be read now."""
-        self._unreadable.set(len(partitions))
-
-    def duty(self, report: DutyReport) -> None:
-        """Where one duty stands now."""
-        self._duty_topics.labels(report.duty).set(report.topics)
-        self._duty_failing.labels(report.duty).set(report.failing)
 
     def duty_performed(self, duty: str, seconds: float, *, failed: bool) -> None:
         """One attempt for one topic has ended."""
@@ -239,18 +215,10 @@ class Metrics(Instruments):
         """Records came when their folder was finished."""
         self._late.labels(self._topic(topic), late.to).inc(late.records)
 
-    def telling(self, report: TellingReport) -> None:
-        """Take the notification report of a policy."""
-        self._untold.labels(report.policy).set(report.untold)
-
     def told(self, policy: str, topic: str, folders: int, refused: int) -> None:
         """Count notifications that were accepted and refused."""
         self._told.labels(self._topic(topic), policy).inc(folders)
         self._told_in_vain.labels(self._topic(topic), policy).inc(refused)
-
-    def finish(self, report: FinishReport) -> None:
-        """Where the member stands with finished folders; others have no such series."""
-        self._waiting.show(report)
 
     def lag(self, summary: LagSummary) -> None:
         """The lag as just observed; topics that are gone lose their series."""
@@ -259,10 +227,6 @@ class Metrics(Instruments):
     def lag_unknown(self) -> None:
         """The lag could not be observed: its series vanish, because 0 or an old value would be a lie."""
         self._lag.show(None)
-
-    def shadow(self, report: ShadowReport) -> None:
-        """What a member in shadow mode has compared; others have no such series."""
-        self._shadow.show(report)
 
 
 class _LagCollector(Collector):
@@ -306,55 +270,6 @@ class _LagCollector(Collector):
             label = self._topic_label(topic)
             shown[label] = shown[label].with_topic(lag) if label in shown else lag
         return shown
-
-
-class _WaitingCollector(Collector):
-    """The folders that wait, by topic."""
-
-    def __init__(self, topic_label: Callable[[str], str]) -> None:
-        self._topic_label = topic_label
-        self._report = FinishReport()
-
-    def show(self, report: FinishReport) -> None:
-        self._report = report
-
-    def collect(self) -> Iterator[Metric]:
-        ends: dict[str, float] = {}
-        for topic, waiting in (self._report.waiting or {}).items():
-            label, end = self._topic_label(topic), waiting.end.timestamp()
-            ends[label] = min(end, ends.get(label, end))
-        oldest = _family("unfinished_folder_end_timestamp_seconds", "End of the oldest folder that waits.", "topic")
-        for label, end in ends.items():
-            oldest.add_metric([label], end)
-        yield oldest
-
-
-class _ShadowCollector(Collector):
-    """The comparison of one report. Gauges: figures go with their partitions when those go to another member."""
-
-    def __init__(self) -> None:
-        self._report: ShadowReport | None = None
-
-    def show(self, report: ShadowReport) -> None:
-        self._report = report
-
-    def collect(self) -> Iterator[Metric]:
-        records = _family("shadow_records", "Records that were compared, of either revision.", "side")
-        ranges = _family("shadow_ranges", "Ranges of the shadow that were compared.")
-        checksums = _family("shadow_checksums", "Payload checksums that were compared, or could not be.", "result")
-        differences = _family("shadow_differences", "Runs of offsets of which the revisions stored different records.")
-        failing = _family("shadow_failing", "Whether the comparison cannot go on.")
-        report = self._report
-        if report is not None:
-            figures = report.figures
-            records.add_metric(["stable"], figures.records.stable)
-            records.add_metric(["shadow"], figures.records.shadow)
-            ranges.add_metric([], figures.ranges)
-            checksums.add_metric(["compared"], figures.checksums_compared)
-            checksums.add_metric(["impossible"], figures.checksums_impossible)
-            differences.add_metric([], figures.differences)
-            failing.add_metric([], float(report.error is not None))
-        yield from (records, ranges, checksums, differences, failing)
 
 
 def _family(name: str, text: str, *labels: str) -> GaugeMetricFamily:

@@ -37,8 +37,8 @@ class Shown:
     """What metrics and status say."""
 
     def __init__(self) -> None:
-        self.metrics = Metrics(IDENTITY, processes=False)
         self.board = StatusBoard(IDENTITY)
+        self.metrics = Metrics(self.board, processes=False)
         self.reports = Reports(self.metrics, self.board)
 
     def sample(self, name: str) -> list[str]:

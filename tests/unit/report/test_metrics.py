@@ -7,12 +7,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from logpersister.report.duties import DutyReport
-from logpersister.report.facts import DataLoss, HeldPartition, TypeCounts
+from logpersister.report.facts import DataLoss, HeldPartition, PendingIntent, TypeCounts
 from logpersister.report.finish import TellingReport
 from logpersister.report.labels import OTHER
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.metrics import MAX_KINDS, MAX_TOPICS, Metrics
 from logpersister.report.shadow import Both, Figures, ShadowReport
+from logpersister.report.status import StatusBoard
 from logpersister.report.tables import MAX_TABLES, TableReport, TablesReport
 from logpersister.report.types import MAX_TYPES
 from tests.unit.report.samples import IDENTITY, NOON, failed, partition, written
@@ -21,8 +22,13 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "monitoring.md"
 
 
 @pytest.fixture
-def metrics() -> Metrics:
-    return Metrics(IDENTITY, processes=False)
+def board() -> StatusBoard:
+    return StatusBoard(IDENTITY)
+
+
+@pytest.fixture
+def metrics(board: StatusBoard) -> Metrics:
+    return Metrics(board, processes=False)
 
 
 def value(metrics: Metrics, name: str, **labels: str) -> float | None:
@@ -114,10 +120,10 @@ def test_types_have_series_of_their_own_up_to_a_bound(metrics: Metrics) -> None:
     assert value(metrics, "type_records_total", topic=OTHER, type=OTHER) == 52
 
 
-def test_only_a_shadow_has_series_of_a_comparison(metrics: Metrics) -> None:
+def test_only_a_shadow_has_series_of_a_comparison(metrics: Metrics, board: StatusBoard) -> None:
     assert value(metrics, "shadow_differences") is None
     assert value(metrics, "shadow_records", side="shadow") is None
-    metrics.shadow(ShadowReport(NOON, 2, Figures(30, 3, Both(30, 29), Both(), Both(), 2, 1, 4), (), "no broker"))
+    board.shadow(ShadowReport(NOON, 2, Figures(30, 3, Both(30, 29), Both(), Both(), 2, 1, 4), (), "no broker"))
 
     assert (value(metrics, "shadow_ranges"), value(metrics, "shadow_differences")) == (3, 4)
     assert [value(metrics, "shadow_records", side=side) for side in ("stable", "shadow")] == [30, 29]
@@ -181,11 +187,11 @@ def test_commits_are_timed_and_failures_counted_by_class(metrics: Metrics) -> No
     assert value(metrics, "commit_failures_total", step="keep", kind="TimeoutError") == 1
 
 
-def test_gauges_and_counters_of_the_group(metrics: Metrics) -> None:
+def test_gauges_and_counters_of_the_group(metrics: Metrics, board: StatusBoard) -> None:
     metrics.rebalanced()
     metrics.partitions_lost(4)
-    metrics.assigned(12)
-    metrics.pending(3)
+    board.assigned([partition("clicks", number) for number in range(12)])
+    board.pending([PendingIntent(partition("clicks"), 0, (9,), "r", 1)] * 3)
     metrics.retried("throttled", 5)
     metrics.cycle(1.5)
     metrics.jobs(2, ranges=70)
@@ -212,7 +218,7 @@ def test_the_exposition_is_valid_in_both_formats(metrics: Metrics) -> None:
 
 
 def test_names_follow_the_conventions_of_prometheus() -> None:
-    for family in Metrics(IDENTITY).registry.collect():
+    for family in Metrics(StatusBoard(IDENTITY)).registry.collect():
         assert re.fullmatch(r"logpersister(_[a-z]+)+", family.name), family.name
         assert not re.search(r"_(ms|millis|minutes|kb|mb)(_|$)", family.name), "base units: seconds and bytes"
         assert family.documentation.endswith("."), family.name
@@ -220,21 +226,21 @@ def test_names_follow_the_conventions_of_prometheus() -> None:
 
 def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:
     documented = set(re.findall(r"^\| `(logpersister_[a-z_]+)", DOCUMENT.read_text(), re.MULTILINE))
-    assert documented == names(Metrics(IDENTITY))
+    assert documented == names(Metrics(StatusBoard(IDENTITY)))
 
 
 def test_alerts_in_the_documentation_name_real_metrics() -> None:
-    samples = {sample.name for family in Metrics(IDENTITY).registry.collect() for sample in family.samples}
-    known = names(Metrics(IDENTITY)) | samples
+    samples = {sample.name for family in Metrics(StatusBoard(IDENTITY)).registry.collect() for sample in family.samples}
+    known = names(Metrics(StatusBoard(IDENTITY))) | samples
     histograms = {name for name in known if name.endswith("_seconds")}
     known |= {f"{name}_{suffix}" for name in histograms for suffix in ("bucket", "sum", "count")}
     used = set(re.findall(r"\blogpersister_(?!operator_)[a-z_]+\b", DOCUMENT.read_text()))  # not the operator's
     assert used <= known, used - known
 
 
-def test_duties_are_counted_and_timed(metrics: Metrics) -> None:
+def test_duties_are_counted_and_timed(metrics: Metrics, board: StatusBoard) -> None:
     assert value(metrics, "duty_topics", duty="finish") is None, "only of duties that there are"
-    metrics.duty(DutyReport("finish", topics=3, failing=1))
+    board.duty(DutyReport("finish", topics=3, failing=1))
     metrics.duty_performed("finish", 0.5, failed=True)
     metrics.duty_performed("finish", 1.5, failed=False)
 
@@ -244,9 +250,9 @@ def test_duties_are_counted_and_timed(metrics: Metrics) -> None:
     assert value(metrics, "duty_duration_seconds_sum", duty="finish") == 2
 
 
-def test_who_is_told_of_folders(metrics: Metrics) -> None:
+def test_who_is_told_of_folders(metrics: Metrics, board: StatusBoard) -> None:
     assert value(metrics, "untold_folders", policy="webhook") is None
-    metrics.telling(TellingReport("webhook", untold=3))
+    board.telling(TellingReport("webhook", untold=3))
     metrics.told("webhook", "clicks", 2, 1)
     assert value(metrics, "untold_folders", policy="webhook") == 3
     assert value(metrics, "told_folders_total", topic="clicks", policy="webhook") == 2

@@ -2,8 +2,9 @@ import http.client
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -23,9 +24,14 @@ def health() -> Health:
     return Health()
 
 
+def reports() -> tuple[Metrics, Callable[[], dict[str, Any]]]:
+    board = StatusBoard(IDENTITY)
+    return Metrics(board, processes=False), status_of(board)
+
+
 @pytest.fixture
 def address(health: Health) -> Iterator[Address]:
-    server = ReportServer("127.0.0.1:0", Metrics(IDENTITY, processes=False), status_of(StatusBoard(IDENTITY)), health)
+    server = ReportServer("127.0.0.1:0", *reports(), health)
     yield server.start()
     server.stop()
 
@@ -120,7 +126,7 @@ def test_idle_connections_are_cut_and_do_not_keep_others_out(address: Address, m
 
 
 def test_stop_frees_the_port_and_may_be_repeated(health: Health) -> None:
-    first = ReportServer("127.0.0.1:0", Metrics(IDENTITY, processes=False), status_of(StatusBoard(IDENTITY)), health)
+    first = ReportServer("127.0.0.1:0", *reports(), health)
     host, port = first.start()
     open_connection = socket.create_connection((host, port), timeout=60)
     started = time.monotonic()
@@ -128,14 +134,14 @@ def test_stop_frees_the_port_and_may_be_repeated(health: Health) -> None:
     first.stop()
     open_connection.close()
     assert time.monotonic() - started < 4, "does not wait for clients"
-    with ReportServer(f"{host}:{port}", Metrics(IDENTITY, processes=False), status_of(StatusBoard(IDENTITY)), health):
+    with ReportServer(f"{host}:{port}", *reports(), health):
         assert ask((host, port), "/healthz")[0] == 200
 
 
 @pytest.mark.parametrize("client", ["127.0.0.1", "::1"])
 def test_without_a_host_both_families_are_served(health: Health, client: str) -> None:
     """A kubelet asks pods by the family of their cluster."""
-    with ReportServer(":0", Metrics(IDENTITY, processes=False), status_of(StatusBoard(IDENTITY)), health) as server:
+    with ReportServer(":0", *reports(), health) as server:
         host, port = parse_address(server.address)
         assert host == "::"
         assert ask((client, port), "/healthz")[0] == 200
@@ -143,7 +149,10 @@ def test_without_a_host_both_families_are_served(health: Health, client: str) ->
 
 def test_a_taken_port_is_said_so(address: Address, health: Health) -> None:
     server = ReportServer(
-        f"{address[0]}:{address[1]}", Metrics(IDENTITY, processes=False), status_of(StatusBoard(IDENTITY)), health
+        f"{address[0]}:{address[1]}",
+        Metrics(StatusBoard(IDENTITY), processes=False),
+        status_of(StatusBoard(IDENTITY)),
+        health,
     )
     with pytest.raises(BindError, match=r"--http 127.0.0.1:\d+: cannot listen there: .*; give another HOST:PORT"):
         server.start()
