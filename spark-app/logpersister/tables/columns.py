@@ -10,7 +10,6 @@ import pyarrow as pa
 from logpersister.formats.file_columns import columns_of
 from logpersister.manifest import LogPersister
 from logpersister.manifest.rules.table_rules import refusal
-from logpersister.storage.receipts import NO_TYPE
 from logpersister.tables.errors import TableError
 from logpersister.values.reading.columns import map_of, row_columns, without_notation
 
@@ -50,8 +49,6 @@ def table_columns(resource: LogPersister) -> TableColumns:
 
 def columns_by_type(resource: LogPersister) -> dict[str, TableColumns]:
     """Return what the files of each type need of its table; `NO_TYPE` of a topic without types. Raises `TableError`."""
-    if resource.spec.types is None:
-        return {NO_TYPE: table_columns(resource)}
     of_types = resource.spec.tables_of_types().items()
     return {type_: table_columns(resource.model_copy(update={"spec": spec})) for type_, spec in of_types}
 
