@@ -23,7 +23,11 @@ from tests.unit.manifest.rich import RICH
 
 pytestmark = pytest.mark.usefixtures("crd")
 
-EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
+EXAMPLES = [
+    file
+    for file in sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
+    if "kind: LogPersister" in file.read_text()
+]
 Kubectl = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

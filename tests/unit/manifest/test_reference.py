@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from logpersister.manifest import load
+from logpersister.manifest import FeedCollector, LogPersister, load, load_collector
 from logpersister.manifest.reference import FieldDescription, fields, main, with_tables
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.schema import json_schema
@@ -66,7 +66,7 @@ def test_documented_defaults_are_the_real_ones() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_examples_are_valid(example: Path) -> None:
-    assert load(example).kind == "LogPersister"
+    assert _loaded(example).kind in {"LogPersister", "FeedCollector"}
 
 
 def test_the_examples_are_there() -> None:
@@ -87,7 +87,11 @@ def test_manifests_of_the_page_are_valid(page: Path, tmp_path: Path) -> None:
             text = yaml.safe_dump(head | {"spec": document["spec"] | {"kafka": kafka, "storage": storage}})
         file = tmp_path / "block.yaml"
         file.write_text(text)
-        load(file)
+        _loaded(file)
+
+
+def _loaded(file: Path) -> LogPersister | FeedCollector:
+    return load_collector(file) if "kind: FeedCollector" in file.read_text() else load(file)
 
 
 def _nodes(node: Any) -> Iterator[dict[str, Any]]:
