@@ -21,6 +21,7 @@ mod error;
 mod event_types;
 mod hashes;
 mod json;
+mod leaf;
 mod lines;
 mod parquet;
 #[cfg(feature = "python")]

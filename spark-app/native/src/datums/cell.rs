@@ -1,13 +1,10 @@
 //! One column as Avro: for each type how a value of it is encoded.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, Time32MillisecondType, Time64MicrosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType,
-};
-use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, StringArray};
+use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
+
+use crate::leaf::Leaf;
 
 /// The fields of a record, and the columns that hold their values.
 pub struct Members<'a>(Vec<Member<'a>>);
@@ -22,20 +19,8 @@ struct Member<'a> {
     has_nulls: bool,
 }
 
-/// Types that Avro encodes in the same way are one.
 enum Cell<'a> {
-    Bool(&'a BooleanArray),
-    Int8(&'a [i8]),
-    Int16(&'a [i16]),
-    Int32(&'a [i32]),
-    Int64(&'a [i64]),
-    /// Avro has no seconds: they become milliseconds.
-    Seconds(&'a [i64]),
-    Float32(&'a [f32]),
-    Float64(&'a [f64]),
-    Decimal(&'a [i128]),
-    Text(&'a StringArray),
-    Bytes(&'a BinaryArray),
+    Leaf(Leaf<'a>),
     Struct(Members<'a>),
     List(&'a [i32], Box<Member<'a>>),
     Map(&'a [i32], &'a StringArray, Box<Member<'a>>),
@@ -76,17 +61,11 @@ impl<'a> Member<'a> {
 
     fn write_value(&self, row: usize, bytes: &mut Vec<u8>) -> Result<(), String> {
         match &self.cell {
-            Cell::Bool(values) => bytes.push(u8::from(values.value(row))),
-            Cell::Int8(values) => long(bytes, values[row].into()),
-            Cell::Int16(values) => long(bytes, values[row].into()),
-            Cell::Int32(values) => long(bytes, values[row].into()),
-            Cell::Int64(values) => long(bytes, values[row]),
-            Cell::Seconds(values) => long(bytes, milliseconds(values[row]).ok_or_else(|| self.too_late())?),
-            Cell::Float32(values) => bytes.extend_from_slice(&values[row].to_le_bytes()),
-            Cell::Float64(values) => bytes.extend_from_slice(&values[row].to_le_bytes()),
-            Cell::Decimal(values) => decimal(bytes, values[row]),
-            Cell::Text(values) => sized(bytes, values.value(row).as_bytes()),
-            Cell::Bytes(values) => sized(bytes, values.value(row)),
+            Cell::Leaf(Leaf::Timestamp(values, TimeUnit::Second)) => {
+                // Avro has no seconds: they become milliseconds.
+                long(bytes, values[row].checked_mul(1_000).ok_or_else(|| self.too_late())?);
+            }
+            Cell::Leaf(leaf) => write_leaf(leaf, row, bytes),
             Cell::Struct(members) => members.write(row, bytes)?,
             Cell::List(ends, item) => items(bytes, ends, row, |bytes, at| item.write(at, bytes))?,
             Cell::Map(ends, keys, value) => items(bytes, ends, row, |bytes, at| {
@@ -106,25 +85,6 @@ impl<'a> Cell<'a> {
     /// An error begins with where below the column its reason is.
     fn of(type_: &'a DataType, column: &'a ArrayRef) -> Result<Self, String> {
         Ok(match type_ {
-            DataType::Boolean => Self::Bool(column.as_boolean()),
-            DataType::Int8 => Self::Int8(values::<Int8Type>(column)),
-            DataType::Int16 => Self::Int16(values::<Int16Type>(column)),
-            DataType::Int32 => Self::Int32(values::<Int32Type>(column)),
-            DataType::Int64 => Self::Int64(values::<Int64Type>(column)),
-            DataType::Float32 => Self::Float32(values::<Float32Type>(column)),
-            DataType::Float64 => Self::Float64(values::<Float64Type>(column)),
-            DataType::Decimal128(_, 0..) => Self::Decimal(values::<Decimal128Type>(column)),
-            DataType::Date32 => Self::Int32(values::<Date32Type>(column)),
-            DataType::Time32(TimeUnit::Millisecond) => Self::Int32(values::<Time32MillisecondType>(column)),
-            DataType::Time64(TimeUnit::Microsecond) => Self::Int64(values::<Time64MicrosecondType>(column)),
-            DataType::Timestamp(unit, Some(zone)) if &**zone == "UTC" => match unit {
-                TimeUnit::Second => Self::Seconds(values::<TimestampSecondType>(column)),
-                TimeUnit::Millisecond => Self::Int64(values::<TimestampMillisecondType>(column)),
-                TimeUnit::Microsecond => Self::Int64(values::<TimestampMicrosecondType>(column)),
-                TimeUnit::Nanosecond => Self::Int64(values::<TimestampNanosecondType>(column)),
-            },
-            DataType::Utf8 => Self::Text(column.as_string()),
-            DataType::Binary => Self::Bytes(column.as_binary()),
             DataType::Struct(fields) => Self::Struct(Members::of(fields, column.as_struct().columns()).map_err(below)?),
             DataType::List(item) => {
                 let list = column.as_list::<i32>();
@@ -137,7 +97,7 @@ impl<'a> Cell<'a> {
                 let value = entry.get(1).ok_or("{}: entries without values")?;
                 Self::Map(map.value_offsets(), keys, Box::new(Member::of(value, map.values()).map_err(below)?))
             }
-            other => return Err(format!(": the type {other} cannot be written")),
+            other => Self::Leaf(Leaf::of(column).ok_or_else(|| format!(": the type {other} cannot be written"))?),
         })
     }
 }
@@ -146,12 +106,20 @@ fn below(error: String) -> String {
     format!(".{error}")
 }
 
-fn values<T: ArrowPrimitiveType>(column: &ArrayRef) -> &[T::Native] {
-    column.as_primitive::<T>().values()
-}
-
-fn milliseconds(seconds: i64) -> Option<i64> {
-    seconds.checked_mul(1_000)
+/// Appends the value of a row that is not null. Types that Avro has no own encoding for are whole numbers.
+fn write_leaf(leaf: &Leaf<'_>, row: usize, bytes: &mut Vec<u8>) {
+    match leaf {
+        Leaf::Bool(values) => bytes.push(u8::from(values.value(row))),
+        Leaf::Int8(values) => long(bytes, values[row].into()),
+        Leaf::Int16(values) => long(bytes, values[row].into()),
+        Leaf::Int32(values) | Leaf::Date(values) | Leaf::TimeMilliseconds(values) => long(bytes, values[row].into()),
+        Leaf::Int64(values) | Leaf::TimeMicroseconds(values) | Leaf::Timestamp(values, _) => long(bytes, values[row]),
+        Leaf::Float32(values) => bytes.extend_from_slice(&values[row].to_le_bytes()),
+        Leaf::Float64(values) => bytes.extend_from_slice(&values[row].to_le_bytes()),
+        Leaf::Decimal(values, _) => decimal(bytes, values[row]),
+        Leaf::Text(values) => sized(bytes, values.value(row).as_bytes()),
+        Leaf::Bytes(values) => sized(bytes, values.value(row)),
+    }
 }
 
 /// Zigzag, then seven bits a byte, the lowest first.

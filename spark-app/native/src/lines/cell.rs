@@ -1,17 +1,13 @@
 //! One column as text: for each type how a value of it is written.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    Time32MillisecondType, Time64MicrosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType,
-};
-use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, StringArray};
-use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use arrow_array::{Array, ArrayRef, BinaryArray, StringArray};
+use arrow_schema::{DataType, Field, Fields};
 use base64_simd::STANDARD;
 use serde_core::Serialize;
 
 use super::time;
+use crate::leaf::Leaf;
 use crate::rows::{NOTATION, per_second};
 
 /// The fields of an object, and the columns that hold their values.
@@ -27,23 +23,9 @@ struct Member<'a> {
 }
 
 enum Cell<'a> {
-    Bool(&'a BooleanArray),
-    Int8(&'a [i8]),
-    Int16(&'a [i16]),
-    Int32(&'a [i32]),
-    Int64(&'a [i64]),
-    Float32(&'a [f32]),
-    Float64(&'a [f64]),
-    Decimal(&'a [i128], usize),
-    Date(&'a [i32]),
-    TimeMilliseconds(&'a [i32]),
-    TimeMicroseconds(&'a [i64]),
-    /// Units since 1970, and how many a second has.
-    Timestamp(&'a [i64], i64),
-    Text(&'a StringArray),
+    Leaf(Leaf<'a>),
     Json(&'a StringArray),
     JsonBytes(&'a BinaryArray),
-    Base64(&'a BinaryArray),
     TextOrBase64(&'a BinaryArray),
     Struct(Members<'a>),
     List(&'a [i32], Box<Member<'a>>),
@@ -104,22 +86,9 @@ impl<'a> Member<'a> {
             return;
         }
         match &self.cell {
-            Cell::Bool(values) => text.extend_from_slice(if values.value(row) { b"true" } else { b"false" }),
-            Cell::Int8(values) => json(text, &values[row]),
-            Cell::Int16(values) => json(text, &values[row]),
-            Cell::Int32(values) => json(text, &values[row]),
-            Cell::Int64(values) => json(text, &values[row]),
-            Cell::Float32(values) => float(text, f64::from(values[row]), &values[row]),
-            Cell::Float64(values) => float(text, values[row], &values[row]),
-            Cell::Decimal(values, scale) => decimal(text, values[row], *scale),
-            Cell::Date(values) => quoted(text, |text| time::date(text, i64::from(values[row]))),
-            Cell::TimeMilliseconds(values) => quoted(text, |text| time::time(text, i64::from(values[row]), 1_000)),
-            Cell::TimeMicroseconds(values) => quoted(text, |text| time::time(text, values[row], 1_000_000)),
-            Cell::Timestamp(values, unit) => quoted(text, |text| time::timestamp(text, values[row], *unit)),
-            Cell::Text(values) => json(text, values.value(row)),
+            Cell::Leaf(leaf) => write_leaf(leaf, row, text),
             Cell::Json(values) => one_line(text, values.value(row).as_bytes()),
             Cell::JsonBytes(values) => one_line(text, values.value(row)),
-            Cell::Base64(values) => quoted(text, |text| STANDARD.encode_append(values.value(row), text)),
             Cell::TextOrBase64(values) => match str::from_utf8(values.value(row)) {
                 Ok(value) => json(text, value),
                 Err(_) => quoted(text, |text| STANDARD.encode_append(values.value(row), text)),
@@ -155,32 +124,13 @@ impl<'a> Cell<'a> {
     /// An error begins with where below the column its reason is.
     fn of(field: &Field, column: &'a ArrayRef) -> Result<Self, String> {
         let notation = field.metadata().get(NOTATION).map(String::as_str);
+        let unknown = || format!(": the type {} cannot be written", field.data_type());
         Ok(match (field.data_type(), notation) {
-            (DataType::Boolean, _) => Self::Bool(column.as_boolean()),
-            (DataType::Int8, _) => Self::Int8(column.as_primitive::<Int8Type>().values()),
-            (DataType::Int16, _) => Self::Int16(column.as_primitive::<Int16Type>().values()),
-            (DataType::Int32, _) => Self::Int32(column.as_primitive::<Int32Type>().values()),
-            (DataType::Int64, _) => Self::Int64(column.as_primitive::<Int64Type>().values()),
-            (DataType::Float32, _) => Self::Float32(column.as_primitive::<Float32Type>().values()),
-            (DataType::Float64, _) => Self::Float64(column.as_primitive::<Float64Type>().values()),
-            (DataType::Decimal128(_, scale @ 0..), _) => {
-                Self::Decimal(column.as_primitive::<Decimal128Type>().values(), scale.unsigned_abs().into())
-            }
-            (DataType::Date32, _) => Self::Date(column.as_primitive::<Date32Type>().values()),
-            (DataType::Time32(TimeUnit::Millisecond), _) => {
-                Self::TimeMilliseconds(column.as_primitive::<Time32MillisecondType>().values())
-            }
-            (DataType::Time64(TimeUnit::Microsecond), _) => {
-                Self::TimeMicroseconds(column.as_primitive::<Time64MicrosecondType>().values())
-            }
-            (DataType::Timestamp(unit, Some(zone)), _) if &**zone == "UTC" => {
-                Self::Timestamp(since_1970(column, *unit), per_second(*unit))
-            }
-            (DataType::Utf8, None) => Self::Text(column.as_string()),
             (DataType::Utf8, Some("json")) => Self::Json(column.as_string()),
-            (DataType::Binary, None | Some("base64")) => Self::Base64(column.as_binary()),
             (DataType::Binary, Some("json")) => Self::JsonBytes(column.as_binary()),
             (DataType::Binary, Some("text")) => Self::TextOrBase64(column.as_binary()),
+            (DataType::Binary, None | Some("base64")) => Self::Leaf(Leaf::Bytes(column.as_binary())),
+            (DataType::Utf8 | DataType::Binary, Some(_)) => return Err(unknown()),
             (DataType::Struct(fields), _) => {
                 let below = |error| format!(".{error}");
                 Self::Struct(Members::of(fields, column.as_struct().columns()).map_err(below)?)
@@ -195,7 +145,7 @@ impl<'a> Cell<'a> {
                 let (_, value) = map.entries_fields();
                 Self::Map(map.value_offsets(), keys, Box::new(unnamed("{}", value, map.values())?))
             }
-            (other, _) => return Err(format!(": the type {other} cannot be written")),
+            _ => Self::Leaf(Leaf::of(column).ok_or_else(unknown)?),
         })
     }
 }
@@ -206,12 +156,23 @@ fn unnamed<'a>(step: &str, field: &Field, column: &'a ArrayRef) -> Result<Member
     Ok(Member { name: Vec::new(), name_of_bytes: Vec::new(), cell, column: &**column })
 }
 
-fn since_1970(column: &ArrayRef, unit: TimeUnit) -> &[i64] {
-    match unit {
-        TimeUnit::Second => column.as_primitive::<TimestampSecondType>().values(),
-        TimeUnit::Millisecond => column.as_primitive::<TimestampMillisecondType>().values(),
-        TimeUnit::Microsecond => column.as_primitive::<TimestampMicrosecondType>().values(),
-        TimeUnit::Nanosecond => column.as_primitive::<TimestampNanosecondType>().values(),
+/// Appends the value of a row that is not null.
+fn write_leaf(leaf: &Leaf<'_>, row: usize, text: &mut Vec<u8>) {
+    match leaf {
+        Leaf::Bool(values) => text.extend_from_slice(if values.value(row) { b"true" } else { b"false" }),
+        Leaf::Int8(values) => json(text, &values[row]),
+        Leaf::Int16(values) => json(text, &values[row]),
+        Leaf::Int32(values) => json(text, &values[row]),
+        Leaf::Int64(values) => json(text, &values[row]),
+        Leaf::Float32(values) => float(text, f64::from(values[row]), &values[row]),
+        Leaf::Float64(values) => float(text, values[row], &values[row]),
+        Leaf::Decimal(values, scale) => decimal(text, values[row], *scale),
+        Leaf::Date(values) => quoted(text, |text| time::date(text, i64::from(values[row]))),
+        Leaf::TimeMilliseconds(values) => quoted(text, |text| time::time(text, i64::from(values[row]), 1_000)),
+        Leaf::TimeMicroseconds(values) => quoted(text, |text| time::time(text, values[row], 1_000_000)),
+        Leaf::Timestamp(values, unit) => quoted(text, |text| time::timestamp(text, values[row], per_second(*unit))),
+        Leaf::Text(values) => json(text, values.value(row)),
+        Leaf::Bytes(values) => quoted(text, |text| STANDARD.encode_append(values.value(row), text)),
     }
 }
 

@@ -59,38 +59,27 @@ macro_rules! number {
 
 number!(i32, |value: i32| u64::from(value.cast_unsigned()));
 number!(i64, i64::cast_unsigned);
-number!(
-    f32,
-    |value: f32| u64::from(value.to_bits()),
-    fn as_bound(self, is_upper: bool) -> Self {
-        if self == 0.0 && is_upper {
-            0.0
-        } else if self == 0.0 {
-            -0.0
-        } else {
-            self
-        }
-    },
-    fn alias(self) -> Option<Self> {
-        if self.is_nan() { Some(Self::NAN) } else { (self == 0.0).then(|| -self) }
-    }
-);
-number!(
-    f64,
-    f64::to_bits,
-    fn as_bound(self, is_upper: bool) -> Self {
-        if self == 0.0 && is_upper {
-            0.0
-        } else if self == 0.0 {
-            -0.0
-        } else {
-            self
-        }
-    },
-    fn alias(self) -> Option<Self> {
-        if self.is_nan() { Some(Self::NAN) } else { (self == 0.0).then(|| -self) }
-    }
-);
+macro_rules! float {
+    ($type:ty, $bits:expr) => {
+        number!(
+            $type,
+            $bits,
+            fn as_bound(self, is_upper: bool) -> Self {
+                match self {
+                    0.0 if is_upper => 0.0,
+                    0.0 => -0.0,
+                    _ => self,
+                }
+            },
+            fn alias(self) -> Option<Self> {
+                if self.is_nan() { Some(Self::NAN) } else { (self == 0.0).then(|| -self) }
+            }
+        );
+    };
+}
+
+float!(f32, |value: f32| u64::from(value.to_bits()));
+float!(f64, f64::to_bits);
 
 /// Integers and floating-point numbers.
 #[derive(Debug, Default)]
