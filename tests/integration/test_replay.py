@@ -123,6 +123,8 @@ def test_a_spoilt_day_is_made_again_beside_the_live_group(
     assert {one.path for one in after if one.generation == 2} >= {"dt=2026-03-28", "dt=2026-03-29"}
     assert min(one.start for one in after if one.generation == 1) == EARLY + LATE
     assert verify(live, "--deep")["ok"]
+    twice = 2 * (2 * (EARLY + LATE)) + 2 * 100
+    verify(live, "--deep", *options, finds={}, compared=[twice])
 
     said("switch", "-f", str(live), "--to-generation", "1")
     assert story.counting() == [one for one in scene.bucket.objects(name) if one.generation == 1]

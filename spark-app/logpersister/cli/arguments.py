@@ -1,20 +1,14 @@
 """The command line: commands, options, their help. Loads nothing but the standard library."""
 
 import argparse
-import os
 from typing import Final, Literal
 
 from logpersister import __version__
-from logpersister.cli.argument_types import count, moment, patience, positive, seconds, words
+from logpersister.cli import storing_arguments
+from logpersister.cli.argument_types import count, moment, positive, seconds, words
 
-LOG_FORMATS: Final = ("auto", "console", "json", "logfmt")
 FRAMINGS: Final = ("confluent", "apicurio", "glue", "singleObject")
 REGISTERED: Final = ("avro", "protobuf", "json")
-LOG_LEVELS: Final = ("debug", "info", "warning", "error")
-
-WAIT_VARIABLE: Final = "LOGPERSISTER_WAIT"
-INSTANCE_VARIABLE: Final = "LOGPERSISTER_INSTANCE_ID"
-"""The operator sets it (`logpersister_operator.render.instance_ids`)."""
 _EPILOG: Final = """\
 exit codes:
   0  done
@@ -40,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _init(_command(commands, "init", "write a manifest from what the brokers and the bucket have", file=None))
     _check(_command(commands, "check", "validate a manifest and test its brokers and bucket"))
-    _run(_command(commands, "run", "run a member of the group until it is stopped"))
+    storing_arguments.run(_command(commands, "run", "run a member of the group until it is stopped"))
     _collect(_command(commands, "collect", "poll feeds over HTTP, new contents become records", kind="FeedCollector"))
     _schema(commands)
     _try(_command(commands, "try", "show how the last records of a topic would be stored; writes nothing"))
@@ -49,8 +43,10 @@ def parser() -> argparse.ArgumentParser:
     _head(_command(commands, "head", "show the first records of an object", file="optional"))
     _quarantine(commands)
     _finish(_command(commands, "finish", "finish folders by hand, and say why others are not finished"))
-    _replay(_command(commands, "replay", "store history again under the manifest, in its generation"))
-    _switch(_command(commands, "switch", "say which generation counts: that of a replay, or what members have stored"))
+    storing_arguments.replay(_command(commands, "replay", "store history again under the manifest, in its generation"))
+    storing_arguments.switch(
+        _command(commands, "switch", "say which generation counts: that of a replay, or what members have stored")
+    )
     _verify(_command(commands, "verify", "prove from Kafka and the bucket that every record is stored exactly once"))
     _restore(_command(commands, "restore", "produce the records of a backup back into topics"))
     commands.add_parser("version", help="print versions", description="Print versions.")
@@ -172,120 +168,6 @@ def _check(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _run(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--until-current", action="store_true", help="end when everything that was in the topics at the start is stored"
-    )
-    command.add_argument(
-        "--wait",
-        type=patience,
-        default=os.environ.get(WAIT_VARIABLE),
-        metavar="DURATION",
-        help="how long to wait at the start for unreachable servers instead of ending with 3; wrong settings end at "
-        f"once (default: ${WAIT_VARIABLE}, which is 2m in the image, otherwise 0s)",
-    )
-    _process(command)
-    command.add_argument(
-        "--shadow-of",
-        metavar="FILE",
-        help="store the topics of -f in the group and below the prefix of -f, and compare the objects with those of "
-        "the group of FILE (docs/commands.md)",
-    )
-    command.add_argument(
-        "--member-name",
-        metavar="NAME",
-        help="static name in the group, unique among its members; a restart under the same name causes no rebalance "
-        "(default: none; on Kubernetes the pod's name)",
-    )
-    command.add_argument(
-        "--instance-id",
-        default=os.environ.get(INSTANCE_VARIABLE),
-        metavar="NAME",
-        help="how the group calls this member (group.instance.id), where other members of the group may have the same "
-        f"--member-name (default: ${INSTANCE_VARIABLE}, which the operator sets; otherwise --member-name)",
-    )
-
-
-def _process(command: argparse.ArgumentParser) -> None:
-    """Add the options of a process that stores records."""
-    _served(command)
-    command.add_argument(
-        "--cores",
-        type=positive,
-        metavar="N",
-        help="number of parallel tasks while Spark runs inside this process (default: all cores)",
-    )
-    _logged(command)
-
-
-def _served(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--http",
-        metavar="ADDR:PORT",
-        help="serve /metrics, /healthz, /readyz and /status there; port 0 selects a free one (default: not served)",
-    )
-
-
-def _logged(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--log-format",
-        choices=LOG_FORMATS,
-        default="auto",
-        help="auto: console on a terminal, json elsewhere (default)",
-    )
-    command.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="default: info")
-
-
-def _replay(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--from",
-        dest="since",
-        type=moment,
-        metavar="TIME",
-        help="records of this time and later ones (default: all that the source has)",
-    )
-    command.add_argument(
-        "--to",
-        dest="until",
-        type=moment,
-        metavar="TIME",
-        help="records before this time (default: all that the group has stored)",
-    )
-    command.add_argument(
-        "--topics", type=words, metavar="NAME,…", help="these topics only (default: those of the manifest)"
-    )
-    command.add_argument(
-        "--source",
-        choices=("auto", "kafka", "backup"),
-        default="auto",
-        help="auto: Kafka, and the backup for what Kafka has deleted (default)",
-    )
-    command.add_argument(
-        "--backup", metavar="BACKUP", help="the LogPersister manifest of the backup, whose output is kafka"
-    )
-    command.add_argument("--dry-run", action="store_true", help="show what would be stored again; write nothing")
-    _process(command)
-
-
-def _switch(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--to-generation",
-        required=True,
-        type=count,
-        metavar="N",
-        help="generation of a finished replay, or one in which members have stored: then no replay counts any more",
-    )
-    command.add_argument(
-        "--topics", type=words, metavar="NAME,…", help="these topics only (default: all that were replayed)"
-    )
-    command.add_argument(
-        "--delete-old",
-        action="store_true",
-        help="delete the objects of members that do not count any more; nobody can switch back then",
-    )
-    command.add_argument("--dry-run", action="store_true", help="write and delete nothing")
-
-
 def _collect(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--check", action="store_true", help="ask each feed once and look for the topic; writes nothing"
@@ -301,8 +183,8 @@ def _collect(command: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="directory, of this process alone, for what Kafka does not have yet (default: <metadata.name>.spool)",
     )
-    _served(command)
-    _logged(command)
+    storing_arguments.served(command)
+    storing_arguments.logged(command)
 
 
 def _schema(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -442,6 +324,9 @@ def _verify(command: argparse.ArgumentParser) -> None:
     command.add_argument("--topic", metavar="TOPIC", help="this topic only")
     command.add_argument(
         "--deep", action="store_true", help="also read every object and compare it with the records in Kafka"
+    )
+    command.add_argument(
+        "--backup", metavar="BACKUP", help="the LogPersister manifest of a backup, which has what Kafka has deleted"
     )
 
 

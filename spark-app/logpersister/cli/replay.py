@@ -4,13 +4,13 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from typing import Final, TextIO
 
 import structlog
 
-from logpersister.backup.listing import TopicBackup, read_backup
+from logpersister.backup.listing import TopicBackup
 from logpersister.cli import brokers, bucket, check, context
+from logpersister.cli.backed import Backup, backup_manifest
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.run import start
 from logpersister.cli.tables import Column, printable, table
@@ -27,7 +27,6 @@ from logpersister.replay.moments import BackupMoments
 from logpersister.replay.planning import PlannedTopic, Planner, ReplayError, Wish
 from logpersister.report import logs
 from logpersister.report.human import number, plural
-from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.replayed import end_replay, replay_group
 from logpersister.storage.store import ObjectStore
 
@@ -45,26 +44,10 @@ COLUMNS: Final = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """The backup that a replay may read."""
-
-    resource: LogPersister
-    store: ObjectStore
-
-    def topic(self, topic: str) -> TopicBackup | None:
-        """Return what it has of a topic; None: nothing."""
-        try:
-            found = read_backup(self.store, self.resource.group_id, topic)
-        except ForeignObjectError as error:
-            raise CommandError(f"--backup: {error}", Exit.FAILED) from None
-        return found if found.partitions else None
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Plan, note the plan, and be a member of the replay's group until all of it is stored."""
     live = context.manifest(arguments.file)
-    backed_up = None if arguments.backup is None else context.manifest(arguments.backup)
+    backed_up = None if arguments.backup is None else backup_manifest(arguments.backup, live)
     _refuse(arguments, live, backed_up)
     if not arguments.dry_run:
         fork_early(live.spec.spark)
@@ -127,19 +110,6 @@ def _refuse(arguments: argparse.Namespace, live: LogPersister, backup: LogPersis
         )
     if any(one.output.format == "kafka" for one in live.spec.variants()):
         raise CommandError("spec.output.kafka: a backup is copied, not replayed; name another format", Exit.INVALID)
-    if backup is None:
-        return
-    if any(one.output.format != "kafka" for one in backup.spec.variants()):
-        raise CommandError(
-            f"--backup {arguments.backup}: its output is not kafka, and nothing else is read back (docs/backup.md)",
-            Exit.INVALID,
-        )
-    if backup.spec.kafka.reads_committed != live.spec.kafka.reads_committed:
-        raise CommandError(
-            f"--backup {arguments.backup}: spec.kafka.isolationLevel is another than that of {arguments.file}, so the "
-            "same offsets have other records; write the same in both",
-            Exit.INVALID,
-        )
 
 
 def _topics(live: LogPersister, arguments: argparse.Namespace, secrets: Secrets) -> list[str]:
@@ -164,7 +134,7 @@ def _opened(
         store = stack.enter_context(bucket.opened(resource, secrets))
         of_backup = None
         if backup is not None:
-            of_backup = Backup(backup, stack.enter_context(bucket.opened(backup, secrets)))
+            of_backup = stack.enter_context(Backup.opened(backup, secrets))
         yield store, of_backup
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, registry
+from logpersister.cli.backed import BackedOffsets, BackedReader, Backup, backup_manifest
 from logpersister.cli.compared_tables import compared_tables
 from logpersister.cli.exits import Exit, UnreachableError
 from logpersister.cli.progress import counted
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)
     with (
         bucket.opened(resource, secrets) as store,
-        _kafka(resource, secrets, arguments.timeout, found, deep=arguments.deep) as (offsets, reader),
+        _kafka(resource, secrets, arguments, found) as (offsets, reader),
         registry.all_opened(secrets) as registries,
         registry.resources(resource, secrets) as with_columns,
     ):
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         writing_of = _writings(resource, store, registries)
         compared = compared_tables(resource, store, secrets, reader, writing_of, deep=arguments.deep)
         verification = Verification(
-            VerifiedGroup(resource.group_id, resource.spec.generation, resource.spec.kafka.start_from == "earliest"),
+            VerifiedGroup(resource.group_id, resource.spec.generation, _from_earliest(resource, arguments)),
             offsets,
             reader,
             lambda topic: compared.objects(topic, _judged(store, resource, offsets, topic)),
@@ -124,13 +125,24 @@ def exit_code(results: Sequence[TopicResult]) -> Exit:
 
 @contextmanager
 def _kafka(
-    resource: LogPersister, secrets: Secrets, seconds: float, found: BrokerReport, *, deep: bool
-) -> Iterator[tuple[OffsetReader, KafkaReader]]:
-    """Open what asks for offsets, and what reads records; `deep`: with headers, which an older revision may need."""
+    resource: LogPersister, secrets: Secrets, arguments: argparse.Namespace, found: BrokerReport
+) -> Iterator[tuple[OffsetReader | BackedOffsets, KafkaReader | BackedReader]]:
+    """Open what asks for offsets, and what reads records: for a deep look with headers, which a revision may need."""
+    seconds = arguments.timeout
     config = brokers.config(resource, secrets, seconds, found)
     offsets = brokers.patiently("the offsets could not be read", seconds, lambda: OffsetReader.of(resource, config))
-    with closing(offsets), closing(open_reader(resource, secrets, headers=deep)) as reader:
-        yield offsets, reader
+    with closing(offsets), closing(open_reader(resource, secrets, headers=arguments.deep)) as reader:
+        if arguments.backup is None:
+            yield offsets, reader
+            return
+        backed_up = backup_manifest(arguments.backup, resource)
+        with Backup.opened(backed_up, secrets) as backup, closing(BackedReader(reader, backup)) as backed:
+            yield BackedOffsets(offsets, backup), backed
+
+
+def _from_earliest(resource: LogPersister, arguments: argparse.Namespace) -> bool:
+    """Whether the group has all from the first record on that can be read; a backup may have begun before it."""
+    return resource.spec.kafka.start_from == "earliest" and arguments.backup is None
 
 
 def _topics(resource: LogPersister, store: ObjectStore, found: BrokerReport, only: str | None) -> list[tuple[str, int]]:
@@ -145,7 +157,9 @@ def _topics(resource: LogPersister, store: ObjectStore, found: BrokerReport, onl
     return [(topic, found.topics.get(topic, 0)) for topic in sorted(set(wanted))]
 
 
-def _judged(store: ObjectStore, resource: LogPersister, offsets: OffsetReader, topic: str) -> Iterator[StoredObject]:
+def _judged(
+    store: ObjectStore, resource: LogPersister, offsets: OffsetReader | BackedOffsets, topic: str
+) -> Iterator[StoredObject]:
     def commits_of(generation: int, partitions: Iterable[TopicPartition]) -> Commits:
         return offsets.committed(partitions, replay_group(resource.group_id, generation))
 
