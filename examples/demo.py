@@ -28,8 +28,8 @@ PREFIX = "raw/"
 ROWS_PREFIX = "rows/"
 TOPICS = ("clicks", "orders")
 
-_LOGPERSISTER = Path(sys.executable).with_name("logpersister")
-_STOP_SECONDS = 30
+LOGPERSISTER = Path(sys.executable).with_name("logpersister")
+STOP_SECONDS = 30
 _LINES = 3
 _TAIL_LINES = 20
 
@@ -146,7 +146,7 @@ class Demo:
             output = files.enter_context(place.open("wb")) if place else None
             # In a session of its own: Ctrl-C comes to us, and it gets the time to end well.
             process = subprocess.Popen(
-                [str(_LOGPERSISTER), command, "-f", str(manifest or self._manifest), *options],
+                [str(LOGPERSISTER), command, "-f", str(manifest or self._manifest), *options],
                 env=environment,
                 stdout=output,
                 stderr=output if log else None,
@@ -156,7 +156,7 @@ class Demo:
             try:
                 code = process.wait()
             except BaseException:
-                processes.stop(process, _STOP_SECONDS)
+                processes.stop(process, STOP_SECONDS)
                 raise
             finally:
                 process.wait()
@@ -174,7 +174,7 @@ class Demo:
                 "  examples/                manifests to start from; docs/manifest.md explains every field"
             )
             return
-        logpersister, manifest = short(_LOGPERSISTER), short(self._manifest)
+        logpersister, manifest = short(LOGPERSISTER), short(self._manifest)
         produce = f"{short(Path(sys.executable))} -m examples.produce_clicks"
         print(
             f"  export LOGPERSISTER_SECRETS_DIR={self._secrets}\n"
@@ -192,9 +192,15 @@ def main() -> int:
         from examples import kubernetes_demo  # noqa: PLC0415 - it needs what only it is prepared with
 
         return kubernetes_demo.on_own_node(sys.argv[2:])
+    kind, rest = Demo, sys.argv[1:]
+    if rest[:1] == ["replay"]:
+        from examples.replay_demo import ReplayDemo  # noqa: PLC0415 - it builds on this module
+
+        kind, rest = ReplayDemo, rest[1:]
     parser = argparse.ArgumentParser(
         prog="make demo",
-        description="Kafka to S3 in a minute, on this machine; ARGS=kubernetes: the operator on a node.",
+        description="Kafka to S3 in a minute, on this machine. ARGS=kubernetes: the operator on a node; "
+        "ARGS=replay: history made again.",
     )
     parser.add_argument("--records", type=int, default=70_000, help="to write (default %(default)s)")
     parser.add_argument("--keep", action="store_true", help="leave the servers running until Ctrl-C")
@@ -202,11 +208,11 @@ def main() -> int:
         "--directory", type=Path, default=PLACE, help="of everything that it writes (default .cache/demo)"
     )
     parser.add_argument("--s3", choices=list(S3_SERVERS), default=next(iter(S3_SERVERS)), help="default %(default)s")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(rest)
     steps = Steps()
     try:
         with processes.interrupted_by_sigterm():
-            Demo(steps, arguments.directory, S3_SERVERS[arguments.s3]).run(
+            kind(steps, arguments.directory, S3_SERVERS[arguments.s3]).run(
                 records=arguments.records, keep=arguments.keep
             )
     except (FailedError, ServerError, MissingArtifactError) as error:

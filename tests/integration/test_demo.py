@@ -16,6 +16,7 @@ from tests.stack.artifacts import ROOT
 
 _SECONDS = 600
 _RECORDING = re.compile(r"```console\n\$ make demo\n(.*?)```", re.DOTALL)
+_REPLAY = re.compile(r"```console\n\$ make demo ARGS=replay\n(.*?)```", re.DOTALL)
 _SIZE = re.compile(r"0 ?(?:B|[KMGT]iB)\b")
 _AGE = re.compile(r"\b(?:0[dhms])+\b")
 
@@ -30,9 +31,9 @@ def output(directory: Path) -> str:
     return demo(directory)
 
 
-def demo(directory: Path, *options: str) -> str:
+def demo(directory: Path, *kind: str) -> str:
     """Return what it writes to a terminal."""
-    command = [sys.executable, "-m", "examples.demo", "--records=2000", f"--directory={directory}", *options]
+    command = [sys.executable, "-m", "examples.demo", *kind, "--records=2000", f"--directory={directory}"]
     done = subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=_SECONDS
     )
@@ -71,6 +72,15 @@ def test_the_recording_on_the_page_is_true(output: str, directory: Path) -> None
     assert recorded
     there = str(PLACE.relative_to(ROOT))
     assert shape(output.replace(str(directory), there)) == shape(recorded[1])
+
+
+@pytest.mark.soak  # tests/integration/test_replay.py plays the same
+def test_the_recording_of_a_replay_is_true(directory: Path) -> None:
+    place = directory / "replay"
+    recorded = _REPLAY.search((DOCS / "demo.md").read_text())
+    assert recorded
+    output = demo(place, "replay").replace(str(place), str(PLACE.relative_to(ROOT)))
+    assert shape(output) == shape(recorded[1])
 
 
 def shape(text: str) -> list[str]:
