@@ -1,0 +1,36 @@
+"""What restore refuses before it connects."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from logpersister.cli import main
+from logpersister.cli.exits import Exit
+from tests.unit.manifest.documents import changed
+
+
+@pytest.mark.parametrize(
+    ("output", "options", "told"),
+    [
+        ({"text": {}}, [], "spec.output: text does not keep all of a record; restore reads output.kafka"),
+        ({"kafka": {}}, ["--rename", "orders=new"], "--rename: orders=new is not OLD=NEW with a topic of --topics"),
+        ({"kafka": {}}, ["--rename", "clicks"], "--rename: clicks is not OLD=NEW"),
+        ({"kafka": {}}, ["--rename", "clicks=views"], "--rename: two topics would become one"),
+        ({"kafka": {}}, ["--to", "{file}"], "{file}: has no block kafka; write kafka: with bootstrapServers"),
+        ({"kafka": {}}, ["--to", "nowhere"], "has an entry that is not an address"),
+    ],
+)
+def test_what_is_refused_at_once(
+    output: dict[str, object],
+    options: list[str],
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    logging_as_before: None,
+) -> None:
+    file = tmp_path / "backup.yaml"
+    file.write_text(yaml.safe_dump(changed({"spec.output": output})))
+    given = ["restore", "-f", str(file), "--to", "broker:1", "--topics", "clicks,views"]
+    code = main([*given, *(option.format(file=file) for option in options)])
+    assert (code, told.format(file=file) in capsys.readouterr().err) == (Exit.INVALID, True)
