@@ -144,9 +144,8 @@ class Sender:
     def _show_away(self, reason: str) -> None:
         if self.counts.away is None:
             self.counts.away_since = time.time()
+        if self.counts.away != reason:
             log.warning("kafka.away", reason=reason)
-        elif self.counts.away != reason:
-            log.info("kafka.still_away", reason=reason)
         self.counts.away = reason
 
     def _show_there(self) -> None:

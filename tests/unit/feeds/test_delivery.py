@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from logpersister.feeds.intake import Intake
 from logpersister.feeds.record import Record, encode
@@ -125,8 +126,10 @@ def test_while_kafka_is_away_everything_stays_and_is_sent_later(spool: Spool) ->
     spool.append(records(b"1", b"2"))
     broker = Broker(away=True)
     sender = Sender(spool, broker.connect, Beats())
-    sender.thread.start()
-    eventually("it tries", lambda: broker.connections >= 2, seconds=30)
+    with capture_logs() as logged:
+        sender.thread.start()
+        eventually("it tries", lambda: broker.connections >= 3, seconds=30)
+    assert [one["event"] for one in logged if one["log_level"] == "warning"] == ["kafka.away"]
     reasons = [sender.counts.away]
     spool.append(records(b"3"))
     broker.away = False
