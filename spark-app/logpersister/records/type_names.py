@@ -6,7 +6,7 @@ A name and its folder say the same: from the path of an object follows the rule 
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from logpersister.manifest.blocks.event_types import MOST_NAME_BYTES, OTHER_TYPES, RuleFinder, TypesSpec
+from logpersister.manifest.blocks.event_types import MOST_NAME_BYTES, ONLY_TYPE, OTHER_TYPES, RuleFinder, TypesSpec
 from logpersister.records.escaping import QUARANTINE, escape_value, own_path, unescape, unescape_value
 
 RULES: Final = 2
@@ -68,7 +68,7 @@ class OneName:
         return ""
 
     def value_of(self, path: str) -> str | None:
-        return None if path == QUARANTINE else ""
+        return None if path == QUARANTINE else ONLY_TYPE
 
     def rule_at(self, path: str) -> int | None:
         return None if path == QUARANTINE else 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from logpersister.manifest.blocks.event_types import ONLY_TYPE
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import parse_receipt_key, receipt_key, receipts_prefix
@@ -19,7 +20,7 @@ from logpersister.storage.notes import parse_note, written
 from logpersister.storage.store import ObjectStore
 
 READING_THREADS: Final = 8
-NO_TYPE: Final = ""
+NO_TYPE: Final = ONLY_TYPE
 """Stands for the table of a topic without types; no type has this name."""
 
 

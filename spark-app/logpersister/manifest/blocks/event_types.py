@@ -27,6 +27,8 @@ LARGEST_PATTERNS: Final = 10_000
 """Characters and classes of all patterns together, repeated ones counted so often. So many take up to 40 MiB when they
 are compiled; 100 patterns, each within its own limit, took 1 GB."""
 
+ONLY_TYPE: Final = ""
+"""Name of the type that all records of a topic without ``spec.types`` have."""
 OTHER_TYPES: Final = "other"
 """What counts of types are told under that no entry names, and of records without a type."""
 MOST_LABEL: Final = 100

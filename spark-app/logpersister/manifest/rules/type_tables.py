@@ -6,7 +6,7 @@ from typing import Final, cast
 from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses, rules_of
-from logpersister.manifest.blocks.event_types import TypeEntry, TypeRule, TypesSpec
+from logpersister.manifest.blocks.event_types import ONLY_TYPE, TypeEntry, TypeRule, TypesSpec
 from logpersister.manifest.rules.table_rules import TableRules
 from logpersister.manifest.rules.type_rules import of_entry, where
 from logpersister.manifest.rules.type_specs import AnySpec, Sections, rules_of_types, specs_of_types
@@ -19,7 +19,7 @@ _NO_TABLES: Final = "cannot have tables of its types"
 def tables_of_types(spec: AnySpec) -> Mapping[str, AnySpec]:
     """Return by the value of its folder what holds for each type with a table, as a spec of a topic without types."""
     if spec.types is None:
-        return {} if spec.table is None else {"": spec}
+        return {} if spec.table is None else {ONLY_TYPE: spec}
     return {
         name: one.model_copy(update={"table": None if one.table is None else one.table.for_type(name)})
         for _, rule_, one in _with_tables(spec)
