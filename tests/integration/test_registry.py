@@ -33,7 +33,9 @@ def test_versions_before_the_latest_that_it_cannot_read(registry: SchemaRegistry
     schemas = open_schemas(accepted({"spec.value": value, "spec.output": {"parquet": {}}}), Secrets())
     assert schemas is not None
     with closing(schemas):
-        found = schemas.unreadable_before("clicks", schemas.current("clicks"))
+        of_topic = schemas.of("clicks")
+        assert of_topic is not None
+        found = of_topic.unreadable_before("clicks", of_topic.current("clicks"))
     assert found == {1: "b: it is required, has no default, and is not in the writer's schema"}
 
 

@@ -173,7 +173,9 @@ def _ask_for_schemas_before_the_end_offsets() -> list[Any]:
 
     def refresh(self: Cycle) -> None:
         for topic in sorted({partition.topic for partition in self.states.owned()}):
-            self.resolver.output_revisions._ask(topic, {})
+            schemas = self.resolver.output_revisions._schemas_of(topic)
+            assert schemas is not None
+            self.resolver.output_revisions._ask(schemas, topic, {})
         original(self)
 
     return [
@@ -185,8 +187,8 @@ def _ask_for_schemas_before_the_end_offsets() -> list[Any]:
 def _take_late_answers_for_new_ones() -> list[Any]:
     original = OutputRevisions._told
 
-    def told(self: OutputRevisions, topic: str, about: Any, ends: Any, question: Any) -> Any:
-        return original(self, topic, about, ends, question)[0], ends
+    def told(self: OutputRevisions, registry: Any, key: Any, ends: Any, question: Any) -> Any:
+        return original(self, registry, key, ends, question)[0], ends
 
     return [patch.object(OutputRevisions, "_told", told)]
 

@@ -287,14 +287,13 @@ class StateStorePort:
 class SchemasPort:
     """The schema registry."""
 
+    place = ""
+
     def __init__(self, turn: Turn, around: Surroundings) -> None:
         self._turn, self._around = turn, around
 
-    def asks(self, topic: str) -> bool:
-        return True
-
-    def registry_of(self, topic: str) -> str:
-        return ""
+    def of(self, topic: str) -> "SchemasPort":
+        return self
 
     def current(self, topic: str) -> OutputSchema:
         if self._turn.saw(self._around.decisions.fails(Fault.REGISTRY_SILENT)):

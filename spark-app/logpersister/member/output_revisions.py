@@ -26,7 +26,7 @@ from logpersister.manifest.revisions.revision import (
     revision_of,
     with_output_schema,
 )
-from logpersister.member.ports import Schemas, Tables
+from logpersister.member.ports import Schemas, SchemasOfTopic, Tables
 from logpersister.member.revision_snapshots import RevisionSnapshots
 from logpersister.pipeline.rules import rules_of
 from logpersister.pipeline.task import work_error
@@ -159,10 +159,13 @@ class OutputRevisions:
         for topic in sorted(topics, key=lambda one: (self._failed_at.get(one, _NEVER), one)):
             of_topic = {partition: end for partition, end in planned.items() if partition.topic == topic}
             answer: _Answer | None = None
-            if self._schemas is not None and self._schemas.asks(topic):
+            schemas = self._schemas_of(topic)
+            if schemas is not None:
                 answer = self._answers.get(topic)
                 if answer is None or not answer.covers(of_topic):
-                    answer = self._ask(topic, {p: end for p, end in ends.items() if p.topic == topic}) or answer
+                    answer = (
+                        self._ask(schemas, topic, {p: end for p, end in ends.items() if p.topic == topic}) or answer
+                    )
                 of_topic = {p: end for p, end in of_topic.items() if answer is not None and answer.covers({p: end})}
             if of_topic:
                 revision = self._for_rows(topic, self._of_manifest(topic) if answer is None else answer.revision)
@@ -199,13 +202,13 @@ class OutputRevisions:
         self.waiting_since.pop(partition.topic, None)
         self._questions = {key: it for key, it in self._questions.items() if key[0] != partition.topic}
 
-    def _ask(self, topic: str, ends: Ends) -> _Answer | None:
+    def _schemas_of(self, topic: str) -> SchemasOfTopic | None:
+        return None if self._schemas is None else self._schemas.of(topic)
+
+    def _ask(self, schemas: SchemasOfTopic, topic: str, ends: Ends) -> _Answer | None:
         """Ask for the schema of a topic; None: not now, and what is planned of it has to wait."""
-        schemas = self._schemas
-        if schemas is None:
-            return None
         try:
-            schema, asked = self._told(topic, (), ends, lambda: schemas.current(topic))
+            schema, asked = self._told(schemas.place, (topic,), ends, lambda: schemas.current(topic))
         except _LaterError:
             return None
         except RegistryError as error:
@@ -221,17 +224,15 @@ class OutputRevisions:
         return answer
 
     def _told(
-        self, topic: str, about: tuple[Hashable, ...], ends: Ends, question: Callable[[], Told]
+        self, registry: Hashable, key: tuple[str, *tuple[Hashable, ...]], ends: Ends, question: Callable[[], Told]
     ) -> tuple[Told, Ends]:
-        """Return the answer of the registry of a topic, and the `ends` with which the question was begun.
+        """Return what a registry answers, and the `ends` with which the question was begun.
 
-        Raises RegistryError, and `_LaterError`.
+        `key` has a topic first, and what is asked about it. Raises RegistryError, and `_LaterError`.
         """
-        assert self._schemas is not None
-        registry, key = self._schemas.registry_of(topic), (topic, *about)
         asked = self._questions.get(key)
         if asked is None:
-            retry_at = max(self._retry_at.get(registry, _NEVER), self._retry_topic_at.get(topic, _NEVER))
+            retry_at = max(self._retry_at.get(registry, _NEVER), self._retry_topic_at.get(key[0], _NEVER))
             is_busy = any(it.registry == registry and not it.answer.done() for it in self._questions.values())
             if is_busy or self._clock() < retry_at:
                 raise _LaterError
@@ -247,8 +248,9 @@ class OutputRevisions:
     def _failed(self, topic: str, error: RegistryError) -> None:
         """Let the topic wait; all topics of its registry, when that is away."""
         self._errors[topic] = work_error(error)
-        if error.retriable and self._schemas is not None:
-            registry, now = self._schemas.registry_of(topic), self._clock()
+        schemas = self._schemas_of(topic)
+        if error.retriable and schemas is not None:
+            registry, now = schemas.place, self._clock()
             self._failures[registry] += 1
             self._failed_at[topic] = now
             self._retry_at[registry] = now + _AGAIN.pause(self._failures[registry])
@@ -298,10 +300,11 @@ class OutputRevisions:
 
     def _judge(self, partition: TopicPartition, now: OutputSchema, value: CommittedOffset | None) -> Hold | None:
         """Return a hold where the schema cannot read what the one before could."""
-        before, schemas, topic = self._used_before(value), self._schemas, partition.topic
+        before, topic = self._used_before(value), partition.topic
+        schemas = self._schemas_of(topic)
         if before is None or before == now or schemas is None:
             return None
-        problem, _ = self._told(topic, (now, before), {}, lambda: schemas.unreadable(topic, now, before))
+        problem, _ = self._told(schemas.place, (topic, now, before), {}, lambda: schemas.unreadable(topic, now, before))
         return None if problem is None else holds.schema_incompatible(partition, now.version, before.version, problem)
 
     def _used_before(self, value: CommittedOffset | None) -> OutputSchema | None:

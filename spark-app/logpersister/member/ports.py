@@ -104,11 +104,16 @@ class Sampler(Protocol):
 class Schemas(Protocol):
     """The schema registries of a group."""
 
-    def asks(self, topic: str) -> bool:
-        """Whether a registry declares the columns of a topic; else nothing is asked about it."""
+    def of(self, topic: str) -> "SchemasOfTopic | None":
+        """Return the registry that declares the columns of a topic; None: nothing is asked about it."""
 
-    def registry_of(self, topic: str) -> Hashable:
-        """Return which of the registries declares the columns of a topic."""
+
+class SchemasOfTopic(Protocol):
+    """A schema registry that declares columns."""
+
+    @property
+    def place(self) -> Hashable:
+        """Which of the registries it is."""
 
     def current(self, topic: str) -> OutputSchema:
         """Return the schema by which rows of a topic are made: the latest now, or the one that the manifest names.

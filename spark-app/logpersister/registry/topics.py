@@ -4,7 +4,6 @@ import threading
 from collections.abc import Sequence
 
 from logpersister.manifest import LogPersister
-from logpersister.manifest.revisions.revision import OutputSchema
 from logpersister.manifest.secrets import Secrets
 from logpersister.registry.connection import connector
 from logpersister.registry.schemas import RegistrySchemas
@@ -20,55 +19,23 @@ class TopicSchemas:
         self._resource = resource
         self._general, *self._of_override = schemas
 
-    def asks(self, topic: str) -> bool:
-        """Whether a registry declares the columns of a topic."""
-        return self._of(topic) is not None
-
-    def registry_of(self, topic: str) -> RegistryPlace:
-        """Return which of the registries declares the columns of a topic."""
-        return self._asked(topic).place
-
-    def current(self, topic: str) -> OutputSchema:
-        """Return the schema by which rows of a topic are made, which a registry declares. Raises RegistryError."""
-        return self._asked(topic).current(topic)
-
-    def with_schema(self, topic: str, schema: OutputSchema) -> LogPersister:
-        """Return the manifest as it is for a topic, with a schema that is `current`."""
-        return self._asked(topic).with_schema(topic, schema)
-
-    def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
-        """Return why rows cannot be made by `now` of what was made rows by `before`, or between them; None: they can.
-
-        Raises RegistryError.
-        """
-        return self._asked(topic).unreadable(topic, now, before)
-
-    def unreadable_before(self, topic: str, now: OutputSchema) -> dict[int, str]:
-        """Return of the last versions before `now` those that it cannot read, and why. Raises RegistryError."""
-        return self._asked(topic).unreadable_before(topic, now)
+    def of(self, topic: str) -> RegistrySchemas | None:
+        """Return what the registry has that declares the columns of a topic; None: the manifest declares them."""
+        place = self._resource.spec.override_of(topic)
+        return self._general if place is None else self._of_override[place]
 
     def resource_of(self, topic: str) -> LogPersister:
         """Return the manifest as it is for a topic, with its columns, wherever they are declared.
 
         Raises RegistryError.
         """
-        schemas = self._of(topic)
+        schemas = self.of(topic)
         return self._resource.for_topic(topic) if schemas is None else schemas.resource_of(topic)
 
     def close(self) -> None:
         for one in (self._general, *self._of_override):
             if one is not None:
                 one.close()
-
-    def _of(self, topic: str) -> RegistrySchemas | None:
-        place = self._resource.spec.override_of(topic)
-        return self._general if place is None else self._of_override[place]
-
-    def _asked(self, topic: str) -> RegistrySchemas:
-        schemas = self._of(topic)
-        if schemas is None:
-            raise ValueError(f"the columns of topic {topic} are declared by the manifest")
-        return schemas
 
 
 def open_schemas(resource: LogPersister, secrets: Secrets) -> TopicSchemas | None:

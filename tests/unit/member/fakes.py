@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kafka.errors import LeaderNotAvailableError
@@ -265,21 +266,24 @@ class FakeSchemas:
         self.on_asked: Callable[[], None] = lambda: None
         self.registries: dict[str, str] = {}
 
-    def registry_of(self, topic: str) -> str:
-        return self.registries.get(topic, "all others")
+    def of(self, topic: str) -> "FakeSchemasOfTopic":
+        return FakeSchemasOfTopic(self, self.registries.get(topic, "all others"))
 
-    def asks(self, topic: str) -> bool:
-        return True
+
+@dataclass(frozen=True)
+class FakeSchemasOfTopic:
+    registry: FakeSchemas
+    place: str
 
     def current(self, topic: str) -> OutputSchema:
-        self.asked.append(topic)
-        self.on_asked()
-        if self.error is not None:
-            raise self.error
-        return OutputSchema(self.version, f'"{topic} {self.version}"')
+        self.registry.asked.append(topic)
+        self.registry.on_asked()
+        if self.registry.error is not None:
+            raise self.registry.error
+        return OutputSchema(self.registry.version, f'"{topic} {self.registry.version}"')
 
     def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
-        return self.problem
+        return self.registry.problem
 
 
 class FakeSampler:

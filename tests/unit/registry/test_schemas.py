@@ -285,5 +285,5 @@ def test_a_manifest_that_declares_its_columns_asks_nobody() -> None:
     assert open_schemas(accepted({"spec.value": {"avro": fields}}), Secrets()) is None
     opened = open_schemas(accepted(BY_REGISTRY), Secrets())
     assert opened is not None
-    assert opened.asks("clicks")
+    assert opened.of("clicks") is not None
     opened.close()

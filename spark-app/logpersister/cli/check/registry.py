@@ -13,7 +13,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import OutputSchema
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
-from logpersister.registry import RegistryError, RegistryWriters, TopicSchemas
+from logpersister.registry import RegistryError, RegistrySchemas, RegistryWriters, TopicSchemas
 from logpersister.report.human import plural
 from logpersister.values.registry import RegistryPlace
 
@@ -87,11 +87,12 @@ def all_columns_findings(
     `away` gets registries that do not answer; of these nothing is asked. Raises RegistryError.
     """
     waiting: dict[str, RegistryError] = {}
-    for topic in islice(filter(schemas.asks, topics), MOST_TOPICS):
-        place = schemas.registry_of(topic)
+    asked = ((topic, of_topic) for topic in topics if (of_topic := schemas.of(topic)) is not None)
+    for topic, of_topic in islice(asked, MOST_TOPICS):
+        place = of_topic.place
         try:
             if place not in away:
-                yield from columns_findings(schemas, topic, compares=compares)
+                yield from columns_findings(of_topic, topic, compares=compares)
                 continue
         except RegistryError as error:
             if compares:
@@ -108,7 +109,7 @@ def all_columns_findings(
             yield Finding("registry", "warning", f"{topic}: {why}; this topic waits, and all others do not")
 
 
-def columns_findings(schemas: TopicSchemas, topic: str, *, compares: bool) -> Iterator[Finding]:
+def columns_findings(schemas: RegistrySchemas, topic: str, *, compares: bool) -> Iterator[Finding]:
     """Say which columns a topic has; no schema yet is no reason not to start, as no topic yet is none.
 
     Raises RegistryError.
@@ -127,7 +128,7 @@ def columns_findings(schemas: TopicSchemas, topic: str, *, compares: bool) -> It
         yield Finding("registry", "warning", f"{topic}: {error}")
 
 
-def _earlier(schemas: TopicSchemas, topic: str, now: OutputSchema, *, go: str) -> Iterator[Finding]:
+def _earlier(schemas: RegistrySchemas, topic: str, now: OutputSchema, *, go: str) -> Iterator[Finding]:
     """Say which versions of a subject the one that declares the columns cannot read, and whether records `go`."""
     by_reason: dict[str, list[str]] = {}
     for version, reason in schemas.unreadable_before(topic, now).items():
