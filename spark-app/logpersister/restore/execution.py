@@ -25,6 +25,8 @@ PARTITIONS: Final = 16
 """Partitions that are restored at a time: an object of each is being read."""
 IN_FLIGHT: Final = 5
 """Batches of a partition that are on their way: as many as brokers remember of a producer."""
+IN_FLIGHT_BYTES: Final = 2 << 20
+"""Bytes after which no further batch of a partition is sent until those before are answered."""
 PATIENCE_SECONDS: Final = 120.0
 """Seconds that a partition may take without any progress."""
 _BACKOFF: Final = Backoff(0.1, 5.0)
@@ -137,11 +139,14 @@ class _PartitionRestore:
         One at first: brokers take any sequence number of a producer that they do not know, so a second batch could come
         to stand where the first was lost.
         """
-        self.sent, offset = [], self.position
+        self.sent, offset, size = [], self.position, 0
         if not self.is_unsure:
             for batch in islice(self._left, self._in_flight):
                 self.sent.append((offset, batch))
                 offset += batch.records
+                size += len(batch.data)
+                if size >= IN_FLIGHT_BYTES:
+                    break
 
     def settle(self, answers: Sequence[Answer]) -> None:
         """Take in what became of them. Raises RestoreError and TimeoutError."""

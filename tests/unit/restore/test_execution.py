@@ -7,11 +7,15 @@ from kafka import errors
 
 from logpersister.formats.damage import ContentError
 from logpersister.ranges import TopicPartition
+from logpersister.restore import execution
 from logpersister.restore.execution import PATIENCE_SECONDS, Answer, restore
 from logpersister.restore.plan import RestoreError
 from logpersister.restore.record_batches import Batch, Producer, placed
 from tests.unit.restore.samples import TARGET, Backup, batch
 from tests.unit.restore.world import World
+
+Sent = Mapping[TopicPartition, Sequence[bytes]]
+Answers = Mapping[TopicPartition, Sequence[Answer]]
 
 
 def backup() -> Backup:
@@ -77,7 +81,7 @@ class Refusing(World):
         super().__init__()
         self._answer = answer
 
-    def append(self, batches: Mapping[TopicPartition, Sequence[bytes]]) -> Mapping[TopicPartition, Sequence[Answer]]:
+    def append(self, batches: Sent) -> Answers:
         return {partition: [self._answer] * len(found) for partition, found in batches.items()}
 
 
@@ -122,3 +126,23 @@ def test_a_damaged_object_is_named(change: object, told: str) -> None:
     found.spoil(found.plan().pieces[1].object.key, change)
     with pytest.raises(ContentError, match=f"clicks/1_0_00000000000000000002.kafka: {told}"):
         run(found, World())
+
+
+def test_large_batches_go_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counting(World):
+        def __init__(self) -> None:
+            super().__init__()
+            self.sent: list[int] = []
+
+        def append(
+            self, batches: Mapping[TopicPartition, Sequence[bytes]]
+        ) -> Mapping[TopicPartition, Sequence[Answer]]:
+            self.sent.append(len(batches[TARGET]))
+            return super().append(batches)
+
+    few, many = Counting(), Counting()
+    run(backup(), many)
+    monkeypatch.setattr(execution, "IN_FLIGHT_BYTES", 1)
+    run(backup(), few)
+    assert (many.sent, few.sent) == ([1, 2], [1, 1, 1])
+    assert few.log(TARGET).rows == many.log(TARGET).rows
