@@ -18,9 +18,9 @@ from logpersister.formats.orc.unclosed import Unclosed
 EXTENSION: Final = ".orc"
 MAGIC: Final = b"ORC"
 _ROWS: Final = 128
-"""That are read at once: nothing tells before how large they are."""
+"""Rows read at once: nothing tells before how large they are."""
 _BYTES: Final = 4 << 20
-"""Of rows that are handed on at once."""
+"""Bytes of rows handed on at once."""
 _FILE: Final = "ORC file"
 
 

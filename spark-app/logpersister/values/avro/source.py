@@ -18,7 +18,7 @@ class AvroSource(Source):
     at: ClassVar[str] = "schema"
 
     text: str | None = None
-    """With framing `plain` and `singleObject` it wrote the values, too."""
+    """The schema of the columns. With framing `plain` and `singleObject` it wrote the values, too."""
     writers: tuple[str, ...] = ()
     """Schemas of values: with framing `singleObject` besides `text`, with `plain` one in its place."""
 
