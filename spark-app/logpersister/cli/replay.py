@@ -70,15 +70,17 @@ def run(arguments: argparse.Namespace) -> int:
             cores=arguments.cores,
             replay=Replay(group, bounds, source, None if backed_up is None else of_partitions),
         )
-        if not bounds or all(one.note.done for one in planned):
+        if all(one.note.done for one in planned):
             return _ended(live, planned)
         check.before_start(resource, secrets, arguments.timeout, until_current=True)
         code = start(resource, secrets, options)
-        if code == Exit.OK and _is_whole(resource, secrets, arguments.timeout, group, planned):
-            for one in planned:
-                end_replay(store, live.group_id, one.note)
-            return _ended(live, planned)
-    return code
+        if code != Exit.OK:
+            return code
+        if not _is_whole(resource, secrets, arguments.timeout, group, planned):
+            return Exit.FAILED  # a signal has stopped it
+        for one in planned:
+            end_replay(store, live.group_id, one.note)
+    return _ended(live, planned)
 
 
 def replayed(live: LogPersister, topics: Sequence[str]) -> LogPersister:
@@ -168,7 +170,8 @@ def _planned(
 
         try:
             planned = brokers.patiently("the replay cannot be planned", arguments.timeout, plan)
-            return planned if arguments.dry_run else [planner.begin(one) for one in planned]
+            some = [one for one in planned if one.note.bounds]
+            return some if arguments.dry_run else [planner.begin(one) for one in some]
         except ReplayError as error:
             raise CommandError(str(error), Exit.FAILED) from None
 
@@ -190,6 +193,9 @@ def _is_whole(
 
 def _ended(live: LogPersister, planned: Sequence[PlannedTopic]) -> int:
     spans = sum(len(one.note.bounds) for one in planned)
+    if not spans:
+        print("there is nothing to store again: the group has stored nothing of that time", file=sys.stderr)
+        return Exit.OK
     generation = live.spec.generation
     print(
         f"generation {generation}: {plural(spans, 'partition')} stored again; readers see it after logpersister switch "

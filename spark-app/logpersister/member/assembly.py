@@ -27,6 +27,7 @@ from logpersister.member.tables import open_tables
 from logpersister.member.telling import TellDuty, tellers
 from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.job import SparkJobs
+from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.session import start_spark
 from logpersister.registry import Registries, open_schemas
 from logpersister.storage.connection import Timeouts
@@ -109,7 +110,7 @@ def assemble(
             ),
             jobs=jobs if replay is None else SourcedJobs(jobs, replay),
             sampler=FormatSampler(
-                reader if replay is None else SourceSampling(replay.source.over(reader), replay),
+                reader if replay is None else _sampling(reader, replay, stack),
                 resource.for_topic if schemas is None else schemas.resource_of,
                 registries.of,
             ),
@@ -123,6 +124,12 @@ def assemble(
             cycle.resolver.start_offsets.begin_at = replay.begin_at
         duties = _duties(resource, config, secrets, store, listener, stack)
         yield Assembly(group, offsets, jobs, cycle, [*duties, *of_tables.duties])
+
+
+def _sampling(reader: KafkaReader, replay: Replay, stack: ExitStack) -> SourceSampling:
+    source = replay.source.over(reader)
+    stack.callback(source.close)
+    return SourceSampling(source, replay)
 
 
 def _duties(

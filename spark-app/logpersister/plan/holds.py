@@ -75,7 +75,7 @@ def data_lost(partition: TopicPartition, start: Offset, end: Offset) -> Hold:
 
 def hole(partition: TopicPartition, problem: str) -> Hold:
     """No source of a replay has records that it promised to store."""
-    return Hold(HoldReason.DATA_LOST, f"{partition}: {problem}; make them readable again, and repeat the replay")
+    return Hold(HoldReason.DATA_LOST, f"{partition}: {problem}. Restore the object, and repeat the replay")
 
 
 def foreign_objects(partition: TopicPartition, group: str, generation: int) -> Hold:

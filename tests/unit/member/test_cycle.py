@@ -206,6 +206,7 @@ def test_what_is_held_or_fails_does_not_keep_others_from_being_promised(fakes: F
             HoldReason.OTHER_RULES,
             "Run the build that promised the range",
         ),
+        ("hole", "no object of the backup has it", HoldReason.DATA_LOST, "Restore the object, and repeat the replay"),
         ("too-many-refused", "refuses 9 of 10", HoldReason.TOO_MANY_REFUSED, "Nothing of the range is stored"),
     ],
 )
