@@ -132,10 +132,15 @@ class Collector:
 
     def _answered(self, feed: PolledFeed, request: Request, redirects: int, seconds: float, answer: Answer) -> None:
         answer = replace(answer, seconds=seconds + answer.seconds)
-        following = redirected(request, answer)
-        if following is not None and redirects < MOST_REDIRECTS:
-            self._transfers.start(following, partial(self._answered, feed, following, redirects + 1, answer.seconds))
-            return
+        try:
+            following = redirected(request, answer) if redirects < MOST_REDIRECTS else None
+            if following is not None:
+                done = partial(self._answered, feed, following, redirects + 1, answer.seconds)
+                self._transfers.start(following, done)
+                return
+        except Exception:  # a server chooses the address: it must not end the polls of others
+            log.exception("feed.broken", feed=feed.spec.id)
+            answer = Answer(0, error=BROKEN, seconds=answer.seconds)
         self._end(feed, answer)
 
     def _end(self, feed: PolledFeed, answer: Answer) -> None:

@@ -43,7 +43,7 @@ class Answer:
 
 
 def redirected(request: Request, answer: Answer) -> Request | None:
-    """Return the request to follow a redirect; None: the answer is the last one.
+    """Return the request to follow a redirect; None: the answer is the last one, or its address is none.
 
     What a manifest says in headers, and a body, are for the server that it names: another one gets neither, because
     they may hold secrets.
@@ -52,7 +52,10 @@ def redirected(request: Request, answer: Answer) -> Request | None:
         return None
     keeps_body = request.body is not None and answer.status in {307, 308}
     headers, body = request.headers, request.body
-    if _origin(answer.redirect) != _origin(request.url):
+    there = _origin(answer.redirect)
+    if there is None:
+        return None
+    if there != _origin(request.url):
         headers = tuple(line for line in headers if line.lower().startswith(("accept:", "user-agent:")))
         if keeps_body:
             return None
@@ -63,8 +66,12 @@ def redirected(request: Request, answer: Answer) -> Request | None:
     return replace(request, url=answer.redirect, headers=headers, body=body, timeout=left)
 
 
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
+def _origin(url: str) -> tuple[str, str | None, int | None] | None:
+    """Return scheme, host and port; None: it is no URL, such as ``http://[``."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
     try:
         port = parts.port
     except ValueError:

@@ -133,7 +133,7 @@ class PolledFeed:
         return now - self.new_since > self.spec.silent_after.total_seconds()
 
     def _judged(self, answer: Answer, replica: str, wall: float) -> Outcome:
-        if answer.status == 304 and answer.error is None:
+        if answer.status == 304 and answer.error is None and self.seen.digest is not None:
             return Outcome("unchanged")
         if answer.error is not None or answer.status not in {200, 203}:
             is_throttled = answer.error is None and (answer.status == 429 or answer.status >= 500)

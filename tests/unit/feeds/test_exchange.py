@@ -45,7 +45,10 @@ def test_a_body_goes_along_only_where_the_status_says_so() -> None:
         assert ("Content-Type: text/plain" in found.headers) == (body is not None)
 
 
-@pytest.mark.parametrize(("status", "to"), [(200, "https://x/"), (304, "https://x/"), (302, None)])
+@pytest.mark.parametrize(
+    ("status", "to"),
+    [(200, "https://x/"), (304, "https://x/"), (302, None), (302, "http://[bad/"), (307, "http://[x]/")],
+)
 def test_what_is_no_redirect_is_the_answer(status: int, to: str | None) -> None:
     assert moved(to, status) is None
 

@@ -94,6 +94,7 @@ def test_a_page_of_an_error_is_no_content() -> None:
         (answer(b"", 404), "failed", "the server answers 404"),
         (answer(b"", 204), "failed", "the server answers 204"),
         (answer(b"", 302), "failed", "the server answers 302"),
+        (answer(b"", 304), "failed", "the server answers 304"),
         (answer(b"", 429), "throttled", "the server answers 429"),
         (answer(b"", 503), "throttled", "the server answers 503"),
         (Answer(200, body=b"", error="the connection broke"), "failed", "the connection broke"),
@@ -210,6 +211,20 @@ def test_redirects_are_followed_so_often_at_most() -> None:
     endless.run(endless.collector(feed()), 1.1)
     assert [(one.result, one.reason) for one in endless.outcomes] == [("failed", "the server answers 302")]
     assert len(endless.requests) == MOST_REDIRECTS + 1
+
+
+def test_a_redirect_that_cannot_be_followed_fails_its_feed_only() -> None:
+    def moved(request: Request) -> tuple[float, Answer]:
+        if "nowhere" in request.url:
+            raise ValueError("unforeseen")
+        bad = request.url.endswith("/bad")
+        return 0.01, Answer(302, redirect="http://prices.example.com/nowhere") if bad else answer()
+
+    world = World(moved)
+    good, bad = feed("good"), feed("bad", 1, url="http://prices.example.com/bad")
+    world.run(world.collector(bad, good), 3)
+    assert (good.reason, bad.reason) == ("", BROKEN)
+    assert sum(one.result == "failed" for one in world.outcomes) >= 2
 
 
 def test_nothing_begins_while_disk_or_memory_cannot_keep_up() -> None:

@@ -49,14 +49,29 @@ def test_references_to_secrets_are_left_to_those_who_need_them() -> None:
 
 
 @pytest.mark.parametrize(
+    "url",
+    ["http://[::1]:8080/a", "https://x:8443?b", "https://${secret:a/user}:${secret:a/word}@${secret:a/host}:1/"],
+)
+def test_an_address_may_be_of_any_kind(url: str) -> None:
+    assert accepted({"url": url, "proxy": url}).spec.feeds[0].url == url
+
+
+@pytest.mark.parametrize(
     ("feed", "problem"),
     [
         ({"id": "a b"}, 'spec.feeds[0].id: "a b" is not an id of a feed'),
         ({"url": "ftp://x/"}, 'spec.feeds[0].url: "ftp://x/" is not an http or https URL'),
         ({"url": "https://me:word@x/"}, "spec.feeds[0].url: has credentials in it"),
+        ({"url": "https://[x/"}, 'spec.feeds[0].url: "https://[x/" has no host, or a port that there is not'),
+        ({"url": "https://[x]/"}, "has no host, or a port that there is not"),
+        ({"url": "https:///prices"}, "has no host, or a port that there is not"),
+        ({"url": "https://x:70000/"}, "has no host, or a port that there is not"),
+        ({"url": "https://x:http/"}, "has no host, or a port that there is not"),
+        ({"proxy": "http://:3128"}, "has no host, or a port that there is not"),
         ({"url": "https://x/?key=${secret:shop}"}, "has a ${ that begins no ${secret:name/key}"),
         ({"periodicity": "50ms"}, 'spec.feeds[0].periodicity: "50ms" is not within 100ms to 30d'),
         ({"headers": {"Authorization": "Bearer abc"}}, "spec.feeds[0].headers: has a login in Authorization"),
+        ({"headers": {"X-API-Key": "abc"}}, "spec.feeds[0].headers: has a login in X-API-Key"),
         ({"headers": {"If-None-Match": "x"}}, "is a header that each request has already"),
         ({"headers": {"X": "two\nlines"}}, "has characters that an HTTP header cannot have"),
         ({"body": "x"}, "spec.feeds[0].body: "),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -29,7 +30,7 @@ _OURS: Final = frozenset(
         "transfer-encoding",
     }
 )
-_OF_LOGINS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+_OF_LOGINS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", "x-auth-token"})
 
 
 def _names_secrets_well(text: str) -> bool:
@@ -40,6 +41,15 @@ def _has_no_login(url: str) -> bool:
     """Whether what may stand before the host is of Secrets only."""
     login = re.match(r"[a-z]+://([^/?#]*)@", SECRET.sub("", url))
     return login is None or login[1] in {"", ":"}
+
+
+def _has_a_host(url: str) -> bool:
+    """Whether it names a host, and a port that there is, if any."""
+    try:
+        parts = urlsplit(SECRET.sub("1", url))
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 _SECRETS_ARE_NAMED: Final = Condition(_names_secrets_well, "has a ${ that begins no ${secret:name/key}", _REMEDY)
@@ -53,6 +63,9 @@ def _url(longest: int, example: str) -> Text:
         longest,
         conditions=(
             _SECRETS_ARE_NAMED,
+            Condition(
+                _has_a_host, "has no host, or a port that there is not", f"write for example {example}, IPv6 in [ ]"
+            ),
             Condition(_has_no_login, "has credentials in it", f"{_REMEDY}, for example ${{secret:shop/user}}"),
         ),
     )
