@@ -78,7 +78,7 @@ def fingerprint(world: Small) -> int:
             (_freeze(world.coordinator.shared_out), _freeze(world.leader_sees)),
             _freeze(world.bucket.objects),
             (frozenset(world.bucket.revisions), _freeze(world.bucket.topics), frozenset(world.bucket.refusing)),
-            _freeze(world.bucket.selections),
+            (_freeze(world.bucket.selections), _freeze(world.bucket.replayed), _freeze(world.bucket.of_history)),
             _freeze(ledger.opinion()),
             tuple(_of_member(world, member) for member in world.members.values()),
             tuple(_of_jobs(world)),

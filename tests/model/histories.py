@@ -31,6 +31,7 @@ MOODS = (
     "evolving",
     "parsing",
     "finishing",
+    "replaying",
 )
 """What happens often in a history: rare things meet only where they are not drowned by the others."""
 TOPICS = {"clicks": 2, "orders": 1}
@@ -175,6 +176,9 @@ class History(SimulatedWorld):
             actions |= {self.evolve_one: 0.5} if self.manifest.registry else {}
         if self.mood == "finishing":
             actions |= {self.crash_one: 0.4, self.start_another: 1.0, self.forget: 0.1, self.raise_generation: 0.05}
+        if self.mood == "replaying":  # history is stored again, and Kafka forgets what its group had committed
+            actions |= {self.replay_history_of_one: 0.3, self.forget: 0.3, self.raise_generation: 0.1}
+            actions |= {self.start_another: 1.0, self.change_manifest: 0.0, self.retain_some: 0.1}
         if self.mood == "moving":  # what is stored twice because a user wants it so would hide the rest
             seldom = (self.reset_one, self.forget, self.recreate_one, self.retain_some, self.fall_back_somewhat)
             actions = {action: weight for action, weight in actions.items() if action not in seldom}
@@ -264,6 +268,10 @@ class History(SimulatedWorld):
     def replay_one(self) -> None:
         if replayable := self.replayable():
             self.bucket.replay(self.random.choice(replayable))
+
+    def replay_history_of_one(self) -> None:
+        if candidates := [partition for partition in self.kafka.partitions if self.can_replay_history(partition)]:
+            self.replay_history(self.random.choice(candidates), deletes_old=self.random.random() < 0.5)
 
     def finish_one(self) -> None:
         """Folders of a topic are finished; what comes for them from now on is late."""

@@ -620,6 +620,18 @@ MUTANTS = [
         mood="parsing",
         scene="Kafka forgets what was replayed",
     ),
+    Mutant(
+        "forgotten offsets: a replay of history tells how far the group is",
+        Rules(replayed_history_is_told_apart=False, replays_show_what_is_settled=False),
+        mood="replaying",
+        scene="Kafka forgets a group whose history was stored again",
+    ),
+    Mutant(
+        "forgotten offsets: what was deleted behind a switch is stored anew",
+        Rules(replays_show_what_is_settled=False),
+        mood="replaying",
+        scene="Kafka forgets a group whose history was stored again",
+    ),
     Mutant("forgotten offsets: begin at startFrom again", patches=_start_anew_when_forgotten, scene="Kafka forgets"),
     Mutant(
         "forgotten offsets: a new generation knows nothing of the one before",

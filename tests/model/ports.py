@@ -27,7 +27,7 @@ from logpersister.storage.topics import TopicNote
 from tests.model.bucket import GROUP
 from tests.model.client import Client
 from tests.model.decisions import Fault, Place
-from tests.model.ledger import Identity
+from tests.model.ledger import Identity, ObjectKey, StoredObject
 from tests.model.surroundings import Surroundings
 
 T = TypeVar("T")
@@ -198,7 +198,7 @@ class StateStorePort:
         stored_tails: dict[TopicPartition, StoredTail | ForeignObjectError] = {}
         for partition in partitions:
             found: dict[int, dict[Offset, StoredRange]] = {}
-            for key, it in self._around.bucket.objects.items():
+            for key, it in self._objects_of_members().items():
                 if key.is_replay and not self._around.rules.replays_tell_of_ranges:
                     continue
                 if (key.partition, key.prefix) == (partition, self._prefix) and key.generation <= generation:
@@ -211,10 +211,18 @@ class StateStorePort:
             ranges = [found[last][start] for start in sorted(found.get(last, ()))]
             earlier = found.get(before[0], {}) if before else {}
             newest = earlier[max(earlier)] if earlier and before[0] < last else None
-            stored_tails[partition] = StoredTail(last, tuple(ranges[-PLANNED_RANGES:]), newest)
+            ends = self._around.bucket.replayed.get(partition, ())
+            replays = ends if self._around.rules.replays_show_what_is_settled else ()
+            stored_tails[partition] = StoredTail(last, tuple(ranges[-PLANNED_RANGES:]), newest, replays)
         self._turn.saw(stored_tails)
         self._turn.may_stand_still(Place.LISTED)
         return stored_tails
+
+    def _objects_of_members(self) -> Mapping[ObjectKey, StoredObject]:
+        bucket = self._around.bucket
+        return (
+            bucket.objects if self._around.rules.replayed_history_is_told_apart else bucket.objects | bucket.of_history
+        )
 
     def ahead(
         self, positions: Mapping[TopicPartition, Offset], generation: int
@@ -222,7 +230,7 @@ class StateStorePort:
         self._ask()
         if not self._around.rules.looks_ahead:
             return dict.fromkeys(positions)
-        objects = self._around.bucket.objects
+        objects = [*self._around.bucket.objects, *self._around.bucket.of_history]
         found: dict[TopicPartition, Offset | StorageError | None] = {
             partition: min(
                 (

@@ -51,6 +51,8 @@ class Incident(StrEnum):
     """A version is registered that can read all, and members begin anew."""
     REPLAY = "replay"
     """What is in quarantine is accepted by a corrected manifest."""
+    HISTORY = "history"
+    """What is committed is stored again in the next generation, beside the group."""
     REFUSAL = "refusal"
     """The place of the second manifest takes nothing more, and its members are withdrawn."""
 
@@ -240,6 +242,13 @@ SCENES = {
             bounds=(Bounds(faults=3, pauses=0),),
         ),
         Scene(
+            "Kafka forgets a group whose history was stored again",
+            (_manifest(folders=True), _manifest(generation=2, folders=True)),
+            frozenset({Incident.FORGET, Incident.HISTORY}),
+            faults=frozenset(),
+            log=(True, True, True),
+        ),
+        Scene(
             "the topic is made again",
             (_manifest(),),
             frozenset({Incident.CRASH, Incident.RECREATION}),
@@ -253,7 +262,7 @@ SCENES = {
             (_manifest(), _manifest(folders=True)),
             frozenset(Incident)
             - {Incident.REFUSAL, Incident.GROWTH, Incident.EVOLUTION, Incident.REPLAY, Incident.FINISH}
-            - {Incident.BREACH, Incident.MENDING},
+            - {Incident.BREACH, Incident.MENDING, Incident.HISTORY},
             frozenset(Fault),
             bounds=(Bounds(faults=1, pauses=0), Bounds(faults=0, pauses=1)),
         ),

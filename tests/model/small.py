@@ -224,6 +224,9 @@ class Small(SimulatedWorld):
         if Incident.REPLAY in happens:
             for key in self.replayable():
                 yield self._incident(f"what is refused of [{key.start}, …) is replayed", self.bucket.replay, key)
+        if Incident.HISTORY in happens and self.can_replay_history(PARTITION):
+            yield self._incident("history is stored again", self._replay_history, False)
+            yield self._incident("history is stored again, and the old is deleted", self._replay_history, True)
         if Incident.COPY in happens and PARTITION in self.kafka.commits:
             for offset in sorted(set(range(log.start, log.end + 1)) - {self.kafka.commits[PARTITION][0]}):
                 yield self._incident(f"a tool sets the offset to {offset} beside what stood there", self._copy, offset)
@@ -296,6 +299,9 @@ class Small(SimulatedWorld):
 
     def _copy(self, offset: int) -> None:
         self.reset(PARTITION, offset, keeps_metadata=True)
+
+    def _replay_history(self, deletes_old: bool) -> None:
+        self.replay_history(PARTITION, deletes_old=deletes_old)
 
     def _grow(self) -> None:
         """A partition with a record; the leader does not see it before the next rebalance."""

@@ -37,6 +37,7 @@ LEAST_SCHEDULES = {
     "Kafka forgets": 2700,
     "Kafka forgets, and a parser refuses records": 500,
     "Kafka forgets what was replayed": 50,
+    "Kafka forgets a group whose history was stored again": 250,
     "the topic is made again": 5500,
     "everything": 2300,
 }

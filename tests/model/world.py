@@ -144,6 +144,26 @@ class SimulatedWorld:
             self.leave(member)
             self.start()
 
+    def replay_history(self, partition: TopicPartition, *, deletes_old: bool) -> None:
+        """What the group has committed is stored again, in the generation above the one that it stores in."""
+        committed = parse_commit(*self.kafka.commits[partition])
+        log, topic_id = self.kafka.log(partition), self.kafka.topic_ids[partition.topic]
+        assert committed.metadata is not None
+        key = ObjectKey(partition, committed.metadata.generation + 1, log.start, "", self.manifest.prefix)
+        records = frozenset((topic_id, offset) for offset in log.offsets if log.start <= offset < committed.offset)
+        stored = StoredObject(committed.offset, "replay", topic_id, records)
+        self.bucket.replay_history(key, stored, deletes_old=deletes_old)
+
+    def can_replay_history(self, partition: TopicPartition) -> bool:
+        """Whether the group has committed something above which no generation is a replay already."""
+        if partition not in self.kafka.commits:
+            return False
+        committed = parse_commit(*self.kafka.commits[partition])
+        left, topic_id = committed.metadata, self.kafka.topic_ids[partition.topic]
+        if left is None or left.topic_id != topic_id or committed.offset <= self.kafka.log(partition).start:
+            return False
+        return all(one.generation <= left.generation for one in self.bucket.replayed.get(partition, ()))
+
     def replayable(self) -> list[ObjectKey]:
         """Return the objects of quarantine that a replay takes: those of ranges that the group has committed."""
         return [

@@ -13,7 +13,7 @@ from logpersister.kafka_client import client_config
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import Revision
 from logpersister.manifest.secrets import Secrets
-from logpersister.member.bounded import BoundedLog, OwnTails, Replay, SourcedJobs, SourceSampling
+from logpersister.member.bounded import BoundedLog, Replay, SourcedJobs, SourceSampling
 from logpersister.member.cycle import Cycle
 from logpersister.member.duties import Duty
 from logpersister.member.execution import MOST_JOBS
@@ -99,13 +99,14 @@ def assemble(
             group=group,
             register=group.register,
             offsets=offsets,
-            state_store=(BucketStateStore if replay is None else OwnTails)(
+            state_store=BucketStateStore(
                 store,
                 resource.group_id,
                 spec.generation,
                 revision.hash,
                 lambda there: open_store(there, secrets, timeouts=FOR_A_SNAPSHOT),
                 in_folders=lambda topic: spec.for_topic(topic).has_folders,
+                replay=None if replay is None else replay.bounds,
                 on_failure=listener.bucket_failed,
             ),
             jobs=jobs if replay is None else SourcedJobs(jobs, replay),

@@ -15,15 +15,12 @@ from logpersister.backup.part import BackupPart
 from logpersister.backup.ranges import PartitionBackup
 from logpersister.group.answers import Answer, TopicDescription
 from logpersister.member.ports import Jobs, Offsets
-from logpersister.member.state_store import BucketStateStore
 from logpersister.pipeline.reader import ReadRequest
 from logpersister.pipeline.source import Reading, ReplaySource
 from logpersister.pipeline.splitting import joined
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec
-from logpersister.plan.recovery import StoredTail
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.schema import RECORDS
-from logpersister.storage.facts import ForeignObjectError
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +69,6 @@ class BoundedLog:
         return self._offsets.topics_matching(matches)
 
 
-class OwnTails(BucketStateStore):
-    """The state of the group, of which only what the replay's own generation has stored tells how far it is."""
-
-    def stored_tails(
-        self, partitions: Iterable[TopicPartition], generation: int
-    ) -> dict[TopicPartition, StoredTail | ForeignObjectError]:
-        found = super().stored_tails(partitions, generation)
-        return {partition: _own(tail, generation) for partition, tail in found.items()}
-
-
 class SourcedJobs:
     """Spark, whose tasks read from the source of a replay: the port `Jobs`."""
 
@@ -126,9 +113,3 @@ class SourceSampling:
     def sample_verbatim(self, partition: TopicPartition, start: Offset, max_bytes: int) -> NoReturn:
         """Refuse: no replay stores record batches as they are."""
         raise NotImplementedError(f"{partition} from {start}: {max_bytes} bytes of record batches")
-
-
-def _own(tail: StoredTail | ForeignObjectError, generation: int) -> StoredTail | ForeignObjectError:
-    if isinstance(tail, ForeignObjectError):
-        return tail
-    return replace(tail, before=None) if tail.generation == generation else StoredTail(generation)

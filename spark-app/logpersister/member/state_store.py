@@ -9,13 +9,14 @@ from typing import Any
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.member.ports import NoteError
 from logpersister.plan.intents import PLANNED_RANGES
-from logpersister.plan.recovery import StoredRange, StoredTail
+from logpersister.plan.recovery import ReplayedEnd, StoredRange, StoredTail
 from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage import ahead, topics
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ANY_BYTES, ForeignObjectError
 from logpersister.storage.losses import Loss, record_loss
 from logpersister.storage.names import ObjectName
+from logpersister.storage.replayed import ReplayNote, list_replayed
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.topics import TopicNote
@@ -24,6 +25,7 @@ READING_THREADS = 8
 
 _Starts = dict[Offset, tuple[ObjectName, str]]
 """An object, with its key, of each range; by the start of the range."""
+_Found = dict[TopicPartition, defaultdict[int, _Starts]]
 _Reads = list["Future[StoredRange | None]"]
 
 
@@ -39,12 +41,14 @@ class BucketStateStore:
         open_at: Callable[[StorageSpec], ObjectStore],
         *,
         in_folders: Callable[[str], bool],
+        replay: Mapping[TopicPartition, Range] | None = None,
         on_failure: Callable[[StorageError], None] = lambda _: None,
     ) -> None:
         """Keep the state of a group in a bucket.
 
         Args:
             open_at: gives the store of another place.
+            replay: the offsets that we store, if we are a replay.
             on_failure: gets each failure of our place, which concerns no range and stops all of them. One in another
                 place stops only the partitions that need that place.
         """
@@ -54,6 +58,7 @@ class BucketStateStore:
         self._generation = generation
         self._revision = revision
         self._in_folders = in_folders
+        self._replay = replay
         self._on_failure = on_failure
 
     def stored_tails(
@@ -66,15 +71,33 @@ class BucketStateStore:
         Lists the folder of each topic once: an object's name has the start of its range, its metadata the end.
         """
         with self._reporting():
-            return self._stored_tails({p: defaultdict(dict) for p in partitions}, generation)
+            return self._stored_tails(list(partitions), generation)
+
+    def _belongs(self, name: ObjectName, replays: Sequence[ReplayNote]) -> bool:
+        """Whether an object tells how far we are.
+
+        The group goes by none of a replay, and a replay by its own alone: in its generation the group may store behind
+        it.
+
+        Args:
+            replays: notes of the replays of the topic.
+        """
+        if self._replay is None:
+            return not any(one.has(name) for one in replays)
+        own = self._replay.get(name.topic_partition)
+        return name.generation == self._generation and own is not None and own.start <= name.start < own.end
 
     def _stored_tails(
-        self, found: dict[TopicPartition, defaultdict[int, _Starts]], generation: int
+        self, partitions: Sequence[TopicPartition], generation: int
     ) -> dict[TopicPartition, StoredTail | ForeignObjectError]:
-        for topic in {partition.topic for partition in found}:
-            for name, listed in self._store.inventory(topic):
-                if name.generation <= generation and name.topic_partition in found:
-                    _keep_last(found[name.topic_partition][name.generation], name, listed.key)
+        found: _Found = {}
+        replays: dict[TopicPartition, tuple[ReplayedEnd, ...]] = {}
+        for topic in {partition.topic for partition in partitions}:
+            of_topic = [partition for partition in partitions if partition.topic == topic]
+            notes, listed = self._listed(of_topic, generation)
+            found |= listed
+            if self._replay is None:
+                replays |= {p: tuple(one for note in notes for one in _end(note, p)) for p in of_topic}
         with ThreadPoolExecutor(READING_THREADS, thread_name_prefix="recovery") as threads:
             reads: dict[TopicPartition, tuple[int, _Reads, _Reads]] = {}
             for partition, generations in found.items():
@@ -86,7 +109,24 @@ class BucketStateStore:
                     [threads.submit(self._read, *generations[last][start]) for start in starts],
                     [threads.submit(self._read, *generations[before][start]) for start in earlier],
                 )
-            return {partition: _tail(generation, *asked) for partition, asked in reads.items()}
+            return {p: _tail(generation, *asked, replays.get(p, ())) for p, asked in reads.items()}
+
+    def _listed(self, partitions: Sequence[TopicPartition], generation: int) -> tuple[list[ReplayNote], _Found]:
+        """Return the replays of a topic, and the last objects of partitions that are of none.
+
+        A replay may begin meanwhile. Its note is older than its objects, so a note that is seen only afterwards shows
+        that they have to be listed again.
+        """
+        topic = partitions[0].topic
+        notes = list(list_replayed(self._store, self._group, topic))
+        while True:
+            found: _Found = {partition: defaultdict(dict) for partition in partitions}
+            for name, listed in self._store.inventory(topic):
+                if name.generation <= generation and name.topic_partition in found and self._belongs(name, notes):
+                    _keep_last(found[name.topic_partition][name.generation], name, listed.key)
+            before, notes = notes, list(list_replayed(self._store, self._group, topic))
+            if {one.generation for one in notes} == {one.generation for one in before}:
+                return notes, found
 
     def _read(self, name: ObjectName, key: str) -> StoredRange | None:
         facts = self._store.facts(key)
@@ -108,7 +148,8 @@ class BucketStateStore:
         for in_folders in (False, True):
             alike = {p: position for p, position in positions.items() if self._in_folders(p.topic) == in_folders}
             if alike:
-                found |= ahead.first_ahead(self._store, alike, generation, in_folders=in_folders)
+                until = {p: self._replay[p].end for p in alike if self._replay is not None and p in self._replay}
+                found |= ahead.first_ahead(self._store, alike, generation, in_folders=in_folders, until=until)
         self._report(found.values())
         return found
 
@@ -168,14 +209,22 @@ class BucketStateStore:
             self._on_failure(error)
 
 
-def _tail(own: int, generation: int, reads: _Reads, before: _Reads) -> StoredTail | ForeignObjectError:
+def _end(note: ReplayNote, partition: TopicPartition) -> Iterator[ReplayedEnd]:
+    span = note.bounds.get(partition.partition)
+    if span is not None:
+        yield ReplayedEnd(note.generation, span[1], note.topic_id)
+
+
+def _tail(
+    own: int, generation: int, reads: _Reads, before: _Reads, replays: tuple[ReplayedEnd, ...]
+) -> StoredTail | ForeignObjectError:
     """Put together what was asked. Objects of an earlier generation that are not whole are nobody's business here."""
     earlier = _results(before)
     last = None if isinstance(earlier, ForeignObjectError) or not earlier else earlier[-1]
     ranges = _results(reads)
     if isinstance(ranges, ForeignObjectError):
-        return ranges if generation == own else StoredTail(own)
-    return StoredTail(generation, ranges, last)
+        return ranges if generation == own else StoredTail(own, replays=replays)
+    return StoredTail(generation, ranges, last, replays)
 
 
 def _results(reads: _Reads) -> tuple[StoredRange, ...] | ForeignObjectError:

@@ -39,15 +39,26 @@ class StoredRange:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayedEnd:
+    """Offset up to which a replay of the group stores a partition again: the group had committed it before that."""
+
+    generation: int
+    end: Offset
+    topic_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredTail:
     """Last stored ranges of a partition, in our generation or the one before that has anything."""
 
     generation: int
     ranges: tuple[StoredRange, ...] = ()
     """The last `PLANNED_RANGES` ranges of the generation, by rising start. No more than one intent can have been half
-    written, so older ranges were all committed."""
+    written, so older ranges were all committed. Those of replays are not among them: they tell nothing of the group."""
     before: StoredRange | None = None
     """The last range of the generation before that one which has any."""
+    replays: tuple[ReplayedEnd, ...] = ()
+    """Where the replays of the group end, of all generations."""
 
     @property
     def end(self) -> Offset:
@@ -129,9 +140,11 @@ def from_another_place(
     if intent is None or committed.metadata is None:
         raise ValueError(f"{committed} promises nothing for another place")
     of_ours = tail.ranges if tail.generation == context.generation else ()
-    conflict = _conflict(context, of_ours)
+    conflict = _conflict(context, of_ours) or _replay_of_another_topic(context, tail)
     if conflict is not None:
         return conflict
+    if intent.start < (replayed := _replayed_up_to(context, tail, context.generation)):
+        return holds.replay_elsewhere(context.partition, intent.place, replayed, context.generation)
     since = committed.metadata.since if intent.generation == context.generation else intent.start
     seen = committed.metadata.seen
     begun = [range_ for range_ in of_ours if range_.end > intent.start]
@@ -157,21 +170,23 @@ def from_bucket(  # noqa: PLR0911 - one for each row of the table in docs/design
         log_start: first offset that Kafka still has.
     """
     ours = tail.ranges if tail.generation == context.generation else ()
-    conflict = _conflict(context, ours) or _unfinished(context, committed)
+    conflict = _conflict(context, ours) or _replay_of_another_topic(context, tail) or _unfinished(context, committed)
     if conflict is not None:
         return conflict
     metadata = committed.metadata if committed is not None else None
     if committed is None or (metadata is not None and not same_topic(metadata.topic_id, context.topic_id)):
         if not _is_ours(context, tail):
+            begin = max(begin, _replayed_up_to(context, tail, 0))
             return context.at(begin, since=begin)
         return _repair(context, tail, max(begin, log_start), log_start)
     seen = metadata.seen if metadata is not None else None
+    stored_end = max([_replayed_up_to(context, tail, context.generation), *(range_.end for range_ in ours)])
+    if committed.offset < stored_end:
+        return holds.replay_requested(context.partition, committed.offset, stored_end, context.generation)
     if not ours:
         return context.at(committed.offset, since=committed.offset, seen=seen)
-    if committed.offset < tail.end:
-        return holds.replay_requested(context.partition, committed.offset, tail.end, context.generation)
-    if committed.offset > tail.end and metadata is None:
-        skipped = context.intent(tail.end, (committed.offset,), UnstoredPrefix(committed.offset, "skipped"))
+    if committed.offset > stored_end and metadata is None:
+        skipped = context.intent(stored_end, (committed.offset,), UnstoredPrefix(committed.offset, "skipped"))
         return promised(skipped)
     return context.at(committed.offset, seen=seen, after=ours[-1])
 
@@ -183,6 +198,25 @@ def _conflict(context: PartitionContext, ours: Sequence[StoredRange]) -> Hold | 
         if not same_topic(range_.topic_id, context.topic_id):
             return holds.topic_recreated(context.partition, range_.topic_id, context.topic_id)
     return None
+
+
+def _replay_of_another_topic(context: PartitionContext, tail: StoredTail) -> Hold | None:
+    """Hold a generation that is the replay of an earlier topic of this name: its objects have our names."""
+    for replay in tail.replays:
+        if replay.generation == context.generation and not same_topic(replay.topic_id, context.topic_id):
+            return holds.topic_recreated(context.partition, replay.topic_id, context.topic_id)
+    return None
+
+
+def _replayed_up_to(context: PartitionContext, tail: StoredTail, generation: int) -> Offset:
+    """Return up to where replays into this generation or higher ones show that all is settled; 0: they show nothing.
+
+    A replay ends where its group had committed, in a lower generation, when it was planned. Who stores in that lower
+    generation, or in the one of the replay, stands there or behind. Only a generation that was raised since may have
+    been set back.
+    """
+    known = (one for one in tail.replays if same_topic(one.topic_id, context.topic_id))
+    return max((one.end for one in known if one.generation >= generation), default=0)
 
 
 def _is_ours(context: PartitionContext, tail: StoredTail) -> bool:
@@ -206,14 +240,17 @@ def _repair(context: PartitionContext, tail: StoredTail, beginning: Offset, log_
     generation that they are of: same names, same content. A hole between them may have been a range without records
     (those make no object); it is executed too. A range that Kafka no longer has at all cannot be in doubt any more: it
     counts as stored. Of one that it has in part, objects may be missing: it is executed again, as a range of which
-    records are lost.
+    records are lost. What is before the end of a replay was committed when that was planned: it counts as stored, too,
+    also where ``switch --delete-old`` has deleted its objects.
 
     Args:
         beginning: where the partition would begin without any trace. When the whole history is in the tail, the hole
             before its first range reaches back to there, or to what the generation before has stored.
     """
     last = tail.ranges[-1]
-    in_doubt = takewhile(lambda it: _begun_alike(it, last) and it.end > log_start, reversed(tail.ranges))
+    settled = max(log_start, _replayed_up_to(context, tail, tail.generation))
+    beginning = max(beginning, _replayed_up_to(context, tail, 0))
+    in_doubt = takewhile(lambda it: _begun_alike(it, last) and it.end > settled, reversed(tail.ranges))
     doubtful = list(in_doubt)[::-1]
     if tail.before is not None and _conflict(context, [tail.before]) is None:
         beginning = max(beginning, tail.before.end)
@@ -222,13 +259,14 @@ def _repair(context: PartitionContext, tail: StoredTail, beginning: Offset, log_
         """Where the range before begins to be missing: the end of what is stored before, or the beginning."""
         earlier = [other.end for other in tail.ranges if other.start < range_.start]
         if earlier:
-            return min(max(*earlier, log_start), range_.start)
+            return min(max(*earlier, settled), range_.start)
         return min(beginning, range_.start) if len(tail.ranges) < PLANNED_RANGES else range_.start
 
     while doubtful and doubtful[0].whole and end_before(doubtful[0]) >= doubtful[0].start:
         del doubtful[0]
     if not doubtful:
-        return stored(tail.end, context.topic_id, tail.generation, revision=last.revision)
+        end = max(tail.end, _replayed_up_to(context, tail, tail.generation))
+        return stored(end, context.topic_id, tail.generation, revision=last.revision)
     start = end_before(doubtful[0])
     boundaries = {boundary for it in doubtful for boundary in (it.start, it.end) if boundary > start}
     again = replace(context, revision=last.revision, generation=tail.generation)

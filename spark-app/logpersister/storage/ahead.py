@@ -35,19 +35,30 @@ def newest_folders(store: ObjectStore, topic: str, path: str = "") -> list[str]:
 
 
 def first_ahead(
-    store: ObjectStore, positions: Mapping[TopicPartition, Offset], generation: int, *, in_folders: bool
+    store: ObjectStore,
+    positions: Mapping[TopicPartition, Offset],
+    generation: int,
+    *,
+    in_folders: bool,
+    until: Mapping[TopicPartition, Offset] | None = None,
 ) -> dict[TopicPartition, Offset | StorageError | None]:
     """Return the start of an object of a generation at or behind each position; None: none was found.
+
+    Objects that begin at or behind `until` are none; None, and partitions that are missing there: there is no end.
 
     Without partition paths that is one listing a partition. With them, the last folders of each topic are looked into.
     """
     topics = {partition.topic for partition in positions}
+    ends = until or {}
     folders = {topic: _folders(store, topic) if in_folders else [""] for topic in topics}
 
     def look(partition: TopicPartition) -> Offset | StorageError | None:
         paths = folders[partition.topic]
         try:
-            return paths if isinstance(paths, StorageError) else _first(store, partition, generation, positions, paths)
+            if isinstance(paths, StorageError):
+                return paths
+            starts = _starts(store, partition, generation, positions[partition], paths)
+            return next((start for start in starts if start < ends.get(partition, start + 1)), None)
         except StorageError as error:
             return error  # that concerns this partition only
 
@@ -61,14 +72,10 @@ def _folders(store: ObjectStore, topic: str) -> list[str] | StorageError:
         return error
 
 
-def _first(
-    store: ObjectStore,
-    partition: TopicPartition,
-    generation: int,
-    positions: Mapping[TopicPartition, Offset],
-    paths: Iterable[str],
-) -> Offset | None:
-    position = positions[partition]
+def _starts(
+    store: ObjectStore, partition: TopicPartition, generation: int, position: Offset, paths: Iterable[str]
+) -> Iterator[Offset]:
+    """Yield the start of the first object behind a position, of each path."""
     for path in paths:
         prefix = names.partition_prefix(store.prefix, partition.topic, path, generation, partition.partition)
         # Behind every name that begins with the offset before: an extension may follow the digits, or nothing.
@@ -76,8 +83,8 @@ def _first(
         for key in _keys(store, prefix, behind):
             name = names.parse_object_key(store.prefix, key)
             if name is not None:
-                return name.start
-    return None
+                yield name.start
+                break
 
 
 def _keys(store: ObjectStore, prefix: str, behind: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Final
 from logpersister.ranges import Range, TopicPartition
 from logpersister.storage.asking import ask_each
 from logpersister.storage.current import Span
-from logpersister.storage.names import replayed_key, replayed_prefix
+from logpersister.storage.names import ObjectName, replayed_key, replayed_prefix
 from logpersister.storage.notes import parse_note, written
 from logpersister.storage.store import ObjectStore
 
@@ -30,6 +30,11 @@ class ReplayNote:
     """Offsets that it stores again, by partition."""
     done: bool = False
     """Whether all of them are stored."""
+
+    def has(self, name: ObjectName) -> bool:
+        """Whether an object is one of the replay; a member may store in the same generation behind it."""
+        start, end = self.bounds.get(name.partition, (0, 0))
+        return name.generation == self.generation and start <= name.start < end
 
     def ranges(self) -> dict[TopicPartition, Range]:
         """Return its bounds as ranges."""

@@ -3,17 +3,12 @@
 from concurrent.futures import Future
 from typing import cast
 
-import pytest
-
 from logpersister.backup.ranges import BackupObject, partition_backups
-from logpersister.member.bounded import BoundedLog, OwnTails, Replay, SourcedJobs
+from logpersister.member.bounded import BoundedLog, Replay, SourcedJobs
 from logpersister.member.ports import Jobs, Offsets
-from logpersister.member.state_store import BucketStateStore
 from logpersister.pipeline.source import ReplaySource
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
-from logpersister.plan.recovery import StoredRange, StoredTail
 from logpersister.ranges import Range, TopicPartition
-from logpersister.storage.facts import ForeignObjectError
 
 P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
 BACKUP = partition_backups([BackupObject("one", Range(P, 0, 15), 1, 15, 0, 14)])
@@ -51,24 +46,3 @@ def test_tasks_have_the_source_and_what_the_backup_has_of_their_ranges() -> None
 
 def test_without_a_backup_nothing_is_known_of_it() -> None:
     assert Replay("group", {}, SOURCE).part(Range(P, 0, 5)) is None
-
-
-def tail(generation: int) -> StoredTail:
-    stored = StoredRange(0, 10, "group", "abc", "id", whole=True)
-    return StoredTail(generation, (stored,), before=stored)
-
-
-@pytest.mark.parametrize(
-    ("found", "taken"),
-    [
-        (tail(2), StoredTail(2, tail(2).ranges)),
-        (tail(1), StoredTail(2)),
-        (ForeignObjectError("it was copied"), None),
-    ],
-)
-def test_only_its_own_generation_tells_how_far_a_replay_is(
-    monkeypatch: pytest.MonkeyPatch, found: StoredTail | ForeignObjectError, taken: StoredTail | None
-) -> None:
-    monkeypatch.setattr(BucketStateStore, "stored_tails", lambda *_: {P: found})
-    state_store = OwnTails.__new__(OwnTails)
-    assert state_store.stored_tails([P], 2) == {P: found if taken is None else taken}

@@ -7,6 +7,7 @@ from logpersister.plan.intents import CommittedOffset, Intent, OffsetMetadata, U
 from logpersister.plan.intents import stored as stored_value
 from logpersister.plan.recovery import (
     PartitionContext,
+    ReplayedEnd,
     StoredRange,
     StoredTail,
     from_another_place,
@@ -230,3 +231,58 @@ def test_objects_of_another_group_are_never_overwritten() -> None:
     assert reason(decision) is HoldReason.FOREIGN_OBJECTS
     assert isinstance(decision, Hold)
     assert "'other'" in decision.message
+
+
+def replayed(end: int, generation: int = 2, topic_id: str | None = "id-1") -> ReplayedEnd:
+    return ReplayedEnd(generation, end, topic_id)
+
+
+def test_a_forgotten_offset_is_where_members_have_stored_whatever_was_replayed() -> None:
+    """The generation is raised to that of the replay, or beyond, and nothing is stored in it yet."""
+    members = replace(tail(stored(0, 80), stored(80, 200)), replays=(replayed(80),))
+    for context in (CONTEXT, RAISED, replace(CONTEXT, generation=3)):
+        assert from_bucket(context, None, members, begin=0, log_start=0) == at(200, revision="rev-1")
+
+
+def test_what_a_replay_has_replaced_is_not_begun_anew_where_the_replaced_objects_were_deleted() -> None:
+    gone = replace(NOTHING, replays=(replayed(80),))
+    assert from_bucket(CONTEXT, None, gone, begin=0, log_start=0) == at(80, since=80)
+    some = StoredTail(1, (stored(0, 40, whole=False), stored(80, 90, whole=False)), replays=(replayed(80),))
+    assert from_bucket(CONTEXT, None, some, begin=0, log_start=0) == promised(intent(80, 90))
+    before = StoredTail(1, (stored(0, 40),), replays=(replayed(80),))
+    assert from_bucket(CONTEXT, None, before, begin=0, log_start=0) == at(80, revision="rev-1")
+    raised = StoredTail(3, (stored(80, 90, whole=False),), replays=(replayed(80),))
+    later = replace(CONTEXT, generation=3)
+    assert from_bucket(later, None, raised, begin=0, log_start=0) == promised(intent(80, 90, generation=3))
+
+
+def test_a_generation_that_was_set_back_behind_a_replay_goes_on_where_it_is() -> None:
+    set_back = StoredTail(3, (stored(20, 30),), before=stored(80, 200), replays=(replayed(80),))
+    later = replace(CONTEXT, generation=3)
+    assert from_bucket(later, None, set_back, begin=0, log_start=0) == at(30, generation=3, revision="rev-1")
+
+
+def test_an_offset_set_back_into_a_replay_is_held_unless_the_generation_is_higher() -> None:
+    set_back = CommittedOffset(50, None)
+    of_members = StoredTail(1, (stored(80, 200),), replays=(replayed(80),))
+    raised = replace(of_members, generation=1)
+    assert reason(from_bucket(RAISED, set_back, raised, 0, 0)) is HoldReason.REPLAY_REQUESTED
+    gone = replace(NOTHING, replays=(replayed(80),))
+    assert reason(from_bucket(CONTEXT, set_back, gone, 0, 0)) is HoldReason.REPLAY_REQUESTED
+    lowered = CommittedOffset(50, OffsetMetadata("id-1", 3))
+    assert reason(from_bucket(RAISED, lowered, raised, 0, 0)) is HoldReason.REPLAY_REQUESTED
+    higher = replace(CONTEXT, generation=3)
+    assert from_bucket(higher, set_back, raised, 0, 0) == at(50, since=50, generation=3)
+
+
+def test_replays_of_an_earlier_topic_tell_nothing_but_that_their_names_are_taken() -> None:
+    old = replace(NOTHING, replays=(replayed(80, topic_id="id-0"),))
+    assert from_bucket(CONTEXT, None, old, begin=0, log_start=0) == at(0, since=0)
+    assert reason(from_bucket(RAISED, None, old, begin=0, log_start=0)) is HoldReason.TOPIC_RECREATED
+
+
+def test_what_another_place_refuses_is_not_stored_into_a_replay() -> None:
+    into = replace(NOTHING, replays=(replayed(80, generation=1),))
+    assert reason(from_another_place(CONTEXT, ELSEWHERE, into)) is HoldReason.REPLAY_REQUESTED
+    behind = replace(NOTHING, replays=(replayed(50, generation=1),))
+    assert from_another_place(CONTEXT, ELSEWHERE, behind) == promised(intent(50, 60, 70, 80), since=20)

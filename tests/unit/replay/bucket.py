@@ -114,6 +114,9 @@ class Bucket:
             if key.startswith(prefix):
                 yield ListedObject(key, len(content), datetime(2026, 11, 24, tzinfo=UTC))
 
+    def first_keys(self, prefix: str, *, start_after: str, most: int) -> list[str]:
+        return [key for key in sorted(self.objects) if key.startswith(prefix) and key > start_after][:most]
+
     def inventory(self, topic: str) -> Iterator[tuple[ObjectName, ListedObject]]:
         for listed in self.list_objects(names.topic_prefix(self.prefix, topic)):
             name = names.parse_object_key(self.prefix, listed.key)
