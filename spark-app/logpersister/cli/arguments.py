@@ -49,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _verify(_command(commands, "verify", "prove from Kafka and the bucket that every record is stored exactly once"))
     _restore(_command(commands, "restore", "produce the records of a backup back into topics"))
+    _retrieve(_command(commands, "retrieve", "fetch what is stored into a directory"))
     commands.add_parser("version", help="print versions", description="Print versions.")
     return root
 
@@ -108,6 +109,36 @@ def _restore(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--offsets", metavar="FILE", help="a file for the table of old and new offsets (JSON)")
     command.add_argument("--dry-run", action="store_true", help="produce nothing, and say what would be")
+
+
+def _retrieve(command: argparse.ArgumentParser) -> None:
+    _json(command)
+    command.add_argument(
+        "--target", required=True, metavar="DIR", help="directory for the files; made if it is missing"
+    )
+    command.add_argument(
+        "--from",
+        dest="since",
+        type=moment,
+        metavar="TIME",
+        help="this time and later ones, rounded down to the begin of a folder (default: all)",
+    )
+    command.add_argument(
+        "--to",
+        dest="until",
+        type=moment,
+        metavar="TIME",
+        help="before this time, rounded up to the end of a folder (default: all)",
+    )
+    command.add_argument(
+        "--topics", type=words, metavar="NAME,…", help="these topics only (default: those of the manifest)"
+    )
+    command.add_argument("--collapse-topics", action="store_true", help="no folders by topic: file names begin with it")
+    command.add_argument("--collapse-time", action="store_true", help="no folders by time: file names begin with those")
+    command.add_argument(
+        "--parallel", type=positive, default=8, metavar="N", help="how many objects to fetch at once (default: 8)"
+    )
+    command.add_argument("--dry-run", action="store_true", help="fetch nothing, and say what would be")
 
 
 def _finish(command: argparse.ArgumentParser) -> None:

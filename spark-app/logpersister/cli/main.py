@@ -29,6 +29,7 @@ _COMMANDS: Final = (
     "verify",
     "replay",
     "restore",
+    "retrieve",
     "switch",
     "version",
 )

@@ -105,17 +105,16 @@ class TimeFolders:
         segments = path.split("/")[: self.depth]
         if len(segments) < self.depth or is_aside(path):
             return None
-        found = [level.fullmatch(segment) for level, segment in zip(self.levels, segments[self.above :], strict=True)]
-        components: list[str] = []
-        for match in found:
-            if match is None:
-                return None
-            components += match.groups()
-        local = _local(components)
+        local = _local(self._components(segments))
         if local is None:
             return None
         end = over_at(self.granularity.after(local), self.timezone)
         return TimeFolder(end, "/".join(segments), inside=self.inside)
+
+    def _components(self, segments: Sequence[str]) -> Sequence[str]:
+        """Return the components of the time that the segments of a path say; none: they say no time."""
+        found = [level.fullmatch(segment) for level, segment in zip(self.levels, segments[self.above :], strict=True)]
+        return [one for match in found if match is not None for one in match.groups()] if all(found) else []
 
     def may_hold(self, path: str, after: int | None, until: int) -> bool:
         """Whether a folder that ends in ``(after, until]`` may be in a folder or be the folder itself, by its date."""
@@ -149,6 +148,19 @@ class TimeFolders:
         while (end := over_at(floor, self.timezone)) > instant:
             floor = self.granularity.floor(floor - 1)
         return end
+
+    def begin_of(self, folder: TimeFolder) -> int:
+        """Return the first instant at which a record belongs into a folder.
+
+        Where clocks are set back, an earlier folder may be over later: all minutes of the hour that comes twice.
+        """
+        local = _local(self._components(folder.path.split("/")))
+        assert local is not None, "it is a folder by time"
+        return _reached(local, self.timezone)
+
+    def all_over(self, instant: int) -> int:
+        """Return an instant by which all folders are over that have begun before another one; not the first of them."""
+        return instant + self.granularity.after(0) + 2 * _DAY_MS  # leap years have a day more, time zones some hours
 
 
 def digest_of(field: str) -> str:
@@ -190,6 +202,20 @@ def over_at(local: int, timezone: str) -> int:
             if last > start:
                 latest = max(latest, last)
     return latest
+
+
+def _reached(local: int, timezone: str) -> int:
+    """Return the first instant at which a clock on the wall shows `local` or a later time; both as in `over_at`."""
+    day = local // _DAY_MS
+    for utc_day in range(day - 2, day + 3):
+        before, change, after = day_offsets(timezone, utc_day)
+        starts = utc_day * _DAY_MS, change * 1000
+        ends = change * 1000, (utc_day + 1) * _DAY_MS
+        for start, end, offset in zip(starts, ends, (before, after), strict=True):
+            first = max(start, local - offset * 1000)
+            if first < end:
+                return first
+    raise AssertionError("no time zone is days away from another one")
 
 
 def _offset(instant: int, timezone: str) -> int:

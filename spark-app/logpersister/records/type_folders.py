@@ -60,6 +60,17 @@ class TypeFolders:
         """Return when the last folder of any type was over of those that are over at an instant."""
         return max(layout.last_end(instant) for layout in self._stored)
 
+    def begin_of(self, folder: TimeFolder) -> int:
+        """Return the first instant at which a record belongs into a folder."""
+        segment, _, inner = folder.path.partition("/")
+        layout = self.of_type(segment)
+        assert layout is not None, "it is a folder of a type"
+        return layout.begin_of(replace(folder, path=inner))
+
+    def all_over(self, instant: int) -> int:
+        """Return an instant by which all folders are over that have begun before another one; not the first of them."""
+        return max(layout.all_over(instant) for layout in self._stored)
+
 
 AnyFolders = TimeFolders | TypeFolders
 

@@ -18,7 +18,7 @@ _ALREADY_THERE = "PreconditionFailed"
 _REPLACED = frozenset({_ALREADY_THERE, "ConditionalRequestConflict", "NoSuchKey"})
 """How a server says that another object stands there, or that somebody is just replacing it, or that it is gone."""
 _NO_UPLOAD = "NoSuchUpload"
-_ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
+ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
 
 Value = TypeVar("Value")
 
@@ -201,7 +201,7 @@ class Requests:
             with self._connection.doing("reading metadata", key) as client:
                 answer = client.head_object(Bucket=self._bucket, Key=key)
         except StorageError as error:
-            if error.code in _ABSENT:
+            if error.code in ABSENT:
                 return None
             raise
         return answer["ContentLength"], decode_metadata(answer["Metadata"])
@@ -222,7 +222,7 @@ class Requests:
             with self._connection.doing("looking whether an object is there", request.key) as client:
                 tag = client.head_object(Bucket=self._bucket, Key=request.key)["ETag"]
         except StorageError as error:
-            if error.code in _ABSENT:
+            if error.code in ABSENT:
                 return request.replaces is not None
             raise
         return tag != request.replaces

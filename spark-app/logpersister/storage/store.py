@@ -18,6 +18,7 @@ from logpersister.storage.connection import Connection, RetryCounter, Timeouts
 from logpersister.storage.deleting import delete_object, delete_objects
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ObjectFacts, facts_document, parse_facts
+from logpersister.storage.imprint import Imprint, get_imprint
 from logpersister.storage.names import ObjectName
 from logpersister.storage.object_requests import ObjectRequest, Requests, StoredObject
 from logpersister.storage.parts import Part
@@ -267,6 +268,10 @@ class ObjectStore:
         """Return the user metadata of an object as it was given, or None when the object is not there."""
         found = self._requests.head(key)
         return None if found is None else found[1]
+
+    def imprint(self, key: str) -> Imprint | None:
+        """Return what a copy of an object is judged by, or None when the object is not there. Raises StorageError."""
+        return get_imprint(self._connection, key)
 
     def facts(self, key: str) -> ObjectFacts | None:
         """Return what is known about an object of records, or None when the object is not there.

@@ -1,0 +1,1 @@
+"""Gets stored objects out of the bucket, into a directory: what `logpersister retrieve` does."""
