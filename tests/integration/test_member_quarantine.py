@@ -110,3 +110,5 @@ def assert_told(member: MemberProcess, topic: str, key: str) -> None:
     (recent,) = member.status()["quarantine"]["recent"]
     assert (recent["offset"], recent["records"], recent["reason"], recent["key"]) == (0, 93, line["reason"], key)
     assert member.metrics()[f'logpersister_quarantined_records_total{{topic="{topic}"}}'] == 93
+    assert f">{topic}</a>" in member.page("/")
+    assert key in member.page(f"/topics/{topic}")

@@ -37,6 +37,8 @@ from logpersister.member.target_offsets import (
     behind,
     target_offsets_of,
 )
+from logpersister.pages.member import MemberSource
+from logpersister.pages.site import Site
 from logpersister.pipeline.rules import rules_of
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report import logs
@@ -129,7 +131,8 @@ def run_member(
     stop = Stop()
     with ExitStack() as stack, stop.on_signals():
         if options.http is not None:
-            server = stack.enter_context(ReportServer(options.http, metrics, status_of(board), health))
+            site = stack.enter_context(Site(MemberSource(board, metrics)))
+            server = stack.enter_context(ReportServer(options.http, metrics, status_of(board), health, site))
             log.info("reports.served", address=server.address)
         reports = Reports(metrics, board)
         group_probe = health.probe("membership", GROUP_LIMIT, START_LIMIT)

@@ -220,6 +220,21 @@ class Metrics(Instruments):
         self._told.labels(self._topic(topic), policy).inc(folders)
         self._told_in_vain.labels(self._topic(topic), policy).inc(refused)
 
+    def by_topic(self) -> dict[str, dict[str, float]]:
+        """Return what is stored of each topic by now: `records`, `bytes`, `objects`, `quarantined`."""
+        counters = {
+            "records": self._records,
+            "bytes": self._object_bytes,
+            "objects": self._objects,
+            "quarantined": self._quarantined,
+        }
+        found: dict[str, dict[str, float]] = {}
+        for name, counter in counters.items():
+            for sample in (sample for family in counter.collect() for sample in family.samples):
+                if sample.name.endswith("_total"):
+                    found.setdefault(sample.labels["topic"], {})[name] = sample.value
+        return found
+
     def lag(self, summary: LagSummary) -> None:
         """The lag as just observed; topics that are gone lose their series."""
         self._lag.show(summary)

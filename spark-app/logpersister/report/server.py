@@ -1,4 +1,4 @@
-"""HTTP endpoint of a member or collector: ``/metrics``, ``/healthz``, ``/readyz`` and ``/status``.
+"""HTTP endpoint of a member or collector: ``/metrics``, ``/healthz``, ``/readyz``, ``/status``, and pages for browsers.
 
 Few threads, deadlines on everything, no keep-alive: whatever a client does, the process does not notice.
 """
@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 import structlog
 
@@ -50,19 +50,32 @@ class Answer:
     status: HTTPStatus
     content_type: str
     body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further ones."""
+
+
+class Pages(Protocol):
+    """What browsers are shown (`logpersister.pages`)."""
+
+    def answer(self, path: str, query: str) -> Answer | None:
+        """Return a page; None: there is none at the path."""
 
 
 class Reports:
     """What the endpoint serves: pure routing, apart from sockets."""
 
-    def __init__(self, metrics: Instruments, status: Callable[[], Document], health: Health) -> None:
+    def __init__(
+        self, metrics: Instruments, status: Callable[[], Document], health: Health, pages: Pages | None
+    ) -> None:
         self._metrics = metrics
         self._status = status
         self._health = health
+        self._pages = pages
 
     def answer(self, path: str, accept: str) -> Answer:
         """Return the answer to GET `path` (with or without a query string)."""
-        match path.partition("?")[0].rstrip("/"):
+        path, _, query = path.partition("?")
+        match path.rstrip("/"):
             case "/metrics":
                 body, content_type = self._metrics.render(accept)
                 return Answer(HTTPStatus.OK, content_type, body)
@@ -72,18 +85,26 @@ class Reports:
                 return _health_answer(self._health.ready())
             case "/status":
                 return Answer(HTTPStatus.OK, JSON, json.dumps(self._status(), ensure_ascii=False).encode() + b"\n")
-            case "":
+            case "" if self._pages is None or "text/html" not in accept:
                 return Answer(HTTPStatus.OK, TEXT, _lines(*PATHS))
-        return Answer(HTTPStatus.NOT_FOUND, TEXT, _lines(f"not found; there are {', '.join(PATHS)}"))
+        page = None if self._pages is None else self._pages.answer(path, query)
+        return page or Answer(HTTPStatus.NOT_FOUND, TEXT, _lines(f"not found; there are {', '.join(PATHS)}"))
 
 
 class ReportServer:
     """Serves `Reports` on one address from its own threads, from `start` to `stop`."""
 
-    def __init__(self, address: str, metrics: Instruments, status: Callable[[], Document], health: Health) -> None:
+    def __init__(
+        self,
+        address: str,
+        metrics: Instruments,
+        status: Callable[[], Document],
+        health: Health,
+        pages: Pages | None = None,
+    ) -> None:
         """`address`: ``HOST:PORT``; port 0 takes a free one; an empty host is every interface, by IPv4 and IPv6."""
         self._host, self._port = parse_address(address)
-        self._reports = Reports(metrics, status, health)
+        self._reports = Reports(metrics, status, health, pages)
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -222,6 +243,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(answer.body)))
         self.send_header("Cache-Control", "no-store")
         self.send_header("Connection", "close")
+        for name, value in answer.headers:
+            self.send_header(name, value)
         self.end_headers()
         if with_body:
             self.wfile.write(answer.body)

@@ -78,6 +78,7 @@ class RecentUpload:
     """An object and when the board heard of it."""
 
     time: datetime
+    topic: str
     key: str
     bytes: int
     records: int
@@ -263,7 +264,8 @@ class StatusBoard:
         """A range is stored and its end committed; call once for each range."""
         with self._lock:
             now = self._clock()
-            self._uploads.extend(RecentUpload(now, one.key, one.bytes, one.records) for one in written.objects)
+            topic = written.range.partition.topic
+            self._uploads.extend(RecentUpload(now, topic, one.key, one.bytes, one.records) for one in written.objects)
             self._set(
                 totals=self._status.totals.written(written),
                 last_upload=now if written.objects else self._status.last_upload,

@@ -73,6 +73,10 @@ class MemberProcess:
         lines = (line for line in self._get("/metrics").splitlines() if line and not line.startswith("#"))
         return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
+    def page(self, path: str) -> str:
+        """Return a page for browsers; empty as long as nothing answers."""
+        return self._get(path, Accept="text/html")
+
     def lag(self) -> Mapping[str, Any] | None:
         """Return the lag by ``/status``; None while the member does not know it."""
         lag: Mapping[str, Any] = self.status().get("lag", {})
@@ -108,11 +112,12 @@ class MemberProcess:
             self._address = str(served[-1]["address"]) if served else None
         return self._address
 
-    def _get(self, path: str) -> str:
+    def _get(self, path: str, **headers: str) -> str:
         if self.address is None:
             return ""
         try:
-            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=5) as response:
+            request = urllib.request.Request(f"http://{self.address}{path}", headers=headers)
+            with urllib.request.urlopen(request, timeout=5) as response:
                 return str(response.read().decode())
         except (urllib.error.URLError, OSError):
             return ""

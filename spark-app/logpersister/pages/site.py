@@ -1,0 +1,118 @@
+"""The pages of a process as HTML, and the thread that takes their history."""
+
+import hashlib
+import itertools
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from functools import cache
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, Self
+from urllib.parse import parse_qs, unquote
+
+import structlog
+
+from logpersister.pages.history import EVERY_SECONDS, History
+from logpersister.pages.views import Page, Source
+from logpersister.report import logs
+from logpersister.report.server import Answer
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+log = structlog.get_logger(__name__)
+
+HTML: Final = "text/html; charset=utf-8"
+
+
+class Site:
+    """Answers of one process to browsers."""
+
+    def __init__(self, source: Source, every: float = EVERY_SECONDS, clock: Callable[[], float] = time.time) -> None:
+        self.history: Final = History()
+        self._source = source
+        self._every = every
+        self._clock = clock
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._take_history, name="history", daemon=True)
+
+    def look(self) -> None:
+        """Take into the history what is known now."""
+        self.history.take(self._clock(), self._source.readings())
+
+    def answer(self, path: str, query: str) -> Answer | None:
+        """Return the page at a path, ``/`` or ``/topics/clicks``; None: there is none."""
+        if path == "/":
+            given = parse_qs(query).get("page", ["1"])[0]
+            number = int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 1
+            return self._rendered(self._source.home(self.history, number), is_home=True)
+        word, _, quoted = path.removeprefix("/").partition("/")
+        if word != self._source.word or not quoted or "/" in quoted:
+            return None
+        page = self._source.subject(self.history, unquote(quoted))
+        return None if page is None else self._rendered(page, is_home=False)
+
+    def _rendered(self, page: Page, *, is_home: bool) -> Answer:
+        environment = _environment()
+        text = environment.get_template("page.html").render(
+            page=page,
+            is_home=is_home,
+            process=self._source.name,
+            word=self._source.word,
+            next_id=itertools.count(1).__next__,
+            now=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._clock())),
+        )
+        headers = (
+            ("Content-Security-Policy", _policy()),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "no-referrer"),
+        )
+        return Answer(HTTPStatus.OK, HTML, text.encode(), headers)
+
+    def _take_history(self) -> None:
+        while True:
+            try:
+                self.look()
+            except Exception:
+                log.exception("pages.history-failed")
+            if self._stop.wait(self._every):
+                return
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+@cache
+def _environment() -> "Environment":
+    # Imported when somebody looks: it takes longer than all of the rest that a start imports for reports.
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
+    return Environment(
+        loader=PackageLoader("logpersister.pages"),
+        autoescape=True,
+        finalize=_without_secrets,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _policy() -> str:
+    """Nothing may be loaded or run: the one style stands in the page, and is named by its hash."""
+    style = _environment().get_template("style.css").render()
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'none'; style-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+def _without_secrets(value: Any) -> Any:
+    return logs.redactor.text(value) if type(value) is str else value

@@ -1,0 +1,126 @@
+"""What a page shows, whatever it is about: facts, plots and tables. Pure; `site` makes HTML of it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal, Protocol
+from urllib.parse import quote
+
+from logpersister.pages.history import History, Reading
+from logpersister.pages.svg import Plot, plot
+from logpersister.report.human import instant, number, plural
+
+ROWS: Final = 200
+"""Topics or feeds on one page; further ones are on the next."""
+
+Tone = Literal["plain", "good", "warning", "bad"]
+"""How a word is coloured. The word says it too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value with more than its words."""
+
+    text: str
+    tone: Tone = "plain"
+    link: str = ""
+    plot: Plot | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows below a caption. The first cell of a row is its header."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str | Cell]]
+    note: str = ""
+    """What it leaves out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All of one page."""
+
+    title: str
+    state: Cell
+    facts: Sequence[tuple[str, str | Cell]]
+    plots: Sequence[Plot] = ()
+    tables: Sequence[Table] = ()
+    notes: Sequence[str] = ()
+    number: int = 1
+    """Of its rows, where they are more than fit."""
+    pages: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A plot to be, of a figure that the history has."""
+
+    name: str
+    title: str
+    show: Callable[[float], str]
+
+
+class Source(Protocol):
+    """What a process knows about its topics or feeds."""
+
+    @property
+    def word(self) -> str:
+        """``topics`` or ``feeds``: the folder of their pages."""
+
+    @property
+    def name(self) -> str:
+        """Name of the process."""
+
+    def readings(self) -> Mapping[str, Reading]:
+        """Return what the history takes now."""
+
+    def home(self, history: History, page: int) -> Page: ...
+
+    def subject(self, history: History, name: str) -> Page | None:
+        """Return the page of a topic or feed; None: there is no such one."""
+
+
+def plots(history: History, subject: str, figures: Iterable[Figure]) -> tuple[Plot, ...]:
+    """Return the plots of a subject; none if it has no history."""
+    lines = history.of(subject)
+    if lines is None:
+        return ()
+    return tuple(plot(one.title, lines.times, lines.values.get(one.name, ()), one.show) for one in figures)
+
+
+def sparkline(history: History, subject: str, figure: Figure) -> Cell:
+    """Return a small plot for a table."""
+    lines = history.of(subject)
+    if lines is None:
+        return Cell("no plot")
+    title = f"{figure.title} of {subject}"
+    return Cell("", plot=plot(title, lines.times, lines.values.get(figure.name, ()), figure.show, 140, 24))
+
+
+def link_to(word: str, name: str) -> Cell:
+    """Return the name of a topic or feed that leads from the first page to its own."""
+    return Cell(name, link=f"{word}/{quote(name, safe='')}")
+
+
+def part_of(rows: Sequence[str], page: int) -> tuple[Sequence[str], int, int]:
+    """Return the rows of a page, its number and that of the last one."""
+    pages = max(1, -(-len(rows) // ROWS))
+    page = min(max(1, page), pages)
+    return rows[(page - 1) * ROWS : page * ROWS], page, pages
+
+
+def without_plots(history: History, word: str) -> tuple[str, ...]:
+    """Return a note about what has no plots."""
+    left = history.left_out
+    return (f"{plural(left, word)} without plots: others have more to show.",) if left else ()
+
+
+def first_of(count: int, shown: int) -> str:
+    """Return a note about entries that are not shown."""
+    return f"The first {number(shown)} of {number(count)}." if count > shown else ""
+
+
+def when(time: datetime | None) -> str:
+    return "never" if time is None else instant(time)
