@@ -135,7 +135,11 @@ def test_servers_that_misbehave_harm_their_own_feeds_only(
         wait_figure(one, "records", "sent", len(good))
         worst = silent(one)
         metrics = one.metrics()
+        home, page = one.page("/"), one.page("/feeds/gone")
         one.stop()
+    assert all(f">{spec['id']}</a>" in home for spec in specs)
+    assert "the server answers 404" in page
+    assert "a&amp;b" not in home + page, "the key of a Secret"
     assert {name: worst[name] for name in [*bad, "strange"]} == {
         "drip": "no whole answer within the timeout",
         "hang": "no whole answer within the timeout",

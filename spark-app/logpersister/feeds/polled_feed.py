@@ -65,6 +65,10 @@ class PolledFeed:
     reason: str = ""
     """Why its last poll gave nothing that could be compared; empty: it did."""
     is_silent: bool = False
+    polls: dict[Result, int] = field(default_factory=lambda: dict.fromkeys(RESULTS, 0))
+    """How many polls gave what."""
+    seconds: float | None = None
+    """How long its last poll took; None before the first."""
 
     @classmethod
     def of(
@@ -114,6 +118,8 @@ class PolledFeed:
         """Return what an answer means, and remember it."""
         outcome = self._judged(answer, replica, wall)
         self.reason = outcome.reason
+        self.polls[outcome.result] += 1
+        self.seconds = answer.seconds
         if outcome.result == "throttled":
             self.refusals += 1
             asked = retry_after(answer.headers.get("retry-after"), wall)

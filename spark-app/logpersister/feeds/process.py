@@ -14,6 +14,7 @@ from typing import Final
 import structlog
 
 from logpersister.feeds.collector import Collector
+from logpersister.feeds.glance import CollectorSource
 from logpersister.feeds.intake import Intake
 from logpersister.feeds.polled_feed import PolledFeed
 from logpersister.feeds.reports import FeedMetrics, Parts, status_document
@@ -26,6 +27,7 @@ from logpersister.kafka_client import client_config
 from logpersister.kafka_client.stream import Stream
 from logpersister.manifest import FeedCollector
 from logpersister.manifest.secrets import AUTHORITY, Secrets
+from logpersister.pages.site import Site
 from logpersister.report import logs
 from logpersister.report.health import Health, Probe
 from logpersister.report.server import ReportServer
@@ -86,7 +88,8 @@ def run_collector(collector: FeedCollector, secrets: Secrets, options: Collector
         metrics = FeedMetrics(collector.name, options.replica, parts)
         if options.http is not None:
             status = partial(status_document, collector.name, options.replica, started, metrics, parts)
-            server = stack.enter_context(ReportServer(options.http, metrics, status, health))
+            site = stack.enter_context(Site(CollectorSource(collector.name, options.replica, metrics, parts)))
+            server = stack.enter_context(ReportServer(options.http, metrics, status, health, site))
             log.info("reports.served", address=server.address)
         stack.enter_context(logs.kafka_complaints.taken_by(lambda _: None))
         log.info("collector.starts", feeds=len(feeds), topic=spec.kafka.topic, waiting=spool.fill.entries)

@@ -1,0 +1,161 @@
+"""The pages of a collector: its feeds. All of it comes from its feeds, its counts and its spool."""
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from logpersister.feeds.polled_feed import RESULTS, PolledFeed
+from logpersister.feeds.reports import FeedMetrics, Parts
+from logpersister.pages.history import WHOLE, History, Reading
+from logpersister.pages.views import (
+    Cell,
+    Figure,
+    Page,
+    Table,
+    link_to,
+    part_of,
+    plots,
+    sparkline,
+    when,
+    without_plots,
+)
+from logpersister.report.human import duration, number, size
+
+
+def _a_minute(value: float) -> str:
+    return f"{value * 60:,.1f} a minute"
+
+
+def _records(value: float) -> str:
+    return number(round(value))
+
+
+_DURATION: Final = Figure("seconds", "Duration of polls", duration)
+_POLLS: Final = tuple(Figure(result, f"Polls that were {result}", _a_minute) for result in RESULTS)
+_WAITING: Final = Figure("waiting", "Records that wait on the disk", _records)
+_HEADER: Final = ("feed", "state", "newest content", "last poll took", *RESULTS, "reason", "duration before")
+
+
+class CollectorSource:
+    """What a collector knows of its feeds."""
+
+    word: Final = "feeds"
+
+    def __init__(
+        self,
+        collector: str,
+        replica: str,
+        metrics: FeedMetrics,
+        parts: Parts,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.name: Final = f"{collector} ({replica})"
+        self._metrics = metrics
+        self._parts = parts
+        self._clock = clock
+        self._wall = wall
+        self._feeds: Final = {feed.spec.id: feed for feed in parts.feeds}
+
+    def readings(self) -> Mapping[str, Reading]:
+        found = {
+            feed: Reading({"seconds": one.seconds}, _counts(one), 2.0 * one.is_silent + bool(one.reason))
+            for feed, one in self._feeds.items()
+        }
+        counts: dict[str, float] = {result: self._metrics.totals[result] for result in RESULTS}
+        found[WHOLE] = Reading({"waiting": self._parts.spool.fill.entries}, counts)
+        return found
+
+    def home(self, history: History, page: int) -> Page:
+        def trouble(feed: str) -> tuple[bool, bool, str]:
+            one = self._feeds[feed]
+            return not one.is_silent, not one.reason, feed
+
+        feeds, page, pages = part_of(sorted(self._feeds, key=trouble), page)
+        return Page(
+            title=f"Collector {self.name}",
+            state=self._state(),
+            facts=self._facts(),
+            plots=plots(history, WHOLE, (*_POLLS, _WAITING)),
+            tables=(Table("Feeds", _HEADER, [self._row(history, feed) for feed in feeds], "Since the start."),),
+            notes=without_plots(history, "feed"),
+            number=page,
+            pages=pages,
+        )
+
+    def subject(self, history: History, name: str) -> Page | None:
+        feed = self._feeds.get(name)
+        if feed is None:
+            return None
+        drawn = plots(history, name, (_DURATION, *_POLLS))
+        polls = [(result, number(feed.polls[result])) for result in RESULTS]
+        return Page(
+            title=f"Feed {name}",
+            state=_state(feed),
+            facts=(
+                ("Server", feed.host),
+                ("Every", duration(feed.spec.periodicity.total_seconds())),
+                ("Silent after", duration(feed.spec.silent_after.total_seconds())),
+                ("Newest content", self._new(feed)),
+                ("Last poll took", duration(feed.seconds)),
+                ("Pauses for", duration(max(0.0, feed.resumes - self._clock()))),
+                ("Why the last poll gave nothing", feed.reason or "It gave something."),
+            ),
+            plots=drawn,
+            tables=(Table("Polls by result", ("result", "polls"), polls, "Since the start of the process."),),
+            notes=() if drawn else ("It has no plots: there are none yet, or others have more to show.",),
+        )
+
+    def _row(self, history: History, name: str) -> tuple[str | Cell, ...]:
+        feed = self._feeds[name]
+        return (
+            link_to(self.word, name),
+            _state(feed),
+            self._new(feed),
+            duration(feed.seconds),
+            *(number(feed.polls[result]) for result in RESULTS),
+            feed.reason,
+            sparkline(history, name, _DURATION),
+        )
+
+    def _state(self) -> Cell:
+        away = self._parts.sent.away
+        return Cell("Kafka is there", "good") if away is None else Cell(f"Kafka is away: {away}", "bad")
+
+    def _facts(self) -> tuple[tuple[str, str | Cell], ...]:
+        fill, sent = self._parts.spool.fill, self._parts.sent
+        silent = sum(feed.is_silent for feed in self._feeds.values())
+        failing = sum(bool(feed.reason) for feed in self._feeds.values())
+        return (
+            ("Feeds", number(len(self._feeds))),
+            ("Silent", _alarm(silent)),
+            ("Failing", _alarm(failing)),
+            ("Polls missed", _alarm(self._metrics.totals["missed"])),
+            ("Records sent", number(sent.sent)),
+            ("Records refused by Kafka", _alarm(sent.refused)),
+            ("Waiting on the disk", f"{number(fill.entries)} records, {size(fill.bytes)}"),
+            ("Dropped", _alarm(fill.dropped)),
+        )
+
+    def _new(self, feed: PolledFeed) -> str:
+        """Return when a feed last gave something new; before that, when it was polled first."""
+        if not feed.polls["new"]:
+            return "never"
+        return when(datetime.fromtimestamp(self._wall() - (self._clock() - feed.new_since), UTC))
+
+
+def _counts(feed: PolledFeed) -> dict[str, float]:
+    return {result: feed.polls[result] for result in RESULTS}
+
+
+def _state(feed: PolledFeed) -> Cell:
+    if feed.is_silent:
+        return Cell("silent", "bad")
+    if feed.seconds is None:
+        return Cell("not polled yet")
+    return Cell("failing", "warning") if feed.reason else Cell("working", "good")
+
+
+def _alarm(value: int) -> str | Cell:
+    return Cell(number(value), "warning") if value else "0"
