@@ -12,6 +12,14 @@ import pytest
 import yaml
 from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    ACLResourcePatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from kafka.structs import OffsetAndMetadata
 
 from logpersister.cli import main
@@ -21,19 +29,23 @@ from tests.integration.harness.logs import write_compacted, write_transactions
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker
-from tests.stack.topics import Record, create_topic, end_offsets, produce, produce_many, read_all
+from tests.stack.topics import Record, admin, create_topic, end_offsets, produce, produce_many, read_all
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
 
+AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+USER, PASSWORD = "alice", "correct-horse-battery"
 SQUEEZED = 600
 """Records of the topic that is compressed by codecs for which kafka-python has no package here."""
 
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """A second cluster. Its brokers forget no record, however old, and no producer."""
-    with KafkaBroker(tmp_path_factory.mktemp("other")) as broker:
+    """A second cluster. Its brokers forget no record, however old, and no producer; who logs in needs rights."""
+    properties = {"authorizer.class.name": AUTHORIZER, "super.users": "User:ANONYMOUS"}
+    directory = tmp_path_factory.mktemp("other")
+    with KafkaBroker(directory, listeners=["SASL_PLAINTEXT"], users={USER: PASSWORD}, properties=properties) as broker:
         yield broker
 
 
@@ -176,6 +188,57 @@ def test_topics_come_back(
     assert f"{squeezed}-0[{gone.start},{gone.end})" in restored(capsys, manifest, *options, code=Exit.FAILED)
     with pytest.raises(LookupError):
         read_all(other.bootstrap, "never")
+
+
+def allow(broker: KafkaBroker, kind: ResourceType, prefix: str, *operations: ACLOperation) -> None:
+    pattern = ResourcePattern(kind, prefix, ACLResourcePatternType.PREFIXED)
+    with admin(broker.bootstrap) as client:
+        client.create_acls([ACL(f"User:{USER}", "*", one, ACLPermissionType.ALLOW, pattern) for one in operations])
+
+
+def test_the_rights_of_the_page_are_enough_and_two_may_begin_at_once(
+    scene: Scene,
+    topic: CreateTopic,
+    kafka: KafkaBroker,
+    other: KafkaBroker,
+    unique: str,
+    tmp_path: Path,
+    secrets_dir: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    name = topic(partitions=3)
+    produce(kafka.bootstrap, name, strange(None))
+    manifest = scene.manifest(kafka={"topics": [name]}, **example("backup"))
+    scene.run_until_current(manifest)
+    commit(kafka.bootstrap, unique, name, {0: 1})
+    own = (ACLOperation.DESCRIBE, ACLOperation.READ, ACLOperation.WRITE, ACLOperation.DESCRIBE_CONFIGS)
+    allow(other, ResourceType.TOPIC, name, *own, ACLOperation.CREATE)
+    allow(other, ResourceType.GROUP, "logpersister-restore", ACLOperation.DESCRIBE)
+    allow(other, ResourceType.TRANSACTIONAL_ID, "logpersister-restore", ACLOperation.DESCRIBE, ACLOperation.WRITE)
+    (secrets_dir / "target").mkdir()
+    (secrets_dir / "target" / "username").write_text(USER)
+    (secrets_dir / "target" / "password").write_text(PASSWORD)
+    security = {"protocol": "SASL_PLAINTEXT", "mechanism": "SCRAM-SHA-512", "secretName": "target"}
+    to = tmp_path / "target.yaml"
+    to.write_text(
+        yaml.safe_dump({"kafka": {"bootstrapServers": other.address("SASL_PLAINTEXT"), "security": security}})
+    )
+    options = ["--to", str(to), "--topics", name]
+
+    told = restored(capsys, manifest, *options, "--groups", "nobody", code=Exit.FAILED)
+    assert "--groups: nobody has committed no offset" in told
+    told = restored(capsys, manifest, *options, "--groups", unique, code=Exit.UNREACHABLE)
+    assert f"--to: offsets of group {unique} cannot be read" in told
+    with pytest.raises(LookupError):
+        read_all(other.bootstrap, name)
+    command = [str(Path(sys.executable).with_name("logpersister")), "restore", "-f", str(manifest), *options]
+    both = [subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [one.wait(300) for one in both] == [Exit.OK, Exit.OK], "both make the topic"
+    allow(other, ResourceType.GROUP, unique, ACLOperation.READ)
+    document = restored(capsys, manifest, *options, "--groups", unique)
+    assert_restored(kafka.bootstrap, name, other.bootstrap, name)
+    assert [(one["produced"], one["made"]) for one in document["topics"]] == [(0, False)]
+    assert {one["partition"]: (one["new"], one["state"]) for one in document["groups"]}[0] == (1, "set")
 
 
 def test_processes_and_brokers_die(

@@ -87,10 +87,12 @@ def patiently(
     ask: Callable[[], Result],
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
+    where: str = "spec.kafka",
 ) -> Result:
     """Ask until it works, while Kafka says that it may work soon (it makes its offsets topic on the first question).
 
-    `doing` says in the `UnreachableError` what could not be done: ``the offsets could not be read``.
+    `doing` says in the `UnreachableError` what could not be done: ``the offsets could not be read``; `where` says which
+    brokers were asked.
     """
     deadline = clock() + seconds
     while True:
@@ -98,7 +100,7 @@ def patiently(
             return ask()
         except KafkaError as error:
             if not error.retriable or clock() >= deadline:
-                raise UnreachableError(f"spec.kafka: {doing} ({error})", may_pass=bool(error.retriable)) from error
+                raise UnreachableError(f"{where}: {doing} ({error})", may_pass=bool(error.retriable)) from error
         sleep(PAUSE_SECONDS)
 
 

@@ -3,11 +3,11 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, TypeVar
 
 import yaml
 from kafka.errors import KafkaError
@@ -18,15 +18,15 @@ from logpersister.cli.exits import CommandError, Exit, UnreachableError
 from logpersister.cli.tables import Column, printable, table
 from logpersister.formats.damage import ContentError
 from logpersister.kafka_client.admin import admin_client
-from logpersister.manifest import LogPersister
+from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.report import logs
 from logpersister.report.human import number, plural
 from logpersister.restore.execution import restore
-from logpersister.restore.groups import MovedOffset, Offsets, moved, read_groups, to_set
+from logpersister.restore.groups import MovedOffset, Offsets, moved, of_topics, read_groups, to_set
 from logpersister.restore.offset_table import document, offset_map
-from logpersister.restore.plan import PartitionPlan, RestoreError, lost, plan
+from logpersister.restore.plan import PartitionPlan, RestoreError, TargetTopic, lost, plan
 from logpersister.restore.target import TargetCluster, committed
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.store import ObjectStore
@@ -42,6 +42,9 @@ _GROUP_COLUMNS: Final = (
     Column("STATE"),
 )
 _PRODUCER: Final = "logpersister-restore"
+_PATIENCE_SECONDS: Final = 30.0
+
+Result = TypeVar("Result")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -53,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             Exit.INVALID,
         )
     names = _names(arguments)
+    _check_writable(arguments.offsets)
     with (
         logs.kafka_complaints.taken_by(_hear_nothing, _hear_nothing),  # what ends the command says why
         bucket.opened(resource, secrets) as store,
@@ -60,8 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
         _errors_told(),
     ):
         restored = _Restored(resource, store, target, names)
-        restored.plan(dry_run=arguments.dry_run)
         groups = _groups(arguments, resource, secrets)
+        for group in groups:
+            _patiently(f"offsets of group {group} cannot be read", partial(target.committed, group))
+        restored.plan(dry_run=arguments.dry_run)
         if not arguments.dry_run:
             restored.produce()
         maps = restored.maps() if groups or arguments.offsets else {}
@@ -97,8 +103,13 @@ def _names(arguments: argparse.Namespace) -> dict[str, str]:
 @contextmanager
 def _target(arguments: argparse.Namespace, names: Mapping[str, str], secrets: Secrets) -> Iterator[TargetCluster]:
     kafka = {**_kafka_of(arguments.to), "topics": sorted(names.values()), "groupId": _PRODUCER}
-    resource = context.resource("restore", kafka, {"bucket": "none"})
-    found = brokers.reach(resource, secrets, arguments.timeout)
+    try:
+        resource = context.resource("restore", kafka, {"bucket": "none"})
+        found = brokers.reach(resource, secrets, arguments.timeout)
+    except ManifestError as error:
+        raise CommandError(f"--to {arguments.to}: {error}", Exit.INVALID) from None
+    except CommandError as error:
+        raise CommandError(f"--to: {error}", error.code, may_pass=error.may_pass) from None
     try:
         with TargetCluster(brokers.config(resource, secrets, arguments.timeout, found)) as target:
             yield target
@@ -121,6 +132,10 @@ def _kafka_of(to: str) -> dict[str, Any]:
             Exit.INVALID,
         )
     return block
+
+
+def _patiently(doing: str, ask: Callable[[], Result]) -> Result:
+    return brokers.patiently(doing, _PATIENCE_SECONDS, ask, where="--to")
 
 
 @contextmanager
@@ -153,30 +168,36 @@ class _Restored:
 
     def plan(self, *, dry_run: bool) -> None:
         """Find out what is to be done, and make topics. Raises RestoreError, of all topics together."""
-        group, problems = self._resource.group_id, []
+        group = self._resource.group_id
+        self._backups = {topic: read_backup(self._store, group, topic) for topic in self._names}
         existing = self._target.topics(self._names.values())
+        self.plans = self._planned(existing)
+        self.made = sorted(set(self._names.values()) - existing.keys())
+        if self.made and not dry_run:
+            counts = {self._names[topic]: backup.partition_count for topic, backup in self._backups.items()}
+            self._target.make({name: counts[name] for name in self.made})
+            # Somebody else may have made them meanwhile, such as another restore.
+            ask = partial(self._target.topics, self._names.values())
+            self.plans = self._planned(_patiently("topics that were made cannot be described", ask))
+        for range_ in lost(self._backups.values()):
+            print(f"{range_}: was lost before the backup stored it, so it is not restored", file=sys.stderr)
+
+    def _planned(self, existing: Mapping[str, TargetTopic]) -> list[PartitionPlan]:
+        plans: list[PartitionPlan] = []
+        problems = []
         for topic, name in self._names.items():
-            self._backups[topic] = read_backup(self._store, group, topic)
             try:
-                self.plans += plan(topic, self._backups[topic], name, existing.get(name))
+                plans += plan(topic, self._backups[topic], name, existing.get(name))
             except RestoreError as error:
                 problems.append(str(error))
         if problems:
             raise RestoreError("\n".join(problems))
-        self.made = sorted(set(self._names.values()) - existing.keys())
-        if not dry_run:
-            counts = {self._names[topic]: backup.partition_count for topic, backup in self._backups.items()}
-            self._target.make({name: counts[name] for name in self.made})
-        for range_ in lost(self._backups.values()):
-            print(f"{range_}: was lost before the backup stored it, so it is not restored", file=sys.stderr)
+        return plans
 
     def produce(self) -> None:
         """Produce all that is not there yet."""
-        seconds = 30.0
         producers = {
-            name: brokers.patiently(
-                "no producer id could be had", seconds, partial(self._target.producer, self._producer_name(topic))
-            )
+            name: _patiently("no producer id could be had", partial(self._target.producer, self._producer_name(topic)))
             for topic, name in self._names.items()
         }
         restore(self.plans, self._target, producers, self._store.read, self._there.__setitem__)
@@ -219,11 +240,30 @@ class _Restored:
 
 
 def _groups(arguments: argparse.Namespace, resource: LogPersister, secrets: Secrets) -> dict[str, Offsets]:
-    """Return committed offsets by group: from a file, or from the brokers that the backup was made of."""
+    """Return committed offsets by group: from a file, or from the brokers that the backup was made of.
+
+    Raises RestoreError where a name is wrong: its group would begin anywhere.
+    """
     if not arguments.groups:
         return {}
-    if len(arguments.groups) == 1 and Path(arguments.groups[0]).is_file():
-        return dict(read_groups(Path(arguments.groups[0])))
+    [first, *_] = arguments.groups
+    if len(arguments.groups) == 1 and Path(first).is_file():
+        found: Mapping[str, Offsets] = read_groups(Path(first))
+    else:
+        found = _committed(arguments, resource, secrets)
+        unknown = [group for group, offsets in found.items() if not offsets]
+        if unknown:
+            raise RestoreError(
+                f"--groups: {unknown[0]} has committed no offset at the brokers of the manifest, and is no file; "
+                "correct the name, or leave it out"
+            )
+    own = of_topics(found, arguments.topics)
+    if not own:
+        raise RestoreError(f"--groups: {', '.join(arguments.groups)} has no offset of {', '.join(arguments.topics)}")
+    return own
+
+
+def _committed(arguments: argparse.Namespace, resource: LogPersister, secrets: Secrets) -> dict[str, Offsets]:
     found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)
     with closing(admin_client(brokers.config(resource, secrets, arguments.timeout, found))) as admin:
         return {
@@ -248,9 +288,22 @@ def _commit(target: TargetCluster, moves: Sequence[MovedOffset]) -> dict[tuple[s
     return states
 
 
+def _check_writable(file: str | None) -> None:
+    """Raise CommandError now rather than when all is restored."""
+    if file is not None:
+        with _writing(file), Path(file).open("a", encoding="utf-8"):
+            pass
+
+
 def _write(file: str, content: Mapping[str, Any]) -> None:
-    try:
+    with _writing(file):
         Path(file).write_text(json.dumps(content) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _writing(file: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise CommandError(f"--offsets {file}: cannot be written ({error.strerror})", Exit.FAILED) from None
 
@@ -302,4 +355,4 @@ def _show(
         table(_GROUP_COLUMNS, rows, out)
     if dry_run:
         missing = sum(one["records"] - one["had"] for one in topics)
-        out.write(f"\n{plural(missing, 'record')} would be produced; nothing was written\n")
+        out.write(f"\n{plural(missing, 'record')} would be produced; nothing was written to Kafka\n")

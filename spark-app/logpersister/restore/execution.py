@@ -32,6 +32,7 @@ PATIENCE_SECONDS: Final = 120.0
 _BACKOFF: Final = Backoff(0.1, 5.0)
 _OUT_OF_PLACE: Final = (errors.OutOfOrderSequenceNumberError, errors.DuplicateSequenceNumberError)
 """Errors of a batch that a broker has already, or to which the one before is missing."""
+_TOO_LARGE: Final = (errors.MessageSizeTooLargeError, errors.RecordListTooLargeError)
 
 Answer = Offset | Exception
 """Offset that a batch got, or why it has none as far as is known."""
@@ -185,10 +186,20 @@ class _PartitionRestore:
         if not may_pass:
             raise RestoreError(
                 f"{self.plan.target}: the target refuses records from offset {self.position} on ({error})"
+                f"{_remedy(error)}"
             )
         if self._clock() - self._progress_at > PATIENCE_SECONDS:
             raise TimeoutError(f"{self.plan.target}: no progress for {PATIENCE_SECONDS:g} s ({error})")
         self.is_unsure = True
+
+
+def _remedy(error: Exception) -> str:
+    """Return what to do about a refusal, where that is known."""
+    if isinstance(error, _TOO_LARGE):
+        return "; set the topic's max.message.bytes to that of the source, and segment.bytes above it, and run it again"
+    if isinstance(error, errors.TopicAuthorizationFailedError):
+        return "; grant WRITE on the topic, and run it again"
+    return ""
 
 
 def check_stored(plan: PartitionPlan, stored: int, target: Target, read: ReadObject) -> None:

@@ -2,14 +2,17 @@
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from logpersister.ranges import Offset, TopicPartition
 from logpersister.restore.offset_map import OffsetMap
 from logpersister.restore.plan import RestoreError
 
+_EXPECTED: Final = "expected group,topic,partition,offset, as in billing,clicks,0,51204"
 Offsets = Mapping[TopicPartition, Offset]
 
 
@@ -54,16 +57,33 @@ def read_groups(file: Path) -> dict[str, dict[TopicPartition, Offset]]:
     """
     found: defaultdict[str, dict[TopicPartition, Offset]] = defaultdict(dict)
     try:
-        with file.open(encoding="utf-8", newline="") as lines:
-            for number, line in enumerate(csv.reader(lines), 1):
-                try:
-                    group, topic, partition, offset = line
-                    found[group][TopicPartition(topic, int(partition))] = int(offset)
-                except ValueError:
-                    raise RestoreError(f"{file}:{number}: expected group,topic,partition,offset") from None
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
         raise RestoreError(f"{file}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise RestoreError(f"{file}: is not text (UTF-8); {_EXPECTED}") from None
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            group, partition, old = _parsed(line, f"{file}:{number}")
+            found[group][partition] = old
     return dict(found)
+
+
+def _parsed(line: str, where: str) -> tuple[str, TopicPartition, Offset]:
+    with suppress(ValueError, csv.Error):
+        [(group, topic, partition, offset)] = csv.reader([line])
+        place, old = int(partition), int(offset)
+        if place >= 0 and old >= 0:
+            return group, TopicPartition(topic, place), old
+    raise RestoreError(f"{where}: {_EXPECTED}")
+
+
+def of_topics(groups: Mapping[str, Offsets], topics: Collection[str]) -> dict[str, Offsets]:
+    """Return the offsets in these topics, of those groups that have some."""
+    own = {
+        group: {one: old for one, old in offsets.items() if one.topic in topics} for group, offsets in groups.items()
+    }
+    return {group: offsets for group, offsets in own.items() if offsets}
 
 
 def to_set(

@@ -22,7 +22,7 @@ from logpersister.pipeline.reader import KafkaReader, RangeReadError, ReadReques
 from logpersister.pipeline.reader.settings import ReaderSettings
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.restore.execution import Answer
-from logpersister.restore.plan import TargetTopic
+from logpersister.restore.plan import RestoreError, TargetTopic
 from logpersister.restore.record_batches import Producer
 
 _TIMESTAMP_TYPE: Final = "message.timestamp.type"
@@ -79,10 +79,18 @@ class TargetCluster:
         return value
 
     def make(self, partitions: Mapping[str, int]) -> None:
-        """Make topics, with the brokers' settings except that nothing is deleted. Raises KafkaError."""
-        if partitions:
-            made = {name: {"num_partitions": count, "configs": _KEPT} for name, count in partitions.items()}
-            self._admin.create_topics(made, wait_for_metadata=True)
+        """Make topics, with the brokers' settings except that nothing is deleted; another restore may have made them.
+
+        Raises KafkaError, and RestoreError with what brokers have against them.
+        """
+        if not partitions:
+            return
+        wanted = {name: {"num_partitions": count, "configs": _KEPT} for name, count in partitions.items()}
+        made = self._admin.create_topics(wanted, raise_errors=False)["topics"]
+        refused = list(filter(None, map(_refusal, made)))
+        if refused:
+            raise RestoreError("\n".join(refused))
+        self._admin.wait_for_topics(list(partitions))
 
     def producer(self, name: str) -> Producer:
         """Return the producer of a name: the same for each process that asks, within the days that brokers keep it.
@@ -162,6 +170,15 @@ class TargetCluster:
             for partition, error in found.items()
             if error is not errors.NoError
         }
+
+
+def _refusal(made: Mapping[str, Any]) -> str | None:
+    """Return why a topic was not made; None: it is there."""
+    error = errors.for_code(made["error_code"])
+    if error in (errors.NoError, errors.TopicAlreadyExistsError):
+        return None
+    reason = made.get("error_message") or error.__name__
+    return f"topic {made['name']}: the target does not make it ({reason}); grant CREATE on it, or make it yourself"
 
 
 def committed(admin: Any, group: str) -> dict[TopicPartition, Offset]:

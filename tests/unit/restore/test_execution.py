@@ -88,7 +88,12 @@ class Refusing(World):
 @pytest.mark.parametrize(
     ("answer", "raised", "told"),
     [
-        (errors.MessageSizeTooLargeError("too large"), RestoreError, "refuses records from offset 0 on.*too large"),
+        (
+            errors.MessageSizeTooLargeError("too large"),
+            RestoreError,
+            "refuses records from offset 0 on.*too large.*set the topic's max.message.bytes",
+        ),
+        (errors.TopicAuthorizationFailedError(), RestoreError, "refuses records.*grant WRITE on the topic"),
         (17, RestoreError, "got offset 17 instead of 0: somebody else writes"),
         (errors.NotEnoughReplicasError(), TimeoutError, f"no progress for {PATIENCE_SECONDS:g} s.*NotEnoughReplicas"),
     ],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from logpersister.ranges import TopicPartition
-from logpersister.restore.groups import MovedOffset, moved, read_groups, to_set
+from logpersister.restore.groups import MovedOffset, moved, of_topics, read_groups, to_set
 from logpersister.restore.offset_map import OffsetMap
 from logpersister.restore.plan import RestoreError
 
@@ -29,6 +29,11 @@ def test_offsets_of_what_is_restored() -> None:
     ]
 
 
+def test_only_groups_of_these_topics_count() -> None:
+    groups = {"billing": {ONE: 12, OTHER: 3}, "search": {OTHER: 99}, "idle": {}}
+    assert of_topics(groups, ["clicks"]) == {"billing": {ONE: 12}}
+
+
 def test_a_group_that_has_gone_on_is_left_alone() -> None:
     moves = [
         MovedOffset("billing", ONE, NEW_ONE, 12, 2, is_ahead=False),
@@ -39,10 +44,21 @@ def test_a_group_that_has_gone_on_is_left_alone() -> None:
 
 def test_what_kafka_exports_is_read(tmp_path: Path) -> None:
     file = tmp_path / "groups.csv"
-    file.write_text('"billing","clicks",0,12\nbilling,clicks,1,7\nsearch,clicks,0,3\n')
+    file.write_text('"billing","clicks",0,12\nbilling,clicks,1,7\r\n\nsearch,clicks,0,3\n')
     assert read_groups(file) == {"billing": {ONE: 12, TWO: 7}, "search": {ONE: 3}}
     file.write_text("billing,clicks,0,12\nclicks,0,12\n")
     with pytest.raises(RestoreError, match=r"groups\.csv:2: expected group,topic,partition,offset"):
         read_groups(file)
+    for wrong in (
+        b"billing,clicks,-1,5",
+        b"billing,clicks,0,-5",
+        b"billing,clicks,0,-",
+        b"\xff\xfeb",
+        b'a,"b,0,1',
+        b"\0",
+    ):
+        file.write_bytes(wrong)
+        with pytest.raises(RestoreError, match=r"groups\.csv.*expected group,topic,partition,offset"):
+            read_groups(file)
     with pytest.raises(RestoreError, match="cannot be read"):
         read_groups(tmp_path / "none.csv")
