@@ -283,7 +283,7 @@ def _move_over_losses_that_are_not_recorded() -> list[Any]:
 
     return [
         patch.object(Pending, "settled", settled),
-        patch.object(Cycle, "_record", lambda _self: None),
+        patch.object(Losses, "record", lambda _self: False),
         patch.object(Protocol, "owed", _owed_without_records),
     ]
 
