@@ -80,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
             store.prefix,
             lambda topic: list_left_out(store, resource.group_id, topic),
             lambda topic: _omissions(resource, topic, with_columns, registries, writing_of if arguments.deep else None),
+            lambda topic: list_replayed(store, resource.group_id, topic),
         )
         if not topics:
             pattern = resource.spec.kafka.topic_pattern

@@ -46,6 +46,17 @@ class KafkaView:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayedSpan:
+    """Offsets of the partition that a replay of history stores again."""
+
+    generation: int
+    start: Offset
+    end: Offset
+    done: bool
+    """Whether all of them are stored."""
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionEvidence:
     """Everything that a judgement rests on."""
 
@@ -61,6 +72,8 @@ class PartitionEvidence:
     losses: Sequence[Loss] = ()
     replays: Sequence[NotedReplay] = ()
     """Replays of quarantine."""
+    history: Sequence[ReplayedSpan] = ()
+    """Replays of history."""
     left_out: Sequence[LeftOutRange] = ()
     """Ranges of which nothing was stored, because all of their records are left out."""
     kafka: KafkaView | None = None

@@ -44,6 +44,16 @@ class Tile:
     """Live objects: not what was replayed since."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What members, or a replay of history, have stored in one generation."""
+
+    generation: int
+    spans: list[Span]
+    whole: Span
+    """Offsets of which none may be missing."""
+
+
 @dataclass(slots=True)
 class Examination:
     """What came out for one partition."""
@@ -293,21 +303,36 @@ def _find_missing(spans: dict[int, list[Span]], result: Examination) -> None:
     committed = evidence.before.offset if evidence.before else 0
     losses = _losses(result)
     missing_in_all = _missing_in_all(spans, committed, losses, result)
-    for number, own in spans.items():
-        end = max(stop for _, stop in own)
-        if number == evidence.current_generation:
-            end = max(end, committed)
+    parts = [part for number, own in spans.items() for part in _parts(number, own, committed, evidence)]
+    for part in parts:
         # What no generation has is told once, above. A higher one may have replayed it; one that overlaps nowhere has
         # taken turns with this one.
         others = [
             span
-            for other, theirs in spans.items()
-            if other != number and (other > number or not common(own, theirs))
-            for span in theirs
+            for other in parts
+            if other is not part and (other.generation > part.generation or not common(part.spans, other.spans))
+            for span in other.spans
         ]
-        explained = [*own, *losses, *others, *missing_in_all]
-        result.missing += [MissingOffsets(span, number) for span in minus([(min(own)[0], end)], explained)]
+        explained = [*part.spans, *losses, *others, *missing_in_all]
+        result.missing += [MissingOffsets(span, part.generation) for span in minus([part.whole], explained)]
     result.missing.sort(key=lambda missing: missing.span)
+
+
+def _parts(generation: int, spans: list[Span], committed: Offset, evidence: PartitionEvidence) -> Iterator[_Part]:
+    """Yield what a replay of history has stored in a generation, and what members have stored there behind it."""
+    of_members = spans
+    for replay in evidence.history:
+        if replay.generation == generation:
+            own = [span for span in spans if replay.start <= span[0] < replay.end]
+            of_members = [span for span in spans if not replay.start <= span[0] < replay.end]
+            if own:
+                hull = (min(own)[0], max(stop for _, stop in own))
+                yield _Part(generation, own, (replay.start, replay.end) if replay.done else hull)
+    if of_members:
+        end = max(stop for _, stop in of_members)
+        if generation == evidence.current_generation:
+            end = max(end, committed)
+        yield _Part(generation, of_members, (min(of_members)[0], end))
 
 
 def _missing_in_all(

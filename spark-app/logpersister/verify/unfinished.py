@@ -21,15 +21,15 @@ def judged(
         notes: of the replays of the topic.
         stored: lists its objects. It is called when it is known how far replays are, so those are whole up to there.
     """
-    settled: dict[tuple[int, TopicPartition], int] = {}
+    settled: dict[tuple[int, TopicPartition], tuple[ReplayNote, int]] = {}
     for note in notes:
         if not note.done:
             found = commits_of(note.generation, note.ranges())
             for partition in note.ranges():
                 committed = found.get(partition)
                 offset = committed.offset if isinstance(committed, CommittedOffset) else 0
-                settled[note.generation, partition] = offset
+                settled[note.generation, partition] = note, offset
     for one in stored():
-        end = settled.get((one.name.generation, one.name.topic_partition))
-        if end is None or one.name.start < end:
+        found = settled.get((one.name.generation, one.name.topic_partition))
+        if found is None or one.name.start < found[1] or not found[0].has(one.name):
             yield one

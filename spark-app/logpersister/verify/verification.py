@@ -13,10 +13,11 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.report.lines import partitions_text
 from logpersister.storage.left_out import LeftOutRange
 from logpersister.storage.losses import Loss
+from logpersister.storage.replayed import ReplayNote
 from logpersister.storage.replays import Replay
 from logpersister.verify import missing_offsets
 from logpersister.verify.deep import DeepVerification
-from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
+from logpersister.verify.evidence import KafkaView, PartitionEvidence, ReplayedSpan, StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.missing_offsets import Reader
 from logpersister.verify.replays import NotedReplay
@@ -96,14 +97,17 @@ class Verification:
         prefix: str = "",
         left_out: Callable[[str], Iterable[LeftOutRange]] = lambda _: (),
         omissions: Callable[[str], missing_offsets.Omissions] = lambda _: missing_offsets.Omissions(),
+        history: Callable[[str], Iterable[ReplayNote]] = lambda _: (),
     ) -> None:
         """Begin.
 
         Args:
             stored: lists the objects of a topic; it is asked when the committed offsets are known.
             replays: lists the notes of the replays of a topic; it is asked before and after `stored`.
+            history: lists the replays of history of a topic; it is asked before `stored`.
         """
         self._replays, self._prefix, self._left_out, self._omissions = replays, prefix, left_out, omissions
+        self._history = history
         self._deep = deep
         self._group = group
         self._offsets = offsets
@@ -144,6 +148,7 @@ class Verification:
         in_kafka = [TopicPartition(topic, number) for number in range(partitions)]
         # What was committed before the listing must be in it; what is in it was promised before the second look.
         before, replays_before = self._offsets.committed(in_kafka), list(self._replays(topic))
+        history = list(self._history(topic))
         objects: defaultdict[TopicPartition, list[StoredObject]] = defaultdict(list)
         for one in self._stored(topic):
             objects[one.name.topic_partition].append(one)
@@ -172,6 +177,7 @@ class Verification:
                     objects=objects[partition],
                     losses=self._losses[partition],
                     replays=replays[partition],
+                    history=tuple(_spans(history, partition)),
                     left_out=left_out[partition],
                     kafka=views.get(partition),
                     from_earliest=self._group.from_earliest,
@@ -215,3 +221,9 @@ def _unknown(entry: CommittedOffset | UnknownMetadataError | None) -> bool:
 
 def _known(entry: CommittedOffset | UnknownMetadataError | None) -> CommittedOffset | None:
     return None if isinstance(entry, UnknownMetadataError) else entry
+
+
+def _spans(history: Iterable[ReplayNote], partition: TopicPartition) -> Iterator[ReplayedSpan]:
+    for note in history:
+        if (span := note.bounds.get(partition.partition)) is not None:
+            yield ReplayedSpan(note.generation, *span, note.done)

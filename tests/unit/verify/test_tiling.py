@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from logpersister.plan.intents import CommittedOffset
-from logpersister.verify.evidence import KafkaView, PartitionEvidence, StoredObject
+from logpersister.verify.evidence import KafkaView, PartitionEvidence, ReplayedSpan, StoredObject
 from logpersister.verify.findings import Kind
 from logpersister.verify.tiling import MissingOffsets, examine
 from tests.unit.verify.samples import committed, damaged, evidence, loss, pending, stored_object
@@ -35,6 +35,11 @@ HOLE = evidence([TILED[0], TILED[2]], committed(300))
 LOSSES = replace(HOLE, losses=[loss(100, 250, "skipped")])
 TOPIC_AGAIN = [stored_object(0, 700, topic_id="old"), stored_object(0, 100, generation=2)]
 TURNS = [stored_object(at, at + 50, generation=1 + at // 50 % 2) for at in range(0, 300, 50)]
+REPLAYED = ReplayedSpan(2, 0, 100, done=True)
+BEHIND = [
+    stored_object(0, 250),
+    *(stored_object(start, end, generation=2) for start, end in ((0, 50), (50, 100), (250, 300))),
+]
 NOBODYS = replace(damaged(stored_object(100, 250), end=None), group=None)
 ONE = stored_object(0, 100, path="dt=2026-11-20", first=0, last=98, records=50)
 OTHER = stored_object(0, 100, path="dt=2026-11-21", first=1, last=99, records=50)
@@ -98,6 +103,13 @@ CASES: dict[str, Case] = {
     "members of both take turns": (evidence(TURNS, HIGHER, **AGAIN), [], []),
     "a replay fills the hole of a lower one": (
         evidence([TILED[0], TILED[2], stored_object(0, 300, generation=2)], HIGHER, **AGAIN), [], [],
+    ),
+    "members go on in the generation of a replay": (evidence(BEHIND, HIGHER, history=[REPLAYED], **AGAIN), [], []),
+    "a hole in a replay": (
+        evidence([*BEHIND[:2], BEHIND[3]], HIGHER, history=[replace(REPLAYED, end=200)], **AGAIN), [], [(50, 200)],
+    ),
+    "a replay that is under way": (
+        evidence(BEHIND, HIGHER, history=[replace(REPLAYED, end=90, done=False)], **AGAIN), [], [],
     ),
     # Strangers
     "another group": (

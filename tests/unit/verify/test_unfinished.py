@@ -38,4 +38,6 @@ def test_objects_of_a_replay_count_up_to_where_its_group_is() -> None:
     of_others = [one.key for one in objects() if one.name.generation == 1 or one.name.partition == 2]
     assert keys(NOTE, None) == of_others
     assert sorted(keys(NOTE, stored(20, "id", 2))) == sorted([*of_others, "2/0/0"])
+    behind = replace(NOTE, bounds={0: (0, 20), 1: (0, 20)})
+    assert "2/0/20" in keys(behind, None), "the group may store behind a replay in its generation"
     assert keys(replace(NOTE, done=True), None) == [one.key for one in objects()]
