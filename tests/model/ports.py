@@ -230,7 +230,7 @@ class StateStorePort:
         self._ask()
         if not self._around.rules.looks_ahead:
             return dict.fromkeys(positions)
-        objects = [*self._around.bucket.objects, *self._around.bucket.of_history]
+        objects = self._around.bucket.objects
         found: dict[TopicPartition, Offset | StorageError | None] = {
             partition: min(
                 (
@@ -243,6 +243,10 @@ class StateStorePort:
             )
             for partition, position in positions.items()
         }
+        for key, it in self._around.bucket.of_history.items():
+            position = positions.get(key.partition, it.end)
+            if (key.generation, key.prefix) == (generation, self._prefix) and position < it.end:
+                found[key.partition] = max(position, key.start)
         self._turn.saw(found)
         self._turn.may_stand_still(Place.LISTED)
         return found

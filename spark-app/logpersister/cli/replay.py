@@ -72,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         if all(one.note.done for one in planned):
             return _ended(live, planned)
+        resource = replayed(live, [one.note.topic for one in planned])  # the others may be planned another time
         check.before_start(resource, secrets, arguments.timeout, until_current=True)
         code = start(resource, secrets, options)
         if code != Exit.OK:

@@ -12,11 +12,12 @@ from logpersister.plan.intents import PLANNED_RANGES
 from logpersister.plan.recovery import ReplayedEnd, StoredRange, StoredTail
 from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.storage import ahead, topics
+from logpersister.storage.asking import ask_each
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ANY_BYTES, ForeignObjectError
 from logpersister.storage.losses import Loss, record_loss
 from logpersister.storage.names import ObjectName
-from logpersister.storage.replayed import ReplayNote, list_replayed
+from logpersister.storage.replayed import ReplayNote, get_replay, list_replayed
 from logpersister.storage.revisions import get_revision, put_revision
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.topics import TopicNote
@@ -143,14 +144,42 @@ class BucketStateStore:
     def ahead(
         self, positions: Mapping[TopicPartition, Offset], generation: int
     ) -> dict[TopicPartition, Offset | StorageError | None]:
-        """Return the start of an object of this generation at or behind each position; None: there is none."""
+        """Return the start of an object of this generation at or behind each position; None: there is none.
+
+        Of a replay in this generation it is enough that it may yet store one.
+        """
         found: dict[TopicPartition, Offset | StorageError | None] = {}
         for in_folders in (False, True):
             alike = {p: position for p, position in positions.items() if self._in_folders(p.topic) == in_folders}
             if alike:
                 until = {p: self._replay[p].end for p in alike if self._replay is not None and p in self._replay}
                 found |= ahead.first_ahead(self._store, alike, generation, in_folders=in_folders, until=until)
+        if self._replay is None:
+            found |= self._replayed({p: position for p, position in positions.items() if found[p] is None}, generation)
         self._report(found.values())
+        return found
+
+    def _replayed(
+        self, positions: Mapping[TopicPartition, Offset], generation: int
+    ) -> dict[TopicPartition, Offset | StorageError]:
+        """Return from where on a replay stores offsets behind positions in this generation, which it may yet do."""
+
+        def note(topic: str) -> ReplayNote | StorageError | None:
+            try:
+                return get_replay(self._store, self._group, topic, generation)
+            except StorageError as error:
+                return error  # that concerns this topic only
+
+        topics = sorted({partition.topic for partition in positions})
+        notes = dict(zip(topics, ask_each(note, topics), strict=True))
+        found: dict[TopicPartition, Offset | StorageError] = {}
+        for partition, position in positions.items():
+            noted = notes[partition.topic]
+            if isinstance(noted, StorageError):
+                found[partition] = noted
+            elif noted is not None:
+                start, end = noted.bounds.get(partition.partition, (0, 0))
+                found |= {partition: max(position, start)} if position < end else {}
         return found
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.replay.bounds import OutOfReachError, StoredOnce, bounds
 from logpersister.replay.moments import BackupMoments
 from logpersister.storage.current import Span, change_current
-from logpersister.storage.replayed import ReplayNote, begin_replay, get_replay, list_replayed
+from logpersister.storage.replayed import ReplayNote, begin_replay, get_replay, list_replayed, replay_group
 from logpersister.storage.store import ObjectStore
 
 
@@ -71,6 +71,8 @@ class Planner:
         described = self._offsets.describe([topic]).get(topic)
         if described is None:
             raise ReplayError(f"topic {topic}: Kafka does not describe it; the progress of a replay is kept there")
+        partitions = [TopicPartition(topic, number) for number in sorted(described.leaders)]
+        begins_anew = self._begins_anew(partitions, described.topic_id)
         begun = get_replay(self._store, self._group, topic, self._generation)
         if begun is not None:
             self._check_begun(begun, described.topic_id)
@@ -79,13 +81,14 @@ class Planner:
                 f"topic {topic}: the backup is of an earlier topic of this name (id {backup.topic_id}), whose offsets "
                 "were others; restore it under another name, and store that"
             )
-        partitions = [TopicPartition(topic, number) for number in sorted(described.leaders)]
         starts = self._offsets.log_starts(partitions)
         for partition, error in starts.errors.items():
             raise ReplayError(f"{partition}: Kafka does not say where it begins: {error}")
         deleted = {partition.partition: offset for partition, offset in starts.values.items()}
         of_backup = {} if backup is None else backup.partitions
         if begun is None:
+            if begins_anew is not None:
+                raise begins_anew
             spans = dict(self._spans(partitions, starts.values, of_backup, wish))
             begun = ReplayNote(topic, described.topic_id, self._generation, self._revision, spans)
             resumes = False
@@ -94,6 +97,20 @@ class Planner:
         if not begun.done:
             self._check_holes(begun, starts.values, of_backup)
         return PlannedTopic(begun, deleted, resumes)
+
+    def _begins_anew(self, partitions: list[TopicPartition], topic_id: str | None) -> ReplayError | None:
+        """Return what is wrong if no note is found afterwards; None: nothing.
+
+        Progress without a note is that of a replay into another place: by it all would be stored already.
+        """
+        group = replay_group(self._group, self._generation)
+        for partition, committed in self._offsets.committed(partitions, group).items():
+            if isinstance(committed, CommittedOffset) and _is_progress(committed, topic_id):
+                return ReplayError(
+                    f"{partition}: group {group} has committed {committed.offset}, and no replay is noted here: there "
+                    "was one into another bucket or prefix, or its note was deleted; raise spec.generation"
+                )
+        return None
 
     def begin(self, planned: PlannedTopic) -> PlannedTopic:
         """Note what a replay stores, before its first object, and that none of its objects counts yet."""
@@ -167,7 +184,15 @@ class Planner:
         starts: defaultdict[tuple[TopicPartition, int | None], set[Offset]] = defaultdict(set)
         for name, _ in self._store.inventory(topic):
             of = name.generation if name.generation in replays else None
+            if name.generation == self._generation and of is None:
+                raise ReplayError(
+                    f"spec.generation: topic {topic} has objects of {self._generation}, which are of no replay; write "
+                    "a higher one that has none"
+                )
             starts[name.topic_partition, of].add(name.start)
+        for note in replays.values():  # where it will store, no bound is known but its own
+            for partition, range_ in note.ranges().items():
+                starts[partition, note.generation].add(range_.start)
         found: dict[TopicPartition, list[StoredOnce]] = {partition: [] for partition in committed}
         for (partition, of), offsets in starts.items():
             if partition in found:
@@ -222,3 +247,10 @@ class Planner:
                 raise ReplayError(
                     f"a hole: no object of the backup has {hole}, {where}; restore the object, or begin behind it"
                 )
+
+
+def _is_progress(committed: CommittedOffset, topic_id: str | None) -> bool:
+    metadata = committed.metadata
+    if metadata is None:
+        return committed.offset > 0
+    return same_topic(metadata.topic_id, topic_id) and (committed.offset > 0 or bool(metadata.ends))

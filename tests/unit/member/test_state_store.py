@@ -27,6 +27,9 @@ class Store:
         for path, start in (("", 100), ("dt=2026-11-20", 50))
     )
 
+    def get_json(self, _key: str) -> None:
+        return None
+
     def folders(self, prefix: str) -> Iterator[str]:
         below = {key[len(prefix) :].partition("/") for key in self.keys if key.startswith(prefix)}
         return (f"{prefix}{folder}/" for folder, slash, _ in sorted(below) if slash)
@@ -116,6 +119,12 @@ def test_a_group_and_its_replay_in_one_generation_go_by_their_own_objects(bucket
     assert tail_of(replay) == (2, [100], ())
     assert replay.ahead({CLICKS: 200}, 2) == {CLICKS: None}, "what the group has stored behind it is no conflict"
     assert replay.ahead({CLICKS: 100}, 2) == {CLICKS: 100}
+
+
+def test_a_group_stores_nothing_that_a_replay_stores_later_in_its_generation(bucket: Bucket) -> None:
+    del bucket.objects[object_key("raw", "clicks", "", 2, 0, 300, ".txt")]
+    state = state_of(bucket.store)
+    assert [state.ahead({CLICKS: position}, 2)[CLICKS] for position in (50, 150, 300)] == [100, 150, None]
 
 
 def test_a_replay_that_has_stored_nothing_begins_though_its_group_is_far_ahead(bucket: Bucket) -> None:

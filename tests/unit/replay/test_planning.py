@@ -10,7 +10,7 @@ from logpersister.backup.listing import TopicBackup
 from logpersister.backup.ranges import BackupObject, Explained, PartitionBackup, partition_backups
 from logpersister.group.answers import Answer, Registered, TopicDescription
 from logpersister.group.offsets import OffsetReader
-from logpersister.plan.intents import stored
+from logpersister.plan.intents import CommittedOffset, Intent, promised, stored
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.replay.moments import BackupMoments
 from logpersister.replay.planning import Planner, ReplayError, Wish
@@ -37,6 +37,8 @@ class FakeKafka:
     log_start: Offset = 0
     topic_id: str | None = "id"
     error: Exception | None = None
+    progress: Registered = None
+    """What the group of the replay has committed."""
 
     def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
         return {topic: TopicDescription(self.topic_id, {0: 1}) for topic in topics if topic == "t"}
@@ -46,8 +48,11 @@ class FakeKafka:
             return Answer({}, dict.fromkeys(partitions, self.error))
         return Answer(dict.fromkeys(partitions, self.log_start))
 
-    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Registered]:
-        return dict.fromkeys(partitions, self.committed_offset)
+    def committed(
+        self, partitions: Iterable[TopicPartition], group: str | None = None
+    ) -> dict[TopicPartition, Registered]:
+        assert group in (None, "group-replay-2", "group-replay-3")
+        return dict.fromkeys(partitions, self.committed_offset if group is None else self.progress)
 
     def first_since(self, timestamps: Mapping[TopicPartition, int]) -> Answer[tuple[Offset, int] | None]:
         found = {p: max(self.log_start, moment // MINUTE) for p, moment in timestamps.items()}
@@ -193,7 +198,48 @@ def test_holes_do_not_matter_to_a_replay_that_has_ended() -> None:
 
 
 def test_bounds_are_where_ranges_of_earlier_replays_meet_too() -> None:
-    bucket, kafka = bucket_with([*STORED, (2, 20), (2, 33)]), FakeKafka(committed(50))
-    planner(bucket, kafka).begin(planner(bucket_with(STORED), kafka).plan("t", None, Wish(20 * MINUTE, 40 * MINUTE)))
+    bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
+    planner(bucket, kafka).begin(planner(bucket, kafka).plan("t", None, Wish(20 * MINUTE, 40 * MINUTE)))
+    bucket.objects |= bucket_with([(2, 20), (2, 33)]).objects
     third = Planner(bucket.store, "group", 3, "abc", cast("OffsetReader", kafka), None, kafka=True)
     assert third.plan("t", None, Wish(since=35 * MINUTE)).note.bounds == {0: (20, 50)}
+
+
+def test_a_replay_keeps_away_from_what_another_one_has_yet_to_store() -> None:
+    """Its ranges are not known before: one could begin on this side of a bound and end on the other."""
+    bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
+    planner(bucket, kafka).begin(planner(bucket, kafka).plan("t", None, Wish()))
+    third = Planner(bucket.store, "group", 3, "abc", cast("OffsetReader", kafka), None, kafka=True)
+    wish = Wish(since=20 * MINUTE, until=30 * MINUTE)
+    assert third.plan("t", None, wish).note.bounds == {0: (0, 50)}
+    bucket.objects[object_key("raw", "t", "", 2, 0, 20, ".txt")] = (b"", {})
+    assert third.plan("t", None, wish).note.bounds == {0: (20, 50)}
+
+
+@pytest.mark.parametrize(
+    ("progress", "is_refused"),
+    [
+        (committed(50), True),
+        (promised(Intent(P, "id", 0, (10,), "abc", 2)), True),
+        (stored(0, "id", 2), False),
+        (stored(50, "earlier", 2), False),
+        (CommittedOffset(50, None), True),
+    ],
+)
+def test_the_progress_of_a_replay_into_another_place_is_none_of_this_one(
+    progress: CommittedOffset, is_refused: bool
+) -> None:
+    kafka, bucket = FakeKafka(committed(50), progress=progress), bucket_with(STORED)
+    if is_refused:
+        with pytest.raises(ReplayError, match="another bucket or prefix, or its note was deleted; raise spec"):
+            planner(bucket, kafka).plan("t", None, Wish())
+    else:
+        planner(bucket, kafka).plan("t", None, Wish())
+    begun = planner(bucket, FakeKafka(committed(50)))
+    begun.begin(begun.plan("t", None, Wish()))
+    assert planner(bucket, kafka).plan("t", None, Wish()).resumes
+
+
+def test_objects_of_members_are_never_taken_for_those_of_a_replay() -> None:
+    with pytest.raises(ReplayError, match="topic t has objects of 2, which are of no replay"):
+        planner(bucket_with([*STORED, (2, 20)]), FakeKafka(committed(50))).plan("t", None, Wish())
