@@ -5,8 +5,10 @@ Entries are appended to segments and numbered. An entry is there once `append` h
 released; how far that goes within the first segment is noted lazily, so after a crash a few entries come once more.
 """
 
+import errno
 import fcntl
 import os
+import re
 import struct
 import threading
 import time
@@ -25,6 +27,7 @@ _HEAD: Final = struct.Struct("<IIQ")
 """Length of the payload, CRC-32C of number and payload, number."""
 _NUMBER: Final = struct.Struct("<Q")
 _SUFFIX: Final = ".spool"
+_NAME: Final = re.compile("[0-9]{20}")
 _NOTE: Final = "released"
 _SEGMENTS: Final = 16
 """How many there are at least when it is full: dropping the oldest drops one."""
@@ -76,7 +79,8 @@ class Spool:
         except OSError:
             self._taken.close()
             raise SpoolTakenError(f"{directory}: another process uses it") from None
-        self._segments = [_recovered(path) for path in sorted(directory.glob(f"*{_SUFFIX}"))]
+        names = sorted(path for path in directory.glob(f"*{_SUFFIX}") if _NAME.fullmatch(path.stem))
+        self._segments = [_recovered(path) for path in names]
         self._bytes = sum(segment.size for segment in self._segments)
         self._released = max(self._noted(), self._segments[0].first if self._segments else 0)
         self._next = max([self._released, *(segment.end for segment in self._segments)])
@@ -110,9 +114,7 @@ class Spool:
                     if most_bytes <= 0:
                         return found
                 if start < segment.end:
-                    log.error("spool.damaged", segment=segment.path.name, entries=segment.end - start)
-                    self._dropped += segment.end - start
-                    start = segment.end
+                    start = self._give_up(segment, start)
             return found
 
     def release(self, number: int) -> None:
@@ -145,6 +147,16 @@ class Spool:
 
     def _waiting(self) -> int:
         return sum(segment.end - max(segment.first, self._released) for segment in self._segments)
+
+    def _give_up(self, segment: Segment, start: int) -> int:
+        """Drop what of a segment cannot be read; return the number behind it."""
+        lost, behind = segment.end - max(start, segment.first), segment.end
+        log.error("spool.damaged", segment=segment.path.name, entries=lost)
+        if segment is self._segments[-1]:
+            self._end_segment()  # what would follow in the file could not be read either
+        segment.end = max(start, segment.first)
+        self._dropped += lost
+        return behind
 
     # -- writing
 
@@ -216,26 +228,39 @@ class Spool:
             segment = self._segments[0]
             if len(self._segments) == 1:
                 self._end_segment()
-            segment.path.unlink(missing_ok=True)
+            try:
+                segment.path.unlink(missing_ok=True)
+            except OSError as error:  # it is sent once more after the next start
+                log.error("spool.remove_failed", segment=segment.path.name, error=error.strerror or str(error))  # noqa: TRY400
             self._bytes -= segment.size
             del self._segments[0]
 
     def _note(self) -> None:
         self._noted_at = time.monotonic()
         draft = self._directory / f"{_NOTE}.new"
-        draft.write_text(str(self._released))
-        draft.replace(self._directory / _NOTE)
+        try:
+            draft.write_text(f"{self._released} {_checksum(self._released)}")
+            draft.replace(self._directory / _NOTE)
+        except OSError as error:  # a few entries come once more after the next start
+            log.error("spool.note_failed", directory=str(self._directory), error=error.strerror or str(error))  # noqa: TRY400
 
     def _noted(self) -> int:
+        """Return how far it was released; 0 if the note is not whole, so that nothing is lost by it."""
         try:
-            return int((self._directory / _NOTE).read_text())
-        except (OSError, ValueError):
+            number, checksum = map(int, (self._directory / _NOTE).read_bytes().split())
+            return number if checksum == _checksum(number) else 0
+        except (OSError, ValueError, struct.error):
             return 0
 
     def _place(self, segment: Segment, start: int) -> tuple[int, int]:
         """Return where in a segment to read on: an entry's number at most `start`, and its place."""
         number, place = self._cursor
         return (start, place) if number == start and segment.first < start else (start, 0)
+
+
+def _checksum(number: int) -> int:
+    checksum: int = crc32c(_NUMBER.pack(number))
+    return checksum
 
 
 def _recovered(path: Path) -> Segment:
@@ -253,19 +278,29 @@ def _recovered(path: Path) -> Segment:
 
 
 def _entries(segment: Segment, start: int, place: int) -> Iterator[tuple[int, bytes, int]]:
-    """Yield number, payload and end of each whole entry from `start` on; reading begins at `place`."""
-    with segment.path.open("rb") as file:
-        file.seek(place)
-        while place + _HEAD.size <= segment.size:
-            length, checksum, number = _HEAD.unpack(file.read(_HEAD.size))
-            place += _HEAD.size + length
-            if place > segment.size:
-                return
-            payload = file.read(length)
-            if crc32c(payload, crc32c(_NUMBER.pack(number))) != checksum:
-                return
-            if number >= start:
-                yield number, payload, place
+    """Yield number, payload and end of each whole entry from `start` on; reading begins at `place`.
+
+    A segment that has gone, was cut or cannot be read any more ends there.
+    """
+    try:
+        with segment.path.open("rb") as file:
+            file.seek(place)
+            while place + _HEAD.size <= segment.size:
+                head = file.read(_HEAD.size)
+                if len(head) < _HEAD.size:
+                    return
+                length, checksum, number = _HEAD.unpack(head)
+                place += _HEAD.size + length
+                if place > segment.size:
+                    return
+                payload = file.read(length)
+                if crc32c(payload, crc32c(_NUMBER.pack(number))) != checksum:
+                    return
+                if number >= start:
+                    yield number, payload, place
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.EIO):  # such as too many open files: it may pass
+            raise
 
 
 def _sync_directory(directory: Path) -> None:

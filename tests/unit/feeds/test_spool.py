@@ -1,5 +1,6 @@
 """The spool: bounded, in order, whole after a cut at any byte and after kill -9."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -198,3 +199,60 @@ def test_what_was_said_to_be_there_is_there_after_kill_9(tmp_path: Path) -> None
         promised = [b"%d-%d" % (number, place) for number in said for place in range(3)]
         assert kept[: len(promised)] == promised
         assert len(kept) <= len(promised) + 3
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "remove"])
+def test_what_is_damaged_while_it_waits_is_counted_once_and_passed_over(tmp_path: Path, harm: str) -> None:
+    with closing(opened(tmp_path)) as spool:
+        spool.append([b"one", b"two", b"three"])
+        [segment] = tmp_path.glob("*.spool")
+        if harm == "flip":
+            segment.write_bytes(segment.read_bytes()[:-1] + b"E")
+        elif harm == "cut":
+            os.truncate(segment, segment.stat().st_size - 9)
+        else:
+            segment.unlink()
+        kept = [] if harm == "remove" else [b"one", b"two"]
+        assert everything(spool) == kept
+        assert everything(spool) == kept
+        assert (spool.fill.dropped, spool.fill.entries) == (3 - len(kept), len(kept))
+        spool.append([b"four"])
+        assert everything(spool) == [*kept, b"four"]
+        spool.release(spool.read(0, MIB)[-1][0])
+        assert spool.fill.entries == 0
+    with closing(opened(tmp_path)) as again:
+        assert everything(again) == []
+
+
+def test_a_note_that_is_damaged_loses_nothing(tmp_path: Path) -> None:
+    with closing(opened(tmp_path)) as spool:
+        spool.append([b"one", b"two", b"three"])
+        spool.release(0)
+    note = tmp_path / "released"
+    whole = note.read_bytes()
+    for place in range(len(whole)):
+        for sign in b"0159 x\xff":
+            note.write_bytes(whole[:place] + bytes([sign]) + whole[place + 1 :])
+            with closing(opened(tmp_path)) as spool:
+                assert everything(spool)[-2:] == [b"two", b"three"], note.read_bytes()
+
+
+def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.spool").write_text("hello")
+    with closing(opened(tmp_path)) as spool:
+        spool.append([b"one"])
+        assert everything(spool) == [b"one"]
+    assert (tmp_path / "mine.spool").read_text() == "hello"
+
+
+def test_a_disk_that_takes_and_removes_nothing_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with closing(opened(tmp_path)) as spool:
+        spool.append([b"one", b"two"])
+        for name in ("unlink", "write_text"):
+            monkeypatch.setattr(Path, name, refuse)
+        spool.release(1)
+        assert spool.fill.entries == 0
+    monkeypatch.undo()
