@@ -30,6 +30,6 @@ def judged(
                 offset = committed.offset if isinstance(committed, CommittedOffset) else 0
                 settled[note.generation, partition] = note, offset
     for one in stored():
-        found = settled.get((one.name.generation, one.name.topic_partition))
-        if found is None or one.name.start < found[1] or not found[0].has(one.name):
+        of_replay = settled.get((one.name.generation, one.name.topic_partition))
+        if of_replay is None or one.name.start < of_replay[1] or not of_replay[0].has(one.name):
             yield one
