@@ -53,7 +53,8 @@ def served(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--http",
         metavar="ADDR:PORT",
-        help="serve /metrics, /healthz, /readyz and /status there; port 0 selects a free one (default: not served)",
+        help="serve /metrics, /healthz, /readyz, /status and pages for browsers there; port 0 selects a free one "
+        "(default: not served)",
     )
 
 

@@ -27,11 +27,15 @@ def _a_minute(value: float) -> str:
     return f"{value * 60:,.1f} a minute"
 
 
+def _took(value: float | None) -> str:
+    return duration(value) if value is None or value >= 1 else f"{value * 1000:.0f} ms"
+
+
 def _records(value: float) -> str:
     return number(round(value))
 
 
-_DURATION: Final = Figure("seconds", "Duration of polls", duration)
+_DURATION: Final = Figure("seconds", "Duration of polls", _took)
 _POLLS: Final = tuple(Figure(result, f"Polls that were {result}", _a_minute) for result in RESULTS)
 _WAITING: Final = Figure("waiting", "Records that wait on the disk", _records)
 _HEADER: Final = ("feed", "state", "newest content", "last poll took", *RESULTS, "reason", "duration before")
@@ -98,7 +102,7 @@ class CollectorSource:
                 ("Every", duration(feed.spec.periodicity.total_seconds())),
                 ("Silent after", duration(feed.spec.silent_after.total_seconds())),
                 ("Newest content", self._new(feed)),
-                ("Last poll took", duration(feed.seconds)),
+                ("Last poll took", _took(feed.seconds)),
                 ("Pauses for", duration(max(0.0, feed.resumes - self._clock()))),
                 ("Why the last poll gave nothing", feed.reason or "It gave something."),
             ),
@@ -113,7 +117,7 @@ class CollectorSource:
             link_to(self.word, name),
             _state(feed),
             self._new(feed),
-            duration(feed.seconds),
+            _took(feed.seconds),
             *(number(feed.polls[result]) for result in RESULTS),
             feed.reason,
             sparkline(history, name, _DURATION),

@@ -51,6 +51,7 @@ def test_every_feed_stands_on_the_first_page_those_in_trouble_first(world: World
     assert [one.text for one in page.all("tbody")[0].all("a")] == ["c-silent", "b-refused", "a-fine", "d-unpolled"]
     first = row(page, "a-fine", "Feeds")
     assert (first["state"], first["new"], first["unchanged"], first["failed"]) == ("working", "1", "1", "0")
+    assert first["last poll took"] == "12 ms"
     assert first["newest content"] == "2026-11-28T12:00:00Z"
     assert row(page, "b-refused", "Feeds")["reason"] == "the server answers 404"
     assert row(page, "b-refused", "Feeds")["newest content"] == "never"
