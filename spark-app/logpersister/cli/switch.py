@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TextIO
 
@@ -38,10 +38,14 @@ class Switched:
 def run(arguments: argparse.Namespace) -> int:
     """Switch every topic that the replay has, then remove what does not count, if that is wanted."""
     resource, secrets = context.begin(arguments)
+    group = resource.group_id
     with bucket.opened(resource, secrets) as store:
-        notes = {topic: list(list_replayed(store, resource.group_id, topic)) for topic in _topics(resource, store)}
+        notes = {topic: list(list_replayed(store, group, topic)) for topic in _topics(resource, store)}
         wanted = _wanted(arguments, notes)
-        switched = [_switch(store, resource, topic, arguments, notes[topic]) for topic in wanted]
+        changes = {topic: _change(store, topic, arguments, notes[topic]) for topic in wanted}
+        switched = [Switched(topic, change(get_current(store, group, topic))) for topic, change in changes.items()]
+        if not arguments.dry_run:  # what one topic refuses is said before any is switched
+            switched = [Switched(it, change_current(store, group, it, change)) for it, change in changes.items()]
         show(switched, sys.stdout, dry_run=arguments.dry_run)
         if arguments.delete_old:
             for one in switched:
@@ -77,32 +81,49 @@ def _wanted(arguments: argparse.Namespace, notes: dict[str, list[ReplayNote]]) -
     return replayed
 
 
-def _switch(
-    store: ObjectStore,
-    resource: LogPersister,
-    topic: str,
-    arguments: argparse.Namespace,
-    notes: Sequence[ReplayNote],
-) -> Switched:
-    note = next((one for one in notes if one.generation == arguments.to_generation), None)
+def _change(
+    store: ObjectStore, topic: str, arguments: argparse.Namespace, notes: Sequence[ReplayNote]
+) -> Callable[[Current], Current]:
+    """Return what becomes of the document of a topic; the change raises CommandError where something has gone."""
+    generation = arguments.to_generation
+    note = next((one for one in notes if one.generation == generation), None)
+    members_topic = None if note is not None else _topic_of_members(store, topic, generation, notes)
 
     def change(current: Current) -> Current:
-        return current.switched_back() if note is None else current.switched(note.generation, note.bounds)
+        if note is not None:
+            switched = current.switched(note.generation, note.bounds)
+            return switched.without_old() if arguments.delete_old else switched
+        current = current.about(members_topic)
+        _check_deleted(topic, generation, current)
+        return current.switched_back()
 
-    if note is None:
-        _check_members(store, topic, arguments.to_generation, notes)
-    if arguments.dry_run:
-        return Switched(topic, change(get_current(store, resource.group_id, topic)))
-    return Switched(topic, change_current(store, resource.group_id, topic, change))
+    return change
 
 
-def _check_members(store: ObjectStore, topic: str, generation: int, notes: Sequence[ReplayNote]) -> None:
-    """Raise where a generation has nothing: a mistyped number must not switch back."""
-    if not any(name.generation == generation for name, _ in store.inventory(topic)):
-        replays = ", ".join(str(one.generation) for one in notes)
+def _topic_of_members(store: ObjectStore, topic: str, generation: int, notes: Sequence[ReplayNote]) -> str | None:
+    """Return the id of the topic of which a generation is.
+
+    Raises CommandError where it has nothing: a mistyped number must not switch back.
+    """
+    for name, listed in store.inventory(topic):
+        if name.generation == generation:
+            facts = store.facts(listed.key)
+            if facts is not None:
+                return facts.topic_id
+    replays = ", ".join(str(one.generation) for one in notes)
+    raise CommandError(
+        f"--to-generation {generation}: topic {printable(topic)} has no object of it; replays: {replays}", Exit.INVALID
+    )
+
+
+def _check_deleted(topic: str, generation: int, current: Current) -> None:
+    for partition, spans in sorted(current.deleted.items()):
+        gone = ", ".join(f"[{start}, {end})" for start, end in spans)
         raise CommandError(
-            f"--to-generation {generation}: topic {printable(topic)} has no object of it; replays: {replays}",
-            Exit.INVALID,
+            f"--to-generation {generation}: --delete-old has deleted what members had stored of partition {partition} of "
+            f"topic {printable(topic)} in {gone}, so nothing would count there; make these offsets again with "
+            "logpersister replay in a higher generation, and switch to that",
+            Exit.FAILED,
         )
 
 

@@ -4,8 +4,8 @@ Members and replays store the same offsets in different generations. The documen
 replay counts; elsewhere what members have stored counts. It is replaced as a whole, by compare-and-set.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from logpersister.ranges import Offset
@@ -47,6 +47,8 @@ class Current:
     """Offsets that replays store, by generation and partition: they count only in segments of their own."""
     partitions: Mapping[int, tuple[Segment, ...]]
     """Segments by rising start; they never overlap."""
+    deleted: Mapping[int, tuple[Span, ...]] = field(default_factory=dict)
+    """Offsets of which the objects of members were deleted, or are about to be: they never count again."""
 
     def counts(self, name: ObjectName) -> bool:
         """Whether an object counts, by its name alone: the offsets at which segments meet are bounds of ranges."""
@@ -61,13 +63,18 @@ class Current:
         return start <= name.start < end
 
     def begun(self, topic_id: str | None, generation: int, bounds: Mapping[int, Span]) -> Self:
-        """Return the document for when a replay begins, none of whose objects counts yet.
+        """Return the document for when a replay begins, none of whose objects counts yet."""
+        return self.about(topic_id).with_replay(generation, bounds)
 
-        What was said of an earlier topic of this name says nothing of this one.
-        """
-        segments = self.partitions if topic_id == self.topic_id else {}
-        replays = {**self.replays, generation: bounds}
-        return replace(self, topic_id=topic_id, replays=replays, partitions=segments)
+    def about(self, topic_id: str | None) -> Self:
+        """Return the document for a topic: what was said of an earlier one of the name says nothing of it."""
+        if topic_id == self.topic_id:
+            return self
+        return replace(self, topic_id=topic_id, partitions={}, deleted={})
+
+    def with_replay(self, generation: int, bounds: Mapping[int, Span]) -> Self:
+        """Return the document in which a replay is known."""
+        return replace(self, replays={**self.replays, generation: bounds})
 
     def switched(self, generation: int, bounds: Mapping[int, Span]) -> Self:
         """Return the document for when a replay counts, within its bounds by partition."""
@@ -77,9 +84,31 @@ class Current:
             partitions[number] = tuple(sorted([*kept, Segment(*span, generation)]))
         return replace(self, partitions=partitions)
 
+    def without_old(self) -> Self:
+        """Return the document for before the objects of members are deleted that do not count."""
+        deleted = dict(self.deleted)
+        for number, segments in self.partitions.items():
+            if segments:
+                deleted[number] = tuple(_joined([*deleted.get(number, ()), *((it.start, it.end) for it in segments)]))
+        return replace(self, deleted=deleted)
+
     def switched_back(self) -> Self:
         """Return the document for when what members have stored counts, everywhere."""
         return replace(self, partitions={})
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield spans by rising start, those that meet as one."""
+    begin, behind = None, 0
+    for start, end in sorted(spans):
+        if begin is None:
+            begin = start
+        elif start > behind:
+            yield begin, behind
+            begin = start
+        behind = max(behind, end)
+    if begin is not None:
+        yield begin, behind
 
 
 NONE: Final = Current(None, {}, {})

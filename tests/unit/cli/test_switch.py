@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -24,6 +24,12 @@ def key(topic: str, generation: int, start: int) -> str:
     return object_key("raw", topic, "", generation, 0, start, ".txt")
 
 
+def facts(generation: int, start: int, *, topic_id: str = "id") -> dict[str, str]:
+    of_range = {"start": str(start), "end": str(start + 10), "first": str(start), "last": str(start + 9)}
+    names = {"group": GROUP, "revision": "abc", "topic": "a", "topic-id": topic_id, "partition": "0", "checksum": "0"}
+    return {**names, **of_range, "generation": str(generation), "records": "10", "tombstones": "0"}
+
+
 def note(topic: str, generation: int = 2) -> ReplayNote:
     return ReplayNote(topic, "id", generation, "abc", {0: (0, 20)})
 
@@ -37,7 +43,9 @@ def begun(store: ObjectStore, *notes: ReplayNote) -> None:
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
     """Two topics that were stored by members and again by a replay."""
-    found = Bucket({key(topic, it, at): (b"12345", {}) for topic in "ab" for it in (1, 2) for at in (0, 10, 20)})
+    found = Bucket(
+        {key(topic, it, at): (b"12345", facts(it, at)) for topic in "ab" for it in (1, 2) for at in (0, 10, 20)}
+    )
     for topic in "ab":
         del found.objects[key(topic, 2, 20)]
 
@@ -99,6 +107,33 @@ def test_what_members_have_stored_and_does_not_count_is_deleted(
     assert switch(manifest, 2, "--delete-old") == Exit.OK
     assert {listed.key for _, listed in store.inventory("a")} == everything - {key("a", 1, 0), key("a", 1, 10)}
     assert counting(store, "a") == NEW
+
+
+def test_what_was_deleted_is_not_switched_back_to(store: ObjectStore, manifest: str, capsys: Capture) -> None:
+    begun(store, note("a"), note("b"))
+    for topic in "ab":
+        end_replay(store, GROUP, note(topic))
+    assert switch(manifest, 2) == Exit.OK
+    assert switch(manifest, 2, "--delete-old", "--topics", "b") == Exit.OK
+    capsys.readouterr()
+    for option in ([], ["--dry-run"], ["--delete-old"]):
+        assert switch(manifest, 1, *option) == Exit.FAILED
+    assert "what members had stored of partition 0 of topic b in [0, 20), so nothing would" in capsys.readouterr().err
+    assert [counting(store, topic) for topic in "ab"] == [NEW, NEW], "all are switched, or none"
+    assert switch(manifest, 1, "--topics", "a") == Exit.OK
+    assert counting(store, "a") == OLD
+
+
+def test_a_topic_that_was_made_again_is_switched_to_what_members_have_of_it(
+    store: ObjectStore, manifest: str, capsys: Capture
+) -> None:
+    begun(store, note("a"))
+    end_replay(store, GROUP, note("a"))
+    assert switch(manifest, 2, "--delete-old") == Exit.OK
+    cast("Bucket", store).objects[key("a", 3, 0)] = (b"", facts(3, 0, topic_id="new"))
+    assert (0, 3) not in counting(store, "a")
+    assert switch(manifest, 3) == Exit.OK
+    assert (0, 3) in counting(store, "a")
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,15 @@ def test_members_may_change_their_generation_outside_of_segments() -> None:
     assert [current.counts(name(generation, 10)) for generation in (1, 2, 3)] == [False, True, False]
 
 
+def test_what_is_deleted_is_noted_until_the_topic_is_another() -> None:
+    current = Current("id", {}, {}).switched(2, {0: (0, 10), 1: (5, 9)}).without_old()
+    current = current.switched(3, {0: (10, 20)}).without_old().switched(4, {0: (30, 40)}).without_old()
+    assert current.deleted == {0: ((0, 20), (30, 40)), 1: ((5, 9),)}
+    assert current.about("id") == current
+    assert current.about("other") == Current("other", {}, {})
+    assert "deleted" not in written(current.about("other"))
+
+
 def test_another_topic_of_the_name_has_no_segments() -> None:
     current = Current("id", {}, {}).begun("id", 2, WHOLE).switched(2, {0: (0, 5)})
     assert current.begun("id", 3, WHOLE).partitions == current.partitions
