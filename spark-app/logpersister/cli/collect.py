@@ -15,6 +15,7 @@ from logpersister.feeds.process import CollectorOptions, compiled, run_collector
 from logpersister.feeds.spool import SpoolTakenError
 from logpersister.kafka_client import client_config
 from logpersister.kafka_client.producer import NotDeliveredError, partitions_of
+from logpersister.kafka_client.probe import API_VERSIONS, probe
 from logpersister.manifest import FeedCollector
 from logpersister.manifest.secrets import Secrets
 from logpersister.report import logs
@@ -53,10 +54,17 @@ def check(collector: FeedCollector, secrets: Secrets, replica: str, seconds: flo
     config = client_config(kafka.connection, secrets)
     for line in _lines(list(ask_all(feeds, collector.spec.requests_per_host))):
         print(line)
+    connection = kafka.connection
+    away = probe(connection.addresses, config.get("ssl_context"), seconds, greeting=API_VERSIONS)
+    if len(away) == len(connection.addresses):
+        told = "; ".join(f"{address}: {failure.cause}; {failure.remedy}" for address, failure in away.items())
+        raise UnreachableError(f"spec.kafka.bootstrapServers: {told}", may_pass=True)
     try:
-        partitions = partitions_of(config, kafka.topic, seconds)
+        with logs.kafka_complaints.taken_by(lambda _: None):  # what fails is told
+            partitions = partitions_of(config, kafka.topic, seconds)
     except NotDeliveredError as error:
-        raise UnreachableError(f"spec.kafka: topic {kafka.topic}: {error}; it must exist", may_pass=True) from None
+        remedy = "it must exist, with DESCRIBE and WRITE for this user; see also spec.kafka.security.protocol"
+        raise UnreachableError(f"spec.kafka: topic {kafka.topic}: {error}; {remedy}", may_pass=True) from None
     print(f"ok       kafka     topic {kafka.topic}: {plural(partitions, 'partition')}")
     return Exit.OK
 

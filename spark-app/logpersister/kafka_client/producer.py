@@ -59,7 +59,8 @@ def connected(config: Mapping[str, Any], **settings: Any) -> KafkaProducer:
 
 def partitions_of(config: Mapping[str, Any], topic: str, seconds: float) -> int:
     """Return the number of partitions of a topic that may be written to; raises NotDeliveredError without one."""
-    producer = connected(config, max_block_ms=int(seconds * 1000))
+    milliseconds = int(seconds * 1000)
+    producer = connected(config, bootstrap_timeout_ms=milliseconds, max_block_ms=milliseconds)
     try:
         return len(producer.partitions_for(topic) or ())
     except errors.KafkaError as error:

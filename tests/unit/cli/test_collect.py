@@ -59,3 +59,13 @@ def test_another_kind_of_manifest(manifest: Path, capsys: pytest.CaptureFixture[
     manifest.write_text(MANIFEST.replace("FeedCollector", "LogPersister"))
     assert collect(manifest) == 2
     assert 'feeds.yaml:2: kind: "LogPersister" is not allowed here' in capsys.readouterr().err
+
+
+def test_a_check_of_brokers_that_are_away_says_so_once(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["collect", "-f", str(manifest), "--check", "--timeout", "1s"]) == 3
+    out, error = capsys.readouterr()
+    assert "warning  feeds     prices: no connection came about" in out
+    assert error == (
+        "spec.kafka.bootstrapServers: 127.0.0.1:1: connection refused: nothing listens there; check the port, and that "
+        "the broker runs\n"
+    )
