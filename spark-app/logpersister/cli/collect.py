@@ -14,8 +14,8 @@ from logpersister.feeds.checking import Asked, ask_all
 from logpersister.feeds.process import CollectorOptions, compiled, run_collector
 from logpersister.feeds.spool import SpoolTakenError
 from logpersister.kafka_client import client_config
-from logpersister.kafka_client.producer import NotDeliveredError, partitions_of
 from logpersister.kafka_client.probe import API_VERSIONS, probe
+from logpersister.kafka_client.producer import NotDeliveredError, partitions_of
 from logpersister.manifest import FeedCollector
 from logpersister.manifest.secrets import Secrets
 from logpersister.report import logs
