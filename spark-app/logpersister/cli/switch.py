@@ -120,8 +120,8 @@ def _check_deleted(topic: str, generation: int, current: Current) -> None:
     for partition, spans in sorted(current.deleted.items()):
         gone = ", ".join(f"[{start}, {end})" for start, end in spans)
         raise CommandError(
-            f"--to-generation {generation}: --delete-old has deleted what members had stored of partition {partition} of "
-            f"topic {printable(topic)} in {gone}, so nothing would count there; make these offsets again with "
+            f"--to-generation {generation}: --delete-old has deleted what members had stored of partition {partition} "
+            f"of topic {printable(topic)} in {gone}, so nothing would count there; make these offsets again with "
             "logpersister replay in a higher generation, and switch to that",
             Exit.FAILED,
         )
