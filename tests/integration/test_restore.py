@@ -17,6 +17,8 @@ from kafka.admin import (
     ACLOperation,
     ACLPermissionType,
     ACLResourcePatternType,
+    ConfigResource,
+    ConfigResourceType,
     ResourcePattern,
     ResourceType,
 )
@@ -250,7 +252,11 @@ def test_processes_and_brokers_die(
         produce_many(kafka, many, records=60_000, record_bytes=100, compression=codec, properties=small)
     manifest = scene.manifest(kafka={"topics": [many]}, upload={"maxBytes": "4Mi"}, **example("backup"))
     scene.run_until_current(manifest)
-    create_topic(other.bootstrap, many, partitions=2)
+    create_topic(other.bootstrap, many, partitions=2, configs={"retention.ms": "1000"})
+    told = restored(capsys, manifest, "--to", other.bootstrap, "--topics", many, code=Exit.FAILED)
+    assert f"topic {many} of the target has retention.ms=1000: Kafka would delete old records" in told
+    with admin(other.bootstrap) as client:
+        client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, many, {"retention.ms": "-1"})])
     command = [str(Path(sys.executable).with_name("logpersister")), "restore", "-f", str(manifest)]
     command += ["--to", other.bootstrap, "--topics", many]
 

@@ -27,6 +27,8 @@ class TargetTopic:
     """Kafka's ``message.timestamp.type``; None: this user may not know it."""
     spans: Mapping[TopicPartition, tuple[Offset, Offset]]
     """First offset and end of each partition."""
+    retention: str | None = None
+    """Settings by which Kafka deletes old records; None: it keeps them, or this user may not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,11 @@ def _unfit(name: str, partitions: int, target: TargetTopic) -> Iterator[str]:
         yield (
             f"topic {name} of the target has message.timestamp.type={target.timestamp_type}, so records would lose "
             f"their times; set {CREATE_TIME}"
+        )
+    if target.retention is not None and not any(end for _, end in target.spans.values()):
+        yield (
+            f"topic {name} of the target has {target.retention}: Kafka would delete old records while they are "
+            "restored; set -1 until all is restored"
         )
     for partition, (start, _) in sorted(target.spans.items()):
         if start > 0:

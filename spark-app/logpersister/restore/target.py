@@ -26,7 +26,9 @@ from logpersister.restore.plan import RestoreError, TargetTopic
 from logpersister.restore.record_batches import Producer
 
 _TIMESTAMP_TYPE: Final = "message.timestamp.type"
-_KEPT: Final = {"retention.ms": "-1"}
+_CLEANUP: Final = "cleanup.policy"
+_RETENTION: Final = ("retention.ms", "retention.bytes")
+_KEPT: Final = dict.fromkeys(_RETENTION, "-1")
 """Settings of topics that are made: Kafka would delete old records while they are restored."""
 _PRODUCE_SECONDS: Final = 30
 _VERSIONS: Final = {"min_version": 3, "max_version": 9}
@@ -69,14 +71,17 @@ class TargetCluster:
             for error in (*starts.errors.values(), *ends.errors.values()):
                 raise error
             spans = {one: (starts.values[one], ends.values[one]) for one in partitions}
-            found[name] = TargetTopic(len(partitions), self._timestamp_type(name), spans)
+            settings = self._settings(name)
+            found[name] = TargetTopic(len(partitions), settings.get(_TIMESTAMP_TYPE), spans, _retention(settings))
         return found
 
-    def _timestamp_type(self, topic: str) -> str | None:
-        asked = ConfigResource(ConfigResourceType.TOPIC, topic, {_TIMESTAMP_TYPE: None})
+    def _settings(self, topic: str) -> dict[str, str]:
+        """Return what settings matter; none of those that this user may not know."""
+        names = (_TIMESTAMP_TYPE, _CLEANUP, *_RETENTION)
+        asked = ConfigResource(ConfigResourceType.TOPIC, topic, dict.fromkeys(names))
         found = self._admin.describe_configs([asked], config_filter="all").get("topic", {}).get(topic, {})
-        value: str | None = found.get(_TIMESTAMP_TYPE, {}).get("value")
-        return value
+        values = {name: found.get(name, {}).get("value") for name in names}
+        return {name: str(value) for name, value in values.items() if value is not None}
 
     def make(self, partitions: Mapping[str, int]) -> None:
         """Make topics, with the brokers' settings except that nothing is deleted; another restore may have made them.
@@ -170,6 +175,14 @@ class TargetCluster:
             for partition, error in found.items()
             if error is not errors.NoError
         }
+
+
+def _retention(settings: Mapping[str, str]) -> str | None:
+    """Return the settings by which Kafka deletes old records of a topic; None: it keeps them."""
+    if "delete" not in settings.get(_CLEANUP, ""):
+        return None
+    limits = (f"{name}={settings[name]}" for name in _RETENTION if settings.get(name, "-1") != "-1")
+    return " and ".join(limits) or None
 
 
 def _refusal(made: Mapping[str, Any]) -> str | None:

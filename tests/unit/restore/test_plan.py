@@ -17,9 +17,16 @@ def backup(*spans: tuple[int, int], partitions: int = 2, notes: tuple[Explained,
     return TopicBackup("id", partitions, partition_backups(objects, notes))
 
 
-def target(partitions: int = 2, *, kind: str | None = "CreateTime", start: int = 0, end: int = 0) -> TargetTopic:
+def target(
+    partitions: int = 2,
+    *,
+    kind: str | None = "CreateTime",
+    start: int = 0,
+    end: int = 0,
+    retention: str | None = None,
+) -> TargetTopic:
     spans = {TopicPartition("again", number): (start, end) for number in range(partitions)}
-    return TargetTopic(partitions, kind, spans)
+    return TargetTopic(partitions, kind, spans, retention)
 
 
 def test_each_partition_has_a_plan() -> None:
@@ -42,6 +49,11 @@ def test_each_partition_has_a_plan() -> None:
         (backup((0, 5), (9, 12), (13, 14)), None, r"clicks-1\[5,9\).*\nclicks-1\[12,13\)"),
         (backup((0, 5)), target(3), "again of the target has 3 partitions, the backup has 2"),
         (backup((0, 5)), target(kind="LogAppendTime"), "message.timestamp.type=LogAppendTime"),
+        (
+            backup((0, 5)),
+            target(retention="retention.ms=5"),
+            "again of the target has retention.ms=5: Kafka would delete",
+        ),
         (backup((0, 5)), target(start=4, end=9), "again-0 of the target begins at offset 4"),
     ],
 )
@@ -52,6 +64,10 @@ def test_what_cannot_be_restored(found: TopicBackup, there: TargetTopic | None, 
 
 def test_a_user_who_may_not_see_settings_goes_on() -> None:
     assert len(plan("clicks", backup((0, 5)), "again", target(kind=None))) == 2
+
+
+def test_a_topic_that_has_its_records_may_get_its_retention() -> None:
+    assert len(plan("clicks", backup((0, 5)), "again", target(end=5, retention="retention.ms=5"))) == 2
 
 
 def test_what_was_lost_before_is_told_and_does_not_end_it() -> None:
