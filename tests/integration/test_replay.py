@@ -13,6 +13,7 @@ from logpersister.cli.exits import Exit
 from tests.integration.harness.bucket import StoredObject, assert_exactly_once
 from tests.integration.harness.examples import example
 from tests.integration.harness.faults import stalled_puts
+from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import PREFIX, Scene
 from tests.integration.harness.verification import Verify, said
 from tests.stack.fault_proxy import FaultProxy
@@ -35,6 +36,7 @@ class Story:
     topic: str
     backup: Path
     live: Path
+    member: MemberProcess
     early: Mapping[tuple[str, int], Sequence[bytes]]
     """What was produced before Kafka deleted records."""
 
@@ -79,7 +81,7 @@ def story(scene: Scene, topic: CreateTopic, unique: str) -> Story:
     scene.group.wait_current(name, explain=member.tail)
     early = scene.workload.produced(name)
     delete_records(scene.kafka.bootstrap, name, {0: EARLY, 1: EARLY - 150})
-    return Story(scene, name, backup, live, early)
+    return Story(scene, name, backup, live, member, early)
 
 
 def test_a_spoilt_day_is_made_again_beside_the_live_group(
@@ -138,3 +140,46 @@ def test_a_spoilt_day_is_made_again_beside_the_live_group(
     said("switch", "-f", str(third), "--to-generation", "3")
     assert {one.generation for one in story.counting()} == {2, 3}
     story.assert_once(story.counting())
+
+
+def test_the_live_group_goes_on_in_the_generation_of_its_replay_when_kafka_has_forgotten_it(
+    scene: Scene, story: Story, s3_proxy: FaultProxy, verify: Verify
+) -> None:
+    name = story.topic
+    repaired = {"generation": 2, "upload": {"maxBytes": "64Ki"}, "output": {"text": {}}}
+    proxied = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint}, **repaired)
+    raised = scene.manifest(kafka={"topics": [name]}, **repaired)
+    options = ["--backup", str(story.backup)]
+    fault = stalled_puts("/2_1_")
+    s3_proxy.inject(fault)
+    replay = scene.member(proxied, None, *options, command="replay")
+    replay.wait("a put of the replay hangs", lambda: fault.met)
+    replay.kill()
+    replay.wait_gone()
+    s3_proxy.clear()
+
+    def go_on_forgotten(before: MemberProcess) -> MemberProcess:
+        before.stop()
+        scene.group.wait_empty()
+        scene.group.forget(name, [0, 1])
+        scene.workload.write(name, 100, partitions=[0, 1], size=1_000)
+        member = scene.member(raised, "live")
+        scene.group.wait_current(name, explain=member.tail)
+        return member
+
+    member = go_on_forgotten(story.member)
+    story.assert_once(story.counting())
+    assert verify(raised)["ok"], "the replay is under way"
+    resumed = scene.member(proxied, None, *options, command="replay")
+    assert resumed.wait_end() == Exit.OK, resumed.tail()
+    said("switch", "-f", str(raised), "--to-generation", "2")
+    after = story.counting()
+    story.assert_once(after)
+    assert {one.start for one in after if one.generation == 1} == set()
+    assert verify(raised, "--deep", *options)["ok"]
+
+    said("switch", "-f", str(raised), "--to-generation", "2", "--delete-old")
+    go_on_forgotten(member)
+    story.assert_once(scene.bucket.objects(name))
+    assert verify(raised, "--deep")["ok"]
+    said("switch", "-f", str(story.live), "--to-generation", "1", code=Exit.INVALID)
