@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from logpersister.backup.listing import TopicBackup
 from logpersister.backup.part import BackupPart
@@ -15,6 +16,8 @@ from logpersister.replay.moments import BackupMoments
 from logpersister.storage.current import Span, change_current
 from logpersister.storage.replayed import ReplayNote, begin_replay, get_replay, list_replayed, replay_group
 from logpersister.storage.store import ObjectStore
+
+_RUN_A_MEMBER: Final = "run a member of the group, which finds where it stands, and repeat this"
 
 
 class ReplayError(Exception):
@@ -89,7 +92,7 @@ class Planner:
         if begun is None:
             if begins_anew is not None:
                 raise begins_anew
-            spans = dict(self._spans(partitions, starts.values, of_backup, wish))
+            spans = dict(self._spans(partitions, described.topic_id, starts.values, of_backup, wish))
             begun = ReplayNote(topic, described.topic_id, self._generation, self._revision, spans)
             resumes = False
         else:
@@ -140,12 +143,13 @@ class Planner:
     def _spans(
         self,
         partitions: list[TopicPartition],
+        topic_id: str | None,
         log_starts: Mapping[TopicPartition, Offset],
         backup: Mapping[TopicPartition, PartitionBackup],
         wish: Wish,
     ) -> Iterator[tuple[int, Span]]:
-        committed = self._committed(partitions)
-        stored = self._stored(partitions[0].topic, committed)
+        committed = self._committed(partitions, topic_id)
+        stored = self._stored(partitions, committed)
         since = self._offsets_of(wish.since, committed, log_starts, backup, ends=False)
         until = self._offsets_of(wish.until, committed, log_starts, backup, ends=True)
         for partition, offset in committed.items():
@@ -162,14 +166,21 @@ class Planner:
             return log_start if backup is None else backup.start
         return log_start if backup is None else min(log_start, backup.start)
 
-    def _committed(self, partitions: list[TopicPartition]) -> dict[TopicPartition, Offset]:
+    def _committed(self, partitions: list[TopicPartition], topic_id: str | None) -> dict[TopicPartition, Offset]:
         """Return how far the group is; an older answer than the true one is where stored ranges meet, too."""
         found: dict[TopicPartition, Offset] = {}
         for partition, committed in self._offsets.committed(partitions).items():
             if isinstance(committed, UnknownMetadataError):
                 raise ReplayError(f"the committed offset of {partition} cannot be read ({committed})")
             if isinstance(committed, CommittedOffset):
-                highest = committed.metadata.generation if committed.metadata is not None else 0
+                metadata = committed.metadata
+                if metadata is None or not same_topic(metadata.topic_id, topic_id):
+                    whose = "set by a user or a tool" if metadata is None else "of an earlier topic of this name"
+                    raise ReplayError(
+                        f"{partition}: the committed offset {committed.offset} is {whose}, and perhaps within a stored "
+                        f"range; {_RUN_A_MEMBER}"
+                    )
+                highest = metadata.generation
                 if highest >= self._generation:
                     raise ReplayError(
                         f"spec.generation: {self._generation} must be higher than {highest}, in which the group stores "
@@ -178,8 +189,11 @@ class Planner:
                 found[partition] = committed.offset
         return found
 
-    def _stored(self, topic: str, committed: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, list[StoredOnce]]:
+    def _stored(
+        self, partitions: list[TopicPartition], committed: Mapping[TopicPartition, Offset]
+    ) -> dict[TopicPartition, list[StoredOnce]]:
         """Return what stands in the bucket, apart for each replay and for members."""
+        topic, unknown = partitions[0].topic, set(partitions) - committed.keys()
         replays = {note.generation: note for note in list_replayed(self._store, self._group, topic)}
         starts: defaultdict[tuple[TopicPartition, int | None], set[Offset]] = defaultdict(set)
         for name, _ in self._store.inventory(topic):
@@ -189,6 +203,9 @@ class Planner:
                     f"spec.generation: topic {topic} has objects of {self._generation}, which are of no replay; write "
                     "a higher one that has none"
                 )
+            if of is None and name.topic_partition in unknown:
+                partition = name.topic_partition
+                raise ReplayError(f"{partition}: members have stored it, and no offset is committed; {_RUN_A_MEMBER}")
             starts[name.topic_partition, of].add(name.start)
         for note in replays.values():  # where it will store, no bound is known but its own
             for partition, range_ in note.ranges().items():
@@ -221,6 +238,8 @@ class Planner:
             log_start, kept = log_starts[partition], backup.get(partition)
             if first is not None and first[0] > log_start:
                 found[partition] = first[0]
+            elif first is None and log_start < committed[partition]:
+                found[partition] = committed[partition]  # all that Kafka has is earlier
             elif kept is not None and self._moments is not None and kept.start < log_start:
                 look = self._moments.behind if ends else self._moments.before
                 found[partition] = look(kept, moment)

@@ -243,3 +243,23 @@ def test_the_progress_of_a_replay_into_another_place_is_none_of_this_one(
 def test_objects_of_members_are_never_taken_for_those_of_a_replay() -> None:
     with pytest.raises(ReplayError, match="topic t has objects of 2, which are of no replay"):
         planner(bucket_with([*STORED, (2, 20)]), FakeKafka(committed(50))).plan("t", None, Wish())
+
+
+@pytest.mark.parametrize(
+    ("committed_offset", "told"),
+    [
+        (CommittedOffset(30, None), "the committed offset 30 is set by a user or a tool"),
+        (stored(30, "earlier", 1), "the committed offset 30 is of an earlier topic"),
+        (None, "members have stored it, and no offset is committed"),
+    ],
+)
+def test_a_replay_ends_nowhere_that_is_not_known_to_be_between_ranges(committed_offset: Registered, told: str) -> None:
+    with pytest.raises(ReplayError, match=f"t-0: {told}.*run a member"):
+        planner(bucket_with(STORED), FakeKafka(committed_offset)).plan("t", None, Wish())
+
+
+@pytest.mark.parametrize("wish", [Wish(until=200 * MINUTE), Wish(since=200 * MINUTE)])
+def test_a_time_behind_all_that_kafka_has_is_where_the_group_is_whatever_a_backup_lacks(wish: Wish) -> None:
+    made = planner(bucket_with(STORED), FakeKafka(committed(50), log_start=25), of_backup=True)
+    expected = {} if wish.until is None else {0: (0, 50)}
+    assert made.plan("t", backup((0, 30)), wish).note.bounds == expected
