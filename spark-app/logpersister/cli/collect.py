@@ -10,6 +10,7 @@ from typing import Final
 
 from logpersister.cli import context
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
+from logpersister.cli.tables import printable
 from logpersister.feeds.checking import Asked, ask_all
 from logpersister.feeds.process import CollectorOptions, compiled, run_collector
 from logpersister.feeds.spool import SpoolTakenError
@@ -73,8 +74,8 @@ def _lines(asked: list[Asked]) -> Iterator[str]:
     without = [one for one in asked if one.reason]
     yield f"ok       feeds     {plural(len(asked) - len(without), 'feed')} of {len(asked)} have content"
     for one in without[:MOST_TOLD]:
-        yield f"warning  feeds     {one.feed}: {one.reason}"
+        yield f"warning  feeds     {one.feed}: {printable(logs.redactor.text(one.reason))}"
     if len(without) > MOST_TOLD:
-        reasons = Counter(one.reason for one in without[MOST_TOLD:])
+        reasons = Counter(printable(logs.redactor.text(one.reason)) for one in without[MOST_TOLD:])
         told = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common(5))
         yield f"warning  feeds     {len(without) - MOST_TOLD} more: {told}"

@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
+import structlog
+
 from logpersister.forms.problems import ManifestError, Problem
 from logpersister.manifest.blocks.feeds import SECRET
 from logpersister.manifest.secrets import CurrentSecret, Secrets
+from logpersister.report import logs
+
+log = structlog.get_logger(__name__)
 
 FRESH_SECONDS: Final = 30.0
 """How long a value is used before its Secret is read again."""
@@ -28,18 +33,35 @@ class SecretValues:
         if (name, key) in self._known:
             return
         current = CurrentSecret(lambda: self._secrets.require(name, key, path))
-        if any(not " " <= sign <= "~" for sign in current.reveal()):
+        text = current.reveal()
+        if not _can_be_sent(text):
             problem = "names a Secret whose value has characters other than printable ones of ASCII"
             raise ManifestError([Problem(path, f"{problem} ({name}/{key})", "correct the Secret")])
         self._known[name, key] = current
+        self._keep(name, key, text)
 
     def value(self, name: str, key: str) -> str:
         """Return a value that was required before, as it is now, or was a moment ago."""
-        read, text = self._fresh.get((name, key), (float("-inf"), ""))
+        read, text = self._fresh[name, key]
         if self._clock() - read >= FRESH_SECONDS:
-            text = self._known[name, key].reveal().replace("\n", "").replace("\r", "")
-            self._fresh[name, key] = self._clock(), text
+            found = self._known[name, key].reveal()
+            if _can_be_sent(found):
+                text = found
+            else:
+                remedy = "correct the Secret: printable ASCII; the value before is used until then"
+                log.warning("secret.refused", secret=f"{name}/{key}", remedy=remedy)
+            self._keep(name, key, text)
         return text
+
+    def _keep(self, name: str, key: str, text: str) -> None:
+        escaped = quote(text, safe="")
+        if escaped != text:
+            logs.redactor.hide(escaped)  # as URLs have it, which servers may repeat
+        self._fresh[name, key] = self._clock(), text
+
+
+def _can_be_sent(text: str) -> bool:
+    return all(" " <= sign <= "~" for sign in text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from logpersister.feeds.hosts import HostLimit
 from logpersister.feeds.secret_texts import FRESH_SECONDS, SecretText, SecretValues
 from logpersister.forms.problems import ManifestError
 from logpersister.manifest.secrets import Secrets
+from logpersister.report import logs
 
 HEADERS = ("Accept: */*", "X-Key: secret", "Content-Type: text/plain")
 URL = "https://shop.example.com/prices"
@@ -90,6 +91,24 @@ def test_a_rotated_secret_is_used_soon_and_one_that_is_gone_still() -> None:
     del environment["LOGPERSISTER_SECRET_SHOP_KEY"]
     now[0] += FRESH_SECONDS
     assert text.reveal() == "new"
+
+
+def test_a_secret_that_becomes_unusable_is_used_as_it_was() -> None:
+    now, environment = [0.0], {"LOGPERSISTER_SECRET_SHOP_KEY": "old"}
+    text = SecretText.of("${secret:shop/key}", "at", SecretValues(Secrets(environment), lambda: now[0]))
+    for bad in ("rot\u20acated", "two\nlines", "\0"):
+        environment["LOGPERSISTER_SECRET_SHOP_KEY"] = bad
+        now[0] += FRESH_SECONDS
+        assert text.reveal() == "old"
+    environment["LOGPERSISTER_SECRET_SHOP_KEY"] = "new"
+    now[0] += FRESH_SECONDS
+    assert text.reveal() == "new"
+
+
+def test_what_a_server_repeats_of_a_secret_in_a_url_is_hidden() -> None:
+    values = SecretValues(Secrets({"LOGPERSISTER_SECRET_SHOP_KEY": "sesame&open"}))
+    url = SecretText.of("https://x/?key=${secret:shop/key}", "at", values, is_url=True).reveal()
+    assert "sesame" not in logs.redactor.text(f"content type {url}")
 
 
 @pytest.mark.parametrize("environment", [{}, {"LOGPERSISTER_SECRET_SHOP_KEY": "two\nlines"}])
