@@ -61,7 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
         show(planned, sys.stderr)
         if arguments.dry_run:
             return Exit.OK
-        bounds = {p: range_ for one in planned for p, range_ in one.note.ranges().items()}
+        left = [one for one in planned if not one.note.done]  # what is done is never stored again, by nobody
+        if not left:
+            return _ended(live, planned)
+        bounds = {p: range_ for one in left for p, range_ in one.note.ranges().items()}
         of_partitions = {p: found for one in backups.values() for p, found in one.partitions.items()}
         source = ReplaySource(None if backed_up is None else backed_up.spec.storage, kafka=arguments.source != "backup")
         options = MemberOptions(
@@ -70,16 +73,14 @@ def run(arguments: argparse.Namespace) -> int:
             cores=arguments.cores,
             replay=Replay(group, bounds, source, None if backed_up is None else of_partitions),
         )
-        if all(one.note.done for one in planned):
-            return _ended(live, planned)
-        resource = replayed(live, [one.note.topic for one in planned])  # the others may be planned another time
+        resource = replayed(live, [one.note.topic for one in left])
         check.before_start(resource, secrets, arguments.timeout, until_current=True)
         code = start(resource, secrets, options)
         if code != Exit.OK:
             return code
-        if not _is_whole(resource, secrets, arguments.timeout, group, planned):
+        if not _is_whole(resource, secrets, arguments.timeout, group, left):
             return Exit.FAILED  # a signal has stopped it
-        for one in planned:
+        for one in left:
             end_replay(store, live.group_id, one.note)
     return _ended(live, planned)
 

@@ -41,6 +41,8 @@ class PlannedTopic:
     """Offsets before these are not in Kafka any more, by partition."""
     resumes: bool = False
     """Whether it was begun before."""
+    beside: frozenset[int] = frozenset()
+    """Generations of the other replays that were known when it was planned."""
 
 
 class Planner:
@@ -89,7 +91,9 @@ class Planner:
             raise ReplayError(f"{partition}: Kafka does not say where it begins: {error}")
         deleted = {partition.partition: offset for partition, offset in starts.values.items()}
         of_backup = {} if backup is None else backup.partitions
+        beside: frozenset[int] = frozenset()
         if begun is None:
+            beside = frozenset(one.generation for one in list_replayed(self._store, self._group, topic))
             if begins_anew is not None:
                 raise begins_anew
             spans = dict(self._spans(partitions, described.topic_id, starts.values, of_backup, wish))
@@ -99,7 +103,7 @@ class Planner:
             resumes = True
         if not begun.done:
             self._check_holes(begun, starts.values, of_backup)
-        return PlannedTopic(begun, deleted, resumes)
+        return PlannedTopic(begun, deleted, resumes, beside)
 
     def _begins_anew(self, partitions: list[TopicPartition], topic_id: str | None) -> ReplayError | None:
         """Return what is wrong if no note is found afterwards; None: nothing.
@@ -118,6 +122,8 @@ class Planner:
     def begin(self, planned: PlannedTopic) -> PlannedTopic:
         """Note what a replay stores, before its first object, and that none of its objects counts yet."""
         note = planned.note
+        if not planned.resumes:
+            self._check_beside(note, planned.beside)
         first = begin_replay(self._store, self._group, note)
         self._check_begun(first, note.topic_id)
         change_current(
@@ -127,6 +133,15 @@ class Planner:
             lambda current: current.begun(first.topic_id, first.generation, first.bounds),
         )
         return PlannedTopic(first, planned.deleted, planned.resumes)
+
+    def _check_beside(self, note: ReplayNote, beside: frozenset[int]) -> None:
+        """Raise where another replay was begun since: its ranges may have the bounds of this one within."""
+        for other in list_replayed(self._store, self._group, note.topic):
+            if other.generation not in beside | {note.generation}:
+                raise ReplayError(
+                    f"topic {note.topic}: the replay into generation {other.generation} was begun while this one was "
+                    "planned; repeat this"
+                )
 
     def _check_begun(self, note: ReplayNote, topic_id: str | None) -> None:
         if not same_topic(note.topic_id, topic_id):

@@ -1,15 +1,26 @@
 """What a replay refuses before it asks any server, and the manifest that it becomes."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from logpersister.cli import context, main
+from logpersister.cli import check, context, main
+from logpersister.cli import replay as cli_replay
 from logpersister.cli.exits import Exit
 from logpersister.cli.replay import replayed
+from logpersister.manifest import LogPersister
+from logpersister.member.process import MemberOptions
+from logpersister.ranges import TopicPartition
+from logpersister.replay.planning import PlannedTopic
+from logpersister.report import logs
+from logpersister.storage.replayed import ReplayNote, list_replayed
+from logpersister.storage.store import ObjectStore
 from tests.unit.cli.test_run import written
 from tests.unit.manifest.documents import REMOVE
+from tests.unit.replay.bucket import Bucket
 
 Capture = pytest.CaptureFixture[str]
 KAFKA: dict[str, Any] = {"output": {"kafka": {}}}
@@ -61,3 +72,34 @@ def test_a_replay_has_its_topics_by_name_and_finishes_no_folders(tmp_path: Path)
     assert (found.spec.kafka.topics, found.group_id, found.spec.finish) == (("a", "d"), live.group_id, None)
     assert [(one.topics, one.upload) for one in found.spec.overrides] == [(("a",), live.spec.overrides[0].upload)]
     assert found.spec.output == live.spec.output
+
+
+def test_a_topic_that_is_done_is_not_stored_again_beside_one_that_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket, started = Bucket(), []
+    notes = [ReplayNote(topic, "id", 2, "abc", {0: (0, 9)}, done=topic == "a") for topic in "ab"]
+
+    @contextmanager
+    def opened(*_: object) -> Iterator[tuple[ObjectStore, None]]:
+        yield bucket.store, None
+
+    def start(resource: LogPersister, _: object, options: MemberOptions) -> int:
+        assert options.replay is not None
+        started.append((resource.spec.kafka.topics, list(options.replay.bounds)))
+        return Exit.OK
+
+    for name, instead in {
+        "_topics": lambda *_: ["a", "b", "c"],
+        "_opened": opened,
+        "_planned": lambda *_: [PlannedTopic(one, resumes=True) for one in notes],
+        "_is_whole": lambda *_: True,
+        "start": start,
+        "fork_early": lambda _: None,
+    }.items():
+        monkeypatch.setattr(cli_replay, name, instead)
+    monkeypatch.setattr(check, "before_start", lambda *_, **__: None)
+    monkeypatch.setattr(logs, "configure", lambda *_, **__: None)
+    assert replay(tmp_path, kafka__topics=["a", "b", "c"]) == Exit.OK
+    assert started == [(("b",), [TopicPartition("b", 0)])]
+    assert [note.topic for topic in "abc" for note in list_replayed(bucket.store, "backup", topic)] == ["b"]

@@ -263,3 +263,14 @@ def test_a_time_behind_all_that_kafka_has_is_where_the_group_is_whatever_a_backu
     made = planner(bucket_with(STORED), FakeKafka(committed(50), log_start=25), of_backup=True)
     expected = {} if wish.until is None else {0: (0, 50)}
     assert made.plan("t", backup((0, 30)), wish).note.bounds == expected
+
+
+def test_of_two_replays_that_are_planned_at_once_the_later_is_planned_again() -> None:
+    bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
+    third = Planner(bucket.store, "group", 3, "abc", cast("OffsetReader", kafka), None, kafka=True)
+    part = third.plan("t", None, Wish(since=20 * MINUTE, until=30 * MINUTE))
+    planner(bucket, kafka).begin(planner(bucket, kafka).plan("t", None, Wish()))
+    with pytest.raises(ReplayError, match="generation 2 was begun while this one was planned; repeat this"):
+        third.begin(part)
+    assert get_replay(bucket.store, "group", "t", 3) is None
+    assert third.begin(third.plan("t", None, Wish())).note.bounds == {0: (0, 50)}
