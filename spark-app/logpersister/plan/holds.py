@@ -149,8 +149,9 @@ def offset_went_back(partition: TopicPartition, offset: Offset, stored_at: Offse
     return Hold(
         HoldReason.OFFSET_WENT_BACK,
         f"Kafka shows {offset} as the committed offset of {partition}, but generation {generation} has an object that "
-        f"begins at {stored_at}: Kafka has lost a commit (an unclean election of __consumer_offsets, a restored "
-        "cluster), or somebody has set the offset back; set the group's offset to the end of what is stored, which "
+        f"begins at {stored_at}, or is a replay that stores one there: Kafka has lost a commit (an unclean election of "
+        "__consumer_offsets, a restored cluster), or somebody has set the offset back; set the group's offset to the "
+        "end of what is stored, which "
         "`logpersister verify` shows, or raise spec.generation to store it again",
     )
 

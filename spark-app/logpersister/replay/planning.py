@@ -77,7 +77,7 @@ class Planner:
         if described is None:
             raise ReplayError(f"topic {topic}: Kafka does not describe it; the progress of a replay is kept there")
         partitions = [TopicPartition(topic, number) for number in sorted(described.leaders)]
-        begins_anew = self._begins_anew(partitions, described.topic_id)
+        progress = self._progress(partitions, described.topic_id)  # before the note, which is put first
         begun = get_replay(self._store, self._group, topic, self._generation)
         if begun is not None:
             self._check_begun(begun, described.topic_id)
@@ -94,30 +94,30 @@ class Planner:
         beside: frozenset[int] = frozenset()
         if begun is None:
             beside = frozenset(one.generation for one in list_replayed(self._store, self._group, topic))
-            if begins_anew is not None:
-                raise begins_anew
+            self._check_anew(progress)
             spans = dict(self._spans(partitions, described.topic_id, starts.values, of_backup, wish))
             begun = ReplayNote(topic, described.topic_id, self._generation, self._revision, spans)
             resumes = False
         else:
             resumes = True
         if not begun.done:
-            self._check_holes(begun, starts.values, of_backup)
+            self._check_holes(begun, starts.values, of_backup, progress)
         return PlannedTopic(begun, deleted, resumes, beside)
 
-    def _begins_anew(self, partitions: list[TopicPartition], topic_id: str | None) -> ReplayError | None:
-        """Return what is wrong if no note is found afterwards; None: nothing.
+    def _progress(self, partitions: list[TopicPartition], topic_id: str | None) -> dict[TopicPartition, Offset]:
+        """Return up to where the group of the replay has committed, of partitions of which it has stored something."""
+        found = self._offsets.committed(partitions, replay_group(self._group, self._generation))
+        known = {partition: one for partition, one in found.items() if isinstance(one, CommittedOffset)}
+        return {partition: one.offset for partition, one in known.items() if _is_progress(one, topic_id)}
 
-        Progress without a note is that of a replay into another place: by it all would be stored already.
-        """
+    def _check_anew(self, progress: Mapping[TopicPartition, Offset]) -> None:
+        """Raise for progress without a note: by that of a replay into another place all would be stored already."""
         group = replay_group(self._group, self._generation)
-        for partition, committed in self._offsets.committed(partitions, group).items():
-            if isinstance(committed, CommittedOffset) and _is_progress(committed, topic_id):
-                return ReplayError(
-                    f"{partition}: group {group} has committed {committed.offset}, and no replay is noted here: there "
-                    "was one into another bucket or prefix, or its note was deleted; raise spec.generation"
-                )
-        return None
+        for partition, offset in sorted(progress.items()):
+            raise ReplayError(
+                f"{partition}: group {group} has committed {offset}, and no replay is noted here: there was one into "
+                "another bucket or prefix, or its note was deleted; raise spec.generation"
+            )
 
     def begin(self, planned: PlannedTopic) -> PlannedTopic:
         """Note what a replay stores, before its first object, and that none of its objects counts yet."""
@@ -267,15 +267,17 @@ class Planner:
         note: ReplayNote,
         log_starts: Mapping[TopicPartition, Offset],
         backup: Mapping[TopicPartition, PartitionBackup],
+        progress: Mapping[TopicPartition, Offset],
     ) -> None:
         for partition, range_ in note.ranges().items():
+            start = max(range_.start, progress.get(partition, 0))
             end = min(range_.end, log_starts[partition]) if self._kafka else range_.end
-            if range_.start >= end:
+            if start >= end:
                 continue
-            wanted = Range(partition, range_.start, end)
+            wanted = Range(partition, start, end)
             if self._moments is None:
                 raise ReplayError(f"Kafka has deleted {wanted}; name a backup that has it (--backup), or begin later")
-            hole = BackupPart.of(backup.get(partition), wanted).first_hole(range_.start, end)
+            hole = BackupPart.of(backup.get(partition), wanted).first_hole(start, end)
             if hole is not None:
                 where = "and Kafka has deleted it" if self._kafka else "of which it should be read (--source backup)"
                 raise ReplayError(

@@ -197,6 +197,17 @@ def test_holes_do_not_matter_to_a_replay_that_has_ended() -> None:
     assert again.note == replace(planned.note, done=True) == get_replay(store, "group", "t", 2)
 
 
+def test_holes_do_not_matter_where_a_replay_has_been() -> None:
+    """It was killed behind its last commit, and Kafka has deleted all since."""
+    bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
+    planned = planner(bucket, kafka).begin(planner(bucket, kafka).plan("t", None, Wish()))
+    kafka.log_start, kafka.progress = 50, stored(40, "id", 2)
+    with pytest.raises(ReplayError, match=r"Kafka has deleted t-0\[40,50\)"):
+        planner(bucket, kafka).plan("t", None, Wish())
+    kafka.progress = stored(50, "id", 2)
+    assert planner(bucket, kafka).plan("t", None, Wish()).note == planned.note
+
+
 def test_bounds_are_where_ranges_of_earlier_replays_meet_too() -> None:
     bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
     planner(bucket, kafka).begin(planner(bucket, kafka).plan("t", None, Wish(20 * MINUTE, 40 * MINUTE)))
