@@ -57,10 +57,20 @@ class BackupReader(DataSourceReader):
         return filters
 
     def partitions(self) -> Sequence[InputPartition]:
-        generation = self._options.get("generation")
         with closing(self._client()) as client:
-            found = selected(self._names(client), self._wanted, None if generation is None else int(generation))
-            return [InputPartition(one) for one in found]
+            names = list(self._names(client))
+        if not names and self._wanted.topics is None:
+            raise ValueError(
+                f"s3://{self.bucket}/{self.folder} has no object of a backup; load the bucket and the prefix of a "
+                "manifest whose output is kafka"
+            )
+        return [InputPartition(one) for one in selected(names, self._wanted, self._generation())]
+
+    def _generation(self) -> int | None:
+        given = self._options.get("generation")
+        if given is None or given.isdecimal():
+            return None if given is None else int(given)
+        raise ValueError(f"option generation: {given!r} is no number; leave it out for the highest of each topic")
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         of: ObjectName = partition.value

@@ -51,7 +51,11 @@ class Wanted:
         limits = _LIMITS.get(type(one)) if column in _LIMITED else None
         if limits is None:
             return self
-        return replace(self, limits={**self.limits, column: self.of(column).also(limits(cast("Any", one).value))})
+        try:
+            found = limits(cast("Any", one).value)
+        except (ValueError, OverflowError, TypeError):  # such as the years 1 and 9999, or NULL: Spark looks at them
+            return self
+        return replace(self, limits={**self.limits, column: self.of(column).also(found)})
 
     def has_topic(self, topic: str) -> bool:
         return self.topics is None or topic in self.topics

@@ -94,3 +94,16 @@ def test_times_are_milliseconds_that_hold_them(microsecond: int, limits: Limits)
 def test_what_cannot_be_decided_is_left_to_spark() -> None:
     filters: list[Filter] = [IsNotNull(("offset",)), EqualTo(("headers", "offset"), 1), EqualTo(("value",), b"x")]
     assert wanted(filters) == Wanted()
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        GreaterThanOrEqual(("timestamp",), datetime(1, 1, 1)),  # noqa: DTZ001 - as Spark gives it
+        LessThan(("timestamp",), datetime.max),  # noqa: DTZ901
+        In(("offset",), (1, None)),
+        EqualTo(("partition",), None),
+    ],
+)
+def test_what_has_no_number_is_left_to_spark(one: Filter) -> None:
+    assert wanted([one]).of(getattr(one, "attribute", ("",))[0]).holds(5)
