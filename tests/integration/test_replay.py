@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 
 from logpersister.cli.exits import Exit
+from logpersister.storage.replayed import replay_group
 from tests.integration.harness.bucket import StoredObject, assert_exactly_once
 from tests.integration.harness.examples import example
 from tests.integration.harness.faults import stalled_puts
+from tests.integration.harness.group import Group
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import PREFIX, Scene
 from tests.integration.harness.verification import Verify, said
@@ -146,7 +149,8 @@ def test_the_live_group_goes_on_in_the_generation_of_its_replay_when_kafka_has_f
     scene: Scene, story: Story, s3_proxy: FaultProxy, verify: Verify
 ) -> None:
     name = story.topic
-    repaired = {"generation": 2, "upload": {"maxBytes": "64Ki"}, "output": {"text": {}}}
+    output = {"text": {}, "partitionBy": [{"date": {"granularity": "day"}}]}
+    repaired = {"generation": 2, "upload": {"maxBytes": "64Ki"}, "output": output}
     proxied = scene.manifest(kafka={"topics": [name]}, storage={"endpoint": s3_proxy.endpoint}, **repaired)
     raised = scene.manifest(kafka={"topics": [name]}, **repaired)
     options = ["--backup", str(story.backup)]
@@ -170,6 +174,9 @@ def test_the_live_group_goes_on_in_the_generation_of_its_replay_when_kafka_has_f
     member = go_on_forgotten(story.member)
     story.assert_once(story.counting())
     assert verify(raised)["ok"], "the replay is under way"
+    with closing(Group(scene.kafka.bootstrap, replay_group(scene.group.name, 2))) as of_replay:
+        of_replay.wait_empty()
+        of_replay.forget(name, [0, 1])
     resumed = scene.member(proxied, None, *options, command="replay")
     assert resumed.wait_end() == Exit.OK, resumed.tail()
     said("switch", "-f", str(raised), "--to-generation", "2")
@@ -183,3 +190,38 @@ def test_the_live_group_goes_on_in_the_generation_of_its_replay_when_kafka_has_f
     story.assert_once(scene.bucket.objects(name))
     assert verify(raised, "--deep")["ok"]
     said("switch", "-f", str(story.live), "--to-generation", "1", code=Exit.INVALID)
+    elsewhere = scene.manifest(kafka={"topics": [name]}, storage={"prefix": "elsewhere"}, **repaired)
+    said("replay", "-f", str(elsewhere), *options, code=Exit.FAILED)  # the progress in Kafka is that of the one before
+
+
+def test_two_run_a_replay_while_another_of_the_same_offsets_is_planned(
+    scene: Scene, story: Story, s3_proxy: FaultProxy, verify: Verify
+) -> None:
+    name, options = story.topic, ["--backup", str(story.backup)]
+    output = {"text": {}, "partitionBy": [{"date": {"granularity": "day"}}]}
+    second, third = (
+        scene.manifest(
+            kafka={"topics": [name]},
+            storage={"endpoint": s3_proxy.endpoint},
+            generation=generation,
+            upload={"maxBytes": max_bytes},
+            output=output,
+        )
+        for generation, max_bytes in ((2, "64Ki"), (3, "128Ki"))
+    )
+    fault = stalled_puts("/2_1_")
+    s3_proxy.inject(fault)
+    first = scene.member(second, None, *options, command="replay")
+    first.wait("a put of the replay hangs", lambda: fault.met)
+    later = scene.member(third, None, *options, "--from", "2026-03-29T00:00:00Z", command="replay")
+    assert later.wait_end() == Exit.OK, later.tail()
+    said("switch", "-f", str(third), "--to-generation", "3")
+    story.assert_once(story.counting())
+    s3_proxy.clear()
+    another = scene.member(second, None, *options, command="replay")
+    for replay in (first, another):
+        assert replay.wait_end() == Exit.OK, replay.tail()
+    for generation in (2, 3, 1, 3, 2):
+        said("switch", "-f", str(story.live), "--to-generation", str(generation))
+        story.assert_once(story.counting())
+    assert verify(story.live, "--deep", *options)["ok"]
