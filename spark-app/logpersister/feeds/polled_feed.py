@@ -143,6 +143,8 @@ class PolledFeed:
             return Outcome("unchanged")
         if answer.error is not None or answer.status not in {200, 203}:
             is_throttled = answer.error is None and (answer.status == 429 or answer.status >= 500)
+            if 400 <= answer.status < 500:  # perhaps for the sake of a condition: 412, or 431 for a long ETag
+                self.seen = Seen(self.seen.digest)
             reason = answer.error or f"the server answers {answer.status}"
             return Outcome("throttled" if is_throttled else "failed", reason)
         content_type = answer.headers.get("content-type", "")

@@ -81,6 +81,16 @@ def test_requests_are_conditional_once_there_is_content() -> None:
     assert taken(polled, answer()).result == "new"
 
 
+@pytest.mark.parametrize("status", [400, 412, 431])
+def test_a_condition_that_a_server_may_not_like_is_left_out_once(status: int) -> None:
+    polled = feed()
+    taken(polled, answer(etag='"long"'))
+    assert any(line.startswith("If-None-Match") for line in polled.request().headers)
+    assert taken(polled, answer(b"", status)).result == "failed"
+    assert not any(line.startswith("If-") for line in polled.request().headers)
+    assert taken(polled, answer(etag='"long"')).result == "unchanged"
+
+
 def test_a_page_of_an_error_is_no_content() -> None:
     polled = feed(content={"types": ["application/json"]})
     outcome = taken(polled, answer(b"<html>", content_type="text/html"))
