@@ -1,6 +1,7 @@
 """Feeds of a server that misbehaves, collected by replicas that are killed into a Kafka that goes away."""
 
 import itertools
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -18,6 +19,8 @@ from tests.stack.feed_server import FeedServer, feeds
 from tests.stack.topics import Record, read_all
 
 Collect = Callable[..., MemberProcess]
+AT_THE_END = 1.0
+"""Seconds before the end of a replica in which it may have a download that no disk has yet."""
 
 
 @pytest.fixture
@@ -155,7 +158,7 @@ def test_servers_that_misbehave_harm_their_own_feeds_only(
     }
     found = collected(kafka, name)
     assert found.keys() == good
-    assert {record.value for record in found["changing"]} == server.served["/changing/1"]
+    assert {record.value for record in found["changing"]} == server.served["/changing/1"].keys()
     for kind in good - {"changing"}:
         assert len(found[kind]) == 1, kind
     assert found["gzip"][0].value == b'{"packed": true}'
@@ -186,6 +189,7 @@ def test_every_content_is_in_the_topic_whatever_is_killed_or_away(
         for replica in replicas:
             replica.wait_event("kafka.away")
             wait_figure(replica, "spool", "records", 41)
+        ends = [time.time()]
         replicas[1].kill()
         replicas[1] = collect("replica-1", name, specs, replicas=2, requestsPerHost=50)
         wait_figure(replicas[1], "spool", "records", 41)
@@ -194,14 +198,17 @@ def test_every_content_is_in_the_topic_whatever_is_killed_or_away(
         kafka.recover()
     for replica in replicas:
         wait_sent(replica)
+    ends.append(time.time())
     replicas[0].kill()
     seen = len(server.times(paths[0]))
     eventually("the other one goes on", lambda: len(server.times(paths[0])) > seen + 8)
+    ends.append(time.time())
     replicas[1].stop()
     found = collected(kafka, name)
     for path in paths:
-        records = found[path.replace("/changing/", "feed-")]
-        assert server.served[path] - {record.value for record in records} == set(), path
+        stored = {record.value for record in found[path.replace("/changing/", "feed-")]}
+        missing = [when for value, when in server.served[path].items() if value not in stored]
+        assert all(any(end - AT_THE_END < when < end + 0.1 for end in ends) for when in missing), (path, missing, ends)
     assert all(record.timestamp is not None for record in found["feed-0"])
     by_replica = {dict(record.headers)["replica"] for records in found.values() for record in records}
     assert by_replica == {b"replica-0", b"replica-1"}

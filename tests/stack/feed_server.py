@@ -33,8 +33,8 @@ class FeedServer(ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.requests: dict[str, list[tuple[float, dict[str, str]]]] = defaultdict(list)
         """When and with which headers (names in lower case) each path was asked."""
-        self.served: dict[str, set[bytes]] = defaultdict(set)
-        """Contents by path that were sent as a whole."""
+        self.served: dict[str, dict[bytes, float]] = defaultdict(dict)
+        """Contents by path that were sent as a whole, and when each was for the first time."""
         self.elsewhere = ""
         """URL to which `/elsewhere` redirects."""
         if certificate is not None:
@@ -94,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
         value = json.dumps({"path": self.path, "number": int(time.time() / self.server.change_seconds)}).encode()
         self._send(value)
         with self.server.lock:
-            self.server.served[self.path].add(value)
+            self.server.served[self.path].setdefault(value, time.time())
 
     def _clock(self, headers: dict[str, str], body: bytes) -> None:
         self._send(json.dumps({"at": time.time_ns(), "data": {"items": [1, 2]}}).encode())
