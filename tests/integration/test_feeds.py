@@ -120,7 +120,7 @@ def test_servers_that_misbehave_harm_their_own_feeds_only(
     (secrets_dir / "own" / "key").write_text("a&b\n")
     pair = tmp_path / "server.pem"
     pair.write_bytes(b"".join(authority.server("localhost")))
-    bad = ["drip", "hang", "limited", "broken", "gone", "short", "huge", "bomb", "loop", "html"]
+    bad = ["drip", "hang", "limited", "broken", "gone", "short", "huge", "bomb", "loop", "astray", "html"]
     with feeds(pair) as secured:
         server.elsewhere = f"{secured.url}/echo/elsewhere"
         own = {"headers": {"X-Key": "${secret:own/key}"}, "caSecretName": "own"}
@@ -162,6 +162,7 @@ def test_servers_that_misbehave_harm_their_own_feeds_only(
         "huge": "the answer is larger than maxBytes, 1024000 bytes",
         "bomb": "the answer is larger than maxBytes, 1024000 bytes",
         "loop": "the server answers 302",
+        "astray": "the server answers 302",
         "html": "content type text/html; charset=utf-8",
         "strange": "the server's certificate is not accepted",
     }

@@ -151,6 +151,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _loop(self, headers: dict[str, str], body: bytes) -> None:
         self._send(b"", 302, Location=self.path)
 
+    def _astray(self, headers: dict[str, str], body: bytes) -> None:
+        self._send(b"", 302, Location="http://[nowhere/")
+
     def _elsewhere(self, headers: dict[str, str], body: bytes) -> None:
         self._send(b"", 307, Location=self.server.elsewhere)
 
