@@ -265,7 +265,9 @@ class SimulatedWorld:
     def decide(self) -> None:
         """Do what the messages of all holds say: raise the generation, accept losses. Then nothing is held."""
         self.end_all()
-        self.manifest = replace(self.manifest, generation=self.manifest.generation + 1, on_data_loss="skip")
+        replays = (replay.generation for ends in self.bucket.replayed.values() for replay in ends)
+        highest = max(self.manifest.generation, *replays, 0)  # replays of a topic that was made again hold theirs
+        self.manifest = replace(self.manifest, generation=highest + 1, on_data_loss="skip")
         self.chronicle.tell("user", "decides: {}", self.manifest)
         self.may_be_held = set()
 
