@@ -49,6 +49,11 @@ class Range:
         """How many offsets the range spans; an upper bound of its records (offsets have gaps)."""
         return self.end - self.start
 
+    def within(self, start: Offset, end: Offset) -> "Range | None":
+        """Return the offsets that ``[start, end)`` has, too; None: there are none."""
+        start, end = max(self.start, start), min(self.end, end)
+        return Range(self.partition, start, end) if start < end else None
+
 
 @dataclass(frozen=True, slots=True)
 class NewestEvent:

@@ -28,16 +28,11 @@ class BackupPart:
 
     def first_hole(self, start: Offset, end: Offset) -> Range | None:
         """Return the first offsets of ``[start, end)`` that are to be read nowhere; None: there are none."""
-        return next((part for hole in self.holes if (part := _within(hole, start, end)) is not None), None)
+        return next((part for hole in self.holes if (part := hole.within(start, end)) is not None), None)
 
     def within(self, start: Offset, end: Offset) -> Iterator[Piece]:
         """Yield what ``[start, end)`` is to be read from."""
         for piece in self.pieces:
-            part = _within(piece.range, start, end)
+            part = piece.range.within(start, end)
             if part is not None:
                 yield replace(piece, range=part)
-
-
-def _within(range_: Range, start: Offset, end: Offset) -> Range | None:
-    first, last = max(range_.start, start), min(range_.end, end)
-    return Range(range_.partition, first, last) if first < last else None

@@ -84,8 +84,8 @@ class PartitionBackup:
         outside = [(start, min(end, self.start)), (max(start, self.end), end)]
         without_object = [Range(self.partition, *span) for span in outside if span[0] < span[1]]
         holes = list(_without(without_object, self.empty))
-        holes += filter(None, (_clipped(hole, start, end) for hole in self.holes))
-        clipped = ((piece, _clipped(piece.range, start, end)) for piece in self.pieces)
+        holes += filter(None, (hole.within(start, end) for hole in self.holes))
+        clipped = ((piece, piece.range.within(start, end)) for piece in self.pieces)
         pieces = tuple(Piece(range_, piece.object) for piece, range_ in clipped if range_ is not None)
         return pieces, tuple(sorted(holes))
 
@@ -117,7 +117,7 @@ def _backup(partition: TopicPartition, objects: Sequence[BackupObject], notes: S
         if before.range.end < after.range.start
     ]
     lost = tuple(note.range for note in sorted(notes, key=lambda note: note.range) if note.is_lost)
-    in_gaps = [part for gap in gaps for one in lost if (part := _clipped(one, gap.start, gap.end)) is not None]
+    in_gaps = [part for gap in gaps for one in lost if (part := one.within(gap.start, gap.end)) is not None]
     holes = _without(gaps, sorted(note.range for note in notes))
     empty = tuple(sorted(note.range for note in notes if not note.is_lost))
     return PartitionBackup(partition, tuple(pieces), tuple(holes), tuple(in_gaps), empty)
@@ -128,7 +128,7 @@ def _beneath(objects: Sequence[BackupObject], above: Sequence[Piece]) -> Iterato
     taken = [piece.range for piece in above]
     position, furthest = 0, -1
     for one in objects:
-        own = _clipped(one.range, furthest, one.range.end)
+        own = one.range.within(furthest, one.range.end)
         if own is None:
             continue
         furthest = own.end
@@ -159,8 +159,3 @@ def _without(ranges: Sequence[Range], taken: Sequence[Range]) -> Iterator[Range]
             start = max(start, other.end)
         if start < one.end:
             yield Range(one.partition, start, one.end)
-
-
-def _clipped(range_: Range, start: Offset, end: Offset) -> Range | None:
-    start, end = max(range_.start, start), min(range_.end, end)
-    return Range(range_.partition, start, end) if start < end else None
