@@ -1,4 +1,4 @@
-"""Types of command-line arguments: what a text means, or an error of the command line. Loads little."""
+"""Types of command-line arguments, and the window of time that several commands have. Loads little."""
 
 import argparse
 from datetime import datetime
@@ -55,3 +55,9 @@ def count(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f'"{text}" is not a whole number, 0 or more')
     return int(text)
+
+
+def window(command: argparse.ArgumentParser, *, since: str, until: str) -> None:
+    """Add the options ``--from`` and ``--to``, with a help text for each."""
+    command.add_argument("--from", dest="since", type=moment, metavar="TIME", help=since)
+    command.add_argument("--to", dest="until", type=moment, metavar="TIME", help=until)

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from logpersister import __version__
 from logpersister.cli import storing_arguments
-from logpersister.cli.argument_types import count, moment, positive, seconds, words
+from logpersister.cli.argument_types import count, positive, seconds, window, words
 
 FRAMINGS: Final = ("confluent", "apicurio", "glue", "singleObject")
 REGISTERED: Final = ("avro", "protobuf", "json")
@@ -116,19 +116,10 @@ def _retrieve(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--target", required=True, metavar="DIR", help="directory for the files; made if it is missing"
     )
-    command.add_argument(
-        "--from",
-        dest="since",
-        type=moment,
-        metavar="TIME",
-        help="this time and later ones, rounded down to the begin of a folder (default: all)",
-    )
-    command.add_argument(
-        "--to",
-        dest="until",
-        type=moment,
-        metavar="TIME",
-        help="before this time, rounded up to the end of a folder (default: all)",
+    window(
+        command,
+        since="this time and later ones, rounded down to the begin of a folder (default: all)",
+        until="before this time, rounded up to the end of a folder (default: all)",
     )
     command.add_argument(
         "--topics", type=words, metavar="NAME,…", help="these topics only (default: those of the manifest)"
@@ -143,15 +134,12 @@ def _retrieve(command: argparse.ArgumentParser) -> None:
 
 def _finish(command: argparse.ArgumentParser) -> None:
     command.add_argument("--topic", metavar="TOPIC", help="only this topic")
-    command.add_argument(
-        "--from",
-        dest="since",
-        type=moment,
-        metavar="TIME",
-        help="folders that end after this time, finished ones too, whose content is made known anew where it has "
+    window(
+        command,
+        since="folders that end after this time, finished ones too, whose content is made known anew where it has "
         "changed (default: those that are not finished)",
+        until="folders that end by this time",
     )
-    command.add_argument("--to", dest="until", type=moment, metavar="TIME", help="folders that end by this time")
     command.add_argument(
         "--assume-idle",
         action="store_true",

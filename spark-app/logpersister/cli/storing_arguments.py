@@ -4,7 +4,7 @@ import argparse
 import os
 from typing import Final
 
-from logpersister.cli.argument_types import count, moment, patience, positive, words
+from logpersister.cli.argument_types import count, patience, positive, window, words
 
 LOG_FORMATS: Final = ("auto", "console", "json", "logfmt")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
@@ -83,19 +83,10 @@ def process(command: argparse.ArgumentParser) -> None:
 
 def replay(command: argparse.ArgumentParser) -> None:
     """Add the options of ``replay``."""
-    command.add_argument(
-        "--from",
-        dest="since",
-        type=moment,
-        metavar="TIME",
-        help="records of this time and later ones (default: all that the source has)",
-    )
-    command.add_argument(
-        "--to",
-        dest="until",
-        type=moment,
-        metavar="TIME",
-        help="records before this time (default: all that the group has stored)",
+    window(
+        command,
+        since="records of this time and later ones (default: all that the source has)",
+        until="records before this time (default: all that the group has stored)",
     )
     command.add_argument(
         "--topics", type=words, metavar="NAME,…", help="these topics only (default: those of the manifest)"
