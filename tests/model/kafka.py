@@ -46,6 +46,14 @@ class Kafka:
             if partition.topic == topic:
                 self.history[self.identity(partition)] = Log()
 
+    def first_since(self, partition: TopicPartition, milliseconds: int) -> tuple[Offset, int] | None:
+        """Return the first record that is not older, with its time; None: there is none."""
+        log = self.log(partition)
+        for offset, written in zip(log.offsets, log.times, strict=True):
+            if offset >= log.start and int(written * 1000) >= milliseconds:
+                return offset, int(written * 1000)
+        return None
+
     # what happens
 
     def produce(self, partition: TopicPartition, offsets: Iterable[bool], schema: int = 1) -> None:
@@ -60,6 +68,7 @@ class Kafka:
         for has_record in offsets:
             if has_record:
                 log.offsets.append(log.end)
+                log.times.append(self._chronicle.time)
                 if schema > 1:
                     log.schemas[log.end] = schema
             log.end += 1

@@ -75,6 +75,8 @@ class Log:
     end: Offset = 0
     offsets: list[Offset] = field(default_factory=list)
     """Of all records that ever were."""
+    times: list[float] = field(default_factory=list)
+    """When each of these was written; they rise."""
     schemas: dict[Offset, int] = field(default_factory=dict)
     """Of records that are written by a later version of the schema than the first."""
 

@@ -148,8 +148,8 @@ def _execute_promises_of_unknown_outcome() -> list[Any]:
 
 
 def _promise_of_any_topic() -> list[Any]:
-    def judge(_topic_bindings: TopicBindings, intents: Any) -> Any:
-        return {intent.partition for intent in intents}, {}
+    def judge(_topic_bindings: TopicBindings, topic_ids: Any) -> Any:
+        return set(topic_ids), {}
 
     return [patch.object(TopicBindings, "judge", judge)]
 

@@ -154,7 +154,9 @@ class OffsetsPort:
             return self._turn.saw(self._of_leaders({p: self._around.kafka.log(p).end for p in partitions}))
 
     def first_since(self, timestamps: Mapping[TopicPartition, int]) -> Answer[tuple[Offset, int] | None]:
-        return Answer(dict.fromkeys(timestamps))
+        found = {p: self._around.kafka.first_since(p, since) for p, since in timestamps.items()}
+        self._turn.saw({p: None if first is None else first[0] for p, first in found.items()})
+        return Answer(found)
 
     def _of_leaders(self, offsets: Mapping[TopicPartition, Offset]) -> Answer[Offset]:
         """One partition cannot be read, and the others can."""

@@ -70,10 +70,11 @@ class Committer:
         """Bind topics and store our snapshots before a promise names them; leave out what has to wait or is held."""
         intents = [intent for partition, value in values.items() if (intent := value.intent(partition)) is not None]
         ours = [intent for intent in intents if intent.generation == self._generation]
-        allowed, found = self._topic_bindings.judge(ours)
+        topic_ids = {intent.partition: intent.topic_id for intent in ours}
+        allowed, found = self._topic_bindings.judge(topic_ids)
         for partition, hold in found.items():
             self._states.hold(partition, hold)
-        refused = {intent.partition for intent in ours} - allowed
+        refused = topic_ids.keys() - allowed
         ready = {partition: value for partition, value in values.items() if partition not in refused}
         named = {intent.revision for intent in intents if intent.partition in ready}
         for revision in sorted((named & self._documents.keys()) - self._snapshots_stored):

@@ -318,10 +318,14 @@ class Cycle:
             partition: self.states.value(partition) for partition, start in found.items() if start is not None
         }
         unmoved = self.resolver.still_standing(suspicious)
+        # An object that a zombie has stored of an earlier topic of the name is no sign that a commit was lost.
+        same_topic, made_again = self.topic_bindings.judge({p: self.states.topic_id(p) for p in unmoved})
+        for partition, hold in made_again.items():
+            self.states.hold(partition, hold)
         for partition, start in found.items():
             if isinstance(start, StorageError):
                 log.warning("partition.not_looked_at", topic=partition.topic, error=str(start))
-            elif start is None or partition in unmoved:
+            elif start is None or partition in same_topic:
                 self.states.step(partition, LookedAhead(start))
         return [partition for partition in wanted if self.states.looked_ahead(partition)]
 

@@ -4,7 +4,7 @@ Kafka forgets offsets and intents of a topic that is deleted: only the bucket kn
 the middle of an upload (docs/design/intents.md).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import structlog
 
@@ -12,7 +12,7 @@ from logpersister.backoff import Backoff
 from logpersister.member.ports import StateStore
 from logpersister.plan import holds
 from logpersister.plan.holds import Hold
-from logpersister.plan.intents import Intent, same_topic
+from logpersister.plan.intents import same_topic
 from logpersister.ranges import TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
@@ -52,22 +52,29 @@ class TopicBindings:
         """Return what was noted first; None: not bound yet."""
         return self._bound.get(topic)
 
-    def judge(self, intents: Iterable[Intent]) -> tuple[set[TopicPartition], dict[TopicPartition, Hold]]:
-        """Return which intents may be promised, and which partitions must be held. The others wait for their note."""
-        asked = list(intents)
-        ids = {intent.partition.topic: intent.topic_id for intent in asked}
+    def judge(
+        self, topic_ids: Mapping[TopicPartition, str | None]
+    ) -> tuple[set[TopicPartition], dict[TopicPartition, Hold]]:
+        """Return which partitions are of the topic that our generation is about, and holds of those that are not.
+
+        Those in neither wait for the note of their topic.
+
+        Args:
+            topic_ids: of the topic that each partition is of now; None: Kafka does not say.
+        """
+        ids = {partition.topic: topic_id for partition, topic_id in topic_ids.items()}
         notes = {topic: TopicNote(id_, self.partitions.get(topic)) for topic, id_ in ids.items() if id_ is not None}
         self.bind(notes)
         allowed: set[TopicPartition] = set()
         found: dict[TopicPartition, Hold] = {}
-        for intent in asked:
-            partition, bound = intent.partition, self._bound.get(intent.partition.topic)
-            if intent.topic_id is None:  # (brokers before 2.8)
+        for partition, topic_id in topic_ids.items():
+            bound = self._bound.get(partition.topic)
+            if topic_id is None:  # (brokers before 2.8)
                 allowed.add(partition)
             elif isinstance(bound, ForeignObjectError):
                 found[partition] = holds.unreadable_objects(partition, str(bound))
-            elif bound is not None and not same_topic(bound.topic_id, intent.topic_id):
-                found[partition] = holds.topic_recreated(partition, bound.topic_id, intent.topic_id)
+            elif bound is not None and not same_topic(bound.topic_id, topic_id):
+                found[partition] = holds.topic_recreated(partition, bound.topic_id, topic_id)
             elif bound is not None:
                 allowed.add(partition)
         return allowed, found
