@@ -45,6 +45,21 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def size(text: str) -> int:
+    """Parse a size as manifests have it (``8Mi``) into bytes, 1 or more."""
+    # Only here: the manifest's package loads pydantic, which --help needs not.
+    from logpersister.forms.problems import RefusedError  # noqa: PLC0415
+    from logpersister.forms.quantity import parse_size  # noqa: PLC0415
+
+    try:
+        value = parse_size(int(text) if text.isascii() and text.isdigit() else text)
+    except RefusedError as error:
+        raise argparse.ArgumentTypeError(f'"{text}" {error.findings[0].expectation}; write for example 8Mi') from None
+    if value == 0:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a positive size; write for example 8Mi')
+    return value
+
+
 def words(text: str) -> list[str]:
     """Parse names with commas between them."""
     return [word.strip() for word in text.split(",")]

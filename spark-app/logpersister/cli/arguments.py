@@ -15,7 +15,8 @@ exit codes:
   1  started, but failed
   2  the command line, the manifest or a secret is wrong, or a server refuses keys or login
   3  Kafka or the bucket could not be reached or read, or a topic does not exist
-  4  run --until-current: all remaining partitions are held, or wait for a schema, until someone acts
+  4  run --until-current: all remaining partitions are held, or wait for a schema, until someone acts; replay: also a
+     hole, or offsets that it cannot plan
   5  run: another process has taken this member's name
   6  verify: the promise is broken or cannot be proven
   130, 143  ended by Ctrl-C or SIGTERM; a running member finishes its work and exits with 0

@@ -14,7 +14,8 @@ class Exit(IntEnum):
     UNREACHABLE = 3
     """Kafka or the bucket could not be reached or asked; what is printed is not the whole."""
     HELD = 4
-    """``run --until-current``: what is left is held or has no schema, or a duty failed; see the log or ``/status``."""
+    """``run --until-current``: what is left is held or has no schema, or a duty failed; see the log or ``/status``.
+    ``replay``: what it should store cannot be planned until someone acts."""
     FENCED = 5
     """``run``: another process joined the group under this member's name."""
     BROKEN = 6

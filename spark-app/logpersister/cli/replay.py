@@ -66,7 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
             return _ended(live, planned)
         bounds = {p: range_ for one in left for p, range_ in one.note.ranges().items()}
         of_partitions = {p: found for one in backups.values() for p, found in one.partitions.items()}
-        source = ReplaySource(None if backed_up is None else backed_up.spec.storage, kafka=arguments.source != "backup")
+        source = ReplaySource(
+            None if backed_up is None else backed_up.spec.storage,
+            kafka=arguments.source != "backup",
+            bytes_per_second=arguments.max_bytes_per_second,
+        )
         options = MemberOptions(
             until_current=True,
             http=arguments.http,
@@ -175,7 +179,7 @@ def _planned(
             some = [one for one in planned if one.note.bounds]
             return some if arguments.dry_run else [planner.begin(one) for one in some]
         except ReplayError as error:
-            raise CommandError(str(error), Exit.FAILED) from None
+            raise CommandError(str(error), Exit.FAILED if error.passes else Exit.HELD) from None
 
 
 def _is_whole(

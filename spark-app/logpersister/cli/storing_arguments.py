@@ -4,7 +4,7 @@ import argparse
 import os
 from typing import Final
 
-from logpersister.cli.argument_types import count, patience, positive, window, words
+from logpersister.cli.argument_types import count, patience, positive, size, window, words
 
 LOG_FORMATS: Final = ("auto", "console", "json", "logfmt")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
@@ -99,6 +99,12 @@ def replay(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--backup", metavar="BACKUP", help="the LogPersister manifest of the backup, whose output is kafka"
+    )
+    command.add_argument(
+        "--max-bytes-per-second",
+        type=size,
+        metavar="SIZE",
+        help="read no more bytes of records in a second, uncompressed, to spare brokers and bucket (default: any)",
     )
     command.add_argument("--dry-run", action="store_true", help="show what would be stored again; write nothing")
     process(command)

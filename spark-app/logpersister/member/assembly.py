@@ -47,6 +47,8 @@ class Assembly:
     cycle: Cycle
     duties: Sequence[Duty] = ()
     """What this member does for whole topics, beside the cycle."""
+    replay: Replay | None = None
+    """What it stores again, if it is a member of a replay."""
 
 
 @contextmanager
@@ -124,7 +126,7 @@ def assemble(
         if replay is not None:
             cycle.resolver.start_offsets.begin_at = replay.begin_at
         duties = _duties(resource, config, secrets, store, listener, stack)
-        yield Assembly(group, offsets, jobs, cycle, [*duties, *of_tables.duties])
+        yield Assembly(group, offsets, jobs, cycle, [*duties, *of_tables.duties], replay)
 
 
 def _sampling(reader: KafkaReader, replay: Replay, stack: ExitStack) -> SourceSampling:

@@ -21,6 +21,7 @@ from logpersister.pipeline.splitting import joined
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.schema import RECORDS
+from logpersister.report.replay import ReplayProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,11 @@ class Replay:
     def part(self, range_: Range) -> BackupPart | None:
         """Return what the backup has of a range."""
         return None if self.backup is None else BackupPart.of(self.backup.get(range_.partition), range_)
+
+    def progress(self, positions: Mapping[TopicPartition, Offset]) -> ReplayProgress:
+        """Return how much of the replay is stored, by the positions of this member's partitions."""
+        stored = (min(positions[p], it.end) - it.start for p, it in self.bounds.items() if p in positions)
+        return ReplayProgress(sum(it.end - it.start for it in self.bounds.values()), sum(max(0, one) for one in stored))
 
     def begin_at(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Offset | None]:
         """Return where partitions begin; where nothing is stored, that does not matter."""
@@ -85,7 +91,7 @@ class SourcedJobs:
 
     def _sourced(self, task: TaskSpec) -> TaskSpec:
         parts = tuple(replace(part, work=tuple(map(self._with_backup, part.work))) for part in task.parts)
-        return replace(task, parts=parts, source=self._replay.source)
+        return replace(task, parts=parts, source=self._replay.source.shared_by(self.cores))
 
     def _with_backup(self, work: RangeWork) -> RangeWork:
         return replace(work, backup=self._replay.part(work.range))

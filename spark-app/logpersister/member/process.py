@@ -386,6 +386,8 @@ class Member:
         if not self._unshown:
             self._shown_at = now
             self._reports.show(self._cycle, self._group)
+            if self._assembly.replay is not None:
+                self._board.replay(self._assembly.replay.progress(self._cycle.states.positions()))
 
     def _current(self, targets: TargetOffsets) -> ExitCode | None:
         cycle = self._cycle

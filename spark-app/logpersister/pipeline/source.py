@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from logpersister.backup.ranges import Piece
 from logpersister.formats.damage import ContentError
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import Secrets
+from logpersister.pipeline.pace import Pace
 from logpersister.pipeline.reader import KafkaReader, RangeRead, RangeReadError, ReadRequest
 from logpersister.pipeline.reader.segment import Segment
 from logpersister.ranges import Offset, Range
@@ -39,21 +40,32 @@ class ReplaySource:
     """Bucket of the backup; None: Kafka alone is read."""
     kafka: bool
     """Whether Kafka is asked first; what it has deleted is then read from the backup."""
+    bytes_per_second: int | None = None
+    """Bytes of records, as they are in memory, that all tasks of the process may read in a second; None: any."""
+
+    def shared_by(self, tasks: int) -> Self:
+        """Return the source of one of some tasks that run at once."""
+        rate = self.bytes_per_second
+        return self if rate is None else replace(self, bytes_per_second=max(1, rate // tasks))
 
     def over(self, reader: KafkaReader) -> "SourceReader":
         """Return a reader for ranges that `reader` would read from Kafka."""
-        return SourceReader(reader, None if self.backup is None else _store(self.backup), kafka=self.kafka)
+        pace = None if self.bytes_per_second is None else Pace(self.bytes_per_second)
+        return SourceReader(reader, None if self.backup is None else _store(self.backup), kafka=self.kafka, pace=pace)
 
 
 class SourceReader:
     """Reads ranges from Kafka as far back as it reaches, and from a backup before that. For one thread at a time."""
 
-    def __init__(self, reader: KafkaReader, backup: ObjectStore | None, *, kafka: bool) -> None:
+    def __init__(
+        self, reader: KafkaReader, backup: ObjectStore | None, *, kafka: bool, pace: Pace | None = None
+    ) -> None:
         self._reader = reader
         self._behind = reader.another()
         """Reads on behind what a backup has, while ranges of the first reader are under way."""
         self._backup = backup
         self._kafka = kafka
+        self._pace = pace
 
     def read(self, requests: Sequence[ReadRequest]) -> Iterator[RangeRead]:
         """Yield the ranges in an order of its own, as `KafkaReader.read` does."""
@@ -63,6 +75,13 @@ class SourceReader:
         by_range = {request.range: request for request in requests}
         for read in self._reader.read(requests):
             yield _SourceRange(self, by_range[read.range], read)
+
+    def paced(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield batches no faster than the source may be read: who is not asked for more, fetches no more."""
+        for batch in batches:
+            if self._pace is not None:
+                self._pace.spend(batch.nbytes)
+            yield batch
 
     def close(self) -> None:
         """Close the connections that the reader of Kafka does not have. The reader can be used again afterwards."""
@@ -114,6 +133,9 @@ class _SourceRange:
         self.unexplained = 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
+        yield from self._source.paced(self._batches())
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
         if self._read is None:
             yield from self._source.from_backup(self._request, self.range.start, self.range.end)
             return

@@ -23,6 +23,11 @@ _RUN_A_MEMBER: Final = "run a member of the group, which finds where it stands, 
 class ReplayError(Exception):
     """A topic cannot be replayed as it was asked for; the message says why, and what to do."""
 
+    def __init__(self, message: str, *, passes: bool = False) -> None:
+        """Say what is wrong, and whether the same replay may do a little later, without anybody changing anything."""
+        super().__init__(message)
+        self.passes = passes
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -88,7 +93,7 @@ class Planner:
             )
         starts = self._offsets.log_starts(partitions)
         for partition, error in starts.errors.items():
-            raise ReplayError(f"{partition}: Kafka does not say where it begins: {error}")
+            raise ReplayError(f"{partition}: Kafka does not say where it begins: {error}", passes=True)
         deleted = {partition.partition: offset for partition, offset in starts.values.items()}
         of_backup = {} if backup is None else backup.partitions
         beside: frozenset[int] = frozenset()
@@ -140,7 +145,8 @@ class Planner:
             if other.generation not in beside | {note.generation}:
                 raise ReplayError(
                     f"topic {note.topic}: the replay into generation {other.generation} was begun while this one was "
-                    "planned; repeat this"
+                    "planned; repeat this",
+                    passes=True,
                 )
 
     def _check_begun(self, note: ReplayNote, topic_id: str | None) -> None:
@@ -247,7 +253,7 @@ class Planner:
             return {}
         answer = self._offsets.first_since(dict.fromkeys(committed, moment))
         for partition, error in answer.errors.items():
-            raise ReplayError(f"{partition}: Kafka does not say where a time lies: {error}")
+            raise ReplayError(f"{partition}: Kafka does not say where a time lies: {error}", passes=True)
         found: dict[TopicPartition, Offset] = {}
         for partition, first in answer.values.items():
             log_start, kept = log_starts[partition], backup.get(partition)

@@ -63,6 +63,7 @@ def status_document(status: Status) -> Document:
         "finish": None if status.finish is None else finish_document(status.finish, status.telling),
         "tables": None if status.tables is None else tables_document(status.tables),
         "shadow": None if status.shadow is None else _shadow(status.shadow),
+        "replay": None if status.replay is None else document(status.replay),
     }
 
 

@@ -31,6 +31,7 @@ from logpersister.report.finish import FinishReport, TellingReport
 from logpersister.report.hourly import HourlyCount
 from logpersister.report.lag import LagSummary
 from logpersister.report.outages import Outage
+from logpersister.report.replay import ReplayProgress
 from logpersister.report.shadow import ShadowReport
 from logpersister.report.tables import TablesReport
 from logpersister.report.types import Counted, TypeNumbers
@@ -191,6 +192,8 @@ class Status:
     """Spark executors alive; None when Spark runs inside this process."""
     shadow: ShadowReport | None = None
     """None: the member is no shadow."""
+    replay: ReplayProgress | None = None
+    """None: the member is none of a replay."""
     outages: tuple[Outage, ...] = ()
     duties: tuple[DutyReport, ...] = ()
     """Duties, sorted by name."""
@@ -341,6 +344,11 @@ class StatusBoard:
         short = None if report.error is None else _short(report.error)
         with self._lock:
             self._set(shadow=replace(report, error=short))
+
+    def replay(self, progress: ReplayProgress) -> None:
+        """How far the replay is of which this is a member."""
+        with self._lock:
+            self._set(replay=progress)
 
     def duty(self, report: DutyReport) -> None:
         """Where one duty stands now."""

@@ -2,7 +2,7 @@ import argparse
 
 import pytest
 
-from logpersister.cli.argument_types import count, positive, seconds
+from logpersister.cli.argument_types import count, positive, seconds, size
 from logpersister.cli.arguments import parser
 
 
@@ -46,3 +46,14 @@ def test_a_wrong_command_line_is_exit_2(argv: list[str], capsys: pytest.CaptureF
         parser().parse_args(argv)
     assert ended.value.code == 2
     assert "usage:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "expected"), [("8Mi", 8 << 20), ("1000", 1000), ("1k", 1000)])
+def test_sizes_of_the_command_line_are_those_of_manifests(text: str, expected: int) -> None:
+    assert size(text) == expected
+
+
+@pytest.mark.parametrize("text", ["0", "", "fast", "1.5", "-1"])
+def test_what_is_no_size_says_how_to_write_one(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="write for example 8Mi"):
+        size(text)

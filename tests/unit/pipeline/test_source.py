@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from logpersister.backup.part import BackupPart
 from logpersister.backup.ranges import BackupObject, Explained, PartitionBackup, partition_backups
+from logpersister.pipeline.pace import Pace
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.source import SourceReader
 from logpersister.ranges import Range, TopicPartition
@@ -56,6 +57,35 @@ def backed_up(cluster: SimulatedCluster, ranges: Sequence[Range]) -> Backup:
 def source(cluster: SimulatedCluster, objects: Mapping[str, bytes], *, kafka: bool = True) -> SourceReader:
     settings = replace(SMALL, headers=False)
     return SourceReader(reader_of(cluster, settings), cast("ObjectStore", FakeStore(objects)), kafka=kafka)
+
+
+def test_what_was_read_is_waited_for_and_pauses_save_nothing() -> None:
+    now, slept = 0.0, []
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+        slept.append(seconds)
+
+    pace = Pace(100, lambda: now, sleep)
+    pace.spend(50)
+    now += 10
+    for _ in range(2):
+        pace.spend(100)
+    assert slept == [0.5, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("kafka", [True, False])
+def test_all_records_of_a_source_are_paced(kafka: bool) -> None:
+    cluster, (objects, backup), expected = whole()
+    cluster.logs[PARTITION].start = 4
+    slept: list[float] = []
+    pace = Pace(1, lambda: 0.0, slept.append)
+    store = cast("ObjectStore", FakeStore(objects))
+    reader = SourceReader(reader_of(cluster, replace(SMALL, headers=False)), store, kafka=kafka, pace=pace)
+    (found,) = read_one(reader, with_backup(ReadRequest(Range(PARTITION, 0, 9), 0), backup))
+    assert found == [one for one in expected if one[0] < 9]
+    assert slept[-1] >= sum(len(value) for _, value in found)
 
 
 def with_backup(request: ReadRequest, backup: Mapping[TopicPartition, PartitionBackup]) -> ReadRequest:
