@@ -6,19 +6,20 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from itertools import chain
 from typing import IO, Any, TextIO, TypeVar
 
 from logpersister.cli import bucket, context
-from logpersister.cli.exits import Exit
+from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.stored import Entry, Folder, Totals, entries, folders, with_facts
-from logpersister.cli.tables import Column, table
+from logpersister.cli.tables import Column, printable, table
 from logpersister.manifest import LogPersister
 from logpersister.report import plain
 from logpersister.report.human import number, plural, size
 from logpersister.storage.current import get_current
 from logpersister.storage.store import ObjectStore
+from logpersister.verify.inventory import stored_topics
 
 Document = dict[str, Any]
 Line = TypeVar("Line", Entry, Folder)
@@ -54,7 +55,6 @@ class Listing:
         self._limit: int = arguments.limit
         self._topic: str | None = arguments.topic
         self._only_current: bool = arguments.current
-        self._current = lru_cache(lambda topic: get_current(store, resource.group_id, topic))
         self._generation: int | None = arguments.generation
         self._totals = Totals()
         self._truncated = False
@@ -98,14 +98,30 @@ class Listing:
 
     def _entries(self) -> Iterator[Entry]:
         topics = [self._topic] if self._topic is not None else self._resource.spec.kafka.topics
-        found = entries(self._store, topics, self._resource.spec.kafka.selects)
+        selects = self._resource.spec.kafka.selects
+        found: Iterator[Entry]
+        if self._only_current:
+            named = filter(selects, stored_topics(self._store)) if topics is None else topics
+            found = chain.from_iterable(map(self._counting, named))
+        else:
+            found = entries(self._store, topics, selects)
         if self._generation is not None:
             found = (entry for entry in found if entry.name.generation == self._generation)
-        if self._only_current:
-            found = (entry for entry in found if self._current(entry.name.topic).counts(entry.name))
         if self._facts:
             found = with_facts(self._store, found, self._resource.group_id, self._totals)
         return counted(found, "objects listed")
+
+    def _counting(self, topic: str) -> Iterator[Entry]:
+        """Yield what counts of a topic, by the document that stands there before and behind the listing."""
+        current = get_current(self._store, self._resource.group_id, topic)
+        found = entries(self._store, [topic], self._resource.spec.kafka.selects)
+        yield from (entry for entry in found if current.counts(entry.name))
+        if get_current(self._store, self._resource.group_id, topic) != current:
+            raise CommandError(
+                f"topic {printable(topic)}: a replay or a switch has changed what counts while it was listed; repeat "
+                "this",
+                Exit.FAILED,
+            )
 
     def _limited(self, lines: Iterator[Line]) -> Iterator[Line]:
         """Yield the lines up to the limit, sum them up, and note whether there would be more."""

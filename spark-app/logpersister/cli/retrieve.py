@@ -25,7 +25,7 @@ from logpersister.replay.moments import BackupMoments
 from logpersister.report.human import number, plural, size
 from logpersister.retrieve.fetching import Fetched, Fetcher, Outcome
 from logpersister.retrieve.selection import SamePlaceError, Selected, Window, all_of, chosen, places, within
-from logpersister.storage.current import Current, get_current
+from logpersister.storage.current import Current, look_by_current
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.store import ObjectStore
 from logpersister.verify.inventory import stored_topics
@@ -93,8 +93,13 @@ def _topics(store: ObjectStore, resource: LogPersister, arguments: argparse.Name
 
 
 def _selected(store: ObjectStore, resource: LogPersister, topic: str, window: Window) -> Selected:
+    return look_by_current(
+        store, resource.group_id, topic, lambda current: _counting(store, resource, topic, current, window)
+    )
+
+
+def _counting(store: ObjectStore, resource: LogPersister, topic: str, current: Current, window: Window) -> Selected:
     spec = resource.spec.for_topic(topic)
-    current = get_current(store, resource.group_id, topic)  # before the listing: docs/replay.md
     layout = folders_by_time(spec)
     if window.is_all:
         return all_of(store, topic, current, layout)

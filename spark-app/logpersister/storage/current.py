@@ -6,7 +6,7 @@ replay counts; elsewhere what members have stored counts. It is replaced as a wh
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from logpersister.ranges import Offset
 from logpersister.storage.errors import StorageError
@@ -16,6 +16,8 @@ from logpersister.storage.store import ObjectStore
 
 ATTEMPTS: Final = 16
 _WHAT: Final = "the document which generation counts"
+
+Found = TypeVar("Found")
 
 Span = tuple[Offset, Offset]
 """Offsets from the first up to, and without, the second."""
@@ -61,6 +63,11 @@ class Current:
         """Whether an object is of a replay; a member may store in the same generation behind it."""
         start, end = self.replays.get(name.generation, {}).get(name.partition, (0, 0))
         return start <= name.start < end
+
+    def is_replaced(self, name: ObjectName) -> bool:
+        """Whether an object is one of those of members that were deleted, or are about to be."""
+        spans = self.deleted.get(name.partition, ())
+        return not self.is_of_replay(name) and any(start <= name.start < end for start, end in spans)
 
     def begun(self, topic_id: str | None, generation: int, bounds: Mapping[int, Span]) -> Self:
         """Return the document for when a replay begins, none of whose objects counts yet."""
@@ -122,6 +129,21 @@ def get_current(store: ObjectStore, group: str, topic: str) -> Current:
     return NONE if found is None else parse_note(Current, key, found, _WHAT)
 
 
+def look_by_current(store: ObjectStore, group: str, topic: str, look: Callable[[Current], Found]) -> Found:
+    """Return what `look` finds by the document of a topic; look again where that has changed meanwhile.
+
+    Objects that are listed are of replays that the document knows, and it counts none that are not there yet, only if
+    the same document stood there before and behind the listing. Raises StorageError.
+    """
+    current = get_current(store, group, topic)
+    for _ in range(ATTEMPTS):
+        found, before = look(current), current
+        current = get_current(store, group, topic)
+        if current == before:
+            return found
+    raise _always_changed(current_key(store.prefix, group, topic))
+
+
 def change_current(store: ObjectStore, group: str, topic: str, change: Callable[[Current], Current]) -> Current:
     """Replace the document of a topic by what `change` makes of it, and return that. Raises StorageError."""
     key = current_key(store.prefix, group, topic)
@@ -131,4 +153,8 @@ def change_current(store: ObjectStore, group: str, topic: str, change: Callable[
         after = change(before)
         if after == before or store.replace_json(key, written(after), tag):
             return after
-    raise StorageError("other", f"object {key!r}: others change it all the time; try again later")
+    raise _always_changed(key)
+
+
+def _always_changed(key: str) -> StorageError:
+    return StorageError("other", f"object {key!r}: others change it all the time; try again later")

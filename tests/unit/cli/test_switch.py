@@ -12,7 +12,7 @@ from logpersister.cli.exits import Exit
 from logpersister.storage.current import change_current, get_current
 from logpersister.storage.names import object_key
 from logpersister.storage.replayed import ReplayNote, begin_replay, end_replay
-from logpersister.storage.store import ObjectStore
+from logpersister.storage.store import ListedObject, ObjectStore
 from tests.unit.cli.test_run import written
 from tests.unit.replay.bucket import Bucket
 
@@ -107,6 +107,38 @@ def test_what_members_have_stored_and_does_not_count_is_deleted(
     assert switch(manifest, 2, "--delete-old") == Exit.OK
     assert {listed.key for _, listed in store.inventory("a")} == everything - {key("a", 1, 0), key("a", 1, 10)}
     assert counting(store, "a") == NEW
+
+
+@pytest.fixture
+def another_begins(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets another replay begin while topic `a` is being listed."""
+    bucket, listing = cast("Bucket", store), cast("Bucket", store).list_objects
+
+    def begins_now(prefix: str) -> Iterator[ListedObject]:
+        if prefix == "raw/a/":
+            begun(store, note("a", 3))
+            bucket.objects[key("a", 3, 0)] = (b"", facts(3, 0))
+        yield from listing(prefix)
+
+    monkeypatch.setattr(bucket, "list_objects", begins_now)
+
+
+@pytest.mark.usefixtures("another_begins")
+def test_a_replay_that_begins_while_old_objects_are_deleted_keeps_its_own(store: ObjectStore, manifest: str) -> None:
+    begun(store, note("a"))
+    end_replay(store, GROUP, note("a"))
+    assert switch(manifest, 2, "--delete-old") == Exit.OK
+    stored = cast("Bucket", store).objects
+    assert (key("a", 1, 0) in stored, key("a", 3, 0) in stored) == (False, True)
+
+
+@pytest.mark.usefixtures("another_begins")
+def test_a_listing_of_what_counts_is_refused_when_that_changes_meanwhile(manifest: str, capsys: Capture) -> None:
+    command = ["ls", "-f", manifest, "--current", "--objects"]
+    assert main(command) == Exit.FAILED
+    assert "topic a: a replay or a switch has changed what counts" in capsys.readouterr().err
+    assert main(command) == Exit.OK, "it is known now"
+    assert "a/3_0_" not in capsys.readouterr().out
 
 
 def test_what_was_deleted_is_not_switched_back_to(store: ObjectStore, manifest: str, capsys: Capture) -> None:

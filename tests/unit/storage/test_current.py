@@ -1,13 +1,14 @@
 """Which objects count: each offset in one generation, before and after any switches."""
 
 import itertools
+from contextlib import nullcontext
 from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.storage.current import NONE, Current, Segment, change_current, get_current
+from logpersister.storage.current import NONE, Current, Segment, change_current, get_current, look_by_current
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import ObjectName
 from logpersister.storage.notes import written
@@ -110,6 +111,21 @@ def test_one_who_is_always_overtaken_gives_up() -> None:
     store = cast("ObjectStore", FakeStore(overtaken=100))
     with pytest.raises(StorageError, match="others change it all the time"):
         change_current(store, "group", "t", lambda current: current.begun("id", 2, WHOLE))
+
+
+@pytest.mark.parametrize("changes", [0, 2, 100])
+def test_who_lists_while_the_document_changes_lists_again(changes: int) -> None:
+    store, looked = cast("ObjectStore", FakeStore()), list[Current]()
+
+    def look(current: Current) -> Current:
+        looked.append(current)
+        if len(looked) <= changes:
+            change_current(store, "group", "t", lambda now: now.begun("id", len(looked), WHOLE))
+        return current
+
+    with pytest.raises(StorageError, match="others change it all the time") if changes == 100 else nullcontext():
+        assert look_by_current(store, "group", "t", look) == get_current(store, "group", "t")
+        assert [len(current.replays) for current in looked] == [*range(changes + 1)]
 
 
 def test_what_is_no_such_document_is_told() -> None:
