@@ -1,7 +1,7 @@
-"""Installs what is missing of Debian's packages: ``scripts/debian.py SET ...``.
+"""Installs what is missing of Debian's packages: ``scripts/debian.py SET ...``; takes programs out of packages.
 
-Only on a Debian as root, as continuous integration is; elsewhere it says what to install. Nothing that a package brings
-is started.
+Installs only on a Debian as root, as continuous integration is; elsewhere it says what to install. Nothing that a
+package brings is started.
 
 Standard library only.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import logged
+from logged import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,13 +61,26 @@ def install(name: str) -> None:
     print(f"==> Debian packages: {' '.join(missing)}", flush=True)
     logged.begin(_LOG)
     command = [*_APT, "install", "--yes", "--no-install-recommends", *missing]
-    environment = {"DEBIAN_FRONTEND": "noninteractive"}
     with _services_stay_down():
-        try:
-            logged.run(_LOG, command, environment)
-        except logged.FailedError:  # no lists of packages, or old ones
-            logged.run(_LOG, [*_APT, "update"])
-            logged.run(_LOG, command, environment)
+        _run(_LOG, command, ROOT)
+
+
+def extract(log: str, package: str, folder: Path) -> None:
+    """Unpack a package into a folder, without installing it; raises `logged.FailedError`."""
+    _run(log, [*_APT, "--option=APT::Sandbox::User=root", "download", package], folder)
+    (archive,) = folder.glob("*.deb")
+    logged.run(log, ["dpkg-deb", "--extract", str(archive), str(folder)])
+    archive.unlink()
+
+
+def _run(log: str, command: list[str], folder: Path) -> None:
+    """Run apt; where it fails, once more with new lists of packages."""
+    environment = {"DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        logged.run(log, command, environment, folder)
+    except logged.FailedError:
+        logged.run(log, [*_APT, "update"])
+        logged.run(log, command, environment, folder)
 
 
 def _present(program: str) -> bool:

