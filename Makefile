@@ -171,9 +171,9 @@ format: ## bring Python and Rust into shape
 	@$(BIN)/ruff format .
 	@$(CARGO) fmt --manifest-path $(NATIVE)/Cargo.toml
 
-crds: ## make crds/logpersisters.yaml, and the chart's copy, from the manifest's model
+crds: ## make crds/*.yaml, and the chart's copy, from the manifest's models
 	$(PREPARE) unit
-	@$(BIN)/python -m logpersister_operator.crd crds/logpersisters.yaml charts/logpersister/templates/crd.yaml
+	@$(BIN)/python -m logpersister_operator.crd crds charts/logpersister/templates/crd.yaml
 
 lock: ## resolve dependencies anew (ARGS=--upgrade takes the newest that pyproject.toml allows)
 	$(PREPARE) uv

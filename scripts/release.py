@@ -3,7 +3,7 @@
 images/<name>   both images, as OCI layouts: what is pushed has the digests that are told here
 sbom/<name>.cdx.json   what is in them: packages of Debian and Python, jars, crates (CycloneDX)
 logpersister-<version>.tgz, chart   the chart, which installs these images by their digests; also as an OCI layout
-logpersisters.yaml, kubectl-logpersister   the definition, and the plugin of kubectl
+logpersisters.yaml, …, kubectl-logpersister   the definitions of our kinds, and the plugin of kubectl
 release.json, SHA256SUMS   the commit, the digests and what the images are built on; checksums of the files
 """
 
@@ -79,8 +79,8 @@ def make(new: str, folder: Path) -> dict[str, str]:
     package, chart = release_chart.pack(folder, new, operator, member)
     release_chart.check(package, new, operator, member)
     oci.write_chart(folder / "chart", new, chart, package.read_bytes())
-    for file in ("crds/logpersisters.yaml", "kubectl/kubectl-logpersister"):
-        shutil.copy(ROOT / file, folder)
+    for file in (*sorted((ROOT / "crds").glob("*.yaml")), ROOT / "kubectl" / "kubectl-logpersister"):
+        shutil.copy(file, folder)
     told = {
         "version": new,
         "commit": _git("rev-parse", "HEAD"),

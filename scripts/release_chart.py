@@ -93,9 +93,13 @@ def check(package: Path, version: str, operator: str, member: str) -> None:
         if f"{_REGISTRY}/{name}:{version}@{digest}" not in rendered:
             raise ChartError(f"{package.name} does not install {name}:{version}@{digest}")
     definitions = [one for one in yaml.safe_load_all(rendered) if one and one["kind"] == "CustomResourceDefinition"]
-    (ours,) = yaml.safe_load_all((ROOT / "crds" / "logpersisters.yaml").read_text())
-    if [one["spec"] for one in definitions] != [ours["spec"]]:
-        raise ChartError(f"{package.name} has another definition than crds/logpersisters.yaml; run make crds")
+    ours = [yaml.safe_load(file.read_text()) for file in (ROOT / "crds").glob("*.yaml")]
+    if _specs(definitions) != _specs(ours):
+        raise ChartError(f"{package.name} has other definitions than crds/; run make crds")
+
+
+def _specs(definitions: list[dict[str, Any]]) -> dict[str, Any]:
+    return {one["metadata"]["name"]: one["spec"] for one in definitions}
 
 
 def _helm(*arguments: str) -> str:

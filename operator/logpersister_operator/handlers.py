@@ -2,23 +2,26 @@
 
 import asyncio
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import kopf
 
 from logpersister.backoff import Backoff
 from logpersister_operator.cluster.access import Access
-from logpersister_operator.cluster.kinds import LOGPERSISTER
+from logpersister_operator.cluster.kinds import RESOURCES, Kind
 from logpersister_operator.observe.streams import SILENCE_SECONDS
 from logpersister_operator.runtime import Operator
 from logpersister_operator.supervision import FINALIZER, Supervisors
 
 PREFIX: Final = "logpersister.dev"
-_GROUP, _, _VERSION = LOGPERSISTER.api_version.partition("/")
-_WHERE: Final = (_GROUP, _VERSION, LOGPERSISTER.plural)
-"""Our resources: not of the version that the API server prefers, which may be a newer one."""
 _BACKOFF: Final = Backoff(1.0, 30.0)
+
+
+def _where(kind: Kind) -> tuple[str, str, str]:
+    """Return resources of a kind: not of the version that the API server prefers, which may be a newer one."""
+    group, _, version = kind.api_version.partition("/")
+    return group, version, kind.plural
 
 
 def configure(settings: kopf.OperatorSettings, resource_selector: str = "") -> None:
@@ -35,7 +38,8 @@ def configure(settings: kopf.OperatorSettings, resource_selector: str = "") -> N
     settings.networking.request_timeout = 30
     settings.networking.error_backoffs = _Patience()
     if resource_selector:
-        settings.watching.label_selectors[_WHERE] = resource_selector
+        for kind in RESOURCES:
+            settings.watching.label_selectors[_where(kind)] = resource_selector
 
 
 class _Patience:
@@ -64,10 +68,10 @@ def connection_info(access: Access) -> kopf.ConnectionInfo:
 def register(
     registry: kopf.OperatorRegistry,
     operator: Operator,
-    supervisors: Supervisors,
+    kinds: Iterable[Supervisors],
     access: Access,
 ) -> None:
-    """Register all handlers."""
+    """Register all handlers: those of the process, and those of each kind of resource."""
     refused: Any = None
 
     @kopf.on.startup(registry=registry)
@@ -87,20 +91,26 @@ def register(
     async def stop(**_: Any) -> None:
         await asyncio.get_running_loop().run_in_executor(None, operator.stop)
 
-    # An index: `kopf` calls it for all resources that are there before it calls anything else for one of them.
-    @kopf.index(*_WHERE, registry=registry)
-    async def groups(body: kopf.Body, **_: Any) -> None:
-        body["metadata"].pop("managedFields", None)  # half of what `kopf` keeps of a resource, and nobody reads it
-        operator.groups.seen(body)
-        operator.rollout_places.seen(body)
+    for supervisors in kinds:
+        _register_kind(registry, supervisors)
 
-    @kopf.on.event(*_WHERE, registry=registry)
+
+def _register_kind(registry: kopf.OperatorRegistry, supervisors: Supervisors) -> None:
+    where, actor = _where(supervisors.actor.kind), supervisors.actor
+
+    # An index: `kopf` calls it for all resources that are there before it calls anything else for one of them.
+    @kopf.index(*where, registry=registry, id=f"seen-{actor.kind.plural}")
+    async def seen(body: kopf.Body, **_: Any) -> None:
+        body["metadata"].pop("managedFields", None)  # half of what `kopf` keeps of a resource, and nobody reads it
+        actor.seen(body)
+
+    @kopf.on.event(*where, registry=registry)
     async def changed(body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002 - the name is kopf's
         if type == "DELETED":
             supervisors.gone(body)
         else:
             await supervisors.changed(body)
 
-    @kopf.daemon(*_WHERE, registry=registry, id="supervise")
+    @kopf.daemon(*where, registry=registry, id="supervise")
     async def supervise(body: kopf.Body, stopped: kopf.DaemonStopped, **_: Any) -> None:
         await supervisors.supervise(body, stopped)

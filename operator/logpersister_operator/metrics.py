@@ -137,10 +137,12 @@ class _Known(Collector):
             members.add_metric([*_labels(key), "ready"], section["ready"])
             members.add_metric([*_labels(key), "wanted"], section["desired"])
         yield members
-        conditions = _family("condition", "1 for the present status of a condition of a resource", "type", "status")
+        conditions = _family(
+            "condition", "1 for the present status of a condition of a resource", "type", "status", "resource_kind"
+        )
         for key, of_one in self.conditions.items():
             for kind, status in of_one.items():
-                conditions.add_metric([*_labels(key), kind, status], 1.0)
+                conditions.add_metric([*_labels(key), kind, status, key.kind], 1.0)
         yield conditions
         resources = GaugeMetricFamily(f"{PREFIX}_resources", "Resources by condition", labels=("condition", "status"))
         for labels, count in Tally(one for of_one in self.conditions.values() for one in of_one.items()).items():

@@ -9,11 +9,12 @@ from logpersister.group.answers import GroupDescription
 from logpersister.manifest import LogPersister
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import GenerationShare, LagSummary
-from logpersister_operator.cluster.kinds import Kind, Reference
+from logpersister_operator.cluster.kinds import LOGPERSISTER, Kind, Reference
 from logpersister_operator.crd.status import Status
 from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults
 from logpersister_operator.observed_objects import Child, ConfigMap, Pod, StatefulSet
-from logpersister_operator.render.application import COMPONENT_LABEL, MEMBER, REVISION_LABEL, SHADOW
+from logpersister_operator.render.application import MEMBER, REVISION_LABEL, SHADOW
+from logpersister_operator.render.ownership import COMPONENT_LABEL, kind_and_name
 from logpersister_operator.render.rendering import RENDERING
 from logpersister_operator.rollout.record import RolloutRecord
 
@@ -27,13 +28,21 @@ _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True, slots=True, order=True)
 class ResourceKey:
-    """Namespace and name of a resource."""
+    """Namespace, name and kind of a resource."""
 
     namespace: str
     name: str
+    kind: str = LOGPERSISTER.name
 
     def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
+        place = f"{self.namespace}/{self.name}"
+        return place if self.kind == LOGPERSISTER.name else f"{self.kind} {place}"
+
+
+def labelled(namespace: str, label: str) -> ResourceKey:
+    """Return the key of the resource that an object belongs to by its `RESOURCE_LABEL`."""
+    kind, name = kind_and_name(label)
+    return ResourceKey(namespace, name, kind)
 
 
 def named(keys: Sequence[ResourceKey], namespace: str) -> str:

@@ -96,8 +96,8 @@ def run(
         writer = ApiServer(Connection(access), before_write=leadership.check)
         operator = Operator(access, settings, writer, namespaces.ages)
         watchdog = Watchdog(pool)
-        supervisors = Supervisors(operator, pool)
-        handlers.register(registry, operator, supervisors, access)
+        kinds = [Supervisors(actor, pool) for actor in (operator,)]
+        handlers.register(registry, operator, kinds, access)
         health.failure = watchdog.failure
         health.unready = lambda: namespaces.failure or operator.unready((settings.namespaces and found) or (None,))
         server, _ = start_http_server(settings.metrics_port, ANY_INTERFACE, registry=operator.metrics.registry)
@@ -105,7 +105,8 @@ def run(
         try:
             return asyncio.run(_serve(registry, operator, namespaces, found, watchdog))
         finally:
-            supervisors.close()
+            for supervisors in kinds:
+                supervisors.close()
             server.shutdown()
             server.server_close()
 

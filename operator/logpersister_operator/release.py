@@ -1,7 +1,7 @@
 """Lets go of all resources, so that none waits for an operator that is about to be uninstalled.
 
 ``python -m logpersister_operator.release`` stops the operator's Deployment, waits until its pods are gone, and takes
-our finalizer off every LogPersister. Resources, their members and their data stay. Helm runs it before it deletes
+our finalizer off every resource of ours. Resources, their pods and their data stay. Helm runs it before it deletes
 anything (templates/release.yaml of the chart).
 """
 
@@ -18,7 +18,7 @@ from logpersister.report import logs
 from logpersister_operator.cluster.access import AccessError, find_access
 from logpersister_operator.cluster.client import ApiServer
 from logpersister_operator.cluster.connection import ClusterError, Connection
-from logpersister_operator.cluster.kinds import DEPLOYMENT, LOGPERSISTER, POD, Document
+from logpersister_operator.cluster.kinds import DEPLOYMENT, POD, RESOURCES, Document, Kind
 from logpersister_operator.observe.namespaces import matching
 from logpersister_operator.supervision import FINALIZER
 
@@ -79,8 +79,9 @@ class Release:
 
         def release() -> bool:
             nonlocal released
-            held = [one for one in self._found() if FINALIZER in one["metadata"].get("finalizers", [])]
-            released += sum([self._let_go(one) for one in held])
+            found = ((kind, one) for kind in RESOURCES for one in self._found(kind))
+            held = [(kind, one) for kind, one in found if FINALIZER in one["metadata"].get("finalizers", [])]
+            released += sum([self._let_go(kind, one) for kind, one in held])
             return not held
 
         self._stubbornly("there are still resources with our finalizer", release)
@@ -113,25 +114,25 @@ class Release:
         pages = self._cluster.pages(POD, self._target.namespace, labels=self._target.selector)
         return not any(page["items"] for page in pages)
 
-    def _found(self) -> Iterator[Document]:
-        """Yield every LogPersister; none when the API server does not know the kind any more."""
+    def _found(self, kind: Kind) -> Iterator[Document]:
+        """Yield every resource of a kind; none when the API server does not know the kind any more."""
         selector = self._target.namespace_selector
         ours = matching(self._cluster, selector) if selector else None
         for namespace in self._target.namespaces or (None,):
             try:
-                for page in self._cluster.pages(LOGPERSISTER, namespace, labels=self._target.resources):
+                for page in self._cluster.pages(kind, namespace, labels=self._target.resources):
                     yield from (one for one in page["items"] if ours is None or one["metadata"]["namespace"] in ours)
             except ClusterError as error:
                 if error.status != _NOT_FOUND:
                     raise
 
-    def _let_go(self, resource: Document) -> bool:
+    def _let_go(self, kind: Kind, resource: Document) -> bool:
         """Take our finalizer off a resource; return False when it has changed meanwhile and must be looked at again."""
         metadata = resource["metadata"]
         kept = [one for one in metadata["finalizers"] if one != FINALIZER]
         change = {"metadata": {"finalizers": kept, "resourceVersion": metadata["resourceVersion"]}}
         try:
-            self._cluster.patch(LOGPERSISTER, metadata["namespace"], metadata["name"], change)
+            self._cluster.patch(kind, metadata["namespace"], metadata["name"], change)
         except ClusterError as error:
             if error.status in (_CONFLICT, _NOT_FOUND):
                 return False

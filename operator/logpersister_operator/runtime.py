@@ -1,11 +1,11 @@
 """The running operator: it observes each resource, reconciles it, and wakes its actor when something changes."""
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import structlog
 
@@ -13,12 +13,14 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
+from logpersister_operator.act.persister import ObservedPersister
 from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import CHILDREN, LOGPERSISTER, OF_EXECUTORS, POD, Document
+from logpersister_operator.commons import Commons, Companion
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.decision import application_of, is_paused
 from logpersister_operator.decide.health.departed_members import known_names
@@ -61,7 +63,9 @@ class _Reports(NamedTuple):
 
 
 class Operator:
-    """Everything but `kopf`."""
+    """Everything but `kopf`; looks after the resources of the kind LogPersister (`supervision.Actor`)."""
+
+    kind: Final = LOGPERSISTER
 
     def __init__(
         self,
@@ -78,6 +82,8 @@ class Operator:
         self._cluster = cluster
         kinds = [one for one in (*CHILDREN, POD) if settings.executors or one not in OF_EXECUTORS]
         self._watches = Watches(Streams(access), self.children, settings.namespaces, kinds)
+        self.commons = Commons(settings, cluster, self.children, self.metrics, self._watches.refusal)
+        self._companions: dict[str, Companion] = {}
         self._resources = resources
         self._reconciler = Reconciler(self._cluster, self.children, self.metrics)
         self._reader = MemberReader()
@@ -123,6 +129,8 @@ class Operator:
         self._reports.close()
         self._reader.close()
         self._departures.close()
+        for companion in self._companions.values():
+            companion.close()
 
     # the actors of resources
 
@@ -131,12 +139,33 @@ class Operator:
         self._managed.register(key, wake)
         self._reports.put(key, lambda: self._ask_members(key))
 
+    def listed(self, namespace: str) -> bool:
+        """Whether all children of the resources of a namespace are known."""
+        return self.children.listed(namespace)
+
+    def seen(self, body: Mapping[str, Any]) -> None:
+        """Take in a resource as it is now."""
+        self.groups.seen(body)
+        self.rollout_places.seen(body)
+
+    def gone(self, body: Mapping[str, Any]) -> None:
+        """Take in that a resource does not exist any more."""
+        self.groups.gone(body)
+
     def unregister(self, key: ResourceKey, wake: Callable[[], None]) -> None:
         """Forget a resource, unless another one of that name is registered by now."""
         self._managed.unregister(key, wake)
 
+    def join(self, companion: Companion) -> None:
+        """Wake the actor of another kind as well, and tell of its resources."""
+        self._companions[companion.kind.name] = companion
+
     def wake(self, key: ResourceKey) -> None:
-        self._managed.wake(key)
+        """Reconcile a resource of whatever kind soon; one of a kind that nobody looks after is left alone."""
+        if key.kind == self.kind.name:
+            self._managed.wake(key)
+        elif key.kind in self._companions:
+            self._companions[key.kind].wake(key)
 
     def _stop_polling(self, key: ResourceKey) -> None:
         self._reports.remove(key)
@@ -155,7 +184,7 @@ class Operator:
         began = time.monotonic()
         outcome = "failed"
         try:
-            done = self._reconciler.reconcile(resource, observed, validity)
+            done = self._reconciler.reconcile(ObservedPersister(resource, observed, validity))
             outcome = "refused" if self._reconciler.refusals(observed.key) else "done"
         finally:
             self.metrics.reconciled(outcome, time.monotonic() - began)
@@ -292,7 +321,10 @@ class Operator:
     def _count_resources(self) -> None:
         self.metrics.watches([*self._watches.ages(), *self._resources()])
         last = self._managed.reconciliations()
-        self.metrics.resources({key: one.status for key, one in last.items()})
+        statuses = {key: one.status for key, one in last.items()}
+        for companion in self._companions.values():
+            statuses |= companion.statuses()
+        self.metrics.resources(statuses)
         self.metrics.targets({key: one.target_seconds for key, one in last.items() if one.target_seconds is not None})
         self.metrics.rollouts({key: one.progress for key, one in last.items() if one.progress is not None})
 

@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import kopf
 import structlog
@@ -13,11 +13,10 @@ import structlog
 from logpersister.backoff import Backoff
 from logpersister_operator.act.reconciler import OutdatedError
 from logpersister_operator.cluster.connection import ClusterError
-from logpersister_operator.cluster.kinds import Document
+from logpersister_operator.cluster.kinds import Document, Kind
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observe.resource import key_of
 from logpersister_operator.observed_state import ResourceKey
-from logpersister_operator.runtime import Operator
 
 log = structlog.get_logger(__name__)
 
@@ -31,12 +30,56 @@ DRAIN_THREADS: Final = 32
 """Drains at once that wait for Kafka, apart from reconciliations: a broker that is away delays no other resource."""
 
 
-class Supervisors:
-    """Supervisions of all resources, by their uids."""
+class Drain(Protocol):
+    """The end of a resource that is being deleted."""
 
-    def __init__(self, operator: Operator, workers: ThreadPoolExecutor) -> None:
+    def step(self) -> bool:
+        """Do what can be done now; return whether this is the end."""
+
+
+class Actor(Protocol):
+    """What looks after the resources of one kind. All methods but `seen` and `gone` may be called by any thread."""
+
+    @property
+    def kind(self) -> Kind: ...
+
+    def listed(self, namespace: str) -> bool:
+        """Whether all children of the resources of a namespace are known."""
+
+    def seen(self, body: Mapping[str, Any]) -> None:
+        """Take in a resource as it is now, before anything else is done for any resource."""
+
+    def register(self, key: ResourceKey, wake: Callable[[], None]) -> None:
+        """Call ``wake``, from any thread, whenever something about a resource changes."""
+
+    def unregister(self, key: ResourceKey, wake: Callable[[], None]) -> None:
+        """Forget a resource, unless another one of that name is registered by now."""
+
+    def reconcile(self, resource: Document) -> float:
+        """Reconcile once; return in how many seconds at the latest it must be done again.
+
+        Raises what is tried again: at once for OutdatedError and NotListedError, else later and later.
+        """
+
+    def report_failure(self, resource: Document, error: Exception, attempts: int) -> None:
+        """Show on a resource why it is not reconciled."""
+
+    def drain(self, resource: Document) -> Drain:
+        """Return what ends a resource that is being deleted."""
+
+    def gone(self, body: Mapping[str, Any]) -> None:
+        """Take in that a resource does not exist any more, perhaps while it is still being reconciled."""
+
+    def forget(self, resource: Document) -> None:
+        """Forget a resource that is gone, and is not being reconciled."""
+
+
+class Supervisors:
+    """Supervisions of all resources of one kind, by their uids."""
+
+    def __init__(self, actor: Actor, workers: ThreadPoolExecutor) -> None:
         """Prepare to look after resources; ``workers`` run the reconciliations."""
-        self._operator = operator
+        self.actor = actor
         self._workers = workers
         self._drains = ThreadPoolExecutor(DRAIN_THREADS, thread_name_prefix="drain")
         self._supervisions: dict[str, _Supervision] = {}
@@ -49,7 +92,7 @@ class Supervisors:
     async def supervise(self, body: kopf.Body, stopped: kopf.DaemonStopped) -> None:
         """Reconcile until the resource is deleted, then drain it; or until the operator ends."""
         uid = body["metadata"]["uid"]
-        supervision = _Supervision(self._operator, self._workers, body, stopped)
+        supervision = _Supervision(self.actor, self._workers, body, stopped)
         self._supervisions[uid] = supervision
         try:
             await supervision.live()
@@ -72,30 +115,28 @@ class Supervisors:
         """Take in that a resource does not exist any more, or is another operator's by its labels now."""
         resource, supervision = _copy(body), self._supervisions.get(body["metadata"]["uid"])
         self._drained.discard(body["metadata"]["uid"])
-        self._operator.groups.gone(body)
+        self.actor.gone(body)
         if supervision is None:
-            self._operator.forget(resource)
+            self.actor.forget(resource)
         else:
-            supervision.leave(lambda: self._operator.forget(resource))
+            supervision.leave(lambda: self.actor.forget(resource))
 
     async def _drain(self, resource: Document) -> None:
-        drain, loop = self._operator.drain(resource), asyncio.get_running_loop()
+        drain, loop = self.actor.drain(resource), asyncio.get_running_loop()
         try:
             while not await loop.run_in_executor(self._drains, drain.step):  # noqa: ASYNC110 - pods take their time
                 await asyncio.sleep(LOOK_SECONDS)
         except Exception:  # a drain that fails must not keep the resource
             log.exception("drain.failed", resource=resource["metadata"]["name"])
-        self._operator.forget(resource)
+        self.actor.forget(resource)
         self._drained.add(resource["metadata"]["uid"])
 
 
 class _Supervision:
     """The reconciliations of one resource."""
 
-    def __init__(
-        self, operator: Operator, workers: ThreadPoolExecutor, body: kopf.Body, stopped: kopf.DaemonStopped
-    ) -> None:
-        self._operator = operator
+    def __init__(self, actor: Actor, workers: ThreadPoolExecutor, body: kopf.Body, stopped: kopf.DaemonStopped) -> None:
+        self._actor = actor
         self._workers = workers
         self._body = body
         self._stopped = stopped
@@ -122,7 +163,7 @@ class _Supervision:
 
     async def live(self) -> None:
         """Reconcile until the resource is deleted, or another operator's, or the operator ends."""
-        while not self._operator.children.listed(self._body["metadata"]["namespace"]) and not self._is_over:
+        while not self._actor.listed(self._body["metadata"]["namespace"]) and not self._is_over:
             await self._wait(PAUSE_SECONDS)
         key, loop = key_of(self._body), asyncio.get_running_loop()
 
@@ -130,7 +171,7 @@ class _Supervision:
             with contextlib.suppress(RuntimeError):  # the operator is ending, and its loop is closed
                 loop.call_soon_threadsafe(self._wake.set)
 
-        self._operator.register(key, wake)
+        self._actor.register(key, wake)
         try:
             while not self._is_over and not _is_being_deleted(self._body):
                 self._wake.clear()
@@ -140,7 +181,7 @@ class _Supervision:
                 # What failed is not made better by news about children or lag.
                 await self._wait(pause - PAUSE_SECONDS, self._change if self._failures else self._wake)
         finally:
-            self._after_work(lambda: self._operator.unregister(key, wake))
+            self._after_work(lambda: self._actor.unregister(key, wake))
 
     @property
     def _is_over(self) -> bool:
@@ -157,7 +198,7 @@ class _Supervision:
         """Reconcile in a thread; return how long to wait for a change before the next time."""
         resource = _copy(self._body)
         try:
-            work = self._work = self._workers.submit(self._operator.reconcile, resource)
+            work = self._work = self._workers.submit(self._actor.reconcile, resource)
             pause = await asyncio.wrap_future(work)
         except (OutdatedError, NotListedError) as outdated:
             log.debug("round.outdated", resource=str(key), reason=str(outdated))
@@ -177,7 +218,7 @@ class _Supervision:
             "round.retried", resource=str(key), error=str(error), failures=self._failures, seconds=round(seconds, 1)
         )
         with contextlib.suppress(RuntimeError):  # the operator is ending, and its workers take no more
-            told = self._work = self._workers.submit(self._operator.report_failure, resource, error, self._failures)
+            told = self._work = self._workers.submit(self._actor.report_failure, resource, error, self._failures)
             await asyncio.wrap_future(told)
         return seconds
 

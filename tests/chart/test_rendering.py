@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry, Counter, start_http_server
 
-from logpersister_operator.crd.document import definition
+from logpersister_operator.crd.logpersister import DEFINITION
 from logpersister_operator.member_defaults import CA_DIRECTORY, MemberDefaults
 from logpersister_operator.release import main as release
 from logpersister_operator.settings import PREFIX, Settings
@@ -191,7 +191,7 @@ def test_the_right_on_the_lease_is_for_the_lease_of_the_settings(everything: Ren
 
 def test_the_definition_is_that_of_the_repository(default: Rendered) -> None:
     found = default.one("CustomResourceDefinition", "logpersisters.logpersister.dev")
-    assert found["spec"] == definition()["spec"]
+    assert found["spec"] == DEFINITION.document()["spec"]
     assert found["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
 
 

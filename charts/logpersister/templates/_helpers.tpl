@@ -120,16 +120,26 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- include "logpersister.wayOut" . }}
 {{- end -}}
 
+{{/* Our kinds of resources, each with what follows, such as /status: (include "logpersister.kinds" "/status"). */}}
+{{- define "logpersister.kinds" -}}
+{{- $suffix := . -}}
+{{- $found := list -}}
+{{- range list "logpersisters" -}}
+{{- $found = append $found (print . $suffix) -}}
+{{- end -}}
+{{ join ", " $found }}
+{{- end -}}
+
 {{/* What the operator does in namespaces that it looks after. docs/security.md explains each; a test compares. */}}
 {{- define "logpersister.rules" -}}
 - apiGroups: [logpersister.dev]
-  resources: [logpersisters]
+  resources: [{{ include "logpersister.kinds" "" }}]
   verbs: [get, list, watch, patch]
 - apiGroups: [logpersister.dev]
-  resources: [logpersisters/status]
+  resources: [{{ include "logpersister.kinds" "/status" }}]
   verbs: [patch]
 - apiGroups: [logpersister.dev]
-  resources: [logpersisters/finalizers]
+  resources: [{{ include "logpersister.kinds" "/finalizers" }}]
   verbs: [update]
 - apiGroups: [apps]
   resources: [statefulsets]
@@ -188,7 +198,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{/* What letting go of resources needs where they are. */}}
 {{- define "logpersister.releaseRules" -}}
 - apiGroups: [logpersister.dev]
-  resources: [logpersisters]
+  resources: [{{ include "logpersister.kinds" "" }}]
   verbs: [list, patch]
 {{- end -}}
 

@@ -18,8 +18,9 @@ from logpersister_operator.decide.validity import check
 from logpersister_operator.observe.children import NotListedError, RefusedError
 from logpersister_operator.observed_objects import Pod, StatefulSet
 from logpersister_operator.observed_state import ObservedState
-from logpersister_operator.render.application import COMPONENT_LABEL, SHADOW
+from logpersister_operator.render.application import SHADOW
 from logpersister_operator.render.instance_ids import instance_id
+from logpersister_operator.render.ownership import COMPONENT_LABEL
 
 log = structlog.get_logger(__name__)
 

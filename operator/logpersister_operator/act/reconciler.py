@@ -2,10 +2,10 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
@@ -16,7 +16,6 @@ from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import (
     EVENT,
-    LOGPERSISTER,
     POD,
     POD_DISRUPTION_BUDGET,
     STATEFUL_SET,
@@ -25,15 +24,13 @@ from logpersister_operator.cluster.kinds import (
     kind_of,
 )
 from logpersister_operator.decide.conditions import Aspect, conditions, no
-from logpersister_operator.decide.decision import decide
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.decide.status.transition_events import transitions
-from logpersister_operator.decide.validity import Validity
 from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children
-from logpersister_operator.observe.resource import key_of, resource_of
-from logpersister_operator.observed_objects import Pod, view
-from logpersister_operator.observed_state import ObservedState, Refusal, Resource, ResourceKey
+from logpersister_operator.observe.resource import conditions_of, key_of
+from logpersister_operator.observed_objects import Child, Pod, view
+from logpersister_operator.observed_state import Refusal, ResourceKey
 from logpersister_operator.plan import Plan, Scale
 from logpersister_operator.render.workload import RESTART_ANNOTATION
 from logpersister_operator.rollout.rollout_events import Event
@@ -57,6 +54,28 @@ class OutdatedError(Exception):
 
 class NameTakenError(Exception):
     """There is an object of the name of a child, and it is not ours."""
+
+
+class Subject(Protocol):
+    """What is observed of one resource of some kind, and how that is decided about."""
+
+    @property
+    def document(self) -> Document:
+        """The resource as the API server has it."""
+
+    @property
+    def now(self) -> datetime: ...
+
+    @property
+    def children(self) -> Mapping[Reference, Child]: ...
+
+    @property
+    def refusals(self) -> Mapping[Reference, Refusal]: ...
+
+    def decide(self) -> Plan: ...
+
+    def after(self, status: Document, refusals: Mapping[Reference, Refusal]) -> "Subject":
+        """Return the same with the status that is written by now, and with what was refused meanwhile."""
 
 
 class Reconciler:
@@ -88,27 +107,26 @@ class Reconciler:
         """Return what could not be made or changed in the last reconciliation."""
         return self._refusals.get(key, {})
 
-    def reconcile(self, document: Document, observed: ObservedState, validity: Validity) -> Plan:
-        """Reconcile the resource of a document once; return what is left of the plan.
+    def reconcile(self, subject: Subject) -> Plan:
+        """Reconcile a resource once; return what is left of the plan.
 
         Raises ClusterError when the API server does not answer, OutdatedError when it is too late.
 
         What the API server refuses becomes part of the status: the decision is made once more with the refusal.
         """
-        plan, again = self._decide(document, observed, validity)
-        refusals = self._refusals[observed.key] = self._act(observed, plan)
-        if refusals != observed.refusals:
-            resource = resource_of({**document, "status": plan.status})
-            plan, again = self._decide(document, replace(observed, resource=resource, refusals=refusals), validity)
+        plan, again = self._decide(subject)
+        refusals = self._refusals[key_of(subject.document)] = self._act(subject, plan)
+        if refusals != subject.refusals:
+            plan, again = self._decide(subject.after(plan.status, refusals))
         soonest = min((one for one in (again, plan.again_seconds) if one is not None), default=None)
         return replace(plan, again_seconds=soonest, apply=(), delete=(), events=(), scale=(), restart=(), ended=())
 
-    def _decide(self, document: Document, observed: ObservedState, validity: Validity) -> tuple[Plan, float | None]:
+    def _decide(self, subject: Subject) -> tuple[Plan, float | None]:
         """Write and tell what is decided; return it, and in how many seconds the rest of the status is due."""
-        plan = decide(observed, validity)
-        again = self._write(document, observed, plan)
+        plan = subject.decide()
+        again = self._write(subject, plan)
         self._metrics.rollouts_ended(plan.ended)
-        self._post_events(observed.resource, plan.events, observed.now)
+        self._post_events(subject.document, plan.events, subject.now)
         return plan, again
 
     def report_failure(self, document: Document, error: str, attempts: int, now: datetime) -> Document:
@@ -117,10 +135,10 @@ class Reconciler:
         Otherwise its status would stand still without a reason.
         """
         latest = self.with_latest_status(document)
-        resource = resource_of(latest)
+        known = conditions_of(latest["status"])
         message = f"{error} ({plural(attempts, 'attempt')} in a row); {_OTHERS}"
         verdict = no(Aspect.RECONCILED, Reason.RECONCILIATION_FAILED, message)
-        (failed,) = conditions(resource.status.conditions, [verdict], resource.generation, now)
+        (failed,) = conditions(known, [verdict], int(document["metadata"]["generation"]), now)
         others = [one for one in latest["status"].get("conditions") or [] if one["type"] != failed.type]
         told = failed.model_dump(mode="json", by_alias=True, exclude_none=True)
         summary = {**(latest["status"].get("summary") or {}), "state": failed.reason}
@@ -128,9 +146,9 @@ class Reconciler:
         try:
             self._writer.write(document, status)
         except StatusOutdatedError:
-            self._writer.forget(resource.uid)
+            self._writer.forget(document["metadata"]["uid"])
             raise
-        self._post_events(resource, transitions(resource.status.conditions, [failed]), now)
+        self._post_events(document, transitions(known, [failed]), now)
         return status
 
     def forget(self, resource: Document) -> None:
@@ -143,64 +161,66 @@ class Reconciler:
         self._refusals.pop(key, None)
         self._restarted.pop(key, None)
 
-    def _write(self, document: Document, observed: ObservedState, plan: Plan) -> float | None:
+    def _write(self, subject: Subject, plan: Plan) -> float | None:
         """Write the status; a refused status cannot report that itself, so an Event does, once."""
-        uid = observed.resource.uid
+        document = subject.document
+        uid = document["metadata"]["uid"]
         try:
             again = self._writer.write(document, plan.status)
         except StatusOutdatedError as error:
-            self._writer.forget(observed.resource.uid)
-            raise OutdatedError(f"{observed.key} has changed since its status was decided") from error
+            self._writer.forget(uid)
+            raise OutdatedError(f"{key_of(document)} has changed since its status was decided") from error
         except StatusRefusedError as error:
             if uid not in self._without_status:
                 self._without_status.add(uid)
-                self._post_events(observed.resource, [Event(STATUS_REFUSED, str(error), warning=True)], observed.now)
+                self._post_events(document, [Event(STATUS_REFUSED, str(error), warning=True)], subject.now)
             raise
         self._without_status.discard(uid)
         return again
 
-    def _act(self, observed: ObservedState, plan: Plan) -> dict[Reference, Refusal]:
+    def _act(self, subject: Subject, plan: Plan) -> dict[Reference, Refusal]:
         """Apply and delete; return what was refused.
 
         One child that is refused keeps only what needs it from being made: members that run are scaled, and what
         nothing needs any more goes.
         """
         refusals: dict[Reference, Refusal] = {}
-        there = observed.children
+        document, there = subject.document, subject.children
+        key = key_of(document)
         changed = [one for one in plan.apply if not self._applied.is_current(one, there.get(Reference.of(one)))]
-        done = self._restarted.get(observed.key, ())
+        done = self._restarted.get(key, ())
         restart = [pod for pod in plan.restart if (pod.uid, pod.is_leaving) not in done]
         if changed or plan.delete or plan.scale or restart:
-            self._look_again(observed, plan)
+            self._look_again(document, plan)
         for pod in restart:
-            self._restart(observed, pod)
+            self._restart(key, pod)
         for child in changed:
             reference = Reference.of(child)
             lacking = any(one.kind != POD_DISRUPTION_BUDGET.name for one in refusals)
             if reference.kind == STATEFUL_SET.name and reference not in there and lacking:
                 continue
             try:
-                made = self._apply(observed, child)
+                made = self._apply(document, child, there.get(reference))
             except (ClusterError, NameTakenError) as error:
                 if isinstance(error, ClusterError) and (error.status in _NOT_NOW or error.status >= 500):
                     raise
                 refusals[reference] = Refusal(str(error), taken=isinstance(error, NameTakenError))
-                log.warning("child.refused", resource=str(observed.key), child=str(reference), error=str(error))
+                log.warning("child.refused", resource=str(key), child=str(reference), error=str(error))
                 continue
             self._applied.remember(child, self._children.seen(made))
             self._metrics.applies.labels(child["kind"]).inc()
-            log.info("child.applied", resource=str(observed.key), child=str(reference))
+            log.info("child.applied", resource=str(key), child=str(reference))
         for scale in plan.scale:
-            self._scale(observed, scale)
+            self._scale(key, scale)
         for gone in plan.delete:
             self._cluster.delete(kind_of(gone.kind), gone.namespace, gone.name, uid=gone.uid)
             self._applied.forget(gone)
             self._children.lost(gone)  # the watch will say so, too, unless it misses it
             self._metrics.deletes.labels(gone.kind).inc()
-            log.info("child.deleted", resource=str(observed.key), child=str(gone.reference))
+            log.info("child.deleted", resource=str(key), child=str(gone.reference))
         return refusals
 
-    def _scale(self, observed: ObservedState, scale: Scale) -> None:
+    def _scale(self, key: ResourceKey, scale: Scale) -> None:
         one = scale.stateful_set
         same = {"namespace": one.namespace, "name": one.name, "uid": one.uid}
         spec: Document = {"replicas": scale.members}
@@ -208,11 +228,10 @@ class Reconciler:
             spec["template"] = {"metadata": {"annotations": {RESTART_ANNOTATION: scale.restart}}}
         wanted = {"kind": one.kind, "metadata": same, "spec": spec}
         self._children.seen(self._cluster.scale(wanted))
-        log.info("child.scaled", resource=str(observed.key), child=str(one.reference), members=scale.members)
+        log.info("child.scaled", resource=str(key), child=str(one.reference), members=scale.members)
 
-    def _apply(self, observed: ObservedState, child: Document) -> Document:
+    def _apply(self, owner: Document, child: Document, live: Child | None) -> Document:
         """Make a child, or change the one that is ours; raises NameTakenError and ClusterError."""
-        live = observed.children.get(Reference.of(child))
         if live is None:
             try:
                 return self._cluster.apply(child)
@@ -224,74 +243,72 @@ class Reconciler:
                 if found is None:
                     raise
                 live = view(found)
-        if live.is_owned_by(observed.resource.uid):
+        if live.is_owned_by(owner["metadata"]["uid"]):
             return self._cluster.apply(child, live.uid)
         reference = Reference.of(child)
-        resource = (LOGPERSISTER.name, observed.key.name)
-        if live.is_leaving or resource in [(owner.kind, owner.name) for owner in live.owners]:
+        named = (owner["kind"], owner["metadata"]["name"])
+        if live.is_leaving or named in [(one.kind, one.name) for one in live.owners]:
             raise ClusterError(f"{reference} of an earlier resource of this name is about to go", _CONFLICT)
         raise NameTakenError(
             f"{reference} exists and is not owned by this resource, so it is left as it is; "
             "give the resource another name, or delete that object if nobody needs it"
         )
 
-    def _restart(self, observed: ObservedState, pod: Pod) -> None:
+    def _restart(self, key: ResourceKey, pod: Pod) -> None:
         """Delete the pod of a member, that very one; what goes wrong is tried again, and keeps nothing else from it.
 
         One that is on its way out has a node that is lost: it goes at once.
         """
         name, uid = pod.name, pod.uid
         try:
-            self._cluster.delete(POD, observed.key.namespace, name, uid=uid, at_once=pod.is_leaving)
+            self._cluster.delete(POD, key.namespace, name, uid=uid, at_once=pod.is_leaving)
         except ClusterError as error:
-            log.warning("member.not_restarted", resource=str(observed.key), member=name, error=str(error))
+            log.warning("member.not_restarted", resource=str(key), member=name, error=str(error))
             return
-        self._restarted.setdefault(observed.key, set()).add((uid, pod.is_leaving))
+        self._restarted.setdefault(key, set()).add((uid, pod.is_leaving))
         self._metrics.member_restarts.inc()
-        log.warning("member.restarted", resource=str(observed.key), member=name)
+        log.warning("member.restarted", resource=str(key), member=name)
 
-    def _look_again(self, observed: ObservedState, plan: Plan) -> None:
+    def _look_again(self, document: Document, plan: Plan) -> None:
         """Make sure, before the first write, that this is still about the resource as it is now.
 
         A watch may be behind: nothing is made for a resource that is being deleted, or for an older spec, nor by a
         record of its rollout that somebody else has taken further.
         """
-        key, resource = observed.key, observed.resource
-        now = self._cluster.get(LOGPERSISTER, key.namespace, key.name)
-        if now is None or now["metadata"]["uid"] != resource.uid or "deletionTimestamp" in now["metadata"]:
+        key, metadata = key_of(document), document["metadata"]
+        now = self._cluster.get(kind_of(key.kind), key.namespace, key.name)
+        if now is None or now["metadata"]["uid"] != metadata["uid"] or "deletionTimestamp" in now["metadata"]:
             raise OutdatedError(f"{key} is gone or about to go")
-        if now["metadata"]["generation"] != resource.generation:
+        if now["metadata"]["generation"] != metadata["generation"]:
             raise OutdatedError(f"{key} has changed meanwhile")
         status = now.get("status") or {}
         if any(status.get(name) != plan.status.get(name) for name in ("rollout", "restarts")):
-            self._writer.forget(observed.resource.uid)
+            self._writer.forget(metadata["uid"])
             raise OutdatedError(f"the rollout of {key} has gone on meanwhile, or another member was restarted")
 
-    def _post_events(self, resource: Resource, events: Iterable[Event], now: datetime) -> None:
+    def _post_events(self, document: Document, events: Iterable[Event], now: datetime) -> None:
         for event in events:
             try:
-                self._cluster.post_event(event_document(resource, event, now))
+                self._cluster.post_event(event_document(document, event, now))
             except ClusterError as error:  # events are a courtesy: the status says the same
-                log.warning("event.not_posted", resource=str(resource.key), reason=event.reason, error=str(error))
+                log.warning("event.not_posted", resource=str(key_of(document)), reason=event.reason, error=str(error))
 
 
-def event_document(resource: Resource, event: Event, now: datetime) -> Document:
+def event_document(resource: Document, event: Event, now: datetime) -> Document:
     """Return the Event to create; its name is made of its content, so that no Event is written twice."""
-    at = instant(now)
-    identity = f"{resource.uid} {event.reason} {event.message} {at}"
+    at, metadata = instant(now), resource["metadata"]
+    identity = f"{metadata['uid']} {event.reason} {event.message} {at}"
     return {
         "apiVersion": EVENT.api_version,
         "kind": EVENT.name,
         "metadata": {
-            "name": f"{resource.key.name}.{hashlib.sha256(identity.encode()).hexdigest()[:16]}",
-            "namespace": resource.key.namespace,
+            "name": f"{metadata['name']}.{hashlib.sha256(identity.encode()).hexdigest()[:16]}",
+            "namespace": metadata["namespace"],
         },
         "involvedObject": {
-            "apiVersion": LOGPERSISTER.api_version,
-            "kind": LOGPERSISTER.name,
-            "name": resource.key.name,
-            "namespace": resource.key.namespace,
-            "uid": resource.uid,
+            "apiVersion": resource["apiVersion"],
+            "kind": resource["kind"],
+            **{name: metadata[name] for name in ("name", "namespace", "uid")},
         },
         "reason": event.reason,
         "message": event.message[:LONGEST_MESSAGE],

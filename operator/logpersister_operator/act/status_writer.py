@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.connection import ClusterError
-from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
+from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.metrics import Metrics
 
 PAUSE_SECONDS: Final = 15.0
@@ -28,7 +28,7 @@ def pause_seconds(resources: int) -> float:
 
 
 class StatusRefusedError(ClusterError):
-    """The API server does not take a status as we write it: it knows an older definition of LogPersister."""
+    """The API server does not take a status as we write it: it knows an older definition of the kind."""
 
 
 class StatusOutdatedError(ClusterError):
@@ -88,8 +88,8 @@ class StatusWriter:
     def _apply(self, resource: Document, status: Document, version: int) -> Document:
         same = {name: resource["metadata"][name] for name in ("name", "namespace", "uid")}
         document = {
-            "apiVersion": LOGPERSISTER.api_version,
-            "kind": LOGPERSISTER.name,
+            "apiVersion": resource["apiVersion"],
+            "kind": resource["kind"],
             "metadata": same | {"resourceVersion": str(version)},
             "status": status,
         }

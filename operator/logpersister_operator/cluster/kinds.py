@@ -27,6 +27,8 @@ class Kind:
 
 
 LOGPERSISTER: Final = Kind("LogPersister", "logpersister.dev/v1alpha1", "logpersisters")
+RESOURCES: Final = (LOGPERSISTER,)
+"""Kinds of our own, each with a definition (`crd`)."""
 CONFIG_MAP: Final = Kind("ConfigMap", "v1", "configmaps")
 DEPLOYMENT: Final = Kind("Deployment", "apps/v1", "deployments")
 EVENT: Final = Kind("Event", "v1", "events")
@@ -56,7 +58,7 @@ CHILDREN: Final = (
 OF_EXECUTORS: Final = (ROLE, ROLE_BINDING)
 """Kinds among them that only members with executors need."""
 
-_BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (LOGPERSISTER, EVENT, LEASE, POD, SECRET, *CHILDREN)}
+_BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (*RESOURCES, EVENT, LEASE, POD, SECRET, *CHILDREN)}
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,4 +1,4 @@
-"""``python -m logpersister_operator.crd FILE TEMPLATE`` writes the CRD and the chart's copy; ``make crds`` calls it."""
+"""``python -m logpersister_operator.crd FOLDER TEMPLATE`` writes the CRDs, for the chart as well (``make crds``)."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import yaml
 
-from logpersister_operator.crd.document import definition
+from logpersister_operator.crd.definitions import DEFINITIONS
+from logpersister_operator.crd.document import Definition
 
 _HEAD: Final = """\
 # Made by `make crds` from the manifest's model (spark-app/logpersister/manifest) and the status's
@@ -29,16 +30,21 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def text() -> str:
-    """Return the file ``crds/logpersisters.yaml``."""
-    body = yaml.dump(definition(), Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
+def text(definition: Definition) -> str:
+    """Return a file such as ``crds/logpersisters.yaml``."""
+    body = yaml.dump(definition.document(), Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
     return f"{_HEAD}{body}"
 
 
 def template() -> str:
-    """Return ``templates/crd.yaml``: the definition behind ``crds.install``, kept when uninstalled by ``crds.keep``."""
-    head, name, body = _escaped(text()).partition("  name: logpersisters.logpersister.dev\n")
-    return f"{{{{- if .Values.crds.install }}}}\n{head}{name}{_METADATA}{body}{{{{- end }}}}\n"
+    """Return ``templates/crd.yaml``: all definitions, behind ``crds.install``, and kept by ``crds.keep``."""
+    documents = "---\n".join(map(_templated, DEFINITIONS))
+    return f"{{{{- if .Values.crds.install }}}}\n{documents}{{{{- end }}}}\n"
+
+
+def _templated(definition: Definition) -> str:
+    head, name, body = _escaped(text(definition)).partition(f"  name: {definition.name}\n")
+    return f"{head}{name}{_METADATA}{body}"
 
 
 def _escaped(body: str) -> str:
@@ -46,8 +52,9 @@ def _escaped(body: str) -> str:
     return body.replace("{{", '{{ "{{" }}')
 
 
-def main(file: Path, chart_template: Path) -> None:
-    for path, content in ((file, text()), (chart_template, template())):
+def main(folder: Path, chart_template: Path) -> None:
+    files = {folder / f"{one.kind.plural}.yaml": text(one) for one in DEFINITIONS}
+    for path, content in (files | {chart_template: template()}).items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
 

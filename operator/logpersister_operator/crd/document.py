@@ -1,136 +1,87 @@
-"""The CustomResourceDefinition as a document."""
+"""A CustomResourceDefinition as a document: what those of all kinds have in common."""
 
-from collections.abc import Collection
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from logpersister.forms.rule import VALIDATIONS
-from logpersister.manifest.resource import API_VERSION, KIND
+from pydantic import BaseModel
+
 from logpersister.manifest.schema import json_schema
-from logpersister_operator.crd.status import Status
-from logpersister_operator.crd.structural import Schema, everywhere, structural, with_rules_for_patterns
-
-GROUP, _, VERSION = API_VERSION.partition("/")
-PLURAL: Final = "logpersisters"
+from logpersister_operator.cluster.kinds import Kind
+from logpersister_operator.crd.structural import Schema, structural
 
 
-_BLOCKS: Final = frozenset({"value", "key", "quarantine", "output", "keep"})
-"""Blocks of spec that entries of overrides and types replace."""
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The definition of one kind of resource."""
 
+    kind: Kind
+    short_name: str
+    """What people type in place of the plural."""
+    schema: Schema
+    columns: Sequence[Mapping[str, Any]]
+    """What ``kubectl get`` prints."""
 
-_SAID_BEFORE: Final = frozenset({"description", "pattern", VALIDATIONS})
-"""What entries of overrides and types leave to the fields of spec: `kubectl apply` refuses unknown fields and words."""
+    @property
+    def name(self) -> str:
+        return f"{self.kind.plural}.{self.kind.api_version.partition('/')[0]}"
 
-
-def definition() -> dict[str, Any]:
-    """Return the whole CRD."""
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "names": {
-                "kind": KIND,
-                "listKind": f"{KIND}List",
-                "plural": PLURAL,
-                "singular": KIND.lower(),
-                "shortNames": ["lp"],
-                "categories": ["logpersister"],
+    def document(self) -> dict[str, Any]:
+        """Return the whole definition."""
+        kind = self.kind
+        group, _, version = kind.api_version.partition("/")
+        return {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": self.name},
+            "spec": {
+                "group": group,
+                "names": {
+                    "kind": kind.name,
+                    "listKind": f"{kind.name}List",
+                    "plural": kind.plural,
+                    "singular": kind.name.lower(),
+                    "shortNames": [self.short_name],
+                    "categories": ["logpersister"],
+                },
+                "scope": "Namespaced",
+                "versions": [
+                    {
+                        "name": version,
+                        "served": True,
+                        "storage": True,
+                        "schema": {"openAPIV3Schema": self.schema},
+                        "subresources": {"status": {}},
+                        "additionalPrinterColumns": [dict(one) for one in self.columns],
+                    }
+                ],
             },
-            "scope": "Namespaced",
-            "versions": [
-                {
-                    "name": VERSION,
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": _schema()},
-                    "subresources": {"status": {}},
-                    "additionalPrinterColumns": _columns(),
-                }
-            ],
-        },
-    }
+        }
 
 
-def _schema() -> Schema:
-    schema = structural(json_schema(with_bounds=True))
+def schema_of(model: type[BaseModel], status: type[BaseModel]) -> Schema:
+    """Return the schema of a resource: the spec of its manifest, and its status."""
+    schema = structural(json_schema(model, with_bounds=True))
     properties = schema["properties"]
     for name in ("apiVersion", "kind"):  # the API server compares them itself
         properties[name] = {"description": properties[name]["description"], "type": "string"}
-    fields = properties["spec"]["properties"]
-    for entry in (fields["overrides"]["items"], fields["types"]["properties"]["entries"]["items"]):
-        _shorten(entry["properties"])
-    for name in ("value", "key", "output"):
-        fields[name] = everywhere(fields[name], _without_words)
-    for block in (fields["value"], fields["key"]):
-        for kind in ("avro", "protobuf", "thrift", "messagepack", "csv", "regex"):
-            _described_before(block["properties"].get(kind, {}).get("properties", {}))
     metadata = properties["metadata"]["properties"]
-    properties["metadata"] = {"type": "object", "properties": {"name": _without(metadata["name"], {"description"})}}
-    properties["status"] = structural(json_schema(Status, with_bounds=True))
+    properties["metadata"] = {"type": "object", "properties": {"name": without(metadata["name"], {"description"})}}
+    properties["status"] = structural(json_schema(status, with_bounds=True))
     schema["required"] = ["spec"]
-    return with_rules_for_patterns(schema)
+    return schema
 
 
-def _shorten(entry: Schema) -> None:
-    """Leave out what the fields of spec say already: descriptions, and the forms of texts, which the operator checks.
-
-    The API server adds up what rules may cost at most, which is too much in each entry of a list of lists; and
-    ``kubectl apply`` keeps a copy of a definition in an annotation, whose size is limited.
-    """
-    for name in _BLOCKS & entry.keys():
-        said = f"{entry[name]['description']} Fields: those of spec.{name}."
-        entry[name] = {"description": said} | _stripped(entry[name], _SAID_BEFORE)
-
-
-def _described_before(kind: Schema) -> None:
-    """Leave out descriptions of what `spec.value.json` describes."""
-    for name in {"fields", "faults"} & kind.keys():
-        said = kind[name]["description"]
-        kind[name] = {"description": said} | _stripped(kind[name], {"description"})
-
-
-def _without_words(schema: Schema) -> Schema:
-    """Leave the forms of texts to their patterns: rules of CEL for all of them would cost too much."""
-    return _without(schema, {VALIDATIONS}) if "pattern" in schema or schema.get("type") == "integer" else schema
-
-
-def _stripped(schema: Schema, names: Collection[str]) -> Schema:
-    """Leave out keywords at all depths."""
-    return everywhere(schema, lambda one: _without(one, names))
-
-
-def _without(schema: Schema, names: Collection[str]) -> Schema:
+def without(schema: Schema, names: Collection[str]) -> Schema:
     return {name: value for name, value in schema.items() if name not in names}
 
 
-def _columns() -> list[dict[str, Any]]:
-    """Return what ``kubectl get`` prints; what has a priority only with ``-o wide``."""
+def column(name: str, path: str, kind: str = "string", *, wide: bool = False, text: str) -> dict[str, Any]:
+    """Return a column of ``kubectl get``; a wide one is printed only with ``-o wide``."""
+    shown = {"name": name, "type": kind, "jsonPath": path, "description": text}
+    return shown | ({"priority": 1} if wide else {})
 
-    def column(name: str, path: str, kind: str = "string", *, wide: bool = False, text: str) -> dict[str, Any]:
-        shown = {"name": name, "type": kind, "jsonPath": path, "description": text}
-        return shown | ({"priority": 1} if wide else {})
 
-    def condition(kind: str, field: str = "status") -> str:
-        return f'.status.conditions[?(@.type=="{kind}")].{field}'
-
-    return [
-        column("Ready", condition("Ready"), text="Whether all members run as the spec wants."),
-        column("Storing", condition("UploadsSucceeding"), text="Whether uploads succeed."),
-        column("Gen", ".status.generation", "integer", text="Generation that is being written."),
-        column("Members", ".status.summary.members", text="Ready and desired members; behind +, ready old ones."),
-        column("Lag", ".status.summary.lag", text="Records not yet stored."),
-        column("Lag age", ".status.summary.lagAge", text="Age of the oldest record not yet stored."),
-        column("Uploaded", ".status.summary.uploaded", text="Size of the stored objects."),
-        column("Failures", ".status.uploads.failures", "integer", text="Ranges that failed and were tried again."),
-        column("State", ".status.summary.state", text="What is going on."),
-        column("Age", ".metadata.creationTimestamp", "date", text="Age of the resource."),
-        column("Reason", condition("Ready", "reason"), wide=True, text="Why it is ready or not."),
-        column("Group", ".status.groupId", wide=True, text="Consumer group in Kafka."),
-        column("Revision", ".status.revision", wide=True, text="Revision that members run."),
-        column("Rebalance", ".status.rebalance.state", wide=True, text="State of the group in Kafka."),
-        column("Last upload", ".status.uploads.last", "date", wide=True, text="When an object was stored last."),
-        column("Stalest type", ".status.summary.stalestType", wide=True, text="Type without new records for longest."),
-        column("Bucket", ".spec.storage.bucket", wide=True, text="Where objects go."),
-        column("Prefix", ".spec.storage.prefix", wide=True, text="Folder of the bucket."),
-    ]
+def condition(kind: str, field: str = "status") -> str:
+    """Return the path of a field of a condition."""
+    return f'.status.conditions[?(@.type=="{kind}")].{field}'

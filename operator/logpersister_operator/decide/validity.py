@@ -8,7 +8,7 @@ from typing import Final
 from logpersister.manifest import LogPersister, ManifestError, parse
 from logpersister_operator.observed_objects import ConfigMap
 from logpersister_operator.observed_state import ObservedState, OwnObjects
-from logpersister_operator.render.pod import MANIFEST_KEY
+from logpersister_operator.render.pod_frame import MANIFEST_KEY
 from logpersister_operator.render.workload import SPEC_IMAGE_ANNOTATION
 
 _EXECUTORS_REFUSED: Final = (

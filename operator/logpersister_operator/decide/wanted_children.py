@@ -19,7 +19,7 @@ from logpersister_operator.observed_objects import Child, StatefulSet
 from logpersister_operator.observed_state import OwnObjects
 from logpersister_operator.plan import Scale
 from logpersister_operator.render.accounts import driver_role, service_accounts
-from logpersister_operator.render.application import SHADOW, Application
+from logpersister_operator.render.application import MEMBER, SHADOW, Application
 from logpersister_operator.render.network import headless_service, network_policy
 from logpersister_operator.render.workload import RESTART_ANNOTATION, config_map, disruption_budget, stateful_set
 from logpersister_operator.rollout.transitions import Phase
@@ -35,15 +35,16 @@ def wanted(own: OwnObjects, rollout: RolloutPlan, restart: str, *, executors: bo
         restart: with another value members are restarted; empty leaves those that run.
     """
     lead, step = rollout.lead, rollout.step
+    policy = lead.resource.spec.network_policy
     joins = step.record.phase is not Phase.SHADOWING or not rollout.inputs.fleet(lead.revision).is_gone
     made = joins and not rollout.has_other_pods
     return [
         *service_accounts(lead),
         *(driver_role(lead) if executors else []),
         *([config_map(lead)] if made else []),
-        headless_service(lead),
-        *network_policy(lead),
-        disruption_budget(lead),
+        headless_service(lead.owner, lead.members_name, MEMBER),
+        *([] if policy == "None" else [network_policy(lead.owner, lead.members_name)]),
+        disruption_budget(lead.owner, lead.members_name, MEMBER),
         *([_members(own, lead, step.members.get(lead.revision, 0), restart)] if made else []),
         *_restored(own, rollout, restart),
         *observed_shadow.children(rollout.shadow_deployment, own, step.record.stable, step.shadow),

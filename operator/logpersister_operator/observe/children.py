@@ -6,8 +6,8 @@ from typing import Final
 
 from logpersister_operator.cluster.kinds import Document, Kind, Reference
 from logpersister_operator.observed_objects import Child, view
-from logpersister_operator.observed_state import ResourceKey
-from logpersister_operator.render.application import RESOURCE_LABEL
+from logpersister_operator.observed_state import ResourceKey, labelled
+from logpersister_operator.render.ownership import RESOURCE_LABEL
 
 _NOBODY: Final = ResourceKey("", "")
 
@@ -50,7 +50,7 @@ class Children:
     def seen(self, document: Document) -> Child:
         """Take in a child as it is now, and return it; what is older than what is known counts for nothing."""
         child = view(document)
-        key = ResourceKey(child.namespace, child.labels[RESOURCE_LABEL])
+        key = labelled(child.namespace, child.labels[RESOURCE_LABEL])
         with self._lock:
             before = self._keys.get(child.uid, key)
             known = self._known.get(before, {}).get(child.reference)

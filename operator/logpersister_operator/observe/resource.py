@@ -1,6 +1,7 @@
-"""Turns a LogPersister as the API server gives it into what is kept of it. Pure."""
+"""Turns a LogPersister as the API server gives it into what is kept of it; names a resource of any kind. Pure."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any
 
@@ -36,8 +37,9 @@ def resource_of(document: _Fields) -> Resource:
 
 
 def key_of(document: _Fields) -> ResourceKey:
+    """Return the key of a resource of any kind."""
     metadata = document["metadata"]
-    return ResourceKey(metadata["namespace"], metadata["name"])
+    return ResourceKey(metadata["namespace"], metadata["name"], document["kind"])
 
 
 def claim_of(document: _Fields) -> Claim | None:
@@ -93,13 +95,16 @@ def _understood(status: _Fields) -> Status:
         strange = {one["loc"][0] for one in error.errors()}
     found = {name: part for name, part in status.items() if name not in strange}
     if "conditions" in strange:
-        found["conditions"] = [one for one in status["conditions"] if _is_condition(one)][:MOST_CONDITIONS]
+        found["conditions"] = conditions_of(status)
     return Status.model_validate(found, extra="ignore")
 
 
-def _is_condition(one: _Fields) -> bool:
-    try:
-        Condition.model_validate(one, extra="ignore")
-    except ValidationError:
-        return False
-    return True
+def conditions_of(status: _Fields) -> tuple[Condition, ...]:
+    """Return the conditions of a status of any kind, as far as they are understood."""
+    return tuple(_conditions(status.get("conditions") or []))[:MOST_CONDITIONS]
+
+
+def _conditions(found: Iterable[_Fields]) -> Iterator[Condition]:
+    for one in found:
+        with contextlib.suppress(ValidationError):
+            yield Condition.model_validate(one, extra="ignore")

@@ -19,7 +19,7 @@ from logpersister_operator.cluster.kinds import CHILDREN, POD, Document, Kind
 from logpersister_operator.metrics import WatchAge
 from logpersister_operator.observe.children import Children
 from logpersister_operator.observe.streams import Streams
-from logpersister_operator.render.application import RESOURCE_LABEL
+from logpersister_operator.render.ownership import RESOURCE_LABEL
 
 log = structlog.get_logger(__name__)
 

@@ -7,13 +7,12 @@ from typing import Any, Final, Self
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.spec import Spec
-from logpersister_operator.cluster.kinds import Document, Kind
+from logpersister_operator.cluster.kinds import LOGPERSISTER, Document, Kind
 from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults
+from logpersister_operator.render.ownership import Owner
 from logpersister_operator.render.rendering import RENDERING, with_rendering
 
-RESOURCE_LABEL: Final = "logpersister.dev/resource"
 REVISION_LABEL: Final = "logpersister.dev/revision"
-COMPONENT_LABEL: Final = "app.kubernetes.io/component"
 MEMBER: Final = "member"
 EXECUTOR: Final = "executor"
 SHADOW: Final = "shadow"
@@ -89,7 +88,12 @@ class Application:
     @property
     def selector(self) -> dict[str, str]:
         """Labels that all pods of the resource have, of whatever revision, and no others."""
-        return {RESOURCE_LABEL: self.name}
+        return self.owner.selector
+
+    @property
+    def owner(self) -> Owner:
+        """The resource, as the owner of objects."""
+        return Owner(LOGPERSISTER, self.namespace, self.name, self.uid)
 
     def child(
         self,
@@ -100,38 +104,8 @@ class Application:
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> Document:
-        """Return an object that the resource owns. The resource's own labels and annotations are not copied."""
-        return {
-            "apiVersion": kind.api_version,
-            "kind": kind.name,
-            "metadata": {
-                "name": name,
-                "namespace": self.namespace,
-                "labels": {**common_labels(self.name), **(labels or {})},
-                **({"annotations": dict(annotations)} if annotations else {}),
-                "ownerReferences": [
-                    {
-                        "apiVersion": self.resource.api_version,
-                        "kind": self.resource.kind,
-                        "name": self.name,
-                        "uid": self.uid,
-                        "controller": True,
-                        "blockOwnerDeletion": True,
-                    }
-                ],
-            },
-            **body,
-        }
-
-
-def common_labels(name: str) -> dict[str, str]:
-    """Return the labels of every object of a resource."""
-    return {
-        "app.kubernetes.io/name": "logpersister",
-        "app.kubernetes.io/instance": name,
-        "app.kubernetes.io/managed-by": "logpersister-operator",
-        RESOURCE_LABEL: name,
-    }
+        """Return an object that the resource owns."""
+        return self.owner.child(kind, name, body, labels=labels, annotations=annotations)
 
 
 def secret_names(spec: Spec) -> list[str]:

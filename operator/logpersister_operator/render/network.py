@@ -3,7 +3,7 @@
 from typing import Final
 
 from logpersister_operator.cluster.kinds import NETWORK_POLICY, SERVICE, Document
-from logpersister_operator.render.application import COMPONENT_LABEL, MEMBER, Application
+from logpersister_operator.render.ownership import COMPONENT_LABEL, Owner
 
 HTTP_PORT: Final = 8080
 """Metrics, probes and status of a member."""
@@ -12,33 +12,31 @@ BLOCK_MANAGER_PORT: Final = 7079
 """Executors connect to both of their member."""
 
 
-def headless_service(app: Application) -> Document:
-    """Return the Service that gives members their DNS names; also what a scrape configuration selects."""
-    return app.child(
+def headless_service(owner: Owner, name: str, component: str) -> Document:
+    """Return the Service that gives pods their DNS names; also what a scrape configuration selects."""
+    return owner.child(
         SERVICE,
-        app.members_name,
+        name,
         {
             "spec": {
                 "clusterIP": "None",
                 "publishNotReadyAddresses": True,
-                "selector": app.selector | {COMPONENT_LABEL: MEMBER},
+                "selector": owner.selector | {COMPONENT_LABEL: component},
                 "ports": [{"name": "http", "port": HTTP_PORT, "targetPort": "http", "protocol": "TCP"}],
             }
         },
-        labels={COMPONENT_LABEL: MEMBER},
+        labels={COMPONENT_LABEL: component},
     )
 
 
-def network_policy(app: Application) -> list[Document]:
-    """Return the policy of ``spec.networkPolicy``: only the port of reports is open to other pods."""
-    if app.resource.spec.network_policy == "None":
-        return []
+def network_policy(owner: Owner, name: str) -> Document:
+    """Return the policy by which only the port of reports is open to pods of other resources."""
     spec = {
-        "podSelector": {"matchLabels": app.selector},
+        "podSelector": {"matchLabels": owner.selector},
         "policyTypes": ["Ingress"],
         "ingress": [
-            {"from": [{"podSelector": {"matchLabels": app.selector}}]},
+            {"from": [{"podSelector": {"matchLabels": owner.selector}}]},
             {"ports": [{"port": "http", "protocol": "TCP"}]},
         ],
     }
-    return [app.child(NETWORK_POLICY, app.members_name, {"spec": spec})]
+    return owner.child(NETWORK_POLICY, name, {"spec": spec})

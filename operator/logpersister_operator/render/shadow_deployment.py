@@ -7,7 +7,7 @@ from typing import Final, Self
 
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.render.application import MEMBER, SHADOW, Application
-from logpersister_operator.render.pod import MANIFEST_KEY, SECRETS_DIRECTORY
+from logpersister_operator.render.pod_frame import MANIFEST_KEY, SECRETS_DIRECTORY
 from logpersister_operator.render.workload import config_map, stateful_set
 
 STABLE_DIRECTORY: Final = "/etc/logpersister-stable"

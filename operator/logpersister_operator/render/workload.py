@@ -9,8 +9,10 @@ from logpersister_operator.cluster.kinds import CONFIG_MAP, POD_DISRUPTION_BUDGE
 from logpersister_operator.member_defaults import DefaultsError, MemberDefaults, parse_defaults
 from logpersister_operator.observed_objects import ConfigMap
 from logpersister_operator.render import rendering
-from logpersister_operator.render.application import COMPONENT_LABEL, MEMBER, REVISION_LABEL, Application
-from logpersister_operator.render.pod import EXECUTOR_KEY, MANIFEST_KEY, executor_pod, member_template
+from logpersister_operator.render.application import REVISION_LABEL, Application
+from logpersister_operator.render.ownership import COMPONENT_LABEL, Owner
+from logpersister_operator.render.pod import EXECUTOR_KEY, executor_pod, member_template
+from logpersister_operator.render.pod_frame import MANIFEST_KEY
 
 SPEC_IMAGE_ANNOTATION: Final = "logpersister.dev/spec-image"
 """Annotation of a ConfigMap: ``spec.image``, which members need not know of, and perhaps do not."""
@@ -92,17 +94,17 @@ def stateful_set(app: Application, members: int, restart: str = "") -> Document:
     return app.child(STATEFUL_SET, app.revision_name, {"spec": spec}, labels=labels)
 
 
-def disruption_budget(app: Application) -> Document:
-    """Return the budget of all members together: a drain takes them one by one, and is never blocked by one alone.
+def disruption_budget(owner: Owner, name: str, component: str) -> Document:
+    """Return the budget of all pods of a component: a drain takes them one by one, and is never blocked by one alone.
 
     Nor by those that are not ready: they hold no work that another one could not do, and their node must go.
     """
     spec = {
         "maxUnavailable": 1,
         "unhealthyPodEvictionPolicy": "AlwaysAllow",
-        "selector": {"matchLabels": app.selector | {COMPONENT_LABEL: MEMBER}},
+        "selector": {"matchLabels": owner.selector | {COMPONENT_LABEL: component}},
     }
-    return app.child(POD_DISRUPTION_BUDGET, app.members_name, {"spec": spec})
+    return owner.child(POD_DISRUPTION_BUDGET, name, {"spec": spec})
 
 
 def _text(document: object) -> str:

@@ -11,7 +11,8 @@ from logpersister.cli.tables import printable
 from logpersister.forms.sparse import sparse
 from logpersister.forms.substitution import SWITCH
 from logpersister.manifest import FeedCollector, LogPersister, load, load_collector, parse
-from logpersister.manifest.resource import API_VERSION, KIND
+from logpersister.manifest.kubernetes_resource import API_VERSION
+from logpersister.manifest.resource import KIND
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets, SecretValue
 from logpersister.report import logs
 

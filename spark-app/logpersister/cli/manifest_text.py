@@ -10,7 +10,8 @@ from logpersister.cli.survey import TopicSize
 from logpersister.manifest import LogPersister
 from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.manifest.blocks.storage import StorageSpec
-from logpersister.manifest.resource import API_VERSION, KIND
+from logpersister.manifest.kubernetes_resource import API_VERSION
+from logpersister.manifest.resource import KIND
 from logpersister.manifest.secrets import variable_name
 from logpersister.report.human import plural, size
 

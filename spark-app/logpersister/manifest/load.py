@@ -20,7 +20,8 @@ from logpersister.forms.problems import (
 )
 from logpersister.forms.substitution import Variables
 from logpersister.manifest.feed_collector import FeedCollector
-from logpersister.manifest.resource import OBJECT_META, LogPersister
+from logpersister.manifest.kubernetes_resource import OBJECT_META
+from logpersister.manifest.resource import LogPersister
 
 Kind = TypeVar("Kind", bound=BaseModel)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from logpersister_operator.crd.document import definition
+from logpersister_operator.crd.logpersister import DEFINITION
 from logpersister_operator.crd.status import Condition, Status, Summary
 from logpersister_operator.crd.status_records import Uploads
 from tests.integration.kubernetes.judge import COLLECTION
@@ -138,7 +138,7 @@ def test_a_status_as_full_as_it_can_be_is_taken(api: Client, namespace: str) -> 
 
 
 def full_status() -> dict[str, Any]:
-    version = definition()["spec"]["versions"][0]
+    version = DEFINITION.document()["spec"]["versions"][0]
     document: dict[str, Any] = _fullest(version["schema"]["openAPIV3Schema"]["properties"]["status"])
     return document
 

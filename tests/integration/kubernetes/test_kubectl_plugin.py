@@ -13,7 +13,7 @@ import yaml
 from logpersister.manifest.blocks.rollout import ABORT, PROMOTE, RETRY
 from logpersister_operator.decide.decision import PAUSED_ANNOTATION
 from logpersister_operator.decide.health.data_losses import ACKNOWLEDGED
-from logpersister_operator.render.application import RESOURCE_LABEL
+from logpersister_operator.render.ownership import RESOURCE_LABEL
 from logpersister_operator.render.workload import RESTART_ANNOTATION
 from tests.integration.kubernetes.conftest import Plugin, Said
 from tests.integration.kubernetes.judge import COLLECTION

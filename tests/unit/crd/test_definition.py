@@ -11,12 +11,13 @@ import yaml
 from logpersister.forms.constraint import matches
 from logpersister.manifest.schema import json_schema
 from logpersister_operator.crd.__main__ import _escaped, main, text
-from logpersister_operator.crd.document import definition
+from logpersister_operator.crd.definitions import DEFINITIONS
+from logpersister_operator.crd.logpersister import DEFINITION
 from logpersister_operator.crd.structural import structural
 from tests.integration.kubernetes.conftest import CRD_FILE
 
 CHART_TEMPLATE = CRD_FILE.parents[1] / "charts" / "logpersister" / "templates" / "crd.yaml"
-VERSION = definition()["spec"]["versions"][0]
+VERSION = DEFINITION.document()["spec"]["versions"][0]
 SCHEMA = VERSION["schema"]["openAPIV3Schema"]
 
 
@@ -42,9 +43,11 @@ _OF_ANY_TYPE = re.compile(
 
 
 def test_the_file_is_up_to_date(tmp_path: Any) -> None:
-    assert CRD_FILE.read_text() == text(), "run: make crds"
-    main(tmp_path / "new" / "crd.yaml", tmp_path / "chart" / "crd.yaml")
-    assert (tmp_path / "new" / "crd.yaml").read_text() == text()
+    main(tmp_path / "new", tmp_path / "chart" / "crd.yaml")
+    names = [f"{one.kind.plural}.yaml" for one in DEFINITIONS]
+    assert sorted(file.name for file in CRD_FILE.parent.iterdir()) == sorted(names)
+    for name in names:
+        assert (tmp_path / "new" / name).read_text() == CRD_FILE.with_name(name).read_text(), "run: make crds"
     assert (tmp_path / "chart" / "crd.yaml").read_text() == CHART_TEMPLATE.read_text(), "run: make crds"
 
 
@@ -54,7 +57,7 @@ def test_helm_prints_braces_of_the_definition_as_they_are() -> None:
 
 def test_it_is_far_from_the_limit_of_client_side_apply() -> None:
     # kubectl apply keeps a copy in an annotation, without spaces; all annotations together may have 256 KiB.
-    compact = json.dumps(definition(), separators=(",", ":"))
+    compact = json.dumps(DEFINITION.document(), separators=(",", ":"))
     assert len(compact.encode()) <= 200_000
     assert compact.count('"rule":') <= 150
 
@@ -66,8 +69,8 @@ def test_every_field_has_a_type_wherever_it_stands() -> None:
 
 
 def test_it_can_be_read_as_any_yaml() -> None:
-    assert yaml.safe_load(text()) == definition()
-    assert "&id" not in text()
+    assert yaml.safe_load(text(DEFINITION)) == DEFINITION.document()
+    assert "&id" not in text(DEFINITION)
 
 
 @pytest.mark.parametrize("path", [path for path in NODES if path and not path.endswith("[]")])

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import pytest
 
+from logpersister_operator.act.persister import ObservedPersister
 from logpersister_operator.act.reconciler import OutdatedError, Reconciler
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide.validity import check
@@ -95,7 +96,7 @@ class Play:
         try:
             document = copied(self.cluster.objects[RESOURCE])
             observed = self._observed(document, self.cluster.children)
-            self.reconciler.reconcile(document, observed, check(observed))
+            self.reconciler.reconcile(ObservedPersister(document, observed, check(observed)))
         except Crash:
             self._start()
         except (OutdatedError, NotListedError):
@@ -278,5 +279,5 @@ def test_nothing_is_made_for_a_resource_that_is_about_to_go() -> None:
     play.cluster.objects[RESOURCE]["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z"
     observed = ObservedState(NOW, resource_of(stale), IMAGE, secrets=SecretsSeen("0123"))
     with pytest.raises(OutdatedError):
-        play.reconciler.reconcile(stale, observed, check(observed))
+        play.reconciler.reconcile(ObservedPersister(stale, observed, check(observed)))
     assert {reference.kind for reference in play.cluster.objects} == {"LogPersister"}

@@ -131,6 +131,7 @@ def test_conditions_of_each_resource_by_its_name() -> None:
 
     def value(name: str, kind: str, status: str) -> float | None:
         labels = {"resource_namespace": "logs", "resource_name": name, "type": kind, "status": status}
+        labels["resource_kind"] = "LogPersister"
         return metrics.registry.get_sample_value("logpersister_operator_condition", labels)
 
     good, bad = ({"conditions": [{"type": "Ready", "status": status}]} for status in ("True", "False"))

@@ -13,11 +13,11 @@ from prometheus_client import generate_latest
 
 from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister_operator import managed_resources, runtime
-from logpersister_operator.act import reconciler
 from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
+from logpersister_operator.decide import decision
 from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits, RolloutStanding, turn
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observe.lag_connection import LagConnection
@@ -208,7 +208,7 @@ def test_what_keeps_a_resource_from_being_reconciled_is_shown_on_it_until_it_is(
     assert failed(before)["reason"] == "Complete"
 
     with monkeypatch.context() as broken:
-        broken.setattr(reconciler, "decide", make_a_mistake)
+        broken.setattr(decision, "decide", make_a_mistake)
         for attempt in (1, 2, 3):
             with pytest.raises(KeyError) as raised:
                 operator.reconcile(get())

@@ -15,8 +15,9 @@ from typing import Any
 from logpersister.forms.problems import ManifestError
 from logpersister.forms.sparse import sparse
 from logpersister.manifest.blocks.table import TOPIC
+from logpersister.manifest.kubernetes_resource import API_VERSION
 from logpersister.manifest.load import parse
-from logpersister.manifest.resource import API_VERSION, KIND, LogPersister
+from logpersister.manifest.resource import KIND, LogPersister
 
 HASH_DIGITS = 12
 
