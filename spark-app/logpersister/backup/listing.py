@@ -1,10 +1,12 @@
 """Lists what a group has of a topic in its backup: objects, and notes about offsets that are in none."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from logpersister.backup.kept import extensions, flaw, kept_parts
 from logpersister.backup.ranges import BackupObject, Explained, PartitionBackup, partition_backups
 from logpersister.formats.kafka.write import EXTENSION
+from logpersister.manifest.spec import Spec
 from logpersister.ranges import TopicPartition
 from logpersister.storage.asking import ask_each
 from logpersister.storage.facts import ObjectFacts, check_name
@@ -23,33 +25,40 @@ class TopicBackup:
     partition_count: int
     """Number of partitions when the group began, or more where later ones have objects; some may be empty."""
     partitions: dict[TopicPartition, PartitionBackup]
-    """Partitions that have objects."""
+    """Partitions that have objects, or notes of offsets that are in none."""
 
 
-def read_backup(store: ObjectStore, group: str, topic: str, generation: int | None = None) -> TopicBackup:
+def read_backup(
+    store: ObjectStore, group: str, topic: str, generation: int | None = None, *, spec: Spec | None = None
+) -> TopicBackup:
     """Return what the bucket has of a topic, in one generation or in all; asks about each object.
 
     A topic that was deleted and made again is another one: only the objects of the last are taken, by its id.
+
+    Args:
+        spec: that of the topic in the backup, whose format may be any of `backup.kept`; None: ``kafka``.
 
     Raises:
         StorageError: the bucket fails.
         ForeignObjectError: an object is not what its name says, or not whole; the message names it.
     """
+    wanted = frozenset([EXTENSION]) if spec is None else extensions(spec)
     listed = (
         (name, one)
         for name, one in store.inventory(topic)
-        if name.extension == EXTENSION and not name.path and generation in (None, name.generation)
+        if name.extension in wanted and not name.path and generation in (None, name.generation)
     )
     known = [found for found in ask_each(lambda one: _ask(store, *one), listed) if found is not None]
     own = [(key, facts) for key, facts in known if facts.group == group]
-    newest = max(own, key=lambda one: (one[1].generation, one[1].range.end), default=None)
-    topic_id = None if newest is None else newest[1].topic_id
-    objects = [_object(key, facts) for key, facts in own if facts.topic_id == topic_id]
-    notes = (note for note in _explained(store, group, topic, topic_id) if generation in (None, note.generation))
-    partitions = partition_backups(objects, notes)
+    noted = [it for it in _explained(store, group, topic) if generation in (None, it[1].generation)]
+    ids = [(facts.generation, facts.range.end, facts.topic_id) for _, facts in own]
+    ids = ids or [(note.generation, note.range.end, of) for of, note in noted]
+    topic_id = max(ids, key=lambda one: one[:2], default=(0, 0, None))[2]
+    objects = [_object(key, facts, spec) for key, facts in own if facts.topic_id == topic_id]
+    partitions = partition_backups(objects, (note for of, note in noted if of == topic_id))
     note = None if topic_id is None else first_note(store, group, topic, topic_id)
-    noted = 0 if note is None else note.partitions or 0
-    return TopicBackup(topic_id, max([noted, *(one.partition + 1 for one in partitions)]), partitions)
+    count = 0 if note is None else note.partitions or 0
+    return TopicBackup(topic_id, max([count, *(one.partition + 1 for one in partitions)]), partitions)
 
 
 def _ask(store: ObjectStore, name: ObjectName, listed: ListedObject) -> tuple[str, ObjectFacts] | None:
@@ -60,14 +69,17 @@ def _ask(store: ObjectStore, name: ObjectName, listed: ListedObject) -> tuple[st
     return listed.key, facts
 
 
-def _object(key: str, facts: ObjectFacts) -> BackupObject:
-    return BackupObject(key, facts.range, facts.generation, facts.records, facts.first, facts.last)
+def _object(key: str, facts: ObjectFacts, spec: Spec | None) -> BackupObject:
+    plain = BackupObject(key, facts.range, facts.generation, facts.records, facts.first, facts.last, facts.checksum)
+    if spec is None:
+        return plain
+    return replace(plain, keeps_times="timestamp" in kept_parts(spec), flaw=flaw(spec, facts))
 
 
-def _explained(store: ObjectStore, group: str, topic: str, topic_id: str | None) -> Iterator[Explained]:
+def _explained(store: ObjectStore, group: str, topic: str) -> Iterator[tuple[str | None, Explained]]:
+    """Yield the notes of offsets that are in no object, and the id of the topic that each is about."""
     for note in list_left_out(store, group, topic):
-        if note.topic_id == topic_id:
-            yield Explained(note.range, note.generation, is_lost=False)
+        yield note.topic_id, Explained(note.range, note.generation, is_lost=False)
     for loss in list_losses(store, group):
-        if loss.range.partition.topic == topic and loss.topic_id == topic_id:
-            yield Explained(loss.range, loss.generation, is_lost=True)
+        if loss.range.partition.topic == topic:
+            yield loss.topic_id, Explained(loss.range, loss.generation, is_lost=True)

@@ -15,16 +15,18 @@ class BackupPart:
     pieces: tuple[Piece, ...]
     """By rising offsets; never overlapping."""
     holes: tuple[Range, ...]
-    """Offsets whose records were never stored, or whose object has gone."""
+    """Offsets whose records were never stored, or whose object has gone, or cannot tell all of its records."""
 
     @classmethod
     def of(cls, backup: PartitionBackup | None, range_: Range) -> Self:
         """Return what a partition's backup has of a range; None: the backup has nothing of the partition."""
         if backup is None:
             return cls((), (range_,))
-        pieces, holes = backup.within(range_.start, range_.end)
+        found, holes = backup.within(range_.start, range_.end)
         lost = (one for one in backup.lost if one.start < range_.end and range_.start < one.end)
-        return cls(pieces, tuple(sorted([*holes, *lost])))
+        flawed = (piece.range for piece in found if piece.object.flaw is not None)
+        pieces = tuple(piece for piece in found if piece.object.flaw is None)
+        return cls(pieces, tuple(sorted([*holes, *lost, *flawed])))
 
     def first_hole(self, start: Offset, end: Offset) -> Range | None:
         """Return the first offsets of ``[start, end)`` that are to be read nowhere; None: there are none."""

@@ -25,6 +25,12 @@ class BackupObject:
     first: Offset
     last: Offset
     """Offsets of the first and of the last of them."""
+    checksum: str = ""
+    """Checksum of its records, as its facts have it."""
+    keeps_times: bool = True
+    """Whether it has the timestamps of its records."""
+    flaw: str | None = None
+    """What it cannot tell of its records (`backup.kept`); None: it has them as they were."""
 
     @property
     def is_dense(self) -> bool:
@@ -57,11 +63,14 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class PartitionBackup:
-    """A partition as a backup has it, from the first offset of the first object to the last of the last one."""
+    """A partition as a backup has it, from the first offset of the first object to the last of the last one.
+
+    Of a partition without objects there are notes: it reaches from the first to the last of them.
+    """
 
     partition: TopicPartition
     pieces: tuple[Piece, ...]
-    """By rising offsets; never empty, nor overlapping."""
+    """By rising offsets; never overlapping."""
     holes: tuple[Range, ...]
     lost: tuple[Range, ...]
     """Offsets whose records were never stored, as the group has noted."""
@@ -70,11 +79,20 @@ class PartitionBackup:
 
     @property
     def start(self) -> Offset:
-        return self.pieces[0].range.start
+        return min(one.start for one in self._known)
 
     @property
     def end(self) -> Offset:
-        return self.pieces[-1].range.end
+        return max(one.end for one in self._known)
+
+    @property
+    def keeps_times(self) -> bool:
+        """Whether each object has the timestamps of its records."""
+        return all(piece.object.keeps_times for piece in self.pieces)
+
+    @property
+    def _known(self) -> Sequence[Range]:
+        return [piece.range for piece in (*self.pieces[:1], *self.pieces[-1:])] or [*self.empty, *self.lost]
 
     def within(self, start: Offset, end: Offset) -> "tuple[tuple[Piece, ...], tuple[Range, ...]]":
         """Return what ``[start, end)`` is to be read from, and its holes: also what lies before and behind all objects.
@@ -103,7 +121,8 @@ def partition_backups(
     notes: defaultdict[TopicPartition, list[Explained]] = defaultdict(list)
     for note in explained:
         notes[note.range.partition].append(note)
-    return {partition: _backup(partition, found, notes[partition]) for partition, found in sorted(by_partition.items())}
+    known = sorted({*by_partition, *notes})
+    return {partition: _backup(partition, by_partition[partition], notes[partition]) for partition in known}
 
 
 def _backup(partition: TopicPartition, objects: Sequence[BackupObject], notes: Sequence[Explained]) -> PartitionBackup:
@@ -111,11 +130,10 @@ def _backup(partition: TopicPartition, objects: Sequence[BackupObject], notes: S
     for generation in sorted({one.generation for one in objects}, reverse=True):
         of_it = sorted((one for one in objects if one.generation == generation), key=lambda one: one.range)
         pieces = sorted([*pieces, *_beneath(of_it, pieces)], key=lambda piece: piece.range)
-    gaps = [
-        Range(partition, before.range.end, after.range.start)
-        for before, after in pairwise(pieces)
-        if before.range.end < after.range.start
-    ]
+    between = [(before.range.end, after.range.start) for before, after in pairwise(pieces)]
+    if not pieces:
+        between = [(min(note.range.start for note in notes), max(note.range.end for note in notes))]
+    gaps = [Range(partition, start, end) for start, end in between if start < end]
     lost = tuple(note.range for note in sorted(notes, key=lambda note: note.range) if note.is_lost)
     in_gaps = [part for gap in gaps for one in lost if (part := one.within(gap.start, gap.end)) is not None]
     holes = _without(gaps, sorted(note.range for note in notes))

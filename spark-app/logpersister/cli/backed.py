@@ -4,11 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from logpersister.backup.kept import lacking, unfit
 from logpersister.backup.listing import TopicBackup, read_backup
 from logpersister.backup.part import BackupPart
 from logpersister.backup.ranges import PartitionBackup
 from logpersister.cli import bucket, context
 from logpersister.cli.exits import CommandError, Exit
+from logpersister.cli.tables import printable
+from logpersister.formats.text.settings import TextSpec
 from logpersister.group.answers import Answer, Registered, TopicDescription
 from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister
@@ -21,13 +24,17 @@ from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.store import ObjectStore
 
 
-def backup_manifest(file: str, live: LogPersister) -> LogPersister:
-    """Load the manifest of a backup from which records of a group can be read."""
+def backup_manifest(file: str, live: LogPersister, *, verbatim: bool = False) -> LogPersister:
+    """Load the manifest of a backup from which records of a group can be read; `verbatim`: in record batches only."""
     backup = context.manifest(file)
-    if any(one.output.format != "kafka" for one in backup.spec.variants()):
+    if verbatim and any(one.output.format != "kafka" for one in backup.spec.variants()):
         raise CommandError(
-            f"--backup {file}: its output is not kafka, and nothing else is read back (docs/backup.md)", Exit.INVALID
+            f"--backup {file}: spec.output is not kafka, and verify compares with nothing else (docs/backup.md)",
+            Exit.INVALID,
         )
+    problems = [unfit(one) for one in backup.spec.variants()]
+    if all(problems):
+        raise CommandError(f"--backup {file}: {problems[0]} (docs/replay.md#sources)", Exit.INVALID)
     if backup.spec.kafka.reads_committed != live.spec.kafka.reads_committed:
         raise CommandError(
             f"--backup {file}: spec.kafka.isolationLevel is another than that of the manifest, so the same offsets "
@@ -35,6 +42,21 @@ def backup_manifest(file: str, live: LogPersister) -> LogPersister:
             Exit.INVALID,
         )
     return backup
+
+
+def check_backup(backup: LogPersister, live: LogPersister, topics: Sequence[str]) -> None:
+    """Raise for a topic whose objects in the backup do not have what the manifest makes of records."""
+    for topic in filter(backup.spec.kafka.selects, topics):
+        kept, needed = backup.spec.for_topic(topic), live.spec.for_topic(topic)
+        problem = unfit(kept) or lacking(kept, needed)
+        if problem is not None:
+            raise CommandError(f"--backup: topic {printable(topic)}: {problem} (docs/replay.md#sources)", Exit.INVALID)
+
+
+def text_of(backup: LogPersister, topics: Sequence[str]) -> tuple[tuple[str, TextSpec], ...]:
+    """Return how lines are to be understood, of the topics whose backup is text."""
+    found = ((topic, backup.spec.for_topic(topic).output.text) for topic in topics)
+    return tuple((topic, text) for topic, text in found if text is not None)
 
 
 @dataclass(slots=True)
@@ -56,7 +78,7 @@ class Backup:
         """Return what it has of a topic, as it was when that was asked first; None: nothing."""
         if topic not in self._topics:
             try:
-                found = read_backup(self.store, self.resource.group_id, topic)
+                found = read_backup(self.store, self.resource.group_id, topic, spec=self.resource.spec.for_topic(topic))
             except ForeignObjectError as error:
                 raise CommandError(f"--backup: {error}", Exit.FAILED) from None
             self._topics[topic] = found if found.partitions else None

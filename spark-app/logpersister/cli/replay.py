@@ -4,13 +4,14 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from typing import Final, TextIO
 
 import structlog
 
 from logpersister.backup.listing import TopicBackup
 from logpersister.cli import brokers, bucket, check, context
-from logpersister.cli.backed import Backup, backup_manifest
+from logpersister.cli.backed import Backup, backup_manifest, check_backup, text_of
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.run import start
 from logpersister.cli.tables import Column, printable, table
@@ -55,6 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     logs.configure(arguments.log_format, arguments.log_level, context={"group": group})
     secrets = context.secrets(arguments)
     resource = replayed(live, _topics(live, arguments, secrets))
+    topics = resource.spec.kafka.topics or ()
+    if backed_up is not None:
+        check_backup(backed_up, live, topics)
     with _opened(resource, backed_up, secrets) as (store, backup):
         backups = dict(_backups(resource, backup))
         planned = _planned(arguments, live, resource, secrets, store, backup, backups)
@@ -66,11 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
             return _ended(live, planned)
         bounds = {p: range_ for one in left for p, range_ in one.note.ranges().items()}
         of_partitions = {p: found for one in backups.values() for p, found in one.partitions.items()}
-        source = ReplaySource(
-            None if backed_up is None else backed_up.spec.storage,
-            kafka=arguments.source != "backup",
-            bytes_per_second=arguments.max_bytes_per_second,
-        )
+        source = _source(backed_up, topics, arguments)
         options = MemberOptions(
             until_current=True,
             http=arguments.http,
@@ -87,6 +87,11 @@ def run(arguments: argparse.Namespace) -> int:
         for one in left:
             end_replay(store, live.group_id, one.note)
     return _ended(live, planned)
+
+
+def _source(backup: LogPersister | None, topics: Sequence[str], arguments: argparse.Namespace) -> ReplaySource:
+    source = ReplaySource(None, kafka=arguments.source != "backup", bytes_per_second=arguments.max_bytes_per_second)
+    return source if backup is None else replace(source, backup=backup.spec.storage, text=text_of(backup, topics))
 
 
 def replayed(live: LogPersister, topics: Sequence[str]) -> LogPersister:

@@ -136,7 +136,7 @@ def _kafka(
         if arguments.backup is None:
             yield offsets, reader
             return
-        backed_up = backup_manifest(arguments.backup, resource)
+        backed_up = backup_manifest(arguments.backup, resource, verbatim=True)
         with Backup.opened(backed_up, secrets) as backup, closing(BackedReader(reader, backup)) as backed:
             yield BackedOffsets(offsets, backup), backed
 

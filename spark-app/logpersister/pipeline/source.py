@@ -4,24 +4,23 @@ The seam between planning and reading is the same for all of them: ranges in, re
 the records of a range changes nothing of what is written.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NoReturn, Protocol, Self
 
-import numpy as np
 import pyarrow as pa
 
 from logpersister.backup.ranges import Piece
 from logpersister.formats.damage import ContentError
+from logpersister.formats.text.settings import TextSpec
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import Secrets
+from logpersister.pipeline.backup_content import records_of
 from logpersister.pipeline.pace import Pace
 from logpersister.pipeline.reader import KafkaReader, RangeRead, RangeReadError, ReadRequest
-from logpersister.pipeline.reader.segment import Segment
 from logpersister.ranges import Offset, Range
-from logpersister.records.schema import RECORDS
 from logpersister.storage.errors import StorageError
 from logpersister.storage.store import ObjectStore, open_store
 
@@ -42,6 +41,8 @@ class ReplaySource:
     """Whether Kafka is asked first; what it has deleted is then read from the backup."""
     bytes_per_second: int | None = None
     """Bytes of records, as they are in memory, that all tasks of the process may read in a second; None: any."""
+    text: tuple[tuple[str, TextSpec], ...] = ()
+    """How lines of the backup are to be understood, by topic, where its format is text."""
 
     def shared_by(self, tasks: int) -> Self:
         """Return the source of one of some tasks that run at once."""
@@ -51,15 +52,23 @@ class ReplaySource:
     def over(self, reader: KafkaReader) -> "SourceReader":
         """Return a reader for ranges that `reader` would read from Kafka."""
         pace = None if self.bytes_per_second is None else Pace(self.bytes_per_second)
-        return SourceReader(reader, None if self.backup is None else _store(self.backup), kafka=self.kafka, pace=pace)
+        store = None if self.backup is None else _store(self.backup)
+        return SourceReader(reader, store, kafka=self.kafka, pace=pace, text=dict(self.text))
 
 
 class SourceReader:
     """Reads ranges from Kafka as far back as it reaches, and from a backup before that. For one thread at a time."""
 
     def __init__(
-        self, reader: KafkaReader, backup: ObjectStore | None, *, kafka: bool, pace: Pace | None = None
+        self,
+        reader: KafkaReader,
+        backup: ObjectStore | None,
+        *,
+        kafka: bool,
+        pace: Pace | None = None,
+        text: Mapping[str, TextSpec] | None = None,
     ) -> None:
+        self._text = {} if text is None else text
         self._reader = reader
         self._behind = reader.another()
         """Reads on behind what a backup has, while ranges of the first reader are under way."""
@@ -103,25 +112,18 @@ class SourceReader:
             yield from self._records(piece)
 
     def _records(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        key, range_, records = piece.object.key, piece.range, 0
+        key, range_ = piece.object.key, piece.range
         assert self._backup is not None  # who has no backup has no pieces
+        text = self._text.get(range_.partition.topic, TextSpec())
         try:
             with closing(self._backup.read(key)) as content:
-                for batch in Segment(content, range_.start, piece.object.range.end).batches():
-                    wanted = batch.slice(0, int(np.searchsorted(batch.column("offset").to_numpy(), range_.end)))
-                    records += wanted.num_rows
-                    yield wanted if self._reader.settings.headers else wanted.select(RECORDS.names)
-                    if wanted.num_rows < batch.num_rows:
-                        break
+                yield from records_of(piece, content, text, headers=self._reader.settings.headers)
         except ContentError as error:
             raise RangeReadError("corrupt", range_.partition, range_.start, f"object {key!r}: {error}") from None
         except StorageError as error:
             if error.code != "NoSuchKey":
                 raise
             raise _hole(range_, f"object {key!r} of the backup was deleted") from None
-        if piece.is_whole and records != piece.object.records:
-            reason = f"object {key!r} has {records} records of {range_}, and its facts say {piece.object.records}"
-            raise RangeReadError("corrupt", range_.partition, range_.start, reason)
 
 
 class _SourceRange:

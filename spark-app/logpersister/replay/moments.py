@@ -7,13 +7,14 @@ from bisect import bisect_left
 from contextlib import closing
 
 from logpersister.backup.ranges import PartitionBackup, Piece
-from logpersister.pipeline.reader.segment import Segment
+from logpersister.formats.text.settings import TextSpec
+from logpersister.pipeline.backup_content import records_of
 from logpersister.ranges import Offset
 from logpersister.storage.store import ObjectStore
 
 
 class BackupMoments:
-    """Asks the bucket of a backup."""
+    """Asks the bucket of a backup, whose format keeps times."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
@@ -21,7 +22,7 @@ class BackupMoments:
     def before(self, backup: PartitionBackup, moment: int) -> Offset:
         """Return an offset before which no record is as late as a time, in milliseconds since the epoch."""
         behind = self._behind(backup, moment)
-        return backup.pieces[max(0, behind - 1)].range.start
+        return backup.pieces[behind - 1].range.start if behind else backup.start
 
     def behind(self, backup: PartitionBackup, moment: int) -> Offset:
         """Return an offset from which on all records are as late as a time, or later."""
@@ -35,6 +36,5 @@ class BackupMoments:
     def _begins(self, piece: Piece) -> int:
         """Return the timestamp of the first record of a piece. Raises ContentError and StorageError."""
         with closing(self._store.read(piece.object.key)) as content:
-            records = Segment(content, piece.range.start, piece.range.end).batches()
-            first = next(records, None)
+            first = next(records_of(piece, content, TextSpec(), headers=False), None)
         return -1 if first is None else int(first.column("timestamp")[0].as_py())

@@ -262,6 +262,11 @@ class Planner:
             elif first is None and log_start < committed[partition]:
                 found[partition] = committed[partition]  # all that Kafka has is earlier
             elif kept is not None and self._moments is not None and kept.start < log_start:
+                if not kept.keeps_times:
+                    raise ReplayError(
+                        f"{partition}: Kafka has deleted records of that time, and the format of the backup keeps no "
+                        "times; leave --from and --to out, or name a time behind what Kafka has deleted"
+                    )
                 look = self._moments.behind if ends else self._moments.before
                 found[partition] = look(kept, moment)
             else:
@@ -283,7 +288,14 @@ class Planner:
             wanted = Range(partition, start, end)
             if self._moments is None:
                 raise ReplayError(f"Kafka has deleted {wanted}; name a backup that has it (--backup), or begin later")
-            hole = BackupPart.of(backup.get(partition), wanted).first_hole(start, end)
+            found = backup.get(partition)
+            for piece in () if found is None else found.within(start, end)[0]:
+                if piece.object.flaw is not None:
+                    raise ReplayError(
+                        f"{piece.range}: object {piece.object.key!r} of the backup cannot tell its records: "
+                        f"{piece.object.flaw}; begin behind it, or name another backup"
+                    )
+            hole = BackupPart.of(found, wanted).first_hole(start, end)
             if hole is not None:
                 where = "and Kafka has deleted it" if self._kafka else "of which it should be read (--source backup)"
                 raise ReplayError(

@@ -1,9 +1,8 @@
 """The records of an object in quarantine, read back as the reader of Kafka gave them."""
 
-import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
-from typing import IO, Final, Protocol, Self, cast
+from typing import IO, Final, Protocol, Self
 
 import pyarrow as pa
 
@@ -12,6 +11,7 @@ from logpersister.formats.damage import ContentError, damage_told
 from logpersister.formats.orc import read as orc_read
 from logpersister.formats.parquet import read as parquet_read
 from logpersister.formats.sequencefile import read as sequencefile_read
+from logpersister.formats.spooled import spooled
 from logpersister.pipeline.summary import Summary
 from logpersister.replay import lines_source
 from logpersister.replay.lines_source import LinesRecords
@@ -20,8 +20,6 @@ from logpersister.replay.source_error import SourceError
 from logpersister.storage.replays import Source
 
 MOST_ROWS: Final = 8192
-IN_MEMORY_BYTES: Final = 4 << 20
-"""A larger object is put in a temporary file: it is read once for each pass."""
 
 
 class Records(Protocol):
@@ -72,11 +70,8 @@ class SourceRecords:
             pieces: the bytes of the object.
             most_rows: how many records a batch may have.
         """
-        with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as file, closing(pieces):
-            for piece in pieces:
-                file.write(piece)
-            file.seek(0)
-            yield cls(source, cast("IO[bytes]", file), most_rows)
+        with closing(pieces), spooled(pieces) as file:
+            yield cls(source, file, most_rows)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all records, in columns of `records.schema`.

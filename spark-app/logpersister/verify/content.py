@@ -5,11 +5,9 @@ that its encoder would get, or the lines that it gives. Formats: docs/formats.md
 """
 
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import IO, Any, Final, Protocol, cast
+from typing import IO, Any, Final, Protocol
 
 import pyarrow as pa
 
@@ -31,6 +29,7 @@ from logpersister.formats.parquet.settings import SortColumnSpec
 from logpersister.formats.parquet.write import ParquetFormat
 from logpersister.formats.sequencefile.read import SequenceRows
 from logpersister.formats.sequencefile.write import SequenceFileFormat
+from logpersister.formats.spooled import spooled
 from logpersister.formats.text.read import unescaped
 from logpersister.formats.text.write import TextFormat
 from logpersister.formats.tombstones import without_nulls
@@ -43,8 +42,6 @@ from logpersister.verify.parquet_footer import require_footer
 from logpersister.verify.writing import Writing
 
 BATCH_ROWS: Final = 1024
-IN_MEMORY_BYTES: Final = 4 << 20
-"""A larger object is put in a temporary file."""
 _OFFSET: Final = KAFKA_FIELDS["offset"].name
 _TOLD: Final = (REASON, FIELD)
 """Columns of quarantine that are for people, and not compared."""
@@ -109,15 +106,6 @@ def content_of(  # noqa: PLR0911  (one for each format)
             raise AssertionError(f"no reader for {other}")
 
 
-@contextmanager
-def _spooled(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
-    with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as file:
-        for piece in pieces:
-            file.write(piece)
-        file.seek(0)
-        yield cast("IO[bytes]", file)
-
-
 @dataclass(frozen=True)
 class RowContent:
     """Rows of files that have columns."""
@@ -135,7 +123,7 @@ class RowContent:
         return not self.columns.keeps_tombstones
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
-        with _spooled(pieces) as file:
+        with spooled(pieces) as file:
             rows = self.opened(file)
             if rows.schema.names != self.columns.schema.names:
                 wanted = ", ".join(self.columns.schema.names)
@@ -189,7 +177,7 @@ class SequenceContent:
         return self.file_format.settings.tombstones == "skip"
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
-        with _spooled(pieces) as file:
+        with spooled(pieces) as file:
             rows = SequenceRows(file)
             if rows.schema.names != self._names:
                 raise ContentError(f"its keys have {', '.join(rows.schema.names[:-1])}")

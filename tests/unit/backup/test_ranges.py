@@ -103,3 +103,11 @@ def test_offsets_without_records_at_the_ends_are_no_holes() -> None:
     pieces, holes = found.within(0, 30)
     assert [(piece.range.start, piece.range.end) for piece in pieces] == [(10, 20)]
     assert spans(holes) == [(20, 30)], "lost is not empty"
+
+
+def test_a_partition_of_notes_alone_has_no_hole_where_they_meet() -> None:
+    notes = [Explained(Range(PARTITION, a, b), 1, is_lost=False) for a, b in ((0, 10), (10, 15), (20, 25))]
+    found = partition_backups([], notes)[PARTITION]
+    assert (found.start, found.end, found.pieces, spans(found.holes)) == (0, 25, (), [(15, 20)])
+    assert found.within(0, 15) == ((), ())
+    assert spans(found.within(5, 30)[1]) == [(15, 20), (25, 30)]

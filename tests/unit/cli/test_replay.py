@@ -9,7 +9,8 @@ import pytest
 
 from logpersister.cli import check, context, main
 from logpersister.cli import replay as cli_replay
-from logpersister.cli.exits import Exit
+from logpersister.cli.backed import check_backup, text_of
+from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.replay import replayed
 from logpersister.manifest import LogPersister
 from logpersister.member.process import MemberOptions
@@ -45,7 +46,7 @@ def replay(tmp_path: Path, *options: str, backup: dict[str, Any] | None = None, 
         (["--source", "kafka"], KAFKA, {}, "--backup: is not read with --source kafka"),
         ([], None, TABLE, "spec.table: a replay writes objects and no rows of a table"),
         ([], None, KAFKA, "spec.output.kafka: a backup is copied, not replayed"),
-        ([], {"output": {"text": {}}}, {}, "its output is not kafka, and nothing else is read back"),
+        ([], {"output": {"orc": {}}}, {}, "spec.output is orc; records are read back from kafka, jsonl, sequencefile"),
         ([], {**KAFKA, "kafka__isolationLevel": "read_uncommitted"}, {}, "spec.kafka.isolationLevel is another"),
     ],
 )
@@ -59,6 +60,18 @@ def test_what_cannot_be_replayed_is_refused_at_once(
 ) -> None:
     assert replay(tmp_path, *options, backup=backup, **changes) == Exit.INVALID
     assert told in capsys.readouterr().err
+
+
+def test_a_topic_of_a_backup_that_lacks_what_its_output_needs_is_refused(tmp_path: Path) -> None:
+    overrides = [{"topics": ["b"], "output": {"text": {}}}]
+    backup = context.manifest(
+        written(tmp_path / "b.yaml", output={"jsonl": {}}, overrides=overrides, kafka__topics=["a", "b"])
+    )
+    by_time = context.manifest(written(tmp_path / "live.yaml", output=FOLDERS, kafka__topics=["a", "b", "c"]))
+    check_backup(backup, by_time, ["a", "c"])
+    with pytest.raises(CommandError, match=r"topic b: spec\.output\.partitionBy needs the timestamp of records"):
+        check_backup(backup, by_time, ["a", "b"])
+    assert [topic for topic, _ in text_of(backup, ["a", "b"])] == ["b"]
 
 
 def test_a_replay_has_its_topics_by_name_and_finishes_no_folders(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -12,6 +12,8 @@ from logpersister.formats.file_columns import KAFKA_FIELDS
 from logpersister.records.schema import HEADERS, RECORDS, RECORDS_WITH_HEADERS
 
 LINE_FEED: Final = b"\n"
+MOST_BYTES: Final = 16 << 20
+"""Bytes of lines that become records at once; each line may be longer."""
 _BASE64: Final = "_base64"
 _OFFSET, _TIMESTAMP, _KEY, _HEADERS = (KAFKA_FIELDS[name].name for name in ("offset", "timestamp", "key", "headers"))
 
@@ -38,13 +40,27 @@ def bytes_in(document: Mapping[str, Any], name: str) -> bytes | None:
         raise ContentError(f"a line in it has no {name}") from None
 
 
+def batches_of(lines: Iterable[bytes], most_rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield the records of lines that have all of a record, in columns of `records.schema`. Raises `ContentError`."""
+    some: list[Mapping[str, Any]] = []
+    size = 0
+    for line in lines:
+        if some and (len(some) == most_rows or size + len(line) > MOST_BYTES):
+            yield kept_records(some)
+            some, size = [], 0
+        some.append(document(line))
+        size += len(line)
+    if some:
+        yield kept_records(some)
+
+
 def kept_records(documents: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
-    """Return the records of lines in quarantine, in columns of `records.schema`; headers where the first has them.
+    """Return the records of lines that have all of one, in columns of `records.schema`; headers where the first has.
 
     Raises `ContentError`.
     """
     has_headers = bool(documents) and _HEADERS in documents[0]
-    with damage_told("quarantine"):
+    with damage_told("JSON lines of records"):
         times = pa.array([one.get(_TIMESTAMP) for one in documents], pa.string()).cast(pa.timestamp("ms", "UTC"))
         columns: list[Any] = [
             pa.array([_offset(one) for one in documents], pa.int64()),
