@@ -7,8 +7,10 @@ from logpersister.backup.kept import extensions, flaw, kept_parts
 from logpersister.backup.ranges import BackupObject, Explained, PartitionBackup, partition_backups
 from logpersister.formats.kafka.write import EXTENSION
 from logpersister.manifest.spec import Spec
-from logpersister.ranges import TopicPartition
+from logpersister.ranges import Range, TopicPartition
+from logpersister.report.human import instant
 from logpersister.storage.asking import ask_each
+from logpersister.storage.deletions import Deletion, list_deletions
 from logpersister.storage.facts import ObjectFacts, check_name
 from logpersister.storage.left_out import list_left_out
 from logpersister.storage.losses import list_losses
@@ -26,6 +28,14 @@ class TopicBackup:
     """Number of partitions when the group began, or more where later ones have objects; some may be empty."""
     partitions: dict[TopicPartition, PartitionBackup]
     """Partitions that have objects, or notes of offsets that are in none."""
+    deletions: tuple[Deletion, ...] = ()
+    """What was deleted of it on purpose."""
+
+    def why(self, hole: Range) -> str:
+        """Return why nothing has the first offset of a hole, as a clause that begins with a space; empty: not known."""
+        noted = (one for one in self.deletions if one.has_offset(hole.partition.partition, hole.start))
+        times = [instant(one.at) for one in noted]
+        return f" (deleted on purpose at {max(times)})" if times else ""
 
 
 def read_backup(
@@ -58,7 +68,8 @@ def read_backup(
     partitions = partition_backups(objects, (note for of, note in noted if of == topic_id))
     note = None if topic_id is None else first_note(store, group, topic, topic_id)
     count = 0 if note is None else note.partitions or 0
-    return TopicBackup(topic_id, max([count, *(one.partition + 1 for one in partitions)]), partitions)
+    deletions = tuple(one for one in list_deletions(store, group, topic) if one.topic_id == topic_id)
+    return TopicBackup(topic_id, max([count, *(one.partition + 1 for one in partitions)]), partitions, deletions)
 
 
 def _ask(store: ObjectStore, name: ObjectName, listed: ListedObject) -> tuple[str, ObjectFacts] | None:

@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from itertools import chain
 from typing import IO, Any, TextIO, TypeVar
 
@@ -16,8 +17,9 @@ from logpersister.cli.stored import Entry, Folder, Totals, entries, folders, wit
 from logpersister.cli.tables import Column, printable, table
 from logpersister.manifest import LogPersister
 from logpersister.report import plain
-from logpersister.report.human import number, plural, size
+from logpersister.report.human import instant, number, plural, size
 from logpersister.storage.current import get_current
+from logpersister.storage.deletions import Deletion, list_deletions
 from logpersister.storage.store import ObjectStore
 from logpersister.verify.inventory import stored_topics
 
@@ -55,6 +57,8 @@ class Listing:
         self._limit: int = arguments.limit
         self._topic: str | None = arguments.topic
         self._only_current: bool = arguments.current
+        self._deletions: dict[str, list[Deletion]] = {}
+        """By topic, of topics that were listed by what counts."""
         self._generation: int | None = arguments.generation
         self._totals = Totals()
         self._truncated = False
@@ -71,6 +75,10 @@ class Listing:
         totals = self._totals
         records = f", {plural(totals.records, 'record')}" if self._facts else ""
         out.write(f"\n{plural(totals.objects, 'object')}, {size(totals.bytes)}{records}\n")
+        out.writelines(
+            f"deleted on purpose: {plural(offsets, 'offset')} of {printable(topic)}, at {instant(at)}\n"
+            for topic, offsets, at in self._deleted()
+        )
         if totals.foreign:
             out.write(f"left out: {plural(totals.foreign, 'object')} of other groups or programs\n")
         if self._truncated:
@@ -94,7 +102,9 @@ class Listing:
         totals: Document = {"objects": self._totals.objects, "bytes": self._totals.bytes}
         if self._facts:
             totals |= {"records": self._totals.records, "foreignObjects": self._totals.foreign}
-        out.write(f'],\n "totals": {json.dumps(totals)}, "truncated": {json.dumps(self._truncated)}}}\n')
+        deleted = [{"topic": topic, "offsets": count, "at": plain.rfc3339(at)} for topic, count, at in self._deleted()]
+        further = f', "deleted": {json.dumps(deleted)}' if self._only_current else ""
+        out.write(f'],\n "totals": {json.dumps(totals)}, "truncated": {json.dumps(self._truncated)}{further}}}\n')
 
     def _entries(self) -> Iterator[Entry]:
         topics = [self._topic] if self._topic is not None else self._resource.spec.kafka.topics
@@ -112,16 +122,25 @@ class Listing:
         return counted(found, "objects listed")
 
     def _counting(self, topic: str) -> Iterator[Entry]:
-        """Yield what counts of a topic, by the document that stands there before and behind the listing."""
+        """Yield what counts of a topic by its document, and no deletion has left; raise where the document changes."""
         current = get_current(self._store, self._resource.group_id, topic)
-        found = entries(self._store, [topic], self._resource.spec.kafka.selects)
-        yield from (entry for entry in found if current.counts(entry.name))
+        deletions = list(list_deletions(self._store, self._resource.group_id, topic))
+        self._deletions[topic] = deletions
+        for entry in entries(self._store, [topic], self._resource.spec.kafka.selects):
+            if current.counts(entry.name) and not any(one.has_object(entry.name) for one in deletions):
+                yield entry
         if get_current(self._store, self._resource.group_id, topic) != current:
             raise CommandError(
                 f"topic {printable(topic)}: a replay or a switch has changed what counts while it was listed; repeat "
                 "this",
                 Exit.FAILED,
             )
+
+    def _deleted(self) -> Iterator[tuple[str, int, datetime]]:
+        """Yield topics of which something was deleted on purpose, how many offsets, and the last time."""
+        for topic, found in sorted(self._deletions.items()):
+            if found:
+                yield topic, sum(one.offsets for one in found), max(one.at for one in found)
 
     def _limited(self, lines: Iterator[Line]) -> Iterator[Line]:
         """Yield the lines up to the limit, sum them up, and note whether there would be more."""

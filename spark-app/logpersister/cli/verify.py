@@ -34,6 +34,7 @@ from logpersister.ranges import TopicPartition
 from logpersister.registry import RegistryError
 from logpersister.report import plain
 from logpersister.report.human import number, plural, size
+from logpersister.storage.deletions import list_deletions
 from logpersister.storage.errors import StorageError
 from logpersister.storage.left_out import list_left_out
 from logpersister.storage.losses import list_losses
@@ -81,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
             lambda topic: list_left_out(store, resource.group_id, topic),
             lambda topic: _omissions(resource, topic, with_columns, registries, writing_of if arguments.deep else None),
             lambda topic: list_replayed(store, resource.group_id, topic),
+            lambda topic: list_deletions(store, resource.group_id, topic),
         )
         if not topics:
             pattern = resource.spec.kafka.topic_pattern

@@ -106,7 +106,7 @@ class Planner:
         else:
             resumes = True
         if not begun.done:
-            self._check_holes(begun, starts.values, of_backup, progress)
+            self._check_holes(begun, starts.values, backup, progress)
         return PlannedTopic(begun, deleted, resumes, beside)
 
     def _progress(self, partitions: list[TopicPartition], topic_id: str | None) -> dict[TopicPartition, Offset]:
@@ -277,9 +277,10 @@ class Planner:
         self,
         note: ReplayNote,
         log_starts: Mapping[TopicPartition, Offset],
-        backup: Mapping[TopicPartition, PartitionBackup],
+        backup: TopicBackup | None,
         progress: Mapping[TopicPartition, Offset],
     ) -> None:
+        of_backup = {} if backup is None else backup.partitions
         for partition, range_ in note.ranges().items():
             start = max(range_.start, progress.get(partition, 0))
             end = min(range_.end, log_starts[partition]) if self._kafka else range_.end
@@ -288,7 +289,7 @@ class Planner:
             wanted = Range(partition, start, end)
             if self._moments is None:
                 raise ReplayError(f"Kafka has deleted {wanted}; name a backup that has it (--backup), or begin later")
-            found = backup.get(partition)
+            found = of_backup.get(partition)
             for piece in () if found is None else found.within(start, end)[0]:
                 if piece.object.flaw is not None:
                     raise ReplayError(
@@ -297,9 +298,10 @@ class Planner:
                     )
             hole = BackupPart.of(found, wanted).first_hole(start, end)
             if hole is not None:
+                why = "" if backup is None else backup.why(hole)
                 where = "and Kafka has deleted it" if self._kafka else "of which it should be read (--source backup)"
                 raise ReplayError(
-                    f"a hole: no object of the backup has {hole}, {where}; restore the object, or begin behind it"
+                    f"a hole: no object of the backup has {hole}{why}, {where}; restore the object, or begin behind it"
                 )
 
 

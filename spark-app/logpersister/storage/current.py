@@ -96,7 +96,7 @@ class Current:
         deleted = dict(self.deleted)
         for number, segments in self.partitions.items():
             if segments:
-                deleted[number] = tuple(_joined([*deleted.get(number, ()), *((it.start, it.end) for it in segments)]))
+                deleted[number] = tuple(joined([*deleted.get(number, ()), *((it.start, it.end) for it in segments)]))
         return replace(self, deleted=deleted)
 
     def switched_back(self) -> Self:
@@ -104,7 +104,7 @@ class Current:
         return replace(self, partitions={})
 
 
-def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+def joined(spans: Iterable[Span]) -> Iterator[Span]:
     """Yield spans by rising start, those that meet as one."""
     begin, behind = None, 0
     for start, end in sorted(spans):

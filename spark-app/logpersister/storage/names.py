@@ -200,6 +200,17 @@ def replayed_key(prefix: str, group: str, topic: str, generation: int) -> str:
     return _checked(replayed_prefix(prefix, group, topic) + f"{generation}.json")
 
 
+def deletions_prefix(prefix: str, group: str, topic: str) -> str:
+    """Return what the names of all notes of what was deleted of a topic begin with; ends with a slash."""
+    return _checked(own_prefix(prefix, group) + f"deletions/{_topic_segment(topic)}/")
+
+
+def deletion_key(prefix: str, group: str, topic: str, topic_id: str | None, since: int | None, until: int) -> str:
+    """Return the name of the note what was deleted of a topic in a window of time (milliseconds since the epoch)."""
+    file = f"{'' if since is None else since}_{until}" + ("" if topic_id is None else f"_{escape(topic_id)}")
+    return _checked(deletions_prefix(prefix, group, topic) + f"{file}.json")
+
+
 def current_key(prefix: str, group: str, topic: str) -> str:
     """Return the name of the document which objects of a topic count."""
     return _checked(own_prefix(prefix, group) + f"current/{_topic_segment(topic)}.json")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from logpersister.plan.intents import CommittedOffset, same_topic
 from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.storage.deletions import Deletion
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.left_out import LeftOutRange
 from logpersister.storage.losses import Loss
@@ -76,6 +77,8 @@ class PartitionEvidence:
     """Replays of history."""
     left_out: Sequence[LeftOutRange] = ()
     """Ranges of which nothing was stored, because all of their records are left out."""
+    deletions: Sequence[Deletion] = ()
+    """What was deleted of the topic on purpose."""
     kafka: KafkaView | None = None
     """None: Kafka does not have the partition (any more)."""
     from_earliest: bool = False

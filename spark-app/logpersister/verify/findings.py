@@ -50,6 +50,8 @@ class Kind(StrEnum):
     """A folder with objects that is no partition of the Hive table."""
     WITHOUT_OBJECTS = "without-objects"
     """A partition of the Hive table whose folder has no objects."""
+    DELETED = "deleted"
+    """Offsets that somebody has deleted on purpose (``logpersister delete``), or an object of them that is left."""
     LOST = "lost"
     """Offsets that a member has recorded as deleted by Kafka before they were stored."""
     SKIPPED = "skipped"

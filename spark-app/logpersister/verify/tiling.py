@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from logpersister.plan.intents import same_topic
 from logpersister.ranges import Offset
 from logpersister.records.escaping import QUARANTINE, own_path
+from logpersister.report.human import instant
 from logpersister.storage.facts import ANY_BYTES, ObjectFacts
 from logpersister.storage.names import ObjectName
+from logpersister.verify.deleted import Deleted
 from logpersister.verify.evidence import PartitionEvidence, StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.replays import Replays
@@ -64,6 +66,7 @@ class Examination:
     tiles: list[Tile] = field(default_factory=list)
     """Of all generations, with whole facts: what the deep form reads."""
     replays: Replays = field(default_factory=lambda: Replays((), ()))
+    deleted: Deleted = field(default_factory=lambda: Deleted({}))
 
     def add(
         self, kind: Kind, span: Span, message: str, one: StoredObject | None = None, *, generation: int | None = None
@@ -86,10 +89,11 @@ def examine(evidence: PartitionEvidence) -> Examination:
     result = Examination(evidence)
     noted = [one for one in evidence.replays if same_topic(one.replay.source.topic_id, evidence.topic_id)]
     result.replays = Replays(noted, (one.key for one in evidence.objects))
+    result.deleted = Deleted.of(evidence)
     _check_replays(result)
     by_generation: defaultdict[int, list[StoredObject]] = defaultdict(list)
     for one in evidence.objects:
-        if _is_own(one, result) and _is_live(one, result):
+        if not _is_left(one, result) and _is_own(one, result) and _is_live(one, result):
             by_generation[one.name.generation].append(one)
     tiles = {number: _tiles(objects) for number, objects in sorted(by_generation.items())}
     for generation in tiles.values():
@@ -111,6 +115,15 @@ def _note_what_waits(evidence: PartitionEvidence, result: Examination) -> None:
     if kafka is not None and kafka.log_start < kafka.end:
         span = (kafka.log_start, kafka.end)
         result.add(Kind.NOT_BEGUN, span, "Kafka has records, and the group has neither committed nor stored anything")
+
+
+def _is_left(one: StoredObject, result: Examination) -> bool:
+    """Whether an object is of a range that was deleted on purpose: then it is neither there nor missing."""
+    if one.group != result.evidence.group or not result.deleted.has(one.name):
+        return False
+    message = "its range is deleted on purpose, and this object is left; repeat logpersister delete"
+    result.add(Kind.DELETED, (one.name.start, one.claimed_end), message, one)
+    return True
 
 
 def _is_own(one: StoredObject, result: Examination) -> bool:
@@ -165,6 +178,8 @@ def _check_replays(result: Examination) -> None:
     for noted in result.replays.noted:
         source = noted.replay.source
         span = (source.range.start, source.range.end)
+        if common([span], result.deleted.in_generation(source.generation)):
+            continue
         if result.replays.lost(noted):
             message = f"{noted.source_key} was deleted while its replay was under way: {source.records} records"
             result.add(Kind.MISSING, span, message, generation=source.generation)
@@ -302,7 +317,8 @@ def _find_missing(spans: dict[int, list[Span]], result: Examination) -> None:
         result.add(Kind.UNCOMMITTED, whole, message)
     committed = evidence.before.offset if evidence.before else 0
     losses = _losses(result)
-    missing_in_all = _missing_in_all(spans, committed, losses, result)
+    _name_deleted(result)
+    missing_in_all = _missing_in_all(spans, committed, [*losses, *result.deleted.since_generation(0)], result)
     parts = [part for number, own in spans.items() for part in _parts(number, own, committed, evidence)]
     for part in parts:
         # What no generation has is told once, above. A higher one may have replayed it; one that overlaps nowhere has
@@ -313,7 +329,7 @@ def _find_missing(spans: dict[int, list[Span]], result: Examination) -> None:
             if other is not part and (other.generation > part.generation or not common(part.spans, other.spans))
             for span in other.spans
         ]
-        explained = [*part.spans, *losses, *others, *missing_in_all]
+        explained = [*part.spans, *losses, *others, *missing_in_all, *result.deleted.since_generation(part.generation)]
         result.missing += [MissingOffsets(span, part.generation) for span in minus([part.whole], explained)]
     result.missing.sort(key=lambda missing: missing.span)
 
@@ -349,6 +365,12 @@ def _missing_in_all(
         early = minus([(readable.start, min(begin, readable.end))], losses)
         result.missing += [MissingOffsets(span, evidence.current_generation, before_first=True) for span in early]
     return missing
+
+
+def _name_deleted(result: Examination) -> None:
+    for generation, span, at in result.deleted.named():
+        message = f"deleted on purpose at {instant(at)} (logpersister delete)"
+        result.add(Kind.DELETED, span, message, generation=generation)
 
 
 def _losses(result: Examination) -> list[Span]:

@@ -11,6 +11,7 @@ from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.report.lines import partitions_text
+from logpersister.storage.deletions import Deletion
 from logpersister.storage.left_out import LeftOutRange
 from logpersister.storage.losses import Loss
 from logpersister.storage.replayed import ReplayNote
@@ -98,6 +99,7 @@ class Verification:
         left_out: Callable[[str], Iterable[LeftOutRange]] = lambda _: (),
         omissions: Callable[[str], missing_offsets.Omissions] = lambda _: missing_offsets.Omissions(),
         history: Callable[[str], Iterable[ReplayNote]] = lambda _: (),
+        deletions: Callable[[str], Iterable[Deletion]] = lambda _: (),
     ) -> None:
         """Begin.
 
@@ -105,9 +107,10 @@ class Verification:
             stored: lists the objects of a topic; it is asked when the committed offsets are known.
             replays: lists the notes of the replays of a topic; it is asked before and after `stored`.
             history: lists the replays of history of a topic; it is asked before `stored`.
+            deletions: lists what was deleted of a topic on purpose; it is asked after `stored`.
         """
         self._replays, self._prefix, self._left_out, self._omissions = replays, prefix, left_out, omissions
-        self._history = history
+        self._history, self._deletions = history, deletions
         self._deep = deep
         self._group = group
         self._offsets = offsets
@@ -159,6 +162,7 @@ class Verification:
         left_out: defaultdict[TopicPartition, list[LeftOutRange]] = defaultdict(list)
         for note in self._left_out(topic):
             left_out[note.range.partition].append(note)
+        deletions = list(self._deletions(topic))
         views = self._views(topic, in_kafka, result)
         for partition in sorted({*in_kafka, *objects}):
             unreadable = [entry for entry in (before.get(partition), after.get(partition)) if _unknown(entry)]
@@ -179,6 +183,7 @@ class Verification:
                     replays=replays[partition],
                     history=tuple(_spans(history, partition)),
                     left_out=left_out[partition],
+                    deletions=deletions,
                     kafka=views.get(partition),
                     from_earliest=self._group.from_earliest,
                 )

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.plan.intents import CommittedOffset, Intent, promised, stored
 from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.storage.deletions import Deletion
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.losses import Loss
 from logpersister.storage.names import ObjectName, object_key
@@ -82,3 +84,8 @@ def evidence(
 
 def loss(start: Offset, end: Offset, cause: Any = "lost", topic_id: str | None = ID) -> Loss:
     return Loss(Range(CLICKS, start, end), topic_id, cause, 1, "abcdef123456")
+
+
+def deletion(*spans: tuple[Offset, Offset], generation: int = 1, topic_id: str | None = ID) -> Deletion:
+    at = datetime(2026, 11, 28, 21, tzinfo=UTC)
+    return Deletion(CLICKS.topic, topic_id, None, 1_000, at, {generation: {CLICKS.partition: spans}})

@@ -9,7 +9,7 @@ from logpersister.plan.intents import CommittedOffset
 from logpersister.verify.evidence import KafkaView, PartitionEvidence, ReplayedSpan, StoredObject
 from logpersister.verify.findings import Kind
 from logpersister.verify.tiling import MissingOffsets, examine
-from tests.unit.verify.samples import committed, damaged, evidence, loss, pending, stored_object
+from tests.unit.verify.samples import committed, damaged, deletion, evidence, loss, pending, stored_object
 
 TILED = [stored_object(0, 100), stored_object(100, 250), stored_object(250, 300)]
 
@@ -40,6 +40,8 @@ BEHIND = [
     stored_object(0, 250),
     *(stored_object(start, end, generation=2) for start, end in ((0, 50), (50, 100), (250, 300))),
 ]
+ONE_OF_TWO = stored_object(100, 250, path="dt=2026-11-20", first=101, last=200, records=50)
+AGAIN_WITHOUT_ONE = [stored_object(start, end, generation=2) for start, end in ((0, 150), (200, 300))]
 NOBODYS = replace(damaged(stored_object(100, 250), end=None), group=None)
 ONE = stored_object(0, 100, path="dt=2026-11-20", first=0, last=98, records=50)
 OTHER = stored_object(0, 100, path="dt=2026-11-21", first=1, last=99, records=50)
@@ -67,6 +69,36 @@ CASES: dict[str, Case] = {
     "a loss": (LOSSES, [(Kind.SKIPPED, 100, 250)], []),
     "a loss of a part": (replace(LOSSES, losses=[loss(100, 200)]), [(Kind.LOST, 100, 200)], [(200, 250)]),
     "a loss of an earlier topic": (replace(HOLE, losses=[loss(100, 250, topic_id="another")]), [], [(100, 250)]),
+    # Deletions explain holes, too: of their generation, and of a lower one that it may have replaced.
+    "a deletion": (replace(HOLE, deletions=[deletion((100, 250))]), [(Kind.DELETED, 100, 250)], []),
+    "a deletion of a part": (
+        replace(HOLE, deletions=[deletion((100, 200))]), [(Kind.DELETED, 100, 200)], [(200, 250)],
+    ),
+    "a deletion at the beginning": (
+        replace(FROM_EARLIEST, deletions=[deletion((0, 100))]), [(Kind.DELETED, 0, 100)], [],
+    ),
+    "a deletion of an earlier topic": (
+        replace(HOLE, deletions=[deletion((100, 250), topic_id="another")]), [], [(100, 250)],
+    ),
+    "a deletion that is not finished": (
+        replace(HOLE, objects=[TILED[0], ONE_OF_TWO, TILED[2]], deletions=[deletion((100, 250))]),
+        [(Kind.DELETED, 100, 250), (Kind.DELETED, 100, 250)], [],
+    ),
+    "a damaged object of a deletion": (
+        replace(
+            HOLE, objects=[TILED[0], damaged(TILED[1], end=250), TILED[2]], deletions=[deletion((100, 250))]
+        ), [(Kind.DELETED, 100, 250), (Kind.DELETED, 100, 250)], [],
+    ),
+    "what was deleted is missing where it was stored again": (
+        evidence(
+            [TILED[0], TILED[2], *AGAIN_WITHOUT_ONE], HIGHER, deletions=[deletion((100, 250))], **AGAIN
+        ), [(Kind.DELETED, 100, 250)], [(150, 200)],
+    ),
+    "a deletion in a replay that had replaced the others": (
+        evidence(
+            [TILED[0], TILED[2]], HIGHER, deletions=[deletion((100, 250), generation=2)], **AGAIN
+        ), [(Kind.DELETED, 100, 250)], [],
+    ),
     # Paths of one range
     "two extensions": (evidence([*TILED, stored_object(0, 100, extension=".txt.gz")], committed(300)), OVERLAP, []),
     "two paths that fit": (evidence([ONE, OTHER], committed(100)), [], []),
