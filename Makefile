@@ -37,7 +37,7 @@ help: ## show the targets
 setup: ## prepare all that `make test` needs; other targets prepare what they need themselves
 	$(PREPARE) test
 
-demo: ## Kafka and S3 on free ports, sample topics, one member until it is current (ARGS=kubernetes, as root: the operator on a node; ARGS=replay: history made again from a backup)
+demo: ## Kafka and S3 on free ports, sample topics, one member until it is current (ARGS=kubernetes, as root: the operator on a node; ARGS=replay: history made again from a backup; ARGS=feeds: feeds over HTTP)
 	$(PREPARE) stack $(strip $(if $(findstring minio,$(ARGS)),minio) $(if $(filter kubernetes,$(ARGS)),$(NODE)))
 	$(if $(filter kubernetes,$(ARGS)),@$(PYTHON) scripts/image.py build)
 	@$(BIN)/python -m examples.demo $(ARGS)

@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from examples import produce_clicks
@@ -165,6 +166,20 @@ class Demo:
             tail = "\n".join([f"; the end of {log}:", *log.read_text().splitlines()[-_TAIL_LINES:]]) if log else ""
             raise FailedError(f"logpersister {command} ended with exit code {code}{tail}")
 
+    @contextmanager
+    def _beside(self, command: str, *options: str, log: Path) -> "Iterator[subprocess.Popen[bytes]]":
+        """Keep a command running; it writes to ``log``."""
+        environment = {**os.environ, "LOGPERSISTER_SECRETS_DIR": str(self._secrets)}
+        with log.open("ab") as output:
+            arguments = [str(LOGPERSISTER), command, *options, "--log-format", "console"]
+            process = subprocess.Popen(arguments, env=environment, stdout=output, stderr=output, start_new_session=True)
+        reaper.register(process.pid)
+        try:
+            yield process
+        finally:
+            processes.stop(process, STOP_SECONDS)
+            reaper.forget(process.pid)
+
     def _show_further(self, *, keep: bool) -> None:
         if not keep:
             print(
@@ -197,10 +212,14 @@ def main() -> int:
         from examples.replay_demo import ReplayDemo  # noqa: PLC0415 - it builds on this module
 
         kind, rest = ReplayDemo, rest[1:]
+    elif rest[:1] == ["feeds"]:
+        from examples.feeds_demo import FeedsDemo  # noqa: PLC0415 - so does this
+
+        kind, rest = FeedsDemo, rest[1:]
     parser = argparse.ArgumentParser(
         prog="make demo",
         description="Kafka to S3 in a minute, on this machine. ARGS=kubernetes: the operator on a node; "
-        "ARGS=replay: history made again.",
+        "ARGS=replay: history made again; ARGS=feeds: feeds over HTTP, collected and fetched back.",
     )
     parser.add_argument("--records", type=int, default=70_000, help="to write (default %(default)s)")
     parser.add_argument("--keep", action="store_true", help="leave the servers running until Ctrl-C")

@@ -1,17 +1,13 @@
 """``make demo ARGS=replay``: a day that was filed wrongly is made again from a backup, beside a member that goes on."""
 
 import json
-import os
-import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from examples import produce_clicks
-from examples.demo import BUCKET, LOGPERSISTER, ROWS_MANIFEST, STOP_SECONDS, TOPICS, Demo
+from examples.demo import BUCKET, ROWS_MANIFEST, TOPICS, Demo
 from examples.steps import FailedError, Steps, short
-from tests.stack import S3Server, processes, reaper
+from tests.stack import S3Server
 from tests.stack.artifacts import ROOT
 from tests.stack.topics import delete_records, end_offsets
 
@@ -44,7 +40,7 @@ class ReplayDemo(Demo):
             self._write_manifests()
             result.append(f"{self._manifest.name} takes the days of Honolulu for ours, {self._repaired.name} does not")
 
-        with self._member():
+        with self._beside("run", "-f", str(self._manifest), log=self._member_log):
             with self._steps.step("logpersister run") as result:
                 self._wait_current()
                 result.append("a member stores rows in folders of days, and goes on")
@@ -112,25 +108,6 @@ class ReplayDemo(Demo):
         storage = f"    bucket: {BUCKET}\n    prefix: kafka\n    endpoint: {self._s3.endpoint}\n    secretName: s3\n"
         head = BACKUP_MANIFEST.read_text().partition("spec:\n")[0]
         self._backup.write_text(f"{head}spec:\n  kafka:\n{kafka}  storage:\n{storage}  output:\n    kafka: {{}}\n")
-
-    @contextmanager
-    def _member(self) -> Iterator[None]:
-        """Keep a member of the live group running."""
-        environment = {**os.environ, "LOGPERSISTER_SECRETS_DIR": str(self._secrets)}
-        with self._member_log.open("wb") as log:
-            process = subprocess.Popen(
-                [str(LOGPERSISTER), "run", "-f", str(self._manifest), "--log-format", "console"],
-                env=environment,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        reaper.register(process.pid)
-        try:
-            yield
-        finally:
-            processes.stop(process, STOP_SECONDS)
-            reaper.forget(process.pid)
 
     def _wait_current(self) -> None:
         until = time.monotonic() + _PATIENCE_SECONDS

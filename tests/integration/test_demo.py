@@ -17,6 +17,7 @@ from tests.stack.artifacts import ROOT
 _SECONDS = 600
 _RECORDING = re.compile(r"```console\n\$ make demo\n(.*?)```", re.DOTALL)
 _REPLAY = re.compile(r"```console\n\$ make demo ARGS=replay\n(.*?)```", re.DOTALL)
+_FEEDS = re.compile(r"```console\n\$ make demo ARGS=feeds\n(.*?)```", re.DOTALL)
 _SIZE = re.compile(r"0 ?(?:B|[KMGT]iB)\b")
 _AGE = re.compile(r"\b(?:0[dhms])+\b")
 
@@ -80,6 +81,15 @@ def test_the_recording_of_a_replay_is_true(directory: Path) -> None:
     recorded = _REPLAY.search((DOCS / "demo.md").read_text())
     assert recorded
     output = demo(place, "replay").replace(str(place), str(PLACE.relative_to(ROOT)))
+    assert shape(output) == shape(recorded[1])
+
+
+def test_the_recording_of_feeds_is_true(directory: Path) -> None:
+    """It compares what comes back with what was served, and fails where something is missing."""
+    place = directory / "feeds"
+    recorded = _FEEDS.search((DOCS / "demo.md").read_text())
+    assert recorded
+    output = demo(place, "feeds").replace(str(place), str(PLACE.relative_to(ROOT)))
     assert shape(output) == shape(recorded[1])
 
 

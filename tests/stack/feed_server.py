@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path.startswith("http://"):
             self._proxied()
             return
-        kind = self.path.split("/")[1].partition("?")[0]
+        kind = self.path.split("/")[1].partition("?")[0].partition(".")[0]
         getattr(self, f"_{kind}")(headers, body)
 
     do_POST = do_GET  # noqa: N815
@@ -91,8 +91,21 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _changing(self, headers: dict[str, str], body: bytes) -> None:
-        value = json.dumps({"path": self.path, "number": int(time.time() / self.server.change_seconds)}).encode()
-        self._send(value)
+        self._serve(json.dumps({"path": self.path, "number": self._number()}).encode())
+
+    def _prices(self, headers: dict[str, str], body: bytes) -> None:
+        self._serve(json.dumps({"at": time.time_ns(), "prices": {"bolt": 100 + self._number() % 1000}}).encode())
+
+    def _stations(self, headers: dict[str, str], body: bytes) -> None:
+        text = f"<stations>\n<generated>{time.time_ns()}</generated>\n<t>{self._number()}</t>\n</stations>"
+        self._serve(text.encode(), Content_Type="application/xml")
+
+    def _number(self) -> int:
+        """Return a number that changes now and then."""
+        return int(time.time() / self.server.change_seconds)
+
+    def _serve(self, value: bytes, **headers: str) -> None:
+        self._send(value, 200, **headers)
         with self.server.lock:
             self.server.served[self.path].setdefault(value, time.time())
 

@@ -4,7 +4,7 @@ import argparse
 from typing import Final, Literal
 
 from logpersister import __version__
-from logpersister.cli import storing_arguments
+from logpersister.cli import operating_arguments, storing_arguments
 from logpersister.cli.argument_types import count, positive, seconds, window, words
 
 FRAMINGS: Final = ("confluent", "apicurio", "glue", "singleObject")
@@ -37,6 +37,9 @@ def parser() -> argparse.ArgumentParser:
     _check(_command(commands, "check", "validate a manifest and test its brokers and bucket"))
     storing_arguments.run(_command(commands, "run", "run a member of the group until it is stopped"))
     _collect(_command(commands, "collect", "poll feeds over HTTP, new contents become records", kind="FeedCollector"))
+    either = "LogPersister or FeedCollector"
+    operating_arguments.drain(_command(commands, "drain", "store or send what waits now, then end", kind=either))
+    operating_arguments.top(_command(commands, "top", "show members or collectors at a glance, live", kind=either))
     _schema(commands)
     _try(_command(commands, "try", "show how the last records of a topic would be stored; writes nothing"))
     _lag(_command(commands, "lag", "show what is not stored yet"))
@@ -51,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     _verify(_command(commands, "verify", "prove from Kafka and the bucket that every record is stored exactly once"))
     _restore(_command(commands, "restore", "produce the records of a backup back into topics"))
     _retrieve(_command(commands, "retrieve", "fetch what is stored into a directory"))
+    operating_arguments.delete(_command(commands, "delete", "delete what is stored of a time, and note that"))
     commands.add_parser("version", help="print versions", description="Print versions.")
     return root
 
@@ -198,11 +202,7 @@ def _collect(command: argparse.ArgumentParser) -> None:
         help="name in records; of several replicas, a number at its end says which one this is, as in prices-0 "
         "(default: host and process)",
     )
-    command.add_argument(
-        "--spool",
-        metavar="DIR",
-        help="directory, of this process alone, for what Kafka does not have yet (default: <metadata.name>.spool)",
-    )
+    operating_arguments.spool(command)
     storing_arguments.served(command)
     storing_arguments.logged(command)
 

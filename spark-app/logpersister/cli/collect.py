@@ -33,19 +33,34 @@ def run(arguments: argparse.Namespace) -> int:
     named = {"collector": collector.name}
     logs.configure(arguments.log_format, "error" if arguments.check else arguments.log_level, context=named)
     secrets = context.secrets(arguments)
-    replica = arguments.replica_name or f"{socket.gethostname()}-{os.getpid()}"
-    spool = Path(arguments.spool or f"{collector.name}.spool")
+    replica = arguments.replica_name or name_of_process()
+    if arguments.check:
+        return check(collector, secrets, replica, arguments.timeout)
+    start(collector, secrets, CollectorOptions(replica, spool_of(collector, arguments), arguments.http))
+    return Exit.OK
+
+
+def name_of_process() -> str:
+    """Return the name of a replica that has none."""
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def spool_of(collector: FeedCollector, arguments: argparse.Namespace) -> Path:
+    """Return the directory of the spool."""
+    return Path(arguments.spool or f"{collector.name}.spool")
+
+
+def start(collector: FeedCollector, secrets: Secrets, options: CollectorOptions) -> int:
+    """Run the collector; return how many records are left in the spool. Raises CommandError where it cannot start."""
     try:
-        if arguments.check:
-            return check(collector, secrets, replica, arguments.timeout)
-        return run_collector(collector, secrets, CollectorOptions(replica, spool, arguments.http))
+        return run_collector(collector, secrets, options)
     except SpoolTakenError as error:
         raise CommandError(f"--spool {error}; give each process its own", Exit.INVALID) from None
     except BindError as error:
         raise CommandError(str(error), Exit.INVALID) from None
     except OSError as error:  # of the directory: what is sent and asked has errors of its own
         remedy = "name a directory that can be written to"
-        raise CommandError(f"--spool {spool}: {error.strerror or error}; {remedy}", Exit.INVALID) from None
+        raise CommandError(f"--spool {options.spool}: {error.strerror or error}; {remedy}", Exit.INVALID) from None
 
 
 def check(collector: FeedCollector, secrets: Secrets, replica: str, seconds: float) -> int:

@@ -10,7 +10,7 @@ from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.tables import printable
 from logpersister.forms.sparse import sparse
 from logpersister.forms.substitution import SWITCH
-from logpersister.manifest import FeedCollector, LogPersister, load, load_collector, parse
+from logpersister.manifest import FeedCollector, LogPersister, load, load_collector, load_either, parse
 from logpersister.manifest.kubernetes_resource import API_VERSION
 from logpersister.manifest.resource import KIND
 from logpersister.manifest.secrets import DIRECTORY_VARIABLE, Secrets, SecretValue
@@ -40,6 +40,11 @@ def manifest(file: str) -> LogPersister:
 def collector(file: str) -> FeedCollector:
     """Load the manifest of a FeedCollector the same way."""
     return load_collector(file, _variables())
+
+
+def either(file: str) -> LogPersister | FeedCollector:
+    """Load the manifest of a command that takes both kinds, the same way."""
+    return load_either(file, _variables())
 
 
 def begin(arguments: argparse.Namespace, topic: str | None = None) -> tuple[LogPersister, Secrets]:

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     while True:
         found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)
         config = brokers.config(resource, secrets, arguments.timeout, found)
-        lag = _observe(resource, config, found, arguments.timeout)
+        lag = observed(resource, config, found, arguments.timeout)
         if arguments.watch is not None and sys.stdout.isatty() and not arguments.json:
             sys.stdout.write("\033[H\033[2J")  # to the top of an empty screen
         _show(lag, arguments, sys.stdout)
@@ -56,7 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         time.sleep(arguments.watch)
 
 
-def _observe(resource: LogPersister, config: Mapping[str, Any], found: BrokerReport, seconds: float) -> GroupLag:
+def observed(resource: LogPersister, config: Mapping[str, Any], found: BrokerReport, seconds: float) -> GroupLag:
+    """Ask Kafka for the lag of the group. Raises UnreachableError."""
     group = describe_group(config, resource.group_id, seconds)
 
     def ask() -> Observation:

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     resource, secrets = context.begin(arguments)
     failures: list[Fetched] = []
     with bucket.opened(resource, secrets) as store:
-        found = {topic: _selected(store, resource, topic, window) for topic in _topics(store, resource, arguments)}
+        found = {topic: _selected(store, resource, topic, window) for topic in topics_of(store, resource, arguments)}
         results = {topic: Result(one) for topic, one in found.items()}
         files = _files(store, found.values(), arguments)
         if not arguments.dry_run:
@@ -83,7 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     return Exit.FAILED if failures else Exit.OK
 
 
-def _topics(store: ObjectStore, resource: LogPersister, arguments: argparse.Namespace) -> Iterator[str]:
+def topics_of(store: ObjectStore, resource: LogPersister, arguments: argparse.Namespace) -> Iterator[str]:
+    """Yield the topics of ``--topics``, else those of the manifest. Raises CommandError."""
     kafka = resource.spec.kafka
     for topic in arguments.topics or ():
         if not kafka.selects(topic):
@@ -107,7 +108,12 @@ def _counting(store: ObjectStore, resource: LogPersister, topic: str, current: C
         return within(store, topic, current, layout, window)
     if spec.output.format == "kafka":
         return _of_backup(store, resource.group_id, topic, current, window)
-    raise CommandError(
+    raise without_times(topic)
+
+
+def without_times(topic: str) -> CommandError:
+    """Return the error about a topic of which a window of time selects nothing."""
+    return CommandError(
         f"topic {printable(topic)}: has no folders by time (output.partitionBy), so --from and --to select nothing of "
         "it; leave them out, or name other topics with --topics",
         Exit.INVALID,

@@ -22,7 +22,11 @@ log = structlog.get_logger(__name__)
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a member until it is stopped, or until everything is stored; return its exit code."""
-    resource = context.manifest(arguments.file)
+    return run_of(context.manifest(arguments.file), arguments)
+
+
+def run_of(resource: LogPersister, arguments: argparse.Namespace) -> int:
+    """Run a member of a resource that is loaded; return its exit code."""
     fork_early(resource.spec.spark)
     logs.configure(arguments.log_format, arguments.log_level, context={"group": resource.group_id})
     shadow_of = None if arguments.shadow_of is None else stable_manifest(arguments, resource)

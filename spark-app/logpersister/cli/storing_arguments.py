@@ -18,14 +18,7 @@ def run(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--until-current", action="store_true", help="end when everything that was in the topics at the start is stored"
     )
-    command.add_argument(
-        "--wait",
-        type=patience,
-        default=os.environ.get(WAIT_VARIABLE),
-        metavar="DURATION",
-        help="how long to wait at the start for unreachable servers instead of ending with 3; wrong settings end at "
-        f"once (default: ${WAIT_VARIABLE}, which is 2m in the image, otherwise 0s)",
-    )
+    waiting(command)
     process(command)
     command.add_argument(
         "--shadow-of",
@@ -45,6 +38,18 @@ def run(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="how the group calls this member (group.instance.id), where other members of the group may have the same "
         f"--member-name (default: ${INSTANCE_VARIABLE}, which the operator sets; otherwise --member-name)",
+    )
+
+
+def waiting(command: argparse.ArgumentParser) -> None:
+    """Add the option of a member that waits for servers."""
+    command.add_argument(
+        "--wait",
+        type=patience,
+        default=os.environ.get(WAIT_VARIABLE),
+        metavar="DURATION",
+        help="how long to wait at the start for unreachable servers instead of ending with 3; wrong settings end at "
+        f"once (default: ${WAIT_VARIABLE}, which is 2m in the image, otherwise 0s)",
     )
 
 

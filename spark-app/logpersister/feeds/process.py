@@ -20,7 +20,7 @@ from logpersister.feeds.polled_feed import PolledFeed
 from logpersister.feeds.reports import FeedMetrics, Parts, status_document
 from logpersister.feeds.schedule import share_of
 from logpersister.feeds.secret_texts import SecretValues
-from logpersister.feeds.sender import Sender
+from logpersister.feeds.sender import Sender, SentCounts
 from logpersister.feeds.spool import Spool
 from logpersister.feeds.transfers import Transfers
 from logpersister.kafka_client import client_config
@@ -36,6 +36,8 @@ from logpersister.stopping import Stop
 log = structlog.get_logger(__name__)
 
 LOOK_SECONDS: Final = 1.0
+SENT_SECONDS: Final = 0.2
+"""How often it is looked whether all is sent."""
 POLLING_LIMIT: Final = timedelta(seconds=60)
 THREAD_LIMIT: Final = timedelta(seconds=180)
 """To connect, and to wait for a slow disk."""
@@ -51,6 +53,8 @@ class CollectorOptions:
     """Directory of what Kafka does not have yet, of this process alone."""
     http: str | None = None
     """Address of the report endpoint; None: there is none."""
+    drains: bool = False
+    """Whether it polls nothing, and ends when the spool is sent."""
 
 
 def compiled(collector: FeedCollector, secrets: Secrets, replica: str) -> list[PolledFeed]:
@@ -71,9 +75,12 @@ def compiled(collector: FeedCollector, secrets: Secrets, replica: str) -> list[P
 
 
 def run_collector(collector: FeedCollector, secrets: Secrets, options: CollectorOptions) -> int:
-    """Run until a signal comes; return the exit code. Raises `ManifestError`, `SpoolTakenError`, `BindError`."""
+    """Run until a signal comes, or all is sent; return how many records are left in the spool.
+
+    Raises `ManifestError`, `SpoolTakenError`, `BindError`.
+    """
     spec, started = collector.spec, time.time()
-    feeds = compiled(collector, secrets, options.replica)
+    feeds = [] if options.drains else compiled(collector, secrets, options.replica)
     config = client_config(spec.kafka.connection, secrets)
     largest = max(feed.max_bytes for feed in spec.feeds)
     _allow_many_files()
@@ -95,15 +102,28 @@ def run_collector(collector: FeedCollector, secrets: Secrets, options: Collector
         log.info("collector.starts", feeds=len(feeds), topic=spec.kafka.topic, waiting=spool.fill.entries)
         for part in (intake, sender):
             part.thread.start()
-        with closing(Transfers(len(feeds))) as transfers:
-            loop = Collector(feeds, options.replica, spec.requests_per_host, transfers, intake, metrics)
-            _poll(loop, stop, health.probe("polling", POLLING_LIMIT), intake.thread)
+        grace = spec.shutdown_grace.total_seconds()
+        if options.drains:
+            _wait_until_sent(spool, sender.counts, stop, grace)
+        else:
+            with closing(Transfers(len(feeds))) as transfers:
+                loop = Collector(feeds, options.replica, spec.requests_per_host, transfers, intake, metrics)
+                _poll(loop, stop, health.probe("polling", POLLING_LIMIT), intake.thread)
         intake.close()
-        sender.close(spec.shutdown_grace.total_seconds(), lambda: stop.at_once)
+        sender.close(grace, lambda: stop.at_once)
         left = spool.fill.entries
     tell = log.warning if left else log.info
     tell("collector.stopped", sent=sender.counts.sent, left_in_spool=left)
-    return 0
+    return left
+
+
+def _wait_until_sent(spool: Spool, counts: SentCounts, stop: Stop, patience: float) -> None:
+    """Wait until the spool is sent, as long as Kafka takes a record now and then: each within `patience` seconds."""
+    settled, since = -1, time.monotonic()
+    while spool.fill.entries and not stop.asked and time.monotonic() - since < patience:
+        if counts.sent + counts.refused > settled:
+            settled, since = counts.sent + counts.refused, time.monotonic()
+        stop.wake.wait(SENT_SECONDS)
 
 
 def _poll(collector: Collector, stop: Stop, probe: Probe, intake: threading.Thread) -> None:

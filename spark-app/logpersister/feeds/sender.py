@@ -54,6 +54,7 @@ class Sender:
         self._wake = threading.Event()
         self._deadline: float | None = None
         self._backoff = Backoff(0.2, 5.0)
+        self._connects = False
         self._suspect: int | None = None
         """A record that was refused in company, which is sent alone now: the library fails others with one."""
         self.counts = SentCounts()
@@ -69,6 +70,8 @@ class Sender:
         while self.thread.is_alive():
             if at_once():
                 self._deadline = time.monotonic()
+            if self._connects and self._is_over():
+                return  # for nothing; it takes seconds, and ends with the process
             self._wake.set()
             self.thread.join(CLOSE_SECONDS)
 
@@ -76,9 +79,10 @@ class Sender:
         failures = 0
         while not self._is_over():
             self._probe.beat()
-            before = self.counts.sent
+            before, self._connects = self.counts.sent, True
             try:
                 with self._connect(self.wake) as stream:
+                    self._connects = False
                     self._send(stream)
             except _AgainError:
                 continue
@@ -87,6 +91,7 @@ class Sender:
                     log.exception("sender.broken")
                 self._show_away(str(error) or type(error).__name__)
                 failures = 1 if self.counts.sent > before else failures + 1
+                self._connects = False
                 self._wait(self._backoff.pause(failures))
 
     def _send(self, stream: Stream) -> None:

@@ -2,7 +2,7 @@
 
 from logpersister.forms.problems import ManifestError, Problem
 from logpersister.manifest.feed_collector import FeedCollector
-from logpersister.manifest.load import load, load_collector, parse, parse_text
+from logpersister.manifest.load import load, load_collector, load_either, parse, parse_text
 from logpersister.manifest.resource import LogPersister
 from logpersister.manifest.spec import Spec
 
@@ -14,6 +14,7 @@ __all__ = [
     "Spec",
     "load",
     "load_collector",
+    "load_either",
     "parse",
     "parse_text",
 ]

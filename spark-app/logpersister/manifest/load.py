@@ -50,6 +50,15 @@ def load_collector(path: str | Path, variables: Variables | None = None) -> Feed
     return parse_collector(content, source, variables)
 
 
+def load_either(path: str | Path, variables: Variables | None = None) -> LogPersister | FeedCollector:
+    """Read a manifest of either kind the same way, as its field ``kind`` says."""
+    content, source = _content(path, LARGEST_COLLECTOR)
+    document = yaml_document.read(content, source, variables, MOST_NODES_OF_FEEDS)
+    if isinstance(document.value, dict) and document.value.get("kind") == "FeedCollector":
+        return parse_collector(content, source, variables)
+    return parse_text(content, source, variables)
+
+
 def _content(path: str | Path, largest: int) -> tuple[bytes, str]:
     """Return the text of a manifest, a byte more than `largest` at most, and its name."""
     source = "standard input" if str(path) == STANDARD_INPUT else str(path)

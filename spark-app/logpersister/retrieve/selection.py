@@ -39,6 +39,10 @@ class Window:
         """Whether some of ``[begin, end)`` is in it."""
         return (self.since is None or end > self.since) and (self.until is None or begin < self.until)
 
+    def holds(self, begin: int, end: int) -> bool:
+        """Whether all of ``[begin, end)`` is in it."""
+        return (self.since is None or begin >= self.since) and (self.until is None or end <= self.until)
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -67,16 +71,21 @@ class Selected:
 def all_of(store: ObjectStore, topic: str, current: Current, layout: AnyFolders | None) -> Selected:
     """Return all objects of a topic that count, but those in quarantine. Raises StorageError."""
     found = (one for one in store.inventory(topic) if one[0].path.split("/", 1)[0] != QUARANTINE)
-    return Selected(topic, [replace(one, folder=_folder_of(one.path, layout)) for one in _counting(found, current)])
+    return Selected(topic, [replace(one, folder=folder_of(one.path, layout)) for one in _counting(found, current)])
 
 
-def _folder_of(path: str, layout: AnyFolders | None) -> TimeFolder | None:
+def folder_of(path: str, layout: AnyFolders | None) -> TimeFolder | None:
     """Return the folder by time that a path is in, or that of late records."""
     if layout is None:
         return None
     inner = path.removeprefix(f"{LATE}/")
     folder = layout.folder_of(inner)
     return folder if folder is None or inner == path else replace(folder, path=late_path(folder.path))
+
+
+def times_of(folder: TimeFolder, layout: AnyFolders) -> tuple[int, int]:
+    """Return when a folder, or that of late records of its time, begins and ends."""
+    return layout.begin_of(replace(folder, path=folder.path.removeprefix(f"{LATE}/"))), folder.end
 
 
 def within(store: ObjectStore, topic: str, current: Current, layout: AnyFolders, window: Window) -> Selected:
@@ -90,12 +99,12 @@ def within(store: ObjectStore, topic: str, current: Current, layout: AnyFolders,
     spans = [(layout.begin_of(one), one.end) for one in folders]
     objects = [replace(one, folder=folder) for folder, one in _inside(store, topic, current, folders)]
     for one in _late(store, topic, current):
-        folder = _folder_of(one.path, layout)
+        folder = folder_of(one.path, layout)
         if folder is None:
             continue
-        begin = layout.begin_of(replace(folder, path=folder.path.removeprefix(f"{LATE}/")))
-        if window.meets(begin, folder.end):
-            spans.append((begin, folder.end))
+        times = times_of(folder, layout)
+        if window.meets(*times):
+            spans.append(times)
             objects.append(replace(one, folder=folder))
     if not objects:
         return Selected(topic, ())

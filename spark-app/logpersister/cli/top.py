@@ -1,0 +1,116 @@
+"""``logpersister top``: members or collectors at a glance, live in a terminal; elsewhere once, as plain text."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final, TextIO
+
+from logpersister.cli import brokers, context, shown_page
+from logpersister.cli.asked_status import ask, checked
+from logpersister.cli.exits import CommandError, Exit
+from logpersister.cli.lag import GroupLag, observed
+from logpersister.manifest import FeedCollector, LogPersister
+from logpersister.manifest.secrets import Secrets
+from logpersister.pages.reported import Report, collector_page, group_page
+from logpersister.pages.views import Page
+from logpersister.report import logs
+from logpersister.report.human import plural
+
+EVERY_SECONDS: Final = 2.0
+"""From one look to the next."""
+
+Look = Callable[[], tuple[Page, bool]]
+"""Return the page of now, and whether all that was asked has answered."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the page once, or until Ctrl-C."""
+    logs.configure(level="error")
+    resource, secrets = context.either(arguments.file), context.secrets(arguments)
+    addresses = [checked(text) for text in arguments.status]
+    with ThreadPoolExecutor(min(len(addresses), 32), thread_name_prefix="status") as threads:
+
+        def reports() -> list[Report]:
+            return list(threads.map(partial(ask, seconds=arguments.timeout), addresses))
+
+        look: Look
+        if isinstance(resource, FeedCollector):
+            look = partial(look_at_collector, resource.name, reports)
+        else:
+            look = partial(look_at_group, resource, partial(lag_of, resource, secrets, arguments.timeout), reports)
+        if arguments.once or not sys.stdout.isatty():
+            return show_once(look, sys.stdout)
+        return show_live(look)
+
+
+def show_once(look: Look, out: TextIO) -> int:
+    """Write the page; the exit code says whether all have answered."""
+    page, complete = look()
+    shown_page.write(page, out)
+    return Exit.OK if complete else Exit.UNREACHABLE
+
+
+def show_live(look: Look) -> int:
+    """Show the page until Ctrl-C, and look again and again."""
+    from rich.live import Live  # noqa: PLC0415 - only a terminal needs it
+
+    with Live(shown_page.drawn(look()[0]), screen=True, auto_refresh=False) as live:
+        while True:
+            live.refresh()
+            time.sleep(EVERY_SECONDS)
+            live.update(shown_page.drawn(look()[0]))
+
+
+def look_at_collector(collector: str, reports: Callable[[], Sequence[Report]]) -> tuple[Page, bool]:
+    """Return the page of a collector."""
+    found = reports()
+    page = collector_page(collector, found, datetime.now(UTC), _unanswered(found))
+    return page, all(one.get("collector") == collector for one in found)
+
+
+def look_at_group(
+    resource: LogPersister, lag: Callable[[], GroupLag], reports: Callable[[], Sequence[Report]]
+) -> tuple[Page, bool]:
+    """Return the page of a group; what Kafka does not tell is said on it."""
+    found = reports()
+    notes, summary = _unanswered(found), None
+    try:
+        group = lag()
+    except CommandError as error:
+        if error.code is Exit.INVALID:
+            raise
+        notes.append(f"The lag is not known: {error}")
+    else:
+        summary = group.observation.summary
+        notes += _of_kafka(group, asked=sum(one.get("group") == resource.group_id for one in found))
+    page = group_page(resource.group_id, found, summary, datetime.now(UTC), notes)
+    return page, summary is not None and all(one.get("group") == resource.group_id for one in found)
+
+
+def lag_of(resource: LogPersister, secrets: Secrets, seconds: float) -> GroupLag:
+    """Ask Kafka for the lag of the group. Raises CommandError."""
+    found = brokers.reach(resource, secrets, seconds, some_topics=True)
+    return observed(resource, brokers.config(resource, secrets, seconds, found), found, seconds)
+
+
+def _unanswered(reports: Sequence[Report]) -> list[str]:
+    if all(one.document for one in reports):
+        return []
+    return ["Members and collectors answer where they were started with --http; name that with --status."]
+
+
+def _of_kafka(group: GroupLag, *, asked: int) -> list[str]:
+    """Return what Kafka says that members do not."""
+    notes = []
+    members = len(group.group.members)
+    if members > asked:
+        notes.append(f"The group has {plural(members, 'member')}, of which {asked} is asked (--status).")
+    unread = len(group.observation.errors) + len(group.refused)
+    if unread:
+        notes.append(f"The lag is without {plural(unread, 'partition')} or topics that could not be read.")
+    notes += [f"Topic {topic} does not exist yet." for topic in group.missing_topics]
+    return notes

@@ -1,0 +1,230 @@
+"""What members or collectors have said of themselves, as one page: for whoever looks at all of them from outside. Pure.
+
+Documents are those of ``/status``, perhaps of another version: what one of them does not say is not known.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from logpersister.pages.views import ROWS, Cell, Page, Table, first_of
+from logpersister.report.human import duration, number, size
+from logpersister.report.lag import LagSummary, TopicLag
+from logpersister.report.status import MemberState
+
+FAILURES: Final = 10
+"""Failures that are shown."""
+_MEMBERS: Final = (
+    "member", "state", "revision", "partitions", "lag", "oldest waits", "records", "uploaded", "last upload",
+    "failures", "held",
+)  # fmt: skip
+_TOPICS: Final = ("topic", "partitions", "behind", "lag", "oldest waits")
+_REPLICAS: Final = (
+    "replica", "state", "feeds", "silent", "failing", "new", "unchanged", "other polls", "missed", "sent", "in spool",
+    "dropped",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An answer to ``/status``, or why there is none."""
+
+    address: str
+    document: Mapping[str, Any]
+    """Empty: there is none."""
+    problem: str = ""
+
+    def get(self, *names: str) -> Any:
+        """Return a field of the document; None: it says nothing of it."""
+        found: Any = self.document
+        for name in names:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        return found
+
+    def count(self, *names: str) -> int | None:
+        """Return a number of the document; None: it says nothing of it."""
+        found = self.get(*names)
+        return found if type(found) is int else None
+
+    def time(self, *names: str) -> datetime | None:
+        found = self.get(*names)
+        return datetime.fromisoformat(found) if isinstance(found, str) else None
+
+
+def group_page(
+    group: str, reports: Sequence[Report], lag: LagSummary | None, now: datetime, notes: Sequence[str]
+) -> Page:
+    """Return the page of a group of members; the lag is that of the whole group, by Kafka (None: not known)."""
+    known = [one for one in reports if one.get("group") == group]
+    running = sum(one.get("state") == MemberState.RUNNING for one in known)
+    whole = running == len(reports)
+    return Page(
+        title=f"Group {group}",
+        state=Cell(
+            f"{running} of {len(reports)} members running", "good" if whole else "warning" if running else "bad"
+        ),
+        facts=_facts(known, lag, now),
+        tables=[
+            Table("Members", _MEMBERS, [_member(one, group, now) for one in reports], "Failures of the last hour."),
+            *_topics(lag),
+            *_troubles(known),
+        ],
+        notes=notes,
+    )
+
+
+def collector_page(collector: str, reports: Sequence[Report], now: datetime, notes: Sequence[str]) -> Page:
+    """Return the page of the replicas of a collector."""
+    known = [one for one in reports if one.get("collector") == collector]
+    writing = sum(one.get("kafka", "away") is None for one in known)
+    whole = writing == len(reports)
+    worst = [
+        (feed["id"], Cell("silent", "bad") if feed["silent"] else Cell("failing", "warning"),
+         _ago(datetime.fromisoformat(feed["newAt"]), now), str(one.get("replica")), feed["reason"])
+        for one in known
+        for feed in one.get("feeds", "worst") or ()
+    ]  # fmt: skip
+    tables = [Table("Replicas", _REPLICAS, [_replica(one, collector) for one in reports], "Counts since their start.")]
+    if worst:
+        header = ("feed", "state", "newest content", "replica", "reason")
+        tables.append(Table("Feeds in trouble", header, sorted(worst, key=lambda row: str(row[0]))))
+    return Page(
+        title=f"Collector {collector}",
+        state=Cell(f"{writing} of {len(reports)} replicas write to Kafka", "good" if whole else "bad"),
+        facts=(),
+        tables=tables,
+        notes=notes,
+    )
+
+
+def _facts(known: Sequence[Report], lag: LagSummary | None, now: datetime) -> list[tuple[str, str | Cell]]:
+    def total(*names: str) -> int:
+        return sum(one.count(*names) or 0 for one in known)
+
+    revisions = Counter((one.get("generation"), one.get("revision")) for one in known)
+    uploads = [time for one in known if (time := one.time("uploads", "last")) is not None]
+    return [
+        (
+            "Generation, revision",
+            "; ".join(_revision(*one, count) for one, count in sorted(revisions.items(), key=str)),
+        ),
+        ("Lag in records", number(None if lag is None else lag.records)),
+        ("Oldest record waits", duration(None if lag is None else lag.seconds)),
+        ("Uploaded", f"{number(total('uploads', 'objects'))} objects, {size(total('uploads', 'bytes'))}"),
+        ("Last upload", _ago(max(uploads, default=None), now)),
+        ("Upload failures in the last hour", _alarm(total("uploads", "failuresLastHour"))),
+        ("Records in quarantine", _alarm(total("quarantine", "records"))),
+        ("Offsets lost", _alarm(total("dataLoss", "offsets"))),
+    ]
+
+
+def _revision(generation: object, revision: object, members: int) -> str:
+    """Return a revision, and how many members run it: of a rollout there are two."""
+    return f"{generation}, {revision}" if members == 1 else f"{generation}, {revision} in {members} members"
+
+
+def _member(one: Report, group: str, now: datetime) -> Sequence[str | Cell]:
+    if one.get("group") != group:
+        return _stranger(one, "group", group, len(_MEMBERS))
+    known = one.get("lag", "known")
+    seconds = one.get("lag", "seconds") if known else None
+    return (
+        str(one.get("member")),
+        _member_state(one),
+        f"{one.get('generation')}, {one.get('revision')}",
+        number(one.count("assignment", "count")),
+        number(one.count("lag", "records") if known else None),
+        duration(seconds),
+        number(one.count("uploads", "records")),
+        size(one.count("uploads", "bytes") or 0),
+        _ago(one.time("uploads", "last"), now),
+        _alarm(one.count("errors", "lastHour") or 0),
+        _alarm(one.count("heldPartitions", "count") or 0),
+    )
+
+
+def _member_state(one: Report) -> Cell:
+    state = str(one.get("state"))
+    if one.get("outages") or state == MemberState.FAILED:
+        return Cell(f"{state}: {one.get('stateMessage')}" if one.get("stateMessage") else state, "bad")
+    return Cell(state, "good" if state == MemberState.RUNNING else "warning")
+
+
+def _stranger(one: Report, field: str, name: str, columns: int) -> Sequence[str | Cell]:
+    """Return the row of an address at which nobody of this name answers."""
+    other = one.get(field)
+    problem = one.problem or (f"is of {field} {other}" if other else f"is no status of {field} {name}")
+    return (one.address, Cell(problem, "bad"), *([""] * (columns - 2)))
+
+
+def _topics(lag: LagSummary | None) -> Iterator[Table]:
+    if lag is None:
+        return
+
+    def trouble(topic: str) -> tuple[float, int, str]:
+        one = lag.topics[topic]
+        return -(one.seconds or 0.0), -one.records, topic
+
+    rows = [_topic(topic, lag.topics[topic]) for topic in sorted(lag.topics, key=trouble)[:ROWS]]
+    yield Table("Topics", _TOPICS, rows, first_of(len(lag.topics), len(rows)))
+
+
+def _topic(topic: str, lag: TopicLag) -> Sequence[str]:
+    return (topic, number(lag.partitions), number(lag.behind), number(lag.records), duration(lag.seconds))
+
+
+def _troubles(known: Sequence[Report]) -> Iterator[Table]:
+    held = [
+        (f"{entry['topic']}-{entry['partition']}", entry["reason"], entry["message"])
+        for one in known
+        for entry in one.get("heldPartitions", "first") or ()
+    ]
+    if held:
+        yield Table("Held partitions", ("partition", "reason", "what it waits for"), sorted(held))
+    failures = [
+        (str(entry["time"]), str(one.get("member")), _range(entry), entry["kind"], entry["message"])
+        for one in known
+        for entry in one.get("errors", "recent") or ()
+    ]
+    newest = sorted(failures, reverse=True)[:FAILURES]
+    if newest:
+        note = first_of(len(failures), len(newest))
+        yield Table("Newest failures", ("time", "member", "range", "kind", "message"), newest, note)
+
+
+def _range(entry: Mapping[str, Any]) -> str:
+    if entry.get("topic") is None:
+        return "the bucket"
+    return f"{entry['topic']}-{entry['partition']} [{entry['start']},{entry['end']})"
+
+
+def _replica(one: Report, collector: str) -> Sequence[str | Cell]:
+    if one.get("collector") != collector:
+        return _stranger(one, "collector", collector, len(_REPLICAS))
+    away = one.get("kafka", "away")
+    polls: Mapping[str, int] = one.get("polls") or {}
+    others = sum(count for result, count in polls.items() if result not in {"new", "unchanged", "missed"})
+    return (
+        str(one.get("replica")),
+        Cell("working", "good") if away is None else Cell(f"Kafka is away: {away}", "bad"),
+        number(one.count("feeds", "total")),
+        _alarm(one.count("feeds", "silent") or 0),
+        _alarm(one.count("feeds", "failing") or 0),
+        number(polls.get("new")),
+        number(polls.get("unchanged")),
+        number(others),
+        _alarm(polls.get("missed", 0)),
+        number(one.count("records", "sent")),
+        number(one.count("spool", "records")),
+        _alarm(one.count("spool", "dropped") or 0),
+    )
+
+
+def _ago(time: datetime | None, now: datetime) -> str:
+    return "never" if time is None else f"{duration(max(0.0, round((now - time).total_seconds())))} ago"
+
+
+def _alarm(value: int) -> str | Cell:
+    return Cell(number(value), "warning") if value else "0"
