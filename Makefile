@@ -28,8 +28,8 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo stack stack-down stack-status test ci lint types layers rust pytest coverage golden quick unit model chaos soak \
-	test-static test-integration test-pure test-pure-in-turn ci-images ci-cluster \
-	image node-programs release cluster-up cluster-down test-cluster bench format crds lock clean distclean
+	test-static test-integration test-pure test-pure-in-turn ci-images ci-cluster ci-browser \
+	image node-programs release cluster-up cluster-down test-cluster test-browser bench format crds lock clean distclean
 
 help: ## show the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,7 +76,10 @@ test-pure-in-turn:
 # the node beside the tests with servers, what needs no server beside the tests on the node.
 ci: ## what continuous integration runs (.ci/run): `make test`, and beside it the tests on a real node
 	@$(TIMED) setup $(MAKE) --no-print-directory setup
-	@$(MAKE) --no-print-directory --jobs=2 BESIDE='$(PYTHON) scripts/beside.py' test ci-cluster
+	@$(MAKE) --no-print-directory --jobs=2 BESIDE='$(PYTHON) scripts/beside.py' test ci-browser ci-cluster
+
+ci-browser: test-pure
+	@$(BESIDE) $(MAKE) --no-print-directory test-browser
 
 ci-images:
 	@$(BESIDE) $(TIMED) prepare-cluster $(MAKE) --no-print-directory --jobs=2 image node-programs ARGS=
@@ -160,6 +163,10 @@ test-cluster: ## tests on a real node, or on the cluster that KUBECONFIG names (
 
 node-programs:
 	$(PREPARE) cluster
+
+test-browser: ## pages in a real browser, Debian's Chromium (UPDATE_GOLDEN=1 makes the screenshots of docs/images anew)
+	$(PREPARE) unit
+	@$(TIMED) browser $(BIN)/python -m tests.browser $(ARGS)
 
 bench: ## measure what it costs (ARGS=throughput, executors, latency, tables, trickle, backlog, feeds, peers, operator or service; ARGS=--help)
 	$(PREPARE) bench $(if $(filter operator,$(ARGS)),kube-apiserver etcd) $(if $(filter peers,$(ARGS)),spark-kafka) $(if $(filter tables,$(ARGS)),iceberg)

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SETS = {
+    "browser": {
+        "/usr/bin/chromium": "chromium",
+        "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf": "fonts-dejavu-core",
+    },
     "images": {
         "buildah": "buildah",
         "debootstrap": "debootstrap",

@@ -20,6 +20,7 @@ LIMITS = {
     "prepare-cluster": 3600,
     "cluster": 2400,
     "pure": 2600,
+    "browser": 900,
     "all": 5300,
 }
 """Seconds. Two to four times what a quiet machine with two cores takes, with all caches empty: some are that slow.

@@ -32,6 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="release of the brokers of tests/integration/brokers; oldest is what `make soak` fetches",
     )
 
+    parser.addoption("--browser", action="store_true", help="also tests/browser, which needs Chromium")
     parser.addoption("--soak", action="store_true", help="only what is marked as soak, which is left out otherwise")
 
 

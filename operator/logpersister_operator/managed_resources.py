@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from logpersister.manifest import LogPersister
+from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.observe.lag import GroupLag, lag_depends_on
 from logpersister_operator.observe.members import UnansweredSince
 from logpersister_operator.observe.object_events import ObjectEvents
@@ -29,6 +30,8 @@ class ManagedResource:
     group: GroupLag | None = None
     last: Plan | None = None
     """What the last reconciliation found; None before the first one has ended."""
+    status: Document | None = None
+    """The status as it was written last; None before the first reconciliation has ended."""
     _group_depends_on: object = None
 
     def group_of(self, resource: LogPersister, secrets: SecretsRead) -> GroupLag:
@@ -83,6 +86,11 @@ class ManagedResources:
         """Return the last reconciliation of each resource that has one."""
         with self._lock:
             return {key: one.last for key, one in self._resources.items() if one.last is not None}
+
+    def reconciled(self) -> dict[ResourceKey, ManagedResource]:
+        """Return the resources whose status is known."""
+        with self._lock:
+            return {key: one for key, one in self._resources.items() if one.status is not None}
 
     def _forget(self, key: ResourceKey) -> None:
         self._on_forget(key)

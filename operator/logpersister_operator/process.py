@@ -12,10 +12,11 @@ from typing import Final, cast
 
 import kopf
 import structlog
-from prometheus_client import start_http_server
 
+from logpersister.pages.history import History
+from logpersister.pages.site import Site
 from logpersister.report import logs
-from logpersister.report.listening import ANY_INTERFACE
+from logpersister.report.server import ReportServer
 from logpersister_operator import handlers
 from logpersister_operator.cluster.access import Access, AccessError, find_access
 from logpersister_operator.cluster.client import ApiServer
@@ -24,6 +25,8 @@ from logpersister_operator.cluster.lease import Candidate, Terms
 from logpersister_operator.health import Health, Watchdog, serve
 from logpersister_operator.leader import Candidacy, Leadership
 from logpersister_operator.observe.namespaces import Namespaces
+from logpersister_operator.pages.endpoints import OperatorEndpoints
+from logpersister_operator.pages.group_source import EVERY_SECONDS, GROUPS, POINTS, GroupSource
 from logpersister_operator.runtime import Operator
 from logpersister_operator.settings import Settings, SettingsError
 from logpersister_operator.supervision import Supervisors
@@ -100,15 +103,20 @@ def run(
         handlers.register(registry, operator, kinds, access)
         health.failure = watchdog.failure
         health.unready = lambda: namespaces.failure or operator.unready((settings.namespaces and found) or (None,))
-        server, _ = start_http_server(settings.metrics_port, ANY_INTERFACE, registry=operator.metrics.registry)
         log.info("operator.started", image=settings.image, namespaces=list(found) or "all")
-        try:
-            return asyncio.run(_serve(registry, operator, namespaces, found, watchdog))
-        finally:
-            for supervisors in kinds:
-                supervisors.close()
-            server.shutdown()
-            server.server_close()
+        with (
+            _site(operator) as site,
+            ReportServer(f":{settings.metrics_port}", OperatorEndpoints(operator.metrics, site)),
+        ):
+            try:
+                return asyncio.run(_serve(registry, operator, namespaces, found, watchdog))
+            finally:
+                for supervisors in kinds:
+                    supervisors.close()
+
+
+def _site(operator: Operator) -> Site:
+    return Site(GroupSource(operator.glances), EVERY_SECONDS, history=History(POINTS, GROUPS))
 
 
 async def _serve(

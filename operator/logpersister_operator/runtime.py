@@ -35,12 +35,13 @@ from logpersister_operator.observe.lag_connection import connection_key
 from logpersister_operator.observe.lag_pool import LagPool
 from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observe.polling_pool import PollingPool
-from logpersister_operator.observe.resource import key_of, resource_of
+from logpersister_operator.observe.resource import key_of, resource_of, understood
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
 from logpersister_operator.observe.streams import Streams
 from logpersister_operator.observe.watches import Watches
 from logpersister_operator.observed_state import Claim, MemberReport, ObservedState, ResourceKey, pods_of
+from logpersister_operator.pages.glance import Glance
 from logpersister_operator.plan import Plan
 from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
 from logpersister_operator.settings import Settings
@@ -191,6 +192,7 @@ class Operator:
         if done.leave and validity.runs is not None and managed.secrets.latest is not None:
             self._departures.begin(observed.key, validity.runs, managed.secrets.latest.secrets(), done.leave)
         managed.last = replace(done, status=_counted(done.status))
+        managed.status = self._reconciler.with_latest_status(resource)["status"]
         pauses = [RESYNC_SECONDS if is_settled(done.status) else UNSETTLED_SECONDS]
         if validity.runs is not None:  # otherwise no Secrets are read, and old ones only become older
             pauses.append(managed.secrets.seconds_left)
@@ -217,6 +219,7 @@ class Operator:
             return
         managed = self._managed.get(key)
         managed.last = replace(managed.last or Plan(status), status=_counted(status))
+        managed.status = status
 
     def observe(self, resource: Document) -> tuple[ObservedState, Validity]:
         """Gather everything that is known of a resource; return it with the spec that is to run.
@@ -274,6 +277,20 @@ class Operator:
         """Forget a resource that is gone."""
         self._reconciler.forget(resource)
         self.rollout_places.gone(resource)
+
+    def glances(self) -> dict[ResourceKey, Glance]:
+        """Return what is known of all resources that were reconciled, for pages."""
+        return {key: self._glance(key, one) for key, one in self._managed.reconciled().items()}
+
+    def _glance(self, key: ResourceKey, managed: ManagedResource) -> Glance:
+        reports, last = self._reports.answer(key), managed.last
+        return Glance(
+            key,
+            understood(managed.status or {}),
+            self._lags.answer(key),
+            {} if reports is None else reports.members,
+            None if last is None else last.target_seconds,
+        )
 
     # questions
 

@@ -30,7 +30,7 @@ def resource_of(document: _Fields) -> Resource:
         manifest=manifest,
         problems=problems,
         claim=claim_of(document),
-        status=_understood(status),
+        status=understood(status),
         record=record_of(status),
         stable=(status.get("rollout") or {}).get("stable"),
     )
@@ -84,7 +84,7 @@ def _manifest(document: _Fields) -> tuple[LogPersister | None, str]:
         return None, "; ".join(str(problem) for problem in error.problems)
 
 
-def _understood(status: _Fields) -> Status:
+def understood(status: _Fields) -> Status:
     """Return a status without the parts that another version wrote differently, or somebody changed by hand.
 
     Of a part with fields that only a newer version knows the others are kept: what was counted stays counted.

@@ -7,12 +7,17 @@ from typing import Final
 
 from logpersister.feeds.polled_feed import RESULTS, PolledFeed
 from logpersister.feeds.reports import FeedMetrics, Parts
+from logpersister.pages.figures import a_minute, rounded
 from logpersister.pages.history import WHOLE, History, Reading
+from logpersister.pages.svg import Mark
 from logpersister.pages.views import (
+    OF_PROCESS,
     Cell,
     Figure,
     Page,
     Table,
+    Wanted,
+    alarm,
     link_to,
     part_of,
     plots,
@@ -20,31 +25,26 @@ from logpersister.pages.views import (
     when,
     without_plots,
 )
-from logpersister.report.human import duration, number, size
-
-
-def _a_minute(value: float) -> str:
-    return f"{value * 60:,.1f} a minute"
+from logpersister.report.human import duration, number, plural, size
 
 
 def _took(value: float | None) -> str:
     return duration(value) if value is None or value >= 1 else f"{value * 1000:.0f} ms"
 
 
-def _records(value: float) -> str:
-    return number(round(value))
-
-
 _DURATION: Final = Figure("seconds", "Duration of polls", _took)
-_POLLS: Final = tuple(Figure(result, f"Polls that were {result}", _a_minute) for result in RESULTS)
-_WAITING: Final = Figure("waiting", "Records that wait on the disk", _records)
+_POLLS: Final = tuple(Figure(result, f"{result.capitalize()} polls", a_minute) for result in RESULTS)
+_WAITING: Final = Figure("waiting", "Records that wait on the disk", rounded)
 _HEADER: Final = ("feed", "state", "newest content", "last poll took", *RESULTS, "reason", "duration before")
+_NUMBERS: Final = ("last poll took", *RESULTS)
 
 
 class CollectorSource:
     """What a collector knows of its feeds."""
 
     word: Final = "feeds"
+    depth: Final = 1
+    paths: Final = OF_PROCESS
 
     def __init__(
         self,
@@ -71,28 +71,32 @@ class CollectorSource:
         found[WHOLE] = Reading({"waiting": self._parts.spool.fill.entries}, counts)
         return found
 
-    def home(self, history: History, page: int) -> Page:
+    def home(self, history: History, wanted: Wanted) -> Page:
         def trouble(feed: str) -> tuple[bool, bool, str]:
             one = self._feeds[feed]
             return not one.is_silent, not one.reason, feed
 
-        feeds, page, pages = part_of(sorted(self._feeds, key=trouble), page)
+        feeds, page, pages = part_of(sorted(self._feeds, key=trouble), wanted.page)
         return Page(
             title=f"Collector {self.name}",
             state=self._state(),
             facts=self._facts(),
             plots=plots(history, WHOLE, (*_POLLS, _WAITING)),
-            tables=(Table("Feeds", _HEADER, [self._row(history, feed) for feed in feeds], "Since the start."),),
+            tables=(
+                Table("Feeds", _HEADER, [self._row(history, feed) for feed in feeds], "Since the start.", _NUMBERS),
+            ),
             notes=without_plots(history, "feed"),
             number=page,
             pages=pages,
         )
 
-    def subject(self, history: History, name: str) -> Page | None:
+    def subject(self, history: History, *names: str) -> Page | None:
+        (name,) = names
         feed = self._feeds.get(name)
         if feed is None:
             return None
-        drawn = plots(history, name, (_DURATION, *_POLLS))
+        timeout = Mark("timeout", feed.spec.timeout.total_seconds())
+        drawn = plots(history, name, (_DURATION, *_POLLS), {_DURATION.name: timeout})
         polls = [(result, number(feed.polls[result])) for result in RESULTS]
         return Page(
             title=f"Feed {name}",
@@ -104,10 +108,12 @@ class CollectorSource:
                 ("Newest content", self._new(feed)),
                 ("Last poll took", _took(feed.seconds)),
                 ("Pauses for", duration(max(0.0, feed.resumes - self._clock()))),
-                ("Why the last poll gave nothing", feed.reason or "It gave something."),
+                ("Problem", feed.reason or "none"),
             ),
             plots=drawn,
-            tables=(Table("Polls by result", ("result", "polls"), polls, "Since the start of the process."),),
+            tables=(
+                Table("Polls by result", ("result", "polls"), polls, "Since the start of the process.", ("polls",)),
+            ),
             notes=() if drawn else ("It has no plots: there are none yet, or others have more to show.",),
         )
 
@@ -124,22 +130,32 @@ class CollectorSource:
         )
 
     def _state(self) -> Cell:
-        away = self._parts.sent.away
-        return Cell("Kafka is there", "good") if away is None else Cell(f"Kafka is away: {away}", "bad")
+        away, silent, failing = self._parts.sent.away, self._silent, self._failing
+        if away is not None:
+            return Cell(f"Kafka is away: {away}", "bad")
+        if silent:
+            return Cell(f"{plural(silent, 'feed')} silent, {number(failing)} failing", "bad")
+        return Cell(f"{plural(failing, 'feed')} failing", "warning") if failing else Cell("All feeds work", "good")
+
+    @property
+    def _silent(self) -> int:
+        return sum(feed.is_silent for feed in self._feeds.values())
+
+    @property
+    def _failing(self) -> int:
+        return sum(bool(feed.reason) for feed in self._feeds.values())
 
     def _facts(self) -> tuple[tuple[str, str | Cell], ...]:
         fill, sent = self._parts.spool.fill, self._parts.sent
-        silent = sum(feed.is_silent for feed in self._feeds.values())
-        failing = sum(bool(feed.reason) for feed in self._feeds.values())
         return (
             ("Feeds", number(len(self._feeds))),
-            ("Silent", _alarm(silent)),
-            ("Failing", _alarm(failing)),
-            ("Polls missed", _alarm(self._metrics.totals["missed"])),
+            ("Silent", alarm(self._silent)),
+            ("Failing", alarm(self._failing)),
+            ("Polls missed", alarm(self._metrics.totals["missed"])),
             ("Records sent", number(sent.sent)),
-            ("Records refused by Kafka", _alarm(sent.refused)),
+            ("Records refused by Kafka", alarm(sent.refused)),
             ("Waiting on the disk", f"{number(fill.entries)} records, {size(fill.bytes)}"),
-            ("Dropped", _alarm(fill.dropped)),
+            ("Dropped", alarm(fill.dropped)),
         )
 
     def _new(self, feed: PolledFeed) -> str:
@@ -159,7 +175,3 @@ def _state(feed: PolledFeed) -> Cell:
     if feed.seconds is None:
         return Cell("not polled yet")
     return Cell("failing", "warning") if feed.reason else Cell("working", "good")
-
-
-def _alarm(value: int) -> str | Cell:
-    return Cell(number(value), "warning") if value else "0"

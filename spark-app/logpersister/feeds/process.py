@@ -30,7 +30,7 @@ from logpersister.manifest.secrets import AUTHORITY, Secrets
 from logpersister.pages.site import Site
 from logpersister.report import logs
 from logpersister.report.health import Health, Probe
-from logpersister.report.server import ReportServer
+from logpersister.report.server import Endpoints, ReportServer
 from logpersister.stopping import Stop
 
 log = structlog.get_logger(__name__)
@@ -96,7 +96,7 @@ def run_collector(collector: FeedCollector, secrets: Secrets, options: Collector
         if options.http is not None:
             status = partial(status_document, collector.name, options.replica, started, metrics, parts)
             site = stack.enter_context(Site(CollectorSource(collector.name, options.replica, metrics, parts)))
-            server = stack.enter_context(ReportServer(options.http, metrics, status, health, site))
+            server = stack.enter_context(ReportServer(options.http, Endpoints(metrics, status, health, site)))
             log.info("reports.served", address=server.address)
         stack.enter_context(logs.kafka_complaints.taken_by(lambda _: None))
         log.info("collector.starts", feeds=len(feeds), topic=spec.kafka.topic, waiting=spool.fill.entries)

@@ -48,7 +48,7 @@ from logpersister.report.health import Condition, Health
 from logpersister.report.human import duration
 from logpersister.report.metrics import Metrics
 from logpersister.report.outages import PROBED, Outage, Server
-from logpersister.report.server import ReportServer
+from logpersister.report.server import Endpoints, ReportServer
 from logpersister.report.status import MemberState, StatusBoard
 from logpersister.stopping import Stop
 
@@ -132,7 +132,7 @@ def run_member(
     with ExitStack() as stack, stop.on_signals():
         if options.http is not None:
             site = stack.enter_context(Site(MemberSource(board, metrics)))
-            server = stack.enter_context(ReportServer(options.http, metrics, status_of(board), health, site))
+            server = stack.enter_context(ReportServer(options.http, Endpoints(metrics, status_of(board), health, site)))
             log.info("reports.served", address=server.address)
         reports = Reports(metrics, board)
         group_probe = health.probe("membership", GROUP_LIMIT, START_LIMIT)

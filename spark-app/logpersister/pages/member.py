@@ -5,12 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from logpersister.pages.figures import BYTES, LAG, OLDEST, RECORDS, a_minute, rounded
 from logpersister.pages.history import WHOLE, History, Reading
 from logpersister.pages.views import (
+    OF_PROCESS,
     Cell,
     Figure,
     Page,
     Table,
+    Wanted,
+    alarm,
     first_of,
     link_to,
     part_of,
@@ -28,29 +32,7 @@ from logpersister.report.status import MemberState, RecentError, Status, StatusB
 _NOTHING: Final[Mapping[str, float]] = {}
 
 
-def _count(value: float) -> str:
-    return number(round(value))
-
-
-def _records_a_second(value: float) -> str:
-    return f"{value:,.1f}/s"
-
-
-def _bytes_a_second(value: float) -> str:
-    return f"{size(round(value))}/s"
-
-
-def _a_minute(value: float) -> str:
-    return f"{value * 60:,.1f} a minute"
-
-
-LAG: Final = Figure("lag", "Lag in records", _count)
-_OLDEST: Final = Figure("seconds", "Age of the oldest record not stored", duration)
-_RECORDS: Final = Figure("records", "Records stored", _records_a_second)
-_BYTES: Final = Figure("bytes", "Bytes uploaded", _bytes_a_second)
-_FAILURES: Final = Figure("failures", "Upload failures of this member", _a_minute)
-
-
+_FAILURES: Final = Figure("failures", "Upload failures of this member", a_minute)
 _HEADER: Final = (
     "topic",
     "state",
@@ -62,6 +44,7 @@ _HEADER: Final = (
     "quarantined",
     "lag before",
 )
+_NUMBERS: Final = ("lag", "oldest waits", "stored", "failures", "quarantined")
 _NOTE: Final = "Records and uploads since the start of the process. Failures are those among its 20 newest ones."
 
 
@@ -69,6 +52,8 @@ class MemberSource:
     """What a member knows of its topics."""
 
     word: Final = "topics"
+    depth: Final = 1
+    paths: Final = OF_PROCESS
 
     def __init__(self, board: StatusBoard, metrics: Metrics, clock: Callable[[], datetime] = utc_now) -> None:
         self._board = board
@@ -94,13 +79,13 @@ class MemberSource:
             found[topic] = Reading(gauges, counters, waiting + counters["records"])
         return found
 
-    def home(self, history: History, page: int) -> Page:
+    def home(self, history: History, wanted: Wanted) -> Page:
         status, stored = self._board.snapshot(), self._metrics.by_topic()
         lags = {} if status.lag is None else status.lag.topics
         stuck = _stuck(status)
         known = _topics(status, stored)
         by_trouble = sorted(known, key=lambda topic: (topic not in stuck, -_seconds(lags.get(topic)), topic))
-        topics, page, pages = part_of(by_trouble, page)
+        topics, page, pages = part_of(by_trouble, wanted.page)
         failures = Counter(_topic_of(error) for error in status.errors)
         rows = []
         for topic in topics:
@@ -110,10 +95,10 @@ class MemberSource:
                 _state(status, topic),
                 number(_records(lag)),
                 duration(None if lag is None else lag.seconds),
-                _count(counts.get("records", 0.0)),
+                rounded(counts.get("records", 0.0)),
                 self._last_upload(topic, status),
                 number(failures[topic]),
-                _count(counts.get("quarantined", 0.0)),
+                rounded(counts.get("quarantined", 0.0)),
                 sparkline(history, topic, LAG),
             )
             rows.append(row)
@@ -121,14 +106,18 @@ class MemberSource:
             title=f"Group {status.identity.group}",
             state=_member_state(status),
             facts=_facts(status),
-            plots=plots(history, WHOLE, (LAG, _BYTES, _FAILURES)),
-            tables=(Table("Topics", _HEADER, rows, _NOTE), *_troubles(status)),
-            notes=(*without_plots(history, "topic"), *([status.lag_message] if status.lag is None else [])),
+            plots=plots(history, WHOLE, (LAG, BYTES, _FAILURES)),
+            tables=(Table("Topics", _HEADER, rows, _NOTE, _NUMBERS, "No partition yet."), *_troubles(status)),
+            notes=(
+                *without_plots(history, "topic"),
+                *([f"The lag is not known: {status.lag_message}."] if status.lag is None else []),
+            ),
             number=page,
             pages=pages,
         )
 
-    def subject(self, history: History, name: str) -> Page | None:
+    def subject(self, history: History, *names: str) -> Page | None:
+        (name,) = names
         status, stored = self._board.snapshot(), self._metrics.by_topic()
         lag = None if status.lag is None else status.lag.topics.get(name)
         if name not in _topics(status, stored):
@@ -139,13 +128,13 @@ class MemberSource:
             ("Partitions behind", "?" if lag is None else number(lag.behind)),
             ("Lag in records", number(_records(lag))),
             ("Oldest record waits", duration(None if lag is None else lag.seconds)),
-            ("Records stored", _count(counts.get("records", 0.0))),
+            ("Records stored", rounded(counts.get("records", 0.0))),
             ("Bytes uploaded", size(round(counts.get("bytes", 0.0)))),
-            ("In quarantine", _count(counts.get("quarantined", 0.0))),
+            ("In quarantine", rounded(counts.get("quarantined", 0.0))),
             ("Last upload", self._last_upload(name, status)),
         )
         whole = plots(history, WHOLE, (_FAILURES,))
-        of_topic = plots(history, name, (LAG, _OLDEST, _RECORDS, _BYTES))
+        of_topic = plots(history, name, (LAG, OLDEST, RECORDS, BYTES))
         return Page(
             title=f"Topic {name}",
             state=_state(status, name),
@@ -203,15 +192,11 @@ def _facts(status: Status) -> Sequence[tuple[str, str | Cell]]:
         ("Oldest record waits", duration(None if lag is None else lag.seconds)),
         ("Uploaded", f"{number(totals.objects)} objects, {size(totals.bytes)}, {number(totals.records)} records"),
         ("Last upload", when(status.last_upload)),
-        ("Upload failures in the last hour", _alarm(status.upload_failures_last_hour)),
-        ("Records in quarantine", _alarm(totals.quarantined)),
-        ("Held partitions", _alarm(status.held)),
-        ("Offsets lost", _alarm(totals.data_loss_offsets)),
+        ("Upload failures in the last hour", alarm(status.upload_failures_last_hour)),
+        ("Records in quarantine", alarm(totals.quarantined)),
+        ("Held partitions", alarm(status.held)),
+        ("Offsets lost", alarm(totals.data_loss_offsets)),
     )
-
-
-def _alarm(value: int) -> str | Cell:
-    return Cell(number(value), "warning") if value else "0"
 
 
 def _state(status: Status, topic: str) -> Cell:
@@ -244,7 +229,12 @@ def _troubles(status: Status, topic: str | None = None) -> tuple[Table, ...]:
             [_failure(error) for error in errors],
             "The newest 20 of this member. Each was tried again.",
         ),
-        Table("Quarantine by reason", ("reason", "records", "last", "newest object"), _quarantine(status, topic)),
+        Table(
+            "Quarantine by reason",
+            ("reason", "records", "last", "newest object"),
+            _quarantine(status, topic),
+            numbers=("records",),
+        ),
     ]
     if unreadable:
         rows = [(str(one.partition), one.message) for one in unreadable]
@@ -287,12 +277,15 @@ def _stored(status: Status, topic: str) -> tuple[Table, ...]:
             ("key", "time", "size", "records"),
             uploads,
             "Those of this topic among the 10 newest of the member.",
+            ("size", "records"),
+            "No upload yet.",
         ),
         Table(
             "Partitions that are most behind",
             ("partition", "lag", "oldest waits"),
             [(str(one.partition), number(one.records), duration(one.age_seconds)) for one in worst],
             "Those of this topic among the 10 worst of the member.",
+            ("lag", "oldest waits"),
         ),
     )
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Self
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs, unquote, urlencode
 
 import structlog
 
 from logpersister.pages.history import EVERY_SECONDS, History
-from logpersister.pages.views import Page, Source
+from logpersister.pages.views import Page, Source, Wanted
 from logpersister.report import logs
 from logpersister.report.server import Answer
 
@@ -29,8 +29,14 @@ HTML: Final = "text/html; charset=utf-8"
 class Site:
     """Answers of one process to browsers."""
 
-    def __init__(self, source: Source, every: float = EVERY_SECONDS, clock: Callable[[], float] = time.time) -> None:
-        self.history: Final = History()
+    def __init__(
+        self,
+        source: Source,
+        every: float = EVERY_SECONDS,
+        clock: Callable[[], float] = time.time,
+        history: History | None = None,
+    ) -> None:
+        self.history: Final = history or History()
         self._source = source
         self._every = every
         self._clock = clock
@@ -44,22 +50,23 @@ class Site:
     def answer(self, path: str, query: str) -> Answer | None:
         """Return the page at a path, ``/`` or ``/topics/clicks``; None: there is none."""
         if path == "/":
-            given = parse_qs(query).get("page", ["1"])[0]
-            number = int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 1
-            return self._rendered(self._source.home(self.history, number), is_home=True)
-        word, _, quoted = path.removeprefix("/").partition("/")
-        if word != self._source.word or not quoted or "/" in quoted:
+            wanted = _wanted(query)
+            return self._rendered(self._source.home(self.history, wanted), wanted)
+        word, *names = map(unquote, path.removeprefix("/").split("/"))
+        if word != self._source.word or len(names) != self._source.depth or "" in names:
             return None
-        page = self._source.subject(self.history, unquote(quoted))
-        return None if page is None else self._rendered(page, is_home=False)
+        page = self._source.subject(self.history, *names)
+        return None if page is None else self._rendered(page)
 
-    def _rendered(self, page: Page, *, is_home: bool) -> Answer:
+    def _rendered(self, page: Page, wanted: Wanted | None = None) -> Answer:
+        """Return a page as HTML; ``wanted`` is what of the first page, None for another one."""
         environment = _environment()
         text = environment.get_template("page.html").render(
             page=page,
-            is_home=is_home,
-            process=self._source.name,
-            word=self._source.word,
+            is_home=wanted is not None,
+            root="./" if wanted is not None else "../" * self._source.depth,
+            source=self._source,
+            kept=urlencode({"namespace": wanted.namespace}) if wanted is not None and wanted.namespace else "",
             next_id=itertools.count(1).__next__,
             now=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._clock())),
         )
@@ -86,6 +93,13 @@ class Site:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
+
+
+def _wanted(query: str) -> Wanted:
+    given = parse_qs(query)
+    page = given.get("page", ["1"])[0]
+    number = int(page) if page.isascii() and page.isdigit() and len(page) < 6 else 1
+    return Wanted(number, given.get("namespace", [""])[0])
 
 
 @cache

@@ -1,18 +1,20 @@
 """What a page shows, whatever it is about: facts, plots and tables. Pure; `site` makes HTML of it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, Protocol
+from types import MappingProxyType
+from typing import Final, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
 from logpersister.pages.history import History, Reading
-from logpersister.pages.svg import Plot, plot
+from logpersister.pages.svg import Mark, Plot, plot
 from logpersister.report.human import instant, number, plural
 
 ROWS: Final = 200
 """Topics or feeds on one page; further ones are on the next."""
 
+Row = TypeVar("Row")
 Tone = Literal["plain", "good", "warning", "bad"]
 """How a word is coloured. The word says it too."""
 
@@ -36,6 +38,10 @@ class Table:
     rows: Sequence[Sequence[str | Cell]]
     note: str = ""
     """What it leaves out."""
+    numbers: Collection[str] = ()
+    """Columns of numbers, which stand below each other by their ends."""
+    empty: str = "None."
+    """What is said where there are no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +54,23 @@ class Page:
     plots: Sequence[Plot] = ()
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
+    cause: str = ""
+    """Why the state is not as it should be, and what to do."""
+    choices: Sequence[Cell] = ()
+    """Links to parts of it."""
     number: int = 1
     """Of its rows, where they are more than fit."""
     pages: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is wanted of the first page."""
+
+    page: int = 1
+    """Of its rows."""
+    namespace: str = ""
+    """Of Kubernetes, where the process knows several; empty: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +83,19 @@ class Figure:
 
 
 class Source(Protocol):
-    """What a process knows about its topics or feeds."""
+    """What a process knows about its topics, feeds or groups."""
 
     @property
     def word(self) -> str:
-        """``topics`` or ``feeds``: the folder of their pages."""
+        """``topics``, ``feeds`` or ``groups``: the folder of their pages."""
+
+    @property
+    def depth(self) -> int:
+        """How many names identify one of them."""
+
+    @property
+    def paths(self) -> Sequence[tuple[str, str]]:
+        """What there is beside pages, as words and paths."""
 
     @property
     def name(self) -> str:
@@ -76,18 +104,27 @@ class Source(Protocol):
     def readings(self) -> Mapping[str, Reading]:
         """Return what the history takes now."""
 
-    def home(self, history: History, page: int) -> Page: ...
+    def home(self, history: History, wanted: Wanted) -> Page: ...
 
-    def subject(self, history: History, name: str) -> Page | None:
-        """Return the page of a topic or feed; None: there is no such one."""
+    def subject(self, history: History, *names: str) -> Page | None:
+        """Return the page of a topic, feed or group; None: there is no such one."""
 
 
-def plots(history: History, subject: str, figures: Iterable[Figure]) -> tuple[Plot, ...]:
-    """Return the plots of a subject; none if it has no history."""
+OF_PROCESS: Final = (("Status as JSON", "status"), ("Metrics", "metrics"))
+"""What members and collectors serve beside pages."""
+
+
+def plots(
+    history: History, subject: str, figures: Iterable[Figure], marks: Mapping[str, Mark] = MappingProxyType({})
+) -> tuple[Plot, ...]:
+    """Return the plots of a subject, some with marks; none if it has no history."""
     lines = history.of(subject)
     if lines is None:
         return ()
-    return tuple(plot(one.title, lines.times, lines.values.get(one.name, ()), one.show) for one in figures)
+    return tuple(
+        plot(one.title, lines.times, lines.values.get(one.name, ()), one.show, mark=marks.get(one.name))
+        for one in figures
+    )
 
 
 def sparkline(history: History, subject: str, figure: Figure) -> Cell:
@@ -96,15 +133,21 @@ def sparkline(history: History, subject: str, figure: Figure) -> Cell:
     if lines is None:
         return Cell("no plot")
     title = f"{figure.title} of {subject}"
-    return Cell("", plot=plot(title, lines.times, lines.values.get(figure.name, ()), figure.show, 140, 24))
+    drawn = plot(title, lines.times, lines.values.get(figure.name, ()), figure.show, 110, 24)
+    return Cell("", plot=drawn) if drawn.path else Cell("not known yet")
 
 
-def link_to(word: str, name: str) -> Cell:
-    """Return the name of a topic or feed that leads from the first page to its own."""
-    return Cell(name, link=f"{word}/{quote(name, safe='')}")
+def alarm(value: int) -> str | Cell:
+    """Return a number that should be 0."""
+    return Cell(number(value), "warning") if value else "0"
 
 
-def part_of(rows: Sequence[str], page: int) -> tuple[Sequence[str], int, int]:
+def link_to(word: str, *names: str) -> Cell:
+    """Return the name of a topic, feed or group that leads from the first page to its own."""
+    return Cell("/".join(names), link="/".join([word, *(quote(name, safe="") for name in names)]))
+
+
+def part_of(rows: Sequence[Row], page: int) -> tuple[Sequence[Row], int, int]:
     """Return the rows of a page, its number and that of the last one."""
     pages = max(1, -(-len(rows) // ROWS))
     page = min(max(1, page), pages)

@@ -1,4 +1,4 @@
-"""HTTP endpoint of a member or collector: ``/metrics``, ``/healthz``, ``/readyz``, ``/status``, and pages for browsers.
+"""HTTP endpoint of a process: ``/metrics``, ``/healthz``, ``/readyz``, ``/status``, and pages for browsers.
 
 Few threads, deadlines on everything, no keep-alive: whatever a client does, the process does not notice.
 """
@@ -61,11 +61,18 @@ class Pages(Protocol):
         """Return a page; None: there is none at the path."""
 
 
-class Reports:
-    """What the endpoint serves: pure routing, apart from sockets."""
+class Router(Protocol):
+    """What is served: pure routing, apart from sockets."""
+
+    def answer(self, path: str, accept: str) -> Answer:
+        """Return the answer to GET `path` (with or without a query string)."""
+
+
+class Endpoints:
+    """What a member or collector serves."""
 
     def __init__(
-        self, metrics: Instruments, status: Callable[[], Document], health: Health, pages: Pages | None
+        self, metrics: Instruments, status: Callable[[], Document], health: Health, pages: Pages | None = None
     ) -> None:
         self._metrics = metrics
         self._status = status
@@ -73,7 +80,6 @@ class Reports:
         self._pages = pages
 
     def answer(self, path: str, accept: str) -> Answer:
-        """Return the answer to GET `path` (with or without a query string)."""
         path, _, query = path.partition("?")
         match path.rstrip("/"):
             case "/metrics":
@@ -92,26 +98,19 @@ class Reports:
 
 
 class ReportServer:
-    """Serves `Reports` on one address from its own threads, from `start` to `stop`."""
+    """Serves what a router answers on one address from its own threads, from `start` to `stop`."""
 
-    def __init__(
-        self,
-        address: str,
-        metrics: Instruments,
-        status: Callable[[], Document],
-        health: Health,
-        pages: Pages | None = None,
-    ) -> None:
+    def __init__(self, address: str, router: Router) -> None:
         """`address`: ``HOST:PORT``; port 0 takes a free one; an empty host is every interface, by IPv4 and IPv6."""
         self._host, self._port = parse_address(address)
-        self._reports = Reports(metrics, status, health, pages)
+        self._router = router
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 
     def start(self) -> tuple[str, int]:
         """Bind and serve; return host and port as bound. Raises `BindError`."""
         try:
-            self._server = _Server(self._host, self._port, self._reports)
+            self._server = _Server(self._host, self._port, self._router)
         except OSError as error:
             raise BindError(
                 f"--http {self._host}:{self._port}: cannot listen there: {error.strerror or error}; "
@@ -162,9 +161,9 @@ class _Server(HTTPServer):
 
     request_queue_size = MAX_CONNECTIONS
 
-    def __init__(self, host: str, port: int, reports: Reports) -> None:
+    def __init__(self, host: str, port: int, router: Router) -> None:
         self.address_family = family_of(host)
-        self.reports = reports
+        self.router = router
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="report")
         self._open: dict[int, tuple[socket.socket, float]] = {}
         self._lock = threading.Lock()
@@ -234,7 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, *, with_body: bool) -> None:
         try:
-            answer = self.server.reports.answer(self.path, self.headers.get("Accept", ""))
+            answer = self.server.router.answer(self.path, self.headers.get("Accept", ""))
         except Exception:
             log.exception("report.answer-failed", path=self.path)
             answer = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, TEXT, _lines("internal error; the log has it"))

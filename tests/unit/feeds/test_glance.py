@@ -66,8 +66,8 @@ def test_a_feed_has_plots_of_its_duration_and_of_polls_by_result(world: World) -
         world.now += 30.0
     page = world.page("/feeds/a-fine")
     titles = [one.all("strong")[0].text for one in page.all("figcaption")]
-    assert titles[:3] == ["Duration of polls", "Polls that were new", "Polls that were unchanged"]
-    assert "most 2.0 a minute" in page.all("figcaption")[2].words()
+    assert titles[:3] == ["Duration of polls", "New polls", "Unchanged polls"]
+    assert "most 2 a minute" in page.all("desc")[2].text
     assert row(page, "unchanged", "Polls by result")["polls"] == "2"
     assert facts(page)["Server"] == "a-fine.example.com"
     assert "secret" not in page.words(), "the address may hold one that the manifest does not know as such"

@@ -20,7 +20,7 @@ from logpersister.report.facts import HeldPartition
 from logpersister.report.health import Health
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister.report.metrics import Metrics
-from logpersister.report.server import ReportServer
+from logpersister.report.server import Endpoints, ReportServer
 from logpersister.report.status import StatusBoard
 from tests.unit.pages.html import Element, read
 from tests.unit.report.samples import IDENTITY, Clock, failed, partition, partly_refused, written
@@ -101,8 +101,8 @@ def test_a_topic_has_its_plots_uploads_quarantine_and_failures(world: World) -> 
     page = world.page("/topics/clicks")
     titles = [one.all("strong")[0].text for one in page.all("figcaption")]
     assert titles[:2] == ["Lag in records", "Age of the oldest record not stored"]
-    assert "least 0, most 200, at the end 200." in page.all("figcaption")[0].words()
-    assert "most 1.0/s" in page.all("figcaption")[2].words()
+    assert "least 0, most 200, at the end 200." in page.all("desc")[0].text
+    assert "most 1/s" in page.all("desc")[2].text
     assert row(page, "EOF while parsing", "Quarantine by reason")["records"] == "4"
     assert row(page, "raw/clicks/200-0", "Newest objects")["records"] == "30"
     assert "of another topic" not in page.words()
@@ -199,7 +199,7 @@ def test_colours_have_contrast(world: World) -> None:
 
 @pytest.fixture
 def address(world: World) -> Iterator[tuple[str, int]]:
-    server = ReportServer("127.0.0.1:0", world.metrics, status_of(world.board), Health(), world.site)
+    server = ReportServer("127.0.0.1:0", Endpoints(world.metrics, status_of(world.board), Health(), world.site))
     yield server.start()
     server.stop()
 

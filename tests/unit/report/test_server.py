@@ -12,7 +12,7 @@ from logpersister.report import server as server_module
 from logpersister.report.document import status_of
 from logpersister.report.health import Health
 from logpersister.report.metrics import Metrics
-from logpersister.report.server import MAX_CONNECTIONS, BindError, ReportServer, parse_address
+from logpersister.report.server import MAX_CONNECTIONS, BindError, Endpoints, ReportServer, parse_address
 from logpersister.report.status import StatusBoard
 from tests.unit.report.samples import IDENTITY
 
@@ -31,7 +31,7 @@ def reports() -> tuple[Metrics, Callable[[], dict[str, Any]]]:
 
 @pytest.fixture
 def address(health: Health) -> Iterator[Address]:
-    server = ReportServer("127.0.0.1:0", *reports(), health)
+    server = ReportServer("127.0.0.1:0", Endpoints(*reports(), health))
     yield server.start()
     server.stop()
 
@@ -126,7 +126,7 @@ def test_idle_connections_are_cut_and_do_not_keep_others_out(address: Address, m
 
 
 def test_stop_frees_the_port_and_may_be_repeated(health: Health) -> None:
-    first = ReportServer("127.0.0.1:0", *reports(), health)
+    first = ReportServer("127.0.0.1:0", Endpoints(*reports(), health))
     host, port = first.start()
     open_connection = socket.create_connection((host, port), timeout=60)
     started = time.monotonic()
@@ -134,26 +134,21 @@ def test_stop_frees_the_port_and_may_be_repeated(health: Health) -> None:
     first.stop()
     open_connection.close()
     assert time.monotonic() - started < 4, "does not wait for clients"
-    with ReportServer(f"{host}:{port}", *reports(), health):
+    with ReportServer(f"{host}:{port}", Endpoints(*reports(), health)):
         assert ask((host, port), "/healthz")[0] == 200
 
 
 @pytest.mark.parametrize("client", ["127.0.0.1", "::1"])
 def test_without_a_host_both_families_are_served(health: Health, client: str) -> None:
     """A kubelet asks pods by the family of their cluster."""
-    with ReportServer(":0", *reports(), health) as server:
+    with ReportServer(":0", Endpoints(*reports(), health)) as server:
         host, port = parse_address(server.address)
         assert host == "::"
         assert ask((client, port), "/healthz")[0] == 200
 
 
 def test_a_taken_port_is_said_so(address: Address, health: Health) -> None:
-    server = ReportServer(
-        f"{address[0]}:{address[1]}",
-        Metrics(StatusBoard(IDENTITY), processes=False),
-        status_of(StatusBoard(IDENTITY)),
-        health,
-    )
+    server = ReportServer(f"{address[0]}:{address[1]}", Endpoints(*reports(), health))
     with pytest.raises(BindError, match=r"--http 127.0.0.1:\d+: cannot listen there: .*; give another HOST:PORT"):
         server.start()
 

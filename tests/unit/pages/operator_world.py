@@ -1,0 +1,111 @@
+"""Groups as an operator knows them, and its pages, with a clock that tests move."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from logpersister.pages.history import History
+from logpersister.pages.site import Site
+from logpersister.ranges import TopicPartition
+from logpersister.report.lag import PartitionLag, summarise
+from logpersister_operator.crd.status import Condition, Status
+from logpersister_operator.decide.conditions import Aspect
+from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.observed_state import KnownLag, MemberReport, ResourceKey
+from logpersister_operator.pages.glance import Glance
+from logpersister_operator.pages.group_source import GROUPS, POINTS, GroupSource
+from tests.unit.pages.html import Element, read
+from tests.unit.report.samples import NOON, Clock
+
+REVISION = "0a1b2c3d4e5f"
+FINE: Mapping[Aspect, tuple[str, str]] = {
+    Aspect.READY: ("True", Reason.MEMBERS_READY),
+    Aspect.RECONCILING: ("False", Reason.UP_TO_DATE),
+    Aspect.STALLED: ("False", Reason.PROGRESSING),
+    Aspect.RECONCILED: ("True", Reason.COMPLETE),
+    Aspect.SPEC_VALID: ("True", Reason.VALID),
+    Aspect.UPLOADS_SUCCEEDING: ("True", Reason.SUCCEEDING),
+    Aspect.RECORDS_PARSING: ("True", Reason.RECORDS_PARSE),
+    Aspect.DATA_COMPLETE: ("True", Reason.NOTHING_LOST),
+    Aspect.LAG_WITHIN_TARGET: ("True", Reason.WITHIN_TARGET),
+    Aspect.GROUP_STABLE: ("True", Reason.FEW_REBALANCES),
+    Aspect.MEMBERS_PROGRESSING: ("True", Reason.MEMBERS_PROGRESS),
+}
+Wrong = Mapping[Aspect, tuple[str, str, str]]
+"""Status, reason and message of conditions that are not as they should be."""
+
+
+class OperatorWorld:
+    """An operator's groups, and its site."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.glances: dict[ResourceKey, Glance] = {}
+        self.site = Site(GroupSource(lambda: self.glances), clock=self.clock.seconds, history=History(POINTS, GROUPS))
+
+    def page(self, path: str = "/", query: str = "") -> Element:
+        answer = self.site.answer(path, query)
+        assert answer is not None
+        return read(answer.body.decode())
+
+    def group(
+        self,
+        name: str = "team-a/clicks-backup",
+        *,
+        wrong: Wrong | None = None,
+        lag: tuple[int, float] | None = (0, 0.0),
+        stored: int = 0,
+        reports: Mapping[str, Mapping[str, Any] | str] | None = None,
+        **sections: Any,
+    ) -> None:
+        """Let a group stand so; ``stored`` are its objects, of 1 MiB and 1,000 records each."""
+        key = ResourceKey(*name.split("/"))
+        now = self.clock.now()
+        uploads = {
+            "objects": stored,
+            "bytes": stored << 20,
+            "records": stored * 1_000,
+            "last": now if stored else None,
+            "failures": 0,
+            "failuresLastHour": 0,
+        }
+        status = Status.model_validate(
+            {
+                "conditions": _conditions(wrong or {}, now),
+                "generation": 1,
+                "revision": REVISION,
+                "groupId": key.name,
+                "members": {"desired": 2, "ready": 2, "list": _members(key.name)},
+                "summary": {"members": "2/2", "state": Reason.MEMBERS_READY},
+                "rollout": {"phase": "Steady", "since": NOON - timedelta(days=2), "stable": REVISION},
+                "uploads": uploads | sections.pop("uploads", {}),
+                **sections,
+            }
+        )
+        said = {pod: _report(one) for pod, one in (reports or {}).items()}
+        known = None if lag is None else KnownLag(summarise(_lags(*lag), now))
+        self.glances[key] = Glance(key, status, known, said, 900.0)
+
+
+def _conditions(wrong: Wrong, now: datetime) -> Sequence[Condition]:
+    told = {aspect: (*found, "it is as it should be") for aspect, found in FINE.items()} | dict(wrong)
+    return [
+        Condition.model_validate(
+            {"type": aspect, "status": status, "reason": reason, "message": message, "lastTransitionTime": now}
+        )
+        for aspect, (status, reason, message) in told.items()
+    ]
+
+
+def _members(name: str) -> list[dict[str, Any]]:
+    names = [f"{name}-{REVISION}-{number}" for number in range(2)]
+    return [{"name": one, "ready": True, "partitions": 12, "revision": REVISION} for one in names]
+
+
+def _report(said: Mapping[str, Any] | str) -> MemberReport:
+    return MemberReport(None, said) if isinstance(said, str) else MemberReport(said)
+
+
+def _lags(records: int, seconds: float) -> list[PartitionLag]:
+    first = PartitionLag(TopicPartition("clicks", 0), 0, records, seconds)
+    return [first, *(PartitionLag(TopicPartition("clicks", number), 0, 0, 0.0) for number in range(1, 24))]
