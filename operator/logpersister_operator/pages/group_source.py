@@ -44,13 +44,12 @@ _HEADER: Final = (
     "members",
     "lag",
     "oldest waits",
-    "uploaded",
     "last upload",
     "failed uploads",
     "quarantined",
     "lag before",
 )
-_NUMBERS: Final = ("members", "lag", "oldest waits", "uploaded", "failed uploads", "quarantined")
+_NUMBERS: Final = ("members", "lag", "oldest waits", "failed uploads", "quarantined")
 _NOTE: Final = "The worst come first. Failed uploads are those of the last hour."
 
 
@@ -204,7 +203,6 @@ def _row(history: History, glance: Glance) -> tuple[str | Cell, ...]:
         "?" if status.summary is None else status.summary.members or "?",
         number(None if lag is None else lag.records),
         duration(None if lag is None else lag.seconds),
-        "?" if uploads is None else size(uploads.bytes),
         when(None if uploads is None else uploads.last),
         alarm(0 if uploads is None else uploads.failures_last_hour),
         alarm(0 if quarantine is None else quarantine.records),

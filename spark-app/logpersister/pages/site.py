@@ -6,6 +6,7 @@ import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -14,7 +15,7 @@ from urllib.parse import parse_qs, unquote, urlencode
 import structlog
 
 from logpersister.pages.history import EVERY_SECONDS, History
-from logpersister.pages.views import Page, Source, Wanted
+from logpersister.pages.views import Page, Source, Wanted, when
 from logpersister.report import logs
 from logpersister.report.server import Answer
 
@@ -68,7 +69,7 @@ class Site:
             source=self._source,
             kept=urlencode({"namespace": wanted.namespace}) if wanted is not None and wanted.namespace else "",
             next_id=itertools.count(1).__next__,
-            now=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._clock())),
+            now=when(datetime.fromtimestamp(self._clock(), UTC)),
         )
         headers = (
             ("Content-Security-Policy", _policy()),

@@ -166,4 +166,5 @@ def first_of(count: int, shown: int) -> str:
 
 
 def when(time: datetime | None) -> str:
-    return "never" if time is None else instant(time)
+    """Return a time as people read it; it may be broken before its hour."""
+    return "never" if time is None else instant(time).replace("T", " ")

@@ -139,15 +139,20 @@ class OperatorProcess:
         lines = (line for line in self._get(self._metrics, "/metrics")[1].splitlines() if not line.startswith("#"))
         return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
+    def page(self, path: str) -> str:
+        """Return a page as a browser gets it; empty without an answer."""
+        return self._get(self._metrics, path, Accept="text/html")[1]
+
     def events(self, name: str) -> list[dict[str, Any]]:
         return self._events.events(name)
 
     def tail(self) -> str:
         return "\n".join(line[:500] for line in self.log.read_text(errors="replace").splitlines()[-30:])
 
-    def _get(self, port: int, path: str) -> tuple[int, str]:
+    def _get(self, port: int, path: str, **headers: str) -> tuple[int, str]:
         try:
-            with urllib.request.urlopen(f"http://{self._host}:{port}{path}", timeout=5) as answer:
+            request = urllib.request.Request(f"http://{self._host}:{port}{path}", headers=headers)
+            with urllib.request.urlopen(request, timeout=5) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, ""

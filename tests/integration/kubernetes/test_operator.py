@@ -15,6 +15,8 @@ from tests.integration.kubernetes.operator_process import IMAGE, SPEC, OperatorP
 from tests.stack import KafkaBroker
 from tests.stack.kubernetes import Client, Refused
 from tests.stack.kubernetes.client import Document
+from tests.unit.pages.html import read
+from tests.unit.pages.test_site import facts, row
 
 ZSTD = {"text": {"compression": "zstd"}}
 
@@ -245,6 +247,10 @@ def test_at_rest_nothing_is_written_though_kafka_is_asked_again_and_again(
     assert (resource.get() or {})["metadata"]["resourceVersion"] == version
     assert operator.metrics()['logpersister_operator_resources{condition="Ready",status="True"}'] == 1
     eventually("the liveness probe answers", lambda: operator.healthz() == 200)
+    home, group = read(operator.page("/")), read(operator.page(f"/groups/{resource.namespace}/{resource.name}"))
+    assert row(home, f"{resource.namespace}/{resource.name}", "All groups")["state"] == "MembersReady"
+    assert row(group, "LagWithinTarget", "Conditions")["reason"] == "WithinTarget"
+    assert facts(group)["Lag in records"] == "0"
     operator.kill()
     operator.start()
     resource.eventually(
