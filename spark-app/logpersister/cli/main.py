@@ -4,6 +4,7 @@ Start-up is fast because nothing is imported before it is needed: ``--help`` loa
 """
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -49,10 +50,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.code if isinstance(error, CommandError) else Exit.INVALID
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has seen enough (``| head``). Python would complain once more when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader of our output has seen enough (``| head``)
+        _write_no_more()
         return Exit.OK
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        _write_no_more()
+        print(f"the output cannot be written ({error.strerror}); make room where it goes", file=sys.stderr)
+        return Exit.FAILED
+
+
+def _write_no_more() -> None:
+    """Keep Python from complaining once more when it flushes at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.blocks.table import GENERATION, GLUE_ID, TOPIC
 from logpersister.manifest.secrets import Secrets
 from logpersister.storage import names
+from logpersister.storage.replayed import replay_group
 
 Document = dict[str, Any]
 
@@ -144,7 +145,8 @@ def _wildcard(part: str) -> str:
 def kafka_acls(resource: LogPersister, secrets: Secrets) -> list[Sequence[str]]:
     """Return the commands of Kafka's own tool that allow members what they do.
 
-    They read the topics, are in the group, and write to the topic that is told of finished folders.
+    They read the topics, are in the group and in those of its replays, and write to the topic that is told of finished
+    folders.
     """
     kafka, shadow = resource.spec.kafka, resource.spec.rollout.shadow
     head = ["kafka-acls", "--bootstrap-server", ",".join(map(str, kafka.addresses)), "--add"]
@@ -153,6 +155,7 @@ def kafka_acls(resource: LogPersister, secrets: Secrets) -> list[Sequence[str]]:
     more = ["--operation", "DescribeConfigs"] if shadow is not None else []
     commands: list[Sequence[str]] = [[*head, *more, *resources] for resources in _topics(kafka)]
     commands.append([*head, "--group", resource.group_id])
+    commands.append([*head, "--group", replay_group(resource.group_id, ""), "--resource-pattern-type", "prefixed"])
     told = None if resource.spec.finish is None else resource.spec.finish.kafka
     if told is not None:
         commands.append([*head[:-1], "Write", "--topic", told.topic])

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 from logpersister.ranges import Range, TopicPartition
 from logpersister.storage.asking import ask_each
@@ -42,8 +42,8 @@ class ReplayNote:
         return {partitions[number]: Range(partitions[number], *span) for number, span in self.bounds.items()}
 
 
-def replay_group(group: str, generation: int) -> str:
-    """Return the consumer group whose committed offsets are the progress of a replay."""
+def replay_group(group: str, generation: int | Literal[""]) -> str:
+    """Return the consumer group whose committed offsets are the progress of a replay; of none: what all begin with."""
     return f"{group}-replay-{generation}"
 
 

@@ -110,6 +110,16 @@ def test_output_that_nobody_reads_is_no_error() -> None:
         assert process.wait(timeout=60) == Exit.OK
 
 
+def test_output_that_has_no_room_is_told_in_a_line() -> None:
+    script = "import sys\nfrom logpersister.cli import main\nsys.exit(main(['version']))"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", script], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert done.returncode == Exit.FAILED
+    assert done.stderr == "the output cannot be written (No space left on device); make room where it goes\n"
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, -signal.SIGTERM)])
 def test_a_signal_ends_a_command_with_its_code(number: signal.Signals, code: int, tmp_path: Path) -> None:
     """A shell shows a process that SIGTERM has ended as 143, and starts those behind `&` without SIGINT."""

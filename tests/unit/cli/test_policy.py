@@ -85,6 +85,7 @@ def test_acls_of_topics_patterns_and_shadows() -> None:
     assert kafka_acls(named, Secrets({})) == [
         [*common, "--operation", "DescribeConfigs", "--topic", "clicks", "--topic", "orders"],
         [*common, "--group", "clicks-backup"],
+        [*common, "--group", "clicks-backup-replay-", "--resource-pattern-type", "prefixed"],
         [*common, "--group", "shadow.", "--resource-pattern-type", "prefixed"],
     ]
     told = accepted(
