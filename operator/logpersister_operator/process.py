@@ -28,11 +28,12 @@ from logpersister_operator.observe.namespaces import Namespaces
 from logpersister_operator.pages.endpoints import OperatorEndpoints
 from logpersister_operator.pages.group_source import EVERY_SECONDS, GROUPS, POINTS, GroupSource
 from logpersister_operator.runtime import Operator
-from logpersister_operator.settings import Settings, SettingsError
+from logpersister_operator.settings import PREFIX, Settings, SettingsError
 from logpersister_operator.supervision import Supervisors
 
 log = structlog.get_logger(__name__)
 
+_METRICS_PORT: Final = f"{PREFIX}METRICS_PORT"
 SWITCH_SECONDS: Final = 0.001
 """How long one thread may compute while others wait. A renewal of the Lease waits several times for its turn: among 16
 threads that compute, a round trip took 0.3 s with Python's 5 ms, and 0.05 s with 0.5 ms."""
@@ -106,7 +107,7 @@ def run(
         log.info("operator.started", image=settings.image, namespaces=list(found) or "all")
         with (
             _site(operator) as site,
-            ReportServer(f":{settings.metrics_port}", OperatorEndpoints(operator.metrics, site)),
+            ReportServer(f":{settings.metrics_port}", OperatorEndpoints(operator.metrics, site), _METRICS_PORT),
         ):
             try:
                 return asyncio.run(_serve(registry, operator, namespaces, found, watchdog))

@@ -1,14 +1,15 @@
 """The page of one group: how it did in the last hours, its rollout, and what is wrong. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from logpersister.pages.views import Cell, Table, alarm, when
 from logpersister.report.human import duration, number, size
 from logpersister_operator.crd.status import Condition, Status
+from logpersister_operator.decide.reported import Report
 from logpersister_operator.observed_state import MemberReport
 from logpersister_operator.pages.glance import Glance
 from logpersister_operator.pages.rollout_log import Step
@@ -16,7 +17,10 @@ from logpersister_operator.rollout.transitions import ONGOING, Phase
 
 OBJECTS: Final = 20
 FAILURES: Final = 20
+Read = TypeVar("Read")
 Row = tuple[str | Cell, ...]
+_Dated = tuple[datetime, Row]
+_STRANGE: Final = (KeyError, TypeError, ValueError)
 
 
 def facts(glance: Glance, root: str) -> Sequence[tuple[str, str | Cell]]:
@@ -135,35 +139,28 @@ def _said(report: MemberReport | None) -> str | Cell:
     return f"{state}: {message}" if message else state
 
 
-def _objects(documents: Iterable[Mapping[str, Any]]) -> list[Row]:
-    rows = [
-        (datetime.fromisoformat(one["time"]), (one["key"], one["bytes"], one["records"]))
-        for one in _recent(documents, "uploads")
-    ]
-    rows.sort(key=lambda row: row[0], reverse=True)
-    return [(str(key), when(time), size(of), number(records)) for time, (key, of, records) in rows[:OBJECTS]]
+def _objects(documents: Iterable[Report]) -> list[Row]:
+    return _newest(_each(documents, "uploads", "recent", _object))[:OBJECTS]
 
 
-def _failures(documents: Iterable[Mapping[str, Any]]) -> list[Row]:
-    found = sorted(_recent(documents, "errors"), key=lambda one: str(one["time"]), reverse=True)
-    return [
-        (when(datetime.fromisoformat(one["time"])), _range(one), str(one["kind"]), str(one["message"]))
-        for one in found[:FAILURES]
-    ]
+def _object(one: Report) -> _Dated:
+    time = datetime.fromisoformat(one["time"])
+    return time, (str(one["key"]), when(time), size(one["bytes"]), number(one["records"]))
 
 
-def _range(one: Mapping[str, Any]) -> str:
-    if one["topic"] is None:
-        return ""
-    return f"{one['topic']}-{one['partition']}[{one['start']},{one['end']})"
+def _failures(documents: Iterable[Report]) -> list[Row]:
+    return _newest(_each(documents, "errors", "recent", _failure))[:FAILURES]
+
+
+def _failure(one: Report) -> _Dated:
+    time = datetime.fromisoformat(one["time"])
+    where = "" if one["topic"] is None else f"{one['topic']}-{one['partition']}[{one['start']},{one['end']})"
+    return time, (when(time), where, str(one["kind"]), str(one["message"]))
 
 
 def _quarantine(glance: Glance) -> list[Row]:
     """Return the reasons that members remember, and those of the status where none does."""
-    found = [
-        (str(one["reason"]), int(one["records"]), datetime.fromisoformat(one["time"]), str(one["key"]))
-        for one in _recent(glance.documents, "quarantine")
-    ]
+    found = _each(glance.documents, "quarantine", "recent", _refused)
     if not found and glance.status.quarantine is not None:
         found = [(one.reason, one.records, one.time, one.key) for one in glance.status.quarantine.latest]
     records: Counter[str] = Counter()
@@ -174,9 +171,16 @@ def _quarantine(glance: Glance) -> list[Row]:
     return [(one, number(count), when(newest[one][0]), newest[one][1]) for one, count in records.most_common()]
 
 
-def _held(documents: Iterable[Mapping[str, Any]]) -> list[Row]:
-    found = _entries(documents, "heldPartitions", "first")
-    return [(f"{one['topic']}-{one['partition']}", str(one["reason"]), str(one["message"])) for one in found]
+def _refused(one: Report) -> tuple[str, int, datetime, str]:
+    return str(one["reason"]), int(one["records"]), datetime.fromisoformat(one["time"]), str(one["key"])
+
+
+def _held(documents: Iterable[Report]) -> list[Row]:
+    return _each(documents, "heldPartitions", "first", _held_partition)
+
+
+def _held_partition(one: Report) -> Row:
+    return f"{one['topic']}-{one['partition']}", str(one["reason"]), str(one["message"])
 
 
 def _worst(glance: Glance) -> list[Row]:
@@ -194,11 +198,16 @@ def _worst(glance: Glance) -> list[Row]:
     ]
 
 
-def _recent(documents: Iterable[Mapping[str, Any]], section: str) -> Iterator[Mapping[str, Any]]:
-    return _entries(documents, section, "recent")
+def _newest(rows: Iterable[_Dated]) -> list[Row]:
+    return [row for _, row in sorted(rows, key=lambda one: one[0], reverse=True)]
 
 
-def _entries(documents: Iterable[Mapping[str, Any]], section: str, name: str) -> Iterator[Mapping[str, Any]]:
+def _each(documents: Iterable[Report], section: str, name: str, read: Callable[[Report], Read]) -> list[Read]:
+    """Return what members say in one place, without what another version, or another program, says otherwise."""
+    found = []
     for document in documents:
-        with suppress(KeyError, TypeError):  # no report of a member
-            yield from document[section][name]
+        with suppress(*_STRANGE):
+            for one in document[section][name]:
+                with suppress(*_STRANGE):
+                    found.append(read(one))
+    return found

@@ -100,8 +100,15 @@ class Endpoints:
 class ReportServer:
     """Serves what a router answers on one address from its own threads, from `start` to `stop`."""
 
-    def __init__(self, address: str, router: Router) -> None:
-        """`address`: ``HOST:PORT``; port 0 takes a free one; an empty host is every interface, by IPv4 and IPv6."""
+    def __init__(self, address: str, router: Router, setting: str = "--http") -> None:
+        """Prepare to serve.
+
+        Args:
+            address: ``HOST:PORT``; port 0 takes a free one; an empty host is every interface, by IPv4 and IPv6.
+            router: answers requests.
+            setting: where the address comes from, for messages.
+        """
+        self._setting = setting
         self._host, self._port = parse_address(address)
         self._router = router
         self._server: _Server | None = None
@@ -113,7 +120,7 @@ class ReportServer:
             self._server = _Server(self._host, self._port, self._router)
         except OSError as error:
             raise BindError(
-                f"--http {self._host}:{self._port}: cannot listen there: {error.strerror or error}; "
+                f"{self._setting} {self._host}:{self._port}: cannot listen there: {error.strerror or error}; "
                 "give another HOST:PORT, or port 0 for a free one"
             ) from error
         self._thread = threading.Thread(

@@ -114,7 +114,7 @@ def test_it_needs_all_of_its_rights_and_no_others(
     installation: Installation, api: Client, audit: Audit, unique: str
 ) -> None:
     installation.install({"crds": {"keep": False}})
-    installation.wait_for_LOGPERSISTERS.document()
+    installation.wait_for_definition()
     where = make_namespace(api, f"{unique}-logs")
     with start_operator(installation) as operator:
         live(api, Resource(api, where, "clicks", operator.tail))
@@ -188,7 +188,7 @@ def test_in_some_namespaces_it_never_looks_at_others_and_without_executors_it_ne
     installation.install(
         {"namespaces": [ours], "replicas": 2, "crds": {"keep": False}, "executors": {"enabled": False}}
     )
-    installation.wait_for_LOGPERSISTERS.document()
+    installation.wait_for_definition()
     with start_operator(installation) as operator:
         Resource(api, theirs, "clicks", operator.tail).apply(SMALL)
         resource = Resource(api, ours, "clicks", operator.tail)
@@ -229,7 +229,7 @@ def test_namespaces_come_and_go_by_their_labels(
     for name in (stays, leaves):
         label(api, name, "web")
     installation.install({"namespaceSelector": "team=web", "crds": {"keep": False}})
-    installation.wait_for_LOGPERSISTERS.document()
+    installation.wait_for_definition()
     with start_operator(installation) as operator:
         found = {name: Resource(api, name, "clicks", operator.tail) for name in (stays, comes, leaves)}
         for resource in found.values():
@@ -297,7 +297,7 @@ def test_a_namespace_that_is_deleted_gets_free_and_the_others_go_on(
     installation.install(
         {"namespaces": [stays, leaves, later], "crds": {"keep": False}, "rbac": {"namespaceDeletion": True}}
     )
-    installation.wait_for_LOGPERSISTERS.document()
+    installation.wait_for_definition()
     with start_operator(installation) as operator:
         first, second, third = (Resource(api, name, "clicks", operator.tail) for name in (stays, leaves, later))
         for resource in (first, second, third):

@@ -20,7 +20,7 @@ from logpersister.report.facts import Identity
 from logpersister.report.health import Health
 from logpersister.report.metrics import Metrics
 from logpersister.report.plain import Document
-from logpersister.report.server import ReportServer
+from logpersister.report.server import Endpoints, ReportServer
 from logpersister.report.status import MemberState, StatusBoard
 from tests.stack.ports import free_port
 from tests.unit.cli.test_collect import MANIFEST
@@ -40,7 +40,7 @@ def serve() -> Iterator[Serve]:
         def started(document: Callable[[], Document] | None = None) -> str:
             board = StatusBoard(Identity("backup", 1, "abcdef123456", "m-0", "1.0"))
             board.state(MemberState.RUNNING)
-            server = ReportServer("127.0.0.1:0", Metrics(board), document or status_of(board), Health())
+            server = ReportServer("127.0.0.1:0", Endpoints(Metrics(board), document or status_of(board), Health()))
             stack.enter_context(server)
             return f"http://{server.address}"
 

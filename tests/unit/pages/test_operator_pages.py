@@ -23,6 +23,13 @@ from tests.unit.report.test_server import ask
 
 REFUSED: Wrong = {Aspect.UPLOADS_SUCCEEDING: ("False", "Unauthorized", "the bucket refuses; correct the Secret s3")}
 LATE: Wrong = {Aspect.LAG_WITHIN_TARGET: ("False", "Behind", "clicks is 20m behind")}
+ODD_REPORT = {
+    "uploads": {"recent": [{"time": "today", "key": "a", "bytes": 1, "records": 1}, {"time": None}, 7]},
+    "errors": {"recent": {"time": 1}},
+    "quarantine": [],
+    "heldPartitions": None,
+}
+"""What another program says, or another version."""
 PAUSED: Wrong = {Aspect.READY: ("False", "Paused", "paused: no member runs")}
 
 
@@ -104,12 +111,13 @@ def test_a_group_has_plots_rollouts_objects_and_what_is_wrong(world: OperatorWor
 
 
 def test_what_is_not_known_is_not_shown_as_none(world: OperatorWorld) -> None:
-    world.group(lag=None, reports={"clicks-backup-0a1b2c3d4e5f-0": "it did not answer in time", "x": {"odd": 1}})
+    world.group(lag=None, reports={"clicks-backup-0a1b2c3d4e5f-0": "it did not answer in time", "x": ODD_REPORT})
     (key,) = world.glances
     assert facts(world.page())["Lag not known"] == "1"
     assert row(world.page(), str(key), "All groups")["lag"] == "?"
     page = world.page(f"/groups/{key}")
     assert row(page, "clicks-backup-0a1b2c3d4e5f-0", "Members")["state"] == "it did not answer in time"
+    assert "No upload yet." in page.words()
 
 
 def test_there_is_nothing_else(world: OperatorWorld) -> None:
