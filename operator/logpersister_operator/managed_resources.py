@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 from logpersister.manifest import LogPersister
 from logpersister_operator.cluster.kinds import Document
@@ -46,20 +47,35 @@ class ManagedResource:
         return self.group
 
 
-class ManagedResources:
-    """All managed resources. Thread-safe."""
+class _Woken(Protocol):
+    wake: Callable[[], None] | None
 
-    def __init__(self, on_forget: Callable[[ResourceKey], None]) -> None:
-        """Begin with no resource; ``on_forget`` is called with each key whose resource is forgotten."""
+
+Kept = TypeVar("Kept", bound=_Woken)
+
+
+class ManagedResources(Generic[Kept]):
+    """All managed resources of one kind. Thread-safe."""
+
+    def __init__(
+        self, on_forget: Callable[[ResourceKey], None], make: Callable[[Callable[[], None] | None], Kept]
+    ) -> None:
+        """Begin with no resource.
+
+        Args:
+            on_forget: is called with each key whose resource is forgotten.
+            make: returns what is kept of a resource at first, from what wakes its actor.
+        """
         self._on_forget = on_forget
-        self._resources: dict[ResourceKey, ManagedResource] = {}
+        self._make = make
+        self._resources: dict[ResourceKey, Kept] = {}
         self._lock = threading.Lock()
 
     def register(self, key: ResourceKey, wake: Callable[[], None]) -> None:
         """Begin to manage a resource; what is kept of an earlier one of the same name is forgotten."""
         self._forget(key)
         with self._lock:
-            self._resources[key] = ManagedResource(wake)
+            self._resources[key] = self._make(wake)
 
     def unregister(self, key: ResourceKey, wake: Callable[[], None]) -> None:
         """Forget a resource, unless another actor has registered one of that name meanwhile."""
@@ -73,24 +89,19 @@ class ManagedResources:
         if managed is not None and managed.wake is not None:
             managed.wake()
 
-    def find(self, key: ResourceKey) -> ManagedResource | None:
+    def find(self, key: ResourceKey) -> Kept | None:
         with self._lock:
             return self._resources.get(key)
 
-    def get(self, key: ResourceKey) -> ManagedResource:
+    def get(self, key: ResourceKey) -> Kept:
         """Return what is kept of a resource, which need not be registered."""
         with self._lock:
-            return self._resources.setdefault(key, ManagedResource())
+            return self._resources.setdefault(key, self._make(None))
 
-    def reconciliations(self) -> dict[ResourceKey, Plan]:
-        """Return the last reconciliation of each resource that has one."""
+    def all(self) -> dict[ResourceKey, Kept]:
+        """Return what is kept of each resource."""
         with self._lock:
-            return {key: one.last for key, one in self._resources.items() if one.last is not None}
-
-    def reconciled(self) -> dict[ResourceKey, ManagedResource]:
-        """Return the resources whose status is known."""
-        with self._lock:
-            return {key: one for key, one in self._resources.items() if one.status is not None}
+            return dict(self._resources)
 
     def _forget(self, key: ResourceKey) -> None:
         self._on_forget(key)

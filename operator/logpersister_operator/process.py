@@ -22,6 +22,7 @@ from logpersister_operator.cluster.access import Access, AccessError, find_acces
 from logpersister_operator.cluster.client import ApiServer
 from logpersister_operator.cluster.connection import Connection
 from logpersister_operator.cluster.lease import Candidate, Terms
+from logpersister_operator.collectors.actor import Collectors
 from logpersister_operator.health import Health, Watchdog, serve
 from logpersister_operator.leader import Candidacy, Leadership
 from logpersister_operator.observe.namespaces import Namespaces
@@ -100,7 +101,9 @@ def run(
         writer = ApiServer(Connection(access), before_write=leadership.check)
         operator = Operator(access, settings, writer, namespaces.ages)
         watchdog = Watchdog(pool)
-        kinds = [Supervisors(actor, pool) for actor in (operator,)]
+        collectors = Collectors(operator.commons)
+        operator.join(collectors)
+        kinds = [Supervisors(operator, pool), Supervisors(collectors, pool)]
         handlers.register(registry, operator, kinds, access)
         health.failure = watchdog.failure
         health.unready = lambda: namespaces.failure or operator.unready((settings.namespaces and found) or (None,))

@@ -15,7 +15,6 @@ from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain
 from logpersister_operator.act.persister import ObservedPersister
 from logpersister_operator.act.reconciler import Reconciler
-from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.connection import ClusterError
@@ -100,7 +99,7 @@ class Operator:
         limits = RolloutLimits(settings.max_concurrent_rollouts, settings.canary_namespaces, selected)
         self.rollout_places = RolloutPlaces(limits, self.wake)
         self._departures = Departures(POLLING_THREADS)
-        self._managed = ManagedResources(self._stop_polling)
+        self._managed = ManagedResources(self._stop_polling, ManagedResource)
         self.metrics.before_each_scrape(self._count_resources)
 
     def start(self) -> None:
@@ -199,27 +198,14 @@ class Operator:
         return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])
 
     def report_failure(self, resource: Document, error: Exception, attempts: int) -> None:
-        """Show on a resource why it is not reconciled, from the second attempt in a row that failed.
-
-        Nothing is written while the API server cannot be asked, nor when it refuses statuses.
-        """
+        """Show on a resource why it is not reconciled."""
         key = key_of(resource)
         self.rollout_places.unable(key)
-        is_away = isinstance(error, ClusterError) and not error.status
-        if attempts == 1 or is_away or isinstance(error, StatusRefusedError):
-            return
-        text = str(error) if isinstance(error, ClusterError) else repr(error)
-        try:
-            status = self._reconciler.report_failure(resource, text, attempts, datetime.now(UTC))
-        except ClusterError as refused:
-            log.warning("failure.not_shown", resource=str(key), error=str(refused))
-            return
-        except Exception:  # the next attempt is more important than what is shown of this one
-            log.exception("failure.not_shown", resource=str(key))
-            return
-        managed = self._managed.get(key)
-        managed.last = replace(managed.last or Plan(status), status=_counted(status))
-        managed.status = status
+        status = self._reconciler.show_failure(resource, error, attempts)
+        if status is not None:
+            managed = self._managed.get(key)
+            managed.last = replace(managed.last or Plan(status), status=_counted(status))
+            managed.status = status
 
     def observe(self, resource: Document) -> tuple[ObservedState, Validity]:
         """Gather everything that is known of a resource; return it with the spec that is to run.
@@ -280,7 +266,7 @@ class Operator:
 
     def glances(self) -> dict[ResourceKey, Glance]:
         """Return what is known of all resources that were reconciled, for pages."""
-        return {key: self._glance(key, one) for key, one in self._managed.reconciled().items()}
+        return {key: self._glance(key, one) for key, one in self._managed.all().items() if one.status}
 
     def _glance(self, key: ResourceKey, managed: ManagedResource) -> Glance:
         reports, last = self._reports.answer(key), managed.last
@@ -337,7 +323,7 @@ class Operator:
 
     def _count_resources(self) -> None:
         self.metrics.watches([*self._watches.ages(), *self._resources()])
-        last = self._managed.reconciliations()
+        last = {key: one.last for key, one in self._managed.all().items() if one.last is not None}
         statuses = {key: one.status for key, one in last.items()}
         for companion in self._companions.values():
             statuses |= companion.statuses()

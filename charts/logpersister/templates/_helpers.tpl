@@ -124,7 +124,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "logpersister.kinds" -}}
 {{- $suffix := . -}}
 {{- $found := list -}}
-{{- range list "logpersisters" -}}
+{{- range list "logpersisters" "feedcollectors" -}}
 {{- $found = append $found (print . $suffix) -}}
 {{- end -}}
 {{ join ", " $found }}

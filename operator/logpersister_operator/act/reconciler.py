@@ -4,7 +4,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, Protocol
 
 import structlog
@@ -128,6 +128,23 @@ class Reconciler:
         self._metrics.rollouts_ended(plan.ended)
         self._post_events(subject.document, plan.events, subject.now)
         return plan, again
+
+    def show_failure(self, document: Document, error: Exception, attempts: int) -> Document | None:
+        """Show on a resource why it is not reconciled, from the second attempt in a row that failed; return its status.
+
+        Nothing is written while the API server cannot be asked, nor when it refuses statuses.
+        """
+        is_away = isinstance(error, ClusterError) and not error.status
+        if attempts == 1 or is_away or isinstance(error, StatusRefusedError):
+            return None
+        text = str(error) if isinstance(error, ClusterError) else repr(error)
+        try:
+            return self.report_failure(document, text, attempts, datetime.now(UTC))
+        except ClusterError as refused:
+            log.warning("failure.not_shown", resource=str(key_of(document)), error=str(refused))
+        except Exception:  # the next attempt is more important than what is shown of this one
+            log.exception("failure.not_shown", resource=str(key_of(document)))
+        return None
 
     def report_failure(self, document: Document, error: str, attempts: int, now: datetime) -> Document:
         """Write onto a resource that it was not reconciled, and why; return its status. Raises ClusterError.

@@ -120,12 +120,12 @@ def _version(resource: Document) -> int:
 def _essence(status: Document) -> Any:
     """Return what changes only when something happens: verdicts and what was done about them, not numbers."""
     verdicts = [(one["type"], one["status"], one["reason"]) for one in status.get("conditions", [])]
-    members = status.get("members") or {}
+    processes = status.get("members") or status.get("replicas") or {}
     return (
         verdicts,
         [
             status.get(name)
             for name in ("observedGeneration", "generation", "revision", "groupId", "autoscale", "rollout", "restarts")
         ],
-        [members.get(name) for name in ("desired", "ready")],
+        [processes.get(name) for name in ("desired", "ready")],
     )

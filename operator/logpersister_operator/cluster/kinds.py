@@ -27,7 +27,8 @@ class Kind:
 
 
 LOGPERSISTER: Final = Kind("LogPersister", "logpersister.dev/v1alpha1", "logpersisters")
-RESOURCES: Final = (LOGPERSISTER,)
+FEED_COLLECTOR: Final = Kind("FeedCollector", "logpersister.dev/v1alpha1", "feedcollectors")
+RESOURCES: Final = (LOGPERSISTER, FEED_COLLECTOR)
 """Kinds of our own, each with a definition (`crd`)."""
 CONFIG_MAP: Final = Kind("ConfigMap", "v1", "configmaps")
 DEPLOYMENT: Final = Kind("Deployment", "apps/v1", "deployments")

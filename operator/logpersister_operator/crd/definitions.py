@@ -2,6 +2,6 @@
 
 from typing import Final
 
-from logpersister_operator.crd import logpersister
+from logpersister_operator.crd import feed_collector, logpersister
 
-DEFINITIONS: Final = (logpersister.DEFINITION,)
+DEFINITIONS: Final = (logpersister.DEFINITION, feed_collector.DEFINITION)

@@ -21,7 +21,12 @@ class Reason(StrEnum):
     OWN_GROUP = "OwnGroup"
     MEMBERS_PROGRESS = "MembersProgress"
     ACTIVE = "Active"
+    REPLICAS_READY = "ReplicasReady"
+    FEEDS_SPEAK = "FeedsSpeak"
+    KAFKA_TAKES_RECORDS = "KafkaTakesRecords"
     # on the way
+    REPLICAS_NOT_READY = "ReplicasNotReady"
+    STARTING_REPLICAS = "StartingReplicas"
     MEMBERS_NOT_READY = "MembersNotReady"
     STARTING_MEMBERS = "StartingMembers"
     REMOVING_OLD_REVISION = "RemovingOldRevision"
@@ -61,6 +66,10 @@ class Reason(StrEnum):
     PARTITION_STUCK = "PartitionStuck"
     PARTITION_UNREADABLE = "PartitionUnreadable"
     TOPICS_MISSING = "TopicsMissing"
+    # about feeds
+    NO_REPLICA_ANSWERS = "NoReplicaAnswers"
+    FEEDS_SILENT = "FeedsSilent"
+    KAFKA_AWAY = "KafkaAway"
     # about the number of members
     ENOUGH_MEMBERS = "EnoughMembers"
     SCALED_UP = "ScaledUp"
@@ -80,6 +89,7 @@ class Reason(StrEnum):
 ON_THE_WAY: Final = frozenset(
     {
         Reason.STARTING_MEMBERS,
+        Reason.STARTING_REPLICAS,
         Reason.REMOVING_OLD_REVISION,
         Reason.COMPARING_SHADOW,
         Reason.TRYING_CANARY,

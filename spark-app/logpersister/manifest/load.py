@@ -102,7 +102,12 @@ def _parse_text(
 
 def parse(document: Any) -> LogPersister:
     """Validate a document of dicts, lists and scalars, as JSON has them; raise `ManifestError`. It is not changed."""
-    return _validate(LogPersister, document, None, lambda _: None)
+    return parse_as(LogPersister, document)
+
+
+def parse_as(kind: type[Kind], document: Any) -> Kind:
+    """Validate a document as a resource of another kind the same way."""
+    return _validate(kind, document, None, lambda _: None)
 
 
 def _unknown_metadata(document: yaml_document.Document) -> list[Problem]:

@@ -169,17 +169,24 @@ class OperatorProcess:
 class Resource:
     """One LogPersister on a real API server, and its children; StatefulSets get ready when the test says so."""
 
+    kind, plural = "LogPersister", "logpersisters"
+
     def __init__(self, api: Client, namespace: str, name: str, explain: Callable[[], str]) -> None:
         self._api = api
         self.namespace = namespace
         self.name = name
         self._explain = explain
-        self.path = f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/logpersisters/{name}"
+        self.path = f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/{self.plural}/{name}"
+
+    @property
+    def label(self) -> str:
+        """Label of its children."""
+        return self.name
 
     def apply(self, spec: Mapping[str, Any], **annotations: str) -> None:
         """Apply the spec, and the annotations, as ``kubectl apply --server-side`` does."""
         metadata = {"name": self.name, "namespace": self.namespace, "annotations": annotations}
-        document = {"apiVersion": "logpersister.dev/v1alpha1", "kind": "LogPersister", "metadata": metadata}
+        document = {"apiVersion": "logpersister.dev/v1alpha1", "kind": self.kind, "metadata": metadata}
         self._api.apply(self.path, {**document, "spec": spec})
 
     def get(self) -> Document | None:
@@ -210,7 +217,7 @@ class Resource:
     def children(self, group: str, plural: str) -> dict[str, Document]:
         """Return the children of a kind by name."""
         path = f"/{group}/namespaces/{self.namespace}/{plural}"
-        found = self._api.get(path, labelSelector=f"logpersister.dev/resource={self.name}")["items"]
+        found = self._api.get(path, labelSelector=f"logpersister.dev/resource={self.label}")["items"]
         return {one["metadata"]["name"]: one for one in found}
 
     def stateful_sets(self) -> dict[str, Document]:
@@ -233,6 +240,7 @@ class Resource:
         status = {
             "replicas": found["spec"]["replicas"],
             "readyReplicas": found["spec"]["replicas"],
+            "updatedReplicas": found["spec"]["replicas"],
             "observedGeneration": found["metadata"]["generation"],
             "collisionCount": collisions,
         }

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,10 +17,20 @@ from tests.unit.kubernetes.samples import report
 def saying(address: str, **changes: Any) -> Iterator[dict[str, Any]]:
     """Serve ``/status`` of a member at an address; what is changed in the dictionary, it says from then on."""
 
+    def document() -> Mapping[str, Any] | None:
+        return report(observedAt=datetime.now(UTC).isoformat(), **changes).document
+
+    with answering(address, document):
+        yield changes
+
+
+@contextmanager
+def answering(address: str, document: Callable[[], Mapping[str, Any] | None]) -> Iterator[None]:
+    """Serve a document at an address, where the operator asks pods for their ``/status``."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            document = report(observedAt=datetime.now(UTC).isoformat(), **changes).document
-            content = json.dumps(document).encode()
+            content = json.dumps(document()).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -36,7 +46,7 @@ def saying(address: str, **changes: Any) -> Iterator[dict[str, Any]]:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield changes
+            yield
         finally:
             server.shutdown()
             thread.join()

@@ -12,6 +12,7 @@ from logpersister.forms.constraint import matches
 from logpersister.manifest.schema import json_schema
 from logpersister_operator.crd.__main__ import _escaped, main, text
 from logpersister_operator.crd.definitions import DEFINITIONS
+from logpersister_operator.crd.document import Definition
 from logpersister_operator.crd.logpersister import DEFINITION
 from logpersister_operator.crd.structural import structural
 from tests.integration.kubernetes.conftest import CRD_FILE
@@ -88,6 +89,16 @@ def test_a_part_that_stands_elsewhere_says_where() -> None:
     assert [p for p, name in parts.items() if f"Fields: those of spec.{name}." not in NODES[p]["description"]] == []
     for path in filter(_IN_PART.match, NODES):
         assert re.sub(r"\.(overrides|types\.entries)\[\]", "", path) in NODES, path
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS[1:], ids=lambda one: one.kind.plural)
+def test_each_other_definition_is_structural_and_says_what_fields_are(definition: Definition) -> None:
+    for path, node in nodes(definition.schema):
+        assert "type" in node or "x-kubernetes-int-or-string" in node, path
+        assert not {"$ref", "default", "oneOf", "title"} & set(node), path
+        if path and not path.endswith("[]") and not path.startswith(".metadata"):
+            assert len(node["description"]) > 3, path
+    assert len(json.dumps(definition.document(), separators=(",", ":"))) <= 200_000
 
 
 def test_nothing_has_a_default() -> None:

@@ -13,6 +13,8 @@ _GOOD: Final[Mapping[Aspect, str]] = {
     Aspect.STALLED: "False",
     Aspect.RECONCILED: "True",
     Aspect.SPEC_VALID: "True",
+    Aspect.FEEDS_SPEAKING: "True",
+    Aspect.KAFKA_REACHABLE: "True",
     Aspect.UPLOADS_SUCCEEDING: "True",
     Aspect.RECORDS_PARSING: "True",
     Aspect.DUTIES_SUCCEEDING: "True",

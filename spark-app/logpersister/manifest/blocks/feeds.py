@@ -11,8 +11,10 @@ from pydantic import Field
 from logpersister.forms.constraint import Condition, Duration, Model, SecretName, Size, Text, Unique, Whole, never
 from logpersister.forms.linear_pattern import is_linear_pattern
 from logpersister.forms.problems import Finding
-from logpersister.forms.rule import refuses
+from logpersister.forms.rule import change_rule, refuses
+from logpersister.manifest.blocks.accounts import ServiceAccountSpec
 from logpersister.manifest.blocks.kafka import BootstrapServers, KafkaSpec, SecuritySpec, TopicName
+from logpersister.manifest.blocks.pods import PodTemplate
 
 MOST_FEEDS: Final = 50_000
 SECRET: Final = re.compile(r"\$\{secret:(?P<name>[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)/(?P<key>[A-Za-z0-9._-]+)\}")
@@ -71,6 +73,15 @@ def _url(longest: int, example: str) -> Text:
     )
 
 
+ClassName = Annotated[
+    str,
+    Text(
+        r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
+        "is not the name of a storage class",
+        "write lower case letters, digits, - and .",
+        253,
+    ),
+]
 FeedId = Annotated[
     str,
     Text(
@@ -193,6 +204,11 @@ class FeedSpec(Model):
     proxy: Annotated[str, _url(1000, "http://proxy.example.com:3128")] | None = None
     """Proxy; may name Secrets as `url` does. Default: the environment's `HTTPS_PROXY`, `http_proxy` and `NO_PROXY`."""
 
+    def texts(self) -> Iterator[str]:
+        """Yield the texts that may name Secrets."""
+        yield from (self.url, *self.headers.values())
+        yield from filter(None, (self.body, self.proxy))
+
     @refuses
     def _a_body_is_posted(self) -> Iterator[Finding]:
         if self.body is not None and self.method != "POST":
@@ -234,6 +250,16 @@ class CollectorKafkaSpec(Model):
         return KafkaSpec(bootstrap_servers=self.bootstrap_servers, topics=(self.topic,), security=self.security)
 
 
+class VolumeClaimSpec(Model):
+    """Volume of a replica, which outlives its pod."""
+
+    size: Annotated[int, Size("64Mi", "2Ti")]
+    """Size that is asked for; more than `maxBytes`, because file systems need some of it."""
+
+    storage_class_name: ClassName | None = None
+    """Class of the volume. Default: that of the cluster."""
+
+
 class SpoolSpec(Model):
     """Local directory of what Kafka does not have yet."""
 
@@ -242,6 +268,22 @@ class SpoolSpec(Model):
 
     when_full: Literal["dropOldest", "dropNewest"] = "dropOldest"
     """What is dropped when Kafka is away for longer than that."""
+
+    volume_claim: VolumeClaimSpec | None = None
+    """On Kubernetes: volume for the spool of each replica; cannot be changed. Default: the disk of the node, which is
+    given up with the pod."""
+
+    @refuses
+    def _it_fits_into_its_volume(self) -> Iterator[Finding]:
+        if self.volume_claim is not None and self.volume_claim.size < self.max_bytes * 1.1:
+            yield Finding("is not larger than maxBytes by a tenth", "raise it", ("volumeClaim", "size"))
+
+
+_CLAIM: Final = (
+    "(has({0}.spool) && has({0}.spool.volumeClaim) ? [string({0}.spool.volumeClaim.size), "
+    "has({0}.spool.volumeClaim.storageClassName) ? {0}.spool.volumeClaim.storageClassName : ''] : [])"
+)
+"""CEL: what a version of the spec asks for as volumes."""
 
 
 class CollectorSpec(Model):
@@ -265,9 +307,35 @@ class CollectorSpec(Model):
     shutdown_grace: Annotated[timedelta, Duration("0s", "1h")] = timedelta(seconds=30)
     """How long the rest may be sent after SIGTERM."""
 
+    network_policy: Literal["None", "Restricted"] = "None"
+    """On Kubernetes, `Restricted`: other pods may connect only to port 8080 (metrics, probes, pages)."""
+
+    service_account: ServiceAccountSpec = ServiceAccountSpec()
+    """Service account of the pods, for a cloud's identities."""
+
+    pod_template: PodTemplate | None = None
+    """Merged into the pods; their container is named `collector`."""
+
+    @change_rule(
+        f"{_CLAIM.format('self')} == {_CLAIM.format('oldSelf')}",
+        "cannot be changed: a volume stays as it was made",
+        "set the old value, or create a resource with another name",
+        "spool",
+        "volumeClaim",
+    )
+    def _volumes_stay(self, before: "CollectorSpec") -> bool:
+        return self.spool.volume_claim == before.spool.volume_claim
+
     @refuses
     def _ids_are_unique(self) -> Iterator[Finding]:
         first: dict[str, int] = {}
         for place, feed in enumerate(self.feeds):
             if first.setdefault(feed.id, place) != place:
                 yield Finding(f"is the id of feeds[{first[feed.id]}], too", "give each its own", ("feeds", place, "id"))
+
+    def secret_names(self) -> list[str]:
+        """Return the names of all Secrets that it names, sorted, each once."""
+        security = self.kafka.security
+        named = {security.secret_name, security.ca_secret_name, *(feed.ca_secret_name for feed in self.feeds)}
+        named |= {found["name"] for feed in self.feeds for text in feed.texts() for found in SECRET.finditer(text)}
+        return sorted(name for name in named if name is not None)

@@ -1,0 +1,1 @@
+"""FeedCollectors: what runs for each, what its replicas say, and its status."""
