@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from rich.console import Group, RenderableType
     from rich.text import Text
 
+SENTENCES: Final = frozenset({"message", "reason", "state", "what it waits for"})
+"""Columns whose cells may take several lines."""
+LEAST: Final = 9
+"""Characters of such a column at least."""
 STYLES: Final[Mapping[Tone, str]] = {"plain": "", "good": "green", "warning": "yellow", "bad": "bold red"}
 
 
@@ -31,7 +35,6 @@ def write(page: Page, out: TextIO) -> None:
 def drawn(page: Page) -> "Group":
     """Return a page as rich draws it."""
     # Only here: importing rich takes longer than most commands need without a terminal.
-    from rich import box  # noqa: PLC0415
     from rich.console import Group  # noqa: PLC0415
     from rich.table import Table as Drawn  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -43,9 +46,14 @@ def drawn(page: Page) -> "Group":
             facts.add_row(Text(name, "dim"), _styled(value))
         parts.append(facts)
     for one in page.tables:
-        shown = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for name, right in zip(one.header, _numeric(one), strict=True):
-            shown.add_column(name, justify="right" if right else "left", overflow="ellipsis", no_wrap=right)
+        shown = Drawn(box=None, pad_edge=False, header_style="dim")
+        for index, (name, right) in enumerate(zip(one.header, _numeric(one), strict=True)):
+            # On a narrow terminal names and sentences take more lines, before figures are cut.
+            wraps = index == 0 or name in SENTENCES
+            narrowest = LEAST if wraps else None
+            shown.add_column(
+                name, justify="right" if right else "left", no_wrap=not wraps, overflow="fold", min_width=narrowest
+            )
         for row in one.rows:
             shown.add_row(*map(_styled, row))
         parts += [Text(), Text(one.caption, "bold"), shown, *([Text(one.note, "dim")] if one.note else [])]
@@ -67,4 +75,6 @@ def _styled(value: str | Cell) -> "Text":
 def _numeric(one: Table) -> list[bool]:
     """Return which columns are of numbers, which stand right."""
     columns = zip(*one.rows, strict=True) if one.rows else ([] for _ in one.header)
-    return [all(text_of(cell)[:1].isdigit() or text_of(cell) in {"", "?"} for cell in column) for column in columns]
+    return [
+        all(text_of(cell)[:1].isdigit() or text_of(cell) in {"", "?", "never"} for cell in column) for column in columns
+    ]

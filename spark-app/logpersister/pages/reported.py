@@ -17,10 +17,9 @@ from logpersister.report.status import MemberState
 FAILURES: Final = 10
 """Failures that are shown."""
 _MEMBERS: Final = (
-    "member", "state", "revision", "partitions", "lag", "oldest waits", "records", "uploaded", "last upload",
-    "failures", "held",
+    "member", "state", "revision", "partitions", "lag", "oldest", "uploaded", "last upload", "failures", "held",
 )  # fmt: skip
-_TOPICS: Final = ("topic", "partitions", "behind", "lag", "oldest waits")
+_TOPICS: Final = ("topic", "partitions", "behind", "lag", "oldest")
 _REPLICAS: Final = (
     "replica", "state", "feeds", "silent", "failing", "new", "unchanged", "other polls", "missed", "sent", "in spool",
     "dropped",
@@ -69,9 +68,9 @@ def group_page(
         tables=[
             Table("Members", _MEMBERS, [_member(one, group, now) for one in reports], "Failures of the last hour."),
             *_topics(lag),
-            *_troubles(known),
+            *_troubles(known, now),
         ],
-        notes=notes,
+        notes=[*_strangers(reports, "group", group), *notes],
     )
 
 
@@ -95,7 +94,7 @@ def collector_page(collector: str, reports: Sequence[Report], now: datetime, not
         state=Cell(f"{writing} of {len(reports)} replicas write to Kafka", "good" if whole else "bad"),
         facts=(),
         tables=tables,
-        notes=notes,
+        notes=[*_strangers(reports, "collector", collector), *notes],
     )
 
 
@@ -127,17 +126,16 @@ def _revision(generation: object, revision: object, members: int) -> str:
 
 def _member(one: Report, group: str, now: datetime) -> Sequence[str | Cell]:
     if one.get("group") != group:
-        return _stranger(one, "group", group, len(_MEMBERS))
+        return _stranger(one, len(_MEMBERS))
     known = one.get("lag", "known")
     seconds = one.get("lag", "seconds") if known else None
     return (
         str(one.get("member")),
         _member_state(one),
-        f"{one.get('generation')}, {one.get('revision')}",
+        str(one.get("revision")),
         number(one.count("assignment", "count")),
         number(one.count("lag", "records") if known else None),
         duration(seconds),
-        number(one.count("uploads", "records")),
         size(one.count("uploads", "bytes") or 0),
         _ago(one.time("uploads", "last"), now),
         _alarm(one.count("errors", "lastHour") or 0),
@@ -152,11 +150,17 @@ def _member_state(one: Report) -> Cell:
     return Cell(state, "good" if state == MemberState.RUNNING else "warning")
 
 
-def _stranger(one: Report, field: str, name: str, columns: int) -> Sequence[str | Cell]:
-    """Return the row of an address at which nobody of this name answers."""
-    other = one.get(field)
-    problem = one.problem or (f"is of {field} {other}" if other else f"is no status of {field} {name}")
-    return (one.address, Cell(problem, "bad"), *([""] * (columns - 2)))
+def _stranger(one: Report, columns: int) -> Sequence[str | Cell]:
+    """Return the row of an address at which nobody of this name answers; a note says why."""
+    return (one.address, Cell("no answer" if one.problem else "another", "bad"), *([""] * (columns - 2)))
+
+
+def _strangers(reports: Sequence[Report], field: str, name: str) -> Iterator[str]:
+    """Yield what is wrong with addresses at which nobody of this name answers."""
+    for one in reports:
+        if one.get(field) != name:
+            other = one.get(field)
+            yield f"{one.address} {one.problem or (f'is of {field} {other}' if other else f'is no {field}')}."
 
 
 def _topics(lag: LagSummary | None) -> Iterator[Table]:
@@ -175,7 +179,7 @@ def _topic(topic: str, lag: TopicLag) -> Sequence[str]:
     return (topic, number(lag.partitions), number(lag.behind), number(lag.records), duration(lag.seconds))
 
 
-def _troubles(known: Sequence[Report]) -> Iterator[Table]:
+def _troubles(known: Sequence[Report], now: datetime) -> Iterator[Table]:
     held = [
         (f"{entry['topic']}-{entry['partition']}", entry["reason"], entry["message"])
         for one in known
@@ -184,14 +188,16 @@ def _troubles(known: Sequence[Report]) -> Iterator[Table]:
     if held:
         yield Table("Held partitions", ("partition", "reason", "what it waits for"), sorted(held))
     failures = [
-        (str(entry["time"]), str(one.get("member")), _range(entry), entry["kind"], entry["message"])
+        (str(entry["time"]), str(one.get("member")), _range(entry), f"{entry['kind']}: {entry['message']}")
         for one in known
         for entry in one.get("errors", "recent") or ()
     ]
-    newest = sorted(failures, reverse=True)[:FAILURES]
+    newest = [
+        (_ago(datetime.fromisoformat(time), now), *rest) for time, *rest in sorted(failures, reverse=True)[:FAILURES]
+    ]
     if newest:
         note = first_of(len(failures), len(newest))
-        yield Table("Newest failures", ("time", "member", "range", "kind", "message"), newest, note)
+        yield Table("Newest failures", ("when", "member", "range", "message"), newest, note)
 
 
 def _range(entry: Mapping[str, Any]) -> str:
@@ -202,7 +208,7 @@ def _range(entry: Mapping[str, Any]) -> str:
 
 def _replica(one: Report, collector: str) -> Sequence[str | Cell]:
     if one.get("collector") != collector:
-        return _stranger(one, "collector", collector, len(_REPLICAS))
+        return _stranger(one, len(_REPLICAS))
     away = one.get("kafka", "away")
     polls: Mapping[str, int] = one.get("polls") or {}
     others = sum(count for result, count in polls.items() if result not in {"new", "unchanged", "missed"})

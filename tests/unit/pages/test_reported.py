@@ -62,12 +62,13 @@ def test_a_group_at_a_glance() -> None:
     assert (facts["Lag in records"], facts["Oldest record waits"]) == ("1,500", "1m15s")
     assert (facts["Uploaded"], facts["Upload failures in the last hour"]) == ("1 objects, 2.0 KiB", "1")
     first, second = table(found, "Members")
-    assert (first["member"], first["state"], first["records"], first["uploaded"]) == ("m-0", "running", "50", "2.0 KiB")
+    assert (first["member"], first["state"], first["uploaded"]) == ("m-0", "running", "2.0 KiB")
     assert first["last upload"] == "2m00s ago"
     assert (second["state"], second["last upload"], second["failures"]) == ("joining", "never", "1")
     assert [row["topic"] for row in table(found, "Topics")] == ["z-late", "a-fine"]
     (failure,) = table(found, "Newest failures")
-    assert (failure["member"], failure["range"], failure["kind"]) == ("m-1", "clicks-3 [50,60)", "timeout")
+    assert (failure["when"], failure["member"], failure["range"]) == ("2m00s ago", "m-1", "clicks-3 [50,60)")
+    assert failure["message"] == "timeout: the bucket is slow"
     assert found.notes == ["a note"]
 
 
@@ -86,8 +87,8 @@ def test_who_does_not_answer_or_is_of_another_group() -> None:
     found = page(Report("http://a:1", {}, "takes no connections"), report(other), lag=None)
     assert found.state == Cell("0 of 2 members running", "bad")
     first, second = table(found, "Members")
-    assert (first["member"], first["state"]) == ("http://a:1", "takes no connections")
-    assert second["state"] == "is of group orders"
+    assert (first["member"], first["state"], second["state"]) == ("http://a:1", "no answer", "another")
+    assert found.notes == ["http://a:1 takes no connections.", "http://one is of group orders.", "a note"]
     assert captions(found.tables) == ["Members"]
     assert dict(found.facts)["Lag in records"] == "?"
 
@@ -109,7 +110,7 @@ def test_replicas_of_a_collector(tmp_path: Any) -> None:
     first, second = table(found, "Replicas")
     assert (first["replica"], first["state"]) == ("prices-0", "Kafka is away: not connected yet")
     assert (first["feeds"], first["silent"], first["failing"], first["in spool"]) == ("4", "1", "1", "0")
-    assert (second["replica"], second["state"]) == ("http://b", "gone")
+    assert (second["replica"], second["state"], found.notes) == ("http://b", "no answer", ["http://b gone."])
     trouble = {row["feed"]: (row["state"], row["reason"]) for row in table(found, "Feeds in trouble")}
     assert trouble == {"b-refused": ("failing", "the server answers 404"), "c-silent": ("silent", "nothing new")}
 
