@@ -27,6 +27,7 @@ from logpersister.manifest import load
 from logpersister.manifest.secrets import Secrets
 from logpersister.plan.intents import Intent, promised, stored
 from logpersister.ranges import TopicPartition
+from logpersister.storage.finished import FolderContent
 from logpersister.storage.names import object_key, revision_key
 from logpersister.storage.store import open_store
 from tests.stack import KafkaBroker, MinioServer
@@ -279,7 +280,7 @@ class TestCheck:
             pytest.raises(NotTakenError, match="it must exist"),
             TopicRecords(config, "no-such-topic").session() as send,
         ):
-            send(Message("id", "a/b", 1, b"{}"))
+            send(Message("id", "a/b", 1, b"{}", FolderContent("a", "b", "", 1, {}, ())))
 
     def test_a_group_that_another_program_uses(self, cli: Commands) -> None:
         """By the classic protocol, and by Kafka's own consumer with the one of KIP-848, which only it can describe."""

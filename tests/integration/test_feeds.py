@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from tests.integration.harness.process import MemberProcess
+from tests.integration.harness.scene import Scene
+from tests.integration.harness.verification import said_json
 from tests.integration.harness.waiting import eventually
 from tests.stack import KafkaBroker
 from tests.stack.authority import Authority
@@ -184,8 +186,13 @@ def test_servers_that_misbehave_harm_their_own_feeds_only(
     assert metrics['logpersister_feed_polls_total{result="new"}'] >= len(good)
 
 
-def test_every_content_is_in_the_topic_whatever_is_killed_or_away(
-    kafka: KafkaBroker, topic: Callable[..., str], server: FeedServer, collect: Collect
+def test_every_content_is_in_the_topic_and_in_archives_whatever_is_killed_or_away(
+    kafka: KafkaBroker,
+    topic: Callable[..., str],
+    server: FeedServer,
+    collect: Collect,
+    scene: Scene,
+    tmp_path: Path,
 ) -> None:
     name = topic(partitions=2)
     server.change_seconds = 2.0
@@ -220,6 +227,28 @@ def test_every_content_is_in_the_topic_whatever_is_killed_or_away(
     assert all(record.timestamp is not None for record in found["feed-0"])
     by_replica = {dict(record.headers)["replica"] for records in found.values() for record in records}
     assert by_replica == {b"replica-0", b"replica-1"}
+    assert_archived(scene, name, found, tmp_path / "files")
+
+
+def assert_archived(scene: Scene, topic: str, found: Mapping[str, Sequence[Record]], target: Path) -> None:
+    """Store the topic by feed and minute; each content is in one file, or in one on each side of a minute's end."""
+    manifest = scene.manifest(
+        kafka={"topics": [topic]},
+        output={"archive": {}, "partitionBy": [{"key": {"prefix": ""}}, {"date": {"granularity": "minute"}}]},
+        finish={"policy": ["archive"], "allowedLateness": "0s", "idleAfter": "1s"},
+    )
+    scene.run_until_current(manifest)
+    said_json("retrieve", "-f", str(manifest), "--target", str(target), "--unpack")
+    packed = [*target.rglob("*.tar.gz")]
+    assert any(one.name.startswith("feed-0_") for one in packed), "a minute is finished"
+    for feed, records in found.items():
+        files = [one for one in (target / topic / feed).rglob("feed-*") if one not in packed]
+        assert {file.read_bytes() for file in files} == {record.value for record in records}
+        for minute in (target / topic / feed).iterdir():
+            names = [one.name for one in packed if one.parent == minute]
+            if names and all(one.startswith("feed-") for one in names):
+                contents = [file.read_bytes() for file in sorted(files) if file.parent == minute]
+                assert not any(one == after for one, after in itertools.pairwise(contents)), "neighbours"
 
 
 def test_a_topic_that_takes_no_large_record_takes_the_others(

@@ -17,6 +17,7 @@ from logpersister.group.offsets import LogReader
 from logpersister.kafka_client import client_config
 from logpersister.manifest import load
 from logpersister.manifest.secrets import Secrets
+from logpersister.storage.finished import FolderContent
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
@@ -90,7 +91,9 @@ def test_a_member_runs_under_the_printed_rights(
         printed = json.loads(capsys.readouterr().out)
         _write_keys(secrets_dir, minio, printed["iamPolicy"]["Statement"])
         config = client_config(load(manifest).spec.kafka, Secrets())
-        message = Message("id", "clicks/dt=2026-03-28", 1, b"{}")
+        message = Message(
+            "id", "clicks/dt=2026-03-28", 1, b"{}", FolderContent("clicks", "dt=2026-03-28", "", 1, {}, ())
+        )
         with (
             pytest.raises(NotTakenError, match="who logs in may write to it"),
             TopicRecords(config, told).session() as send,

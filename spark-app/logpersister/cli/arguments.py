@@ -129,6 +129,13 @@ def _retrieve(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--topics", type=words, metavar="NAME,…", help="these topics only (default: those of the manifest)"
     )
+    command.add_argument(
+        "--folders",
+        type=words,
+        metavar="PATH,…",
+        help="only these folders below that of the topic, such as that of a feed (default: all)",
+    )
+    command.add_argument("--unpack", action="store_true", help="unpack archives beside their files")
     command.add_argument("--collapse-topics", action="store_true", help="no folders by topic: file names begin with it")
     command.add_argument("--collapse-time", action="store_true", help="no folders by time: file names begin with those")
     command.add_argument(

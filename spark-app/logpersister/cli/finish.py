@@ -64,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
                 errors[topic] = error
         telling: Sequence[TellingOutcome] = ()
         if not arguments.dry_run:
-            telling = list(_tell(tellers(resource.spec.finish, config, secrets), store, resource.group_id, topics))
+            whom = tellers(resource, store, config, secrets)
+            telling = list(_tell(whom, store, resource.group_id, topics))
     if arguments.json:
         print(json.dumps(document(resource, judged, telling, errors, dry_run=arguments.dry_run)))
     else:

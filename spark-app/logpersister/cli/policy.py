@@ -13,6 +13,7 @@ from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.blocks.table import GENERATION, GLUE_ID, TOPIC
 from logpersister.manifest.secrets import Secrets
+from logpersister.records.escaping import ARCHIVES
 from logpersister.storage import names
 from logpersister.storage.replayed import replay_group
 
@@ -46,7 +47,8 @@ def _aws_partition(region: str | None) -> str:
 def iam_policy(resource: LogPersister) -> Document:
     """Return the policy of the role or the keys that members use."""
     storage, shadow = resource.spec.storage, resource.spec.rollout.shadow
-    bucket = bucket_arn(storage)
+    bucket, finish = bucket_arn(storage), resource.spec.finish
+    makes_archives = finish is not None and "archive" in finish.policy
     prefixes = [storage.prefix, *([] if shadow is None else [f"{shadow.prefix}/*"])]
     statements: list[Document] = [
         {
@@ -67,11 +69,14 @@ def iam_policy(resource: LogPersister) -> Document:
             "Resource": [f"{bucket}/{names.head(prefix)}*" for prefix in prefixes],
         },
         {
-            # Objects of records are never deleted: only a probe, and facts of attempts that failed.
+            # Objects of records are never deleted: only a probe, facts of attempts that failed, and old archives.
             "Sid": "DeleteOwnDocuments",
             "Effect": "Allow",
             "Action": ["s3:DeleteObject"],
-            "Resource": [f"{bucket}/{names.groups_prefix(prefix)}*" for prefix in prefixes],
+            "Resource": [
+                *(f"{bucket}/{names.groups_prefix(prefix)}*" for prefix in prefixes),
+                *(f"{bucket}/{names.head(prefix)}*/{ARCHIVES}/*" for prefix in prefixes if makes_archives),
+            ],
         },
     ]
     more = [*_key_statements(storage), *_registry_statements(resource), *_glue_statements(resource)]

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import IO, Final, cast
 
 from logpersister.cli.rows import HEADERS, OFFSET, Sections, ShownRecord, shown_rows
+from logpersister.formats.archive.read import entries_in
 from logpersister.formats.avro.container import MAGIC as _AVRO
 from logpersister.formats.avro.read import AvroRows
 from logpersister.formats.damage import ContentError
@@ -75,6 +76,9 @@ def preview(store: ObjectStore, key: str, peeked: Peeked) -> Preview:  # noqa: P
     if looks_so if output is None else output.format == "sequencefile":
         rows = SequenceRows(cast("IO[bytes]", file.buffered()), MOST_BYTES)
         return Preview("sequencefile", INSIDE, _sequences(rows), note, keeps_offsets=True)
+    if output is not None and output.format == "archive" and f"/{QUARANTINE}/" not in key:
+        records = _archived(output.compression, chain([first], peeked.pieces))
+        return Preview("archive", output.compression, records, note, keeps_offsets=True)
     if key.endswith(EXTENSION) if output is None else output.format == "kafka":
         segment = Segment(chain([first], peeked.pieces), *_range(peeked.metadata), MOST_BYTES)
         return Preview("kafka", INSIDE, _batches(segment), note, keeps_offsets=True, keeps_headers=True)
@@ -129,6 +133,12 @@ def _sequences(rows: SequenceRows) -> Iterator[ShownRecord]:
     for batch in rows.batches(most_rows=1):
         for row in batch.to_pylist():
             yield ShownRecord(**row)
+
+
+def _archived(compression: str, pieces: Iterable[bytes]) -> Iterator[ShownRecord]:
+    for entry in entries_in(compression, pieces, MOST_BYTES, _AT_ONCE):
+        if not entry.is_repeat:
+            yield ShownRecord(bytes(entry.value), entry.offset, entry.timestamp, entry.key)
 
 
 def _range(metadata: Mapping[str, str]) -> tuple[int, int]:

@@ -17,12 +17,14 @@ from logpersister.backup.listing import read_backup
 from logpersister.cli import bucket, context
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.tables import Column, printable, table
+from logpersister.finish.archiving import POLICY
 from logpersister.finish.watermark import at
 from logpersister.formats.damage import ContentError
 from logpersister.manifest import LogPersister
 from logpersister.records.type_folders import folders_by_time
 from logpersister.replay.moments import BackupMoments
 from logpersister.report.human import number, plural, size
+from logpersister.retrieve.archives import in_folders, with_archives
 from logpersister.retrieve.fetching import Fetched, Fetcher, Outcome
 from logpersister.retrieve.selection import SamePlaceError, Selected, Window, all_of, chosen, places, within
 from logpersister.storage.current import Current, look_by_current
@@ -63,16 +65,18 @@ class Result:
 def run(arguments: argparse.Namespace) -> int:
     """Select, then fetch; what could not be fetched is said, and does not hinder the rest."""
     window = Window(arguments.since, arguments.until)
+    if arguments.unpack and (arguments.collapse_topics or arguments.collapse_time):
+        raise CommandError("--unpack: puts files where --collapse-topics and --collapse-time have none", Exit.INVALID)
     if window.since is not None and window.until is not None and window.since >= window.until:
         raise CommandError("--from: is not before --to", Exit.INVALID)
     resource, secrets = context.begin(arguments)
     failures: list[Fetched] = []
     with bucket.opened(resource, secrets) as store:
-        found = {topic: _selected(store, resource, topic, window) for topic in topics_of(store, resource, arguments)}
+        found = {topic: _chosen(store, resource, topic, arguments) for topic in topics_of(store, resource, arguments)}
         results = {topic: Result(one) for topic, one in found.items()}
         files = _files(store, found.values(), arguments)
         if not arguments.dry_run:
-            failures = _fetch(Fetcher(store, resource.group_id), files, results, arguments)
+            failures = _fetch(Fetcher(store, resource.group_id, unpacks=arguments.unpack), files, results, arguments)
     told = document(resource, [*results.values()], failures, arguments)
     if arguments.json:
         print(json.dumps(told))
@@ -91,6 +95,16 @@ def topics_of(store: ObjectStore, resource: LogPersister, arguments: argparse.Na
             raise CommandError(f"--topics: {printable(topic)} is no topic that spec.kafka selects", Exit.INVALID)
     named = arguments.topics or kafka.topics
     yield from filter(kafka.selects, stored_topics(store)) if named is None else dict.fromkeys(named)
+
+
+def _chosen(store: ObjectStore, resource: LogPersister, topic: str, arguments: argparse.Namespace) -> Selected:
+    """Return what is fetched of a topic, with archives in the place of what they are made of."""
+    selected, finish = _selected(store, resource, topic, Window(arguments.since, arguments.until)), resource.spec.finish
+    if arguments.folders:
+        selected = in_folders(selected, arguments.folders)
+    if finish is not None and POLICY in finish.policy:
+        return with_archives(store, resource.group_id, selected)
+    return selected
 
 
 def _selected(store: ObjectStore, resource: LogPersister, topic: str, window: Window) -> Selected:

@@ -29,7 +29,8 @@ MOST_SECONDS: Final = 60.0
 """Longest look; the next one takes the rest, so that an observer sees progress."""
 MOST_REASONS: Final = 3
 LISTED_SECONDS: Final = 300.0
-"""How long the folders of types are not listed again while the oldest of them waits: that is one listing for each."""
+"""How long folders of types, or below other levels, are not listed again while the oldest of them waits: that is a
+listing for each type or level, and there may be thousands of feeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class TopicFolders:
         self._marked: dict[str, frozenset[int]] = {}
         """Partitions known to be stored whole, by the path of a folder that waits for others."""
         self._list_after = float("-inf")
-        """Time of the clock until which folders of types are not listed again while `_waiting` waits."""
+        """Time of the clock until which such folders are not listed again while `_waiting` waits."""
         self._clock = clock
 
     def finished_to(self) -> FinishedTo | None:
@@ -138,13 +139,13 @@ class TopicFolders:
         """
         before, over = self.finished_to(), self.passing.over_to()
         done = None if before is None else before.end
-        ours, of_types = self._is_ours(before), isinstance(self.layout, TypeFolders)
-        found_by_one = not arrivals and ours and not of_types
+        ours, takes_listings = self._is_ours(before), isinstance(self.layout, TypeFolders) or self.layout.above > 0
+        found_by_one = not arrivals and ours and not takes_listings
         outer = self.spec.outer_levels
         if found_by_one and not has_folders(self.store, self.topic, self.layout, after=done, until=over, outer=outer):
             return Look(settled_to=over)
         look, positions, until = Look(), self.passing.positions(), self._clock() + MOST_SECONDS
-        if of_types and self._still_waits(positions, look):
+        if takes_listings and self._still_waits(positions, look):
             self._mark_done(positions, until)
             self._take_in(arrivals, positions, done, look, until)
             return look

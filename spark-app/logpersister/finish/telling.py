@@ -49,6 +49,7 @@ class Message:
     """Topic and path of the folder."""
     number: int
     body: bytes
+    content: FolderContent
 
 
 Send = Callable[[Message], None]
@@ -60,7 +61,7 @@ class Teller(Protocol):
 
     @property
     def policy(self) -> str:
-        """``webhook`` or ``kafka``."""
+        """``webhook``, ``kafka`` or ``archive``."""
 
     def session(self) -> AbstractContextManager[Send]:
         """Open a connection for a few messages. Raises NotTakenError, ManifestError for a missing Secret."""
@@ -134,7 +135,7 @@ def message(store: ObjectStore, group: str, content: FolderContent) -> Message:
     if len(body) > LARGEST:
         body = _json({name: value for name, value in document.items() if name != "objects"} | {"objectsLeftOut": True})
     id_ = quote(f"{group}/{store.storage.bucket}/{folder}{content.number}", safe="/=._-")
-    return Message(id_, f"{content.topic}/{content.path}", content.number, body)
+    return Message(id_, f"{content.topic}/{content.path}", content.number, body, content)
 
 
 def _refusal(send: Send, of: Message) -> str | None:

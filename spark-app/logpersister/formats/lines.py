@@ -1,15 +1,23 @@
 """Lines of text in compressed objects."""
 
+import lzma
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import zstandard
 
 from logpersister.formats.damage import ContentError
 
+XZ_MEMORY: Final = 128 << 20
+"""Most bytes of memory for a stream of xz; one with the largest usual dictionary takes 65 MiB."""
 COMPRESSED_BYTES: Final = 16 * 1024
 """What is decompressed at once: bounds memory also for content that compresses to a hundredth and less."""
+_STREAMS: Final[Mapping[str, Callable[[], Any]]] = {
+    "gzip": lambda: zlib.decompressobj(31),
+    "zstd": lambda: zstandard.ZstdDecompressor().decompressobj(),
+    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY),
+}
 
 
 class Lines:
@@ -51,14 +59,14 @@ def decompressed(compression: str, pieces: Iterable[bytes], at_once: int = COMPR
     if compression == "none":
         yield from pieces
         return
-    stream: Any = zlib.decompressobj(31) if compression == "gzip" else zstandard.ZstdDecompressor().decompressobj()
+    stream = _STREAMS[compression]()
     try:
         for piece in pieces:
             for begin in range(0, len(piece), at_once):
                 if stream.eof:
                     raise ContentError(f"bytes follow the end of its {compression} stream")
                 yield stream.decompress(piece[begin : begin + at_once])
-    except (zlib.error, zstandard.ZstdError) as error:
+    except (zlib.error, zstandard.ZstdError, lzma.LZMAError) as error:
         raise ContentError(f"its {compression} stream is damaged ({error})") from None
     if not stream.eof:
         raise ContentError(f"its {compression} stream is cut off")

@@ -9,6 +9,9 @@ from typing import Final
 
 import pyarrow as pa
 
+from logpersister.formats.archive import write as archive
+from logpersister.formats.archive.settings import ArchiveSpec
+from logpersister.formats.archive.write import ArchiveFormat
 from logpersister.formats.avro import write as avro
 from logpersister.formats.avro.settings import AvroFileSpec
 from logpersister.formats.avro.write import AvroFormat
@@ -69,6 +72,8 @@ def _format(  # noqa: PLR0911  (one for each format)
             return SequenceFileFormat(settings)
         case KafkaSegmentSpec():
             return KafkaFormat()
+        case ArchiveSpec() as settings:
+            return ArchiveFormat(settings)
         case ParquetSpec() as settings:
             return ParquetFormat(settings, _bare_rows(schema))
         case OrcSpec() as settings:
@@ -96,5 +101,6 @@ RULES: Final[Mapping[str, int]] = {
     "avro": avro.RULES,
     "orc": orc.RULES,
     "kafka": kafka.RULES,
+    "archive": archive.RULES,
 }
 """Version of each format's output; part of a revision's rules."""

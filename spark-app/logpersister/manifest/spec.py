@@ -236,7 +236,8 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
     @property
     def keeps_all_in_quarantine(self) -> bool:
         """Whether quarantine is Parquet with all of a record; where it may have null values, it is."""
-        return self.parser.keeps_all_in_quarantine or self.refuses_tombstones
+        beside_archives = self.output.format == "archive" and self.has_quarantine
+        return self.parser.keeps_all_in_quarantine or self.refuses_tombstones or beside_archives
 
     @property
     def refuses_tombstones(self) -> bool:

@@ -144,12 +144,11 @@ def _duties(
     stack: ExitStack,
 ) -> Sequence[Duty]:
     """Return the duties that the manifest asks for; each has a client of Kafka of its own."""
-    finish = resource.spec.finish
-    if finish is None:
+    if resource.spec.finish is None:
         return ()
     offsets = OffsetReader.of(resource, config)
     stack.callback(offsets.close)
-    tell = [TellDuty(resource, teller, store, listener) for teller in tellers(finish, config, secrets)]
+    tell = [TellDuty(resource, teller, store, listener) for teller in tellers(resource, store, config, secrets)]
     return [FinishDuty(resource, offsets, store, listener), *tell]
 
 

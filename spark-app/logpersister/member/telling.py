@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from logpersister.finish.archiving import Archiver
 from logpersister.finish.telling import Teller, Telling, Told
 from logpersister.finish.topic_records import TopicRecords
 from logpersister.finish.webhook import Webhook
 from logpersister.manifest import LogPersister
-from logpersister.manifest.blocks.finish import FinishSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.listener import Listener
 from logpersister.report.finish import TellingReport
@@ -79,9 +79,16 @@ class TellDuty:
             self._listener.told(self.name, topic, told.folders, len(told.refused))
 
 
-def tellers(finish: FinishSpec, config: Mapping[str, Any], secrets: Secrets) -> Sequence[Teller]:
-    """Return the recipients of notifications; `config`: for clients of the brokers."""
+def tellers(
+    resource: LogPersister, store: ObjectStore, config: Mapping[str, Any], secrets: Secrets
+) -> Sequence[Teller]:
+    """Return who is told of finished folders; `config`: for clients of the brokers."""
+    finish = resource.spec.finish
     found: list[Teller] = []
+    if finish is None:
+        return found
+    if "archive" in finish.policy:
+        found.append(Archiver(store, resource))
     if finish.webhook is not None:
         found.append(Webhook(finish.webhook, secrets))
     if finish.kafka is not None:

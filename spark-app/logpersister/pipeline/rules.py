@@ -24,6 +24,7 @@ from logpersister.records import (
     frames,
     hiding,
     keeping,
+    key_folders,
     keyed_rows,
     late,
     paths,
@@ -88,6 +89,8 @@ def _rules_of(spec: Spec) -> dict[str, int | str]:
         rules["paths"] = paths.RULES
     if output.partitions_by_fields:
         rules["paths:fields"] = field_paths.RULES
+    if output.format == "archive" or any(level.key is not None for level in output.partition_by):
+        rules["keys:names"] = key_folders.RULES
     if _reads_times(spec):
         rules["times"] = field_times.RULES
     zones = {rule.date.timezone for rule in output.partition_by if rule.date is not None} - WITHOUT_RULES

@@ -17,6 +17,9 @@ LATE = "_late"
 """The folder of records that came when their own folder was finished (``spec.finish.late: folder``): their own folders
 stand below it, so a partition path begins with it. The same is true of this name."""
 
+ARCHIVES = "_archives"
+"""The folder of archives of finished folders, whose paths stand below it. The same is true of this name."""
+
 _NO_TEXT: Final = frozenset("\ufffe\uffff")
 """What lists of objects, which are XML, cannot have."""
 
@@ -69,8 +72,8 @@ def unescape(segment: str) -> str | None:
 
 
 def is_aside(path: str) -> bool:
-    """Whether a partition path, or the first folder of one, is none that ``partitionBy`` makes: quarantine, or late."""
-    return path.split("/", 1)[0] in (QUARANTINE, LATE)
+    """Whether a partition path, or the first folder of one, is none that ``partitionBy`` makes."""
+    return path.split("/", 1)[0] in (QUARANTINE, LATE, ARCHIVES)
 
 
 def late_path(path: str) -> str:

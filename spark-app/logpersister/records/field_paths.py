@@ -47,17 +47,7 @@ class FieldStep:
         values = column_at(batch, self.path)
         if self.transform == "bucket":
             values = _buckets(values, self.parameter)
-        encoded: Any = values.dictionary_encode()
-        distinct: list[Any] = [*encoded.dictionary.to_pylist(), None]
-        places = encoded.indices.fill_null(len(distinct) - 1).to_numpy(zero_copy_only=False)
-        places = places.astype(np.int64, copy=False)
-        occurs = np.zeros(len(distinct), np.bool_)
-        occurs[places] = True
-        index_of: dict[str, int] = {}
-        table = np.zeros(len(distinct), np.int32)
-        for place in np.flatnonzero(occurs).tolist():
-            table[place] = index_of.setdefault(self.prefix + self._name(distinct[place]), len(index_of))
-        return list(index_of), table[places]
+        return named_values(values, self.prefix, self._name)
 
     def _name(self, value: Any) -> str:
         if self.transform == "lower" and value is not None:
@@ -65,6 +55,21 @@ class FieldStep:
         if self.transform == "truncate" and value is not None:
             value = value[: self.parameter] if isinstance(value, str) else value - value % self.parameter
         return name_of(value)
+
+
+def named_values(values: Any, prefix: str, name: Callable[[Any], str]) -> tuple[list[str], Indices]:
+    """Return the names of values that occur, each once behind the prefix, and for each row the index of its name."""
+    encoded: Any = values.dictionary_encode()
+    distinct: list[Any] = [*encoded.dictionary.to_pylist(), None]
+    places = encoded.indices.fill_null(len(distinct) - 1).to_numpy(zero_copy_only=False)
+    places = places.astype(np.int64, copy=False)
+    occurs = np.zeros(len(distinct), np.bool_)
+    occurs[places] = True
+    index_of: dict[str, int] = {}
+    table = np.zeros(len(distinct), np.int32)
+    for place in np.flatnonzero(occurs).tolist():
+        table[place] = index_of.setdefault(prefix + name(distinct[place]), len(index_of))
+    return list(index_of), table[places]
 
 
 def name_of(value: Any) -> str:

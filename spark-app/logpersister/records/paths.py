@@ -21,6 +21,7 @@ from logpersister.manifest.blocks.partition_rule import DateRule, PartitionRule,
 from logpersister.records.escaping import MAX_SEGMENT_BYTES, escape, is_safe_path
 from logpersister.records.field_paths import FieldStep, field_step
 from logpersister.records.field_times import FIRST_UNUSABLE_MS, times_at
+from logpersister.records.key_folders import KeyLevel
 from logpersister.records.zones import day_offsets, load_zone
 from logpersister.values.reading.adjusted import Adjusted, joined
 from logpersister.values.reading.parsers import Refused
@@ -188,9 +189,9 @@ class OffsetStep:
 
 @dataclass(frozen=True, slots=True)
 class ValueStep:
-    """A level by a field of the rows."""
+    """A level by a field of the rows, or by the key."""
 
-    level: FieldStep
+    level: FieldStep | KeyLevel
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
         return Assignment(*self.level.names(batch))
@@ -307,6 +308,8 @@ def make_layout(rules: Sequence[PartitionRule]) -> PathLayout:
             _add_date(steps, rule.date)
         elif rule.offset is not None:
             steps.append(OffsetStep(rule.offset.every))
+        elif rule.key is not None:
+            steps.append(ValueStep(KeyLevel(rule.folder_prefix)))
         else:
             steps.append(ValueStep(field_step(rule)))
     return PathLayout(tuple(steps))

@@ -4,13 +4,15 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from logpersister.formats.damage import ContentError
+from logpersister.retrieve.unpacking import is_archive, unpack
 from logpersister.storage.errors import StorageError
 from logpersister.storage.imprint import Imprint
 from logpersister.storage.store import READ_BYTES, ObjectStore
@@ -56,9 +58,11 @@ class StoppedError(Exception):
 class Fetcher:
     """Fetches the objects of one group."""
 
-    def __init__(self, store: ObjectStore, group: str) -> None:
+    def __init__(self, store: ObjectStore, group: str, *, unpacks: bool = False) -> None:
+        """Fetch nothing yet; `unpacks`: whether archives are unpacked beside their files."""
         self._store = store
         self._group = group
+        self._unpacks = unpacks
         self._stopped = threading.Event()
         self._lock = threading.Lock()
         self.received = 0
@@ -97,7 +101,7 @@ class Fetcher:
             if imprint.metadata.get("group") != self._group:
                 return Fetched(key, Outcome.FOREIGN)
             if self._is_whole(file, imprint):
-                return Fetched(key, Outcome.HAD, imprint.size, imprint.is_summed)
+                return self._unpacked(Fetched(key, Outcome.HAD, imprint.size, imprint.is_summed), file)
             try:
                 whole = self._write(key, file, imprint)
             except StorageError as error:
@@ -107,9 +111,20 @@ class Fetcher:
                     raise
                 return Fetched(key, Outcome.FAILED, problem=str(error))
             if whole:
-                return Fetched(key, Outcome.FETCHED, imprint.size, imprint.is_summed)
+                return self._unpacked(Fetched(key, Outcome.FETCHED, imprint.size, imprint.is_summed), file)
         problem = f"object {key!r}: what was read is not what the storage says of it by size and checksum"
         return Fetched(key, Outcome.FAILED, problem=f"{problem}; logpersister verify --deep tells more")
+
+    def _unpacked(self, fetched: Fetched, file: Path) -> Fetched:
+        """Return what became of an object once its archive is unpacked, also where the file was there."""
+        if not self._unpacks or not is_archive(file):
+            return fetched
+        try:
+            unpack(file)
+        except ContentError as error:
+            problem = f"object {fetched.key!r} cannot be unpacked: {error}"
+            return replace(fetched, outcome=Outcome.FAILED, problem=problem)
+        return fetched
 
     def _is_whole(self, file: Path, imprint: Imprint) -> bool:
         """Whether a file is the object already."""

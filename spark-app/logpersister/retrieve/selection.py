@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from logpersister.finish.folders import existing_folders
-from logpersister.records.escaping import LATE, QUARANTINE, late_path
+from logpersister.records.escaping import ARCHIVES, LATE, QUARANTINE, late_path
 from logpersister.records.time_folders import TimeFolder
 from logpersister.records.type_folders import AnyFolders
 from logpersister.storage import names
@@ -153,6 +153,8 @@ def places(
 ) -> dict[str, PurePosixPath]:
     """Return where the objects are put, by their names, as they stand below the prefix. Pure.
 
+    Archives are put into the folders whose records they have.
+
     Folders that are left out become the beginning of the file's name, because a range has an object of the same name in
     each of its folders. Raises SamePlaceError.
 
@@ -166,6 +168,7 @@ def places(
         relative = names.relative_key(prefix, one.key)
         assert relative is not None, "it was listed below the prefix"
         topic, *folders, file = relative.split("/")
+        folders = folders[1:] if folders[:1] == [ARCHIVES] else folders
         depth = one.folder.path.count("/") + 1 if collapse_time and one.folder is not None else 0
         before = [topic] if collapse_topics else []
         file = "_".join([*before, *folders[:depth], file])

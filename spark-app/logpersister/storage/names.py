@@ -2,6 +2,7 @@
 
 ``<prefix>/<topic>/<partition path…>/<generation>_<partition>_<start, 20 digits><extension>``  records
 ``<prefix>/<topic>/<partition path…>/<generation>_<partition>_<start>.r<12 digits><extension>``  those out of quarantine
+``<prefix>/<topic>/_archives/<folder by time…>/<label>_<time>[_<hash>]<extension>``            archives of such folders
 ``<prefix>/_logpersister/<group>/…``                                                          what the group remembers
 
 Every function that makes a name raises ValueError rather than return one that is not below the prefix, that S3 would
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.records.escaping import QUARANTINE, escape, is_safe_path, unescape
+from logpersister.records.escaping import ARCHIVES, QUARANTINE, escape, is_safe_path, unescape
 
 RULES = 1
 """Raise it when the object of a range and a path gets another name than before."""
@@ -117,6 +118,13 @@ def range_prefix(prefix: str, topic: str, path: str, generation: int, partition:
 def topic_prefix(prefix: str, topic: str) -> str:
     """Return what the names of all objects of `topic` begin with; ends with a slash."""
     return _joined(prefix, _topic_segment(topic), "")
+
+
+def archive_key(prefix: str, topic: str, path: str, file: str) -> str:
+    """Return the name of the archive of a finished folder."""
+    if not path or not is_safe_path(f"{path}/{file}"):
+        raise ValueError(f"{path!r} and {file!r} are not a folder and a file")
+    return _joined(prefix, _topic_segment(topic), ARCHIVES, path, file)
 
 
 def own_prefix(prefix: str, group: str) -> str:

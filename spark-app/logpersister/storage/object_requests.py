@@ -181,6 +181,9 @@ class Requests:
             if error.code == _ALREADY_THERE and request.if_absent:
                 self.abort(request.key, upload)
                 return StoredObject(request.key, size, existing=True)
+            if error.code in _REPLACED and request.replaces is not None:
+                self.abort(request.key, upload)
+                return StoredObject(request.key, size, existing=True)
             if error.code == _NO_UPLOAD and self._is_stored(request, size):
                 return StoredObject(request.key, size, existing=True)
             raise

@@ -117,6 +117,7 @@ class ObjectStore:
         *,
         content_type: str,
         if_absent: bool = False,
+        replaces: str | None = None,
         sweep: bool = False,
     ) -> ObjectWriter:
         """Begin the object `key` of records.
@@ -124,12 +125,13 @@ class ObjectStore:
         Args:
             metadata: what is known now; has at least ``group``. Values may be any text.
             if_absent: leave an object that is already there as it is, and report it as stored.
+            replaces: only replace the object with this entity tag; otherwise as with `if_absent`.
             sweep: once the object is stored, abort other uploads of the same key: those of whoever died while
                 executing the same intent. One more request, so only for intents that are executed again.
         """
         if not metadata.get("group"):
             raise ValueError("the metadata of an object of records names its group")
-        request = ObjectRequest(key, metadata, content_type, if_absent)
+        request = ObjectRequest(key, metadata, content_type, if_absent, replaces)
         names.encode_metadata(metadata)  # both find now what S3 would not take
         names.facts_key(self.prefix, metadata["group"], key, request.attempt)
         return ObjectWriter(self._writer_resources(), request, sweep=sweep)

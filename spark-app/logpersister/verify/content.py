@@ -11,6 +11,7 @@ from typing import IO, Any, Final, Protocol
 
 import pyarrow as pa
 
+from logpersister.formats.archive.write import ArchiveFormat
 from logpersister.formats.avro.read import AvroRows
 from logpersister.formats.avro.write import AvroFormat
 from logpersister.formats.base import Encoder, ObjectIdentity
@@ -38,6 +39,7 @@ from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import FIELD, REASON
 from logpersister.storage.facts import ObjectFacts
+from logpersister.verify.archive_content import ArchiveContent
 from logpersister.verify.parquet_footer import require_footer
 from logpersister.verify.writing import Writing
 
@@ -100,6 +102,8 @@ def content_of(  # noqa: PLR0911  (one for each format)
             return TextContent(found, identity)
         case JsonLinesFormat() as found:
             return JsonLinesContent(found, identity)
+        case ArchiveFormat() as found:
+            return ArchiveContent(found.settings.compression)
         case KafkaFormat() if facts is not None:
             return KafkaContent(facts)
         case other:

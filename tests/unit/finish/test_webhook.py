@@ -13,11 +13,18 @@ from logpersister.finish.webhook import Webhook, key_of
 from logpersister.forms.problems import ManifestError
 from logpersister.manifest.blocks.telling import WebhookSpec
 from logpersister.manifest.secrets import Secrets
+from logpersister.storage.finished import FolderContent
 from tests.stack.authority import Authority
 from tests.stack.ports import free_port
 from tests.stack.webhooks import Receiver, receiving
 
-MESSAGE = Message("g/logs/raw/clicks/dt=2026-03-28/1", "clicks/dt=2026-03-28", 1, b'{"number":1}')
+MESSAGE = Message(
+    "g/logs/raw/clicks/dt=2026-03-28/1",
+    "clicks/dt=2026-03-28",
+    1,
+    b'{"number":1}',
+    FolderContent("clicks", "dt=2026-03-28", "", 1, {}, ()),
+)
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from logpersister.formats.archive.settings import ArchiveSpec
+from logpersister.formats.archive.write import ArchiveFormat
 from logpersister.formats.avro.settings import AvroFileSpec
 from logpersister.formats.avro.write import AvroFormat
 from logpersister.formats.base import Encoders, Format, ObjectIdentity
@@ -111,6 +113,9 @@ ORC_FORMATS = [
         (200_000, ("none", ("key", "timestamp"), "null")),
     )
 ]
+ARCHIVE_FORMATS = [
+    ArchiveFormat(ArchiveSpec(compression=compression)) for compression in ("gzip", "zstd", "xz", "none")
+]
 FORMATS: list[Format] = [
     *TEXT_FORMATS,
     *SEQUENCEFILE_FORMATS,
@@ -118,6 +123,7 @@ FORMATS: list[Format] = [
     *JSONL_FORMATS,
     *AVRO_FORMATS,
     *ORC_FORMATS,
+    *ARCHIVE_FORMATS,
 ]
 
 
@@ -166,12 +172,15 @@ def encode(file_format: Encoders, batches: Iterable[pa.RecordBatch], identity: O
     return bytes(content)
 
 
-def label(file_format: Format) -> str:
+def label(file_format: Format) -> str:  # noqa: PLR0911  (one for each format)
     """Return a name for parametrized tests."""
     assert isinstance(
-        file_format, TextFormat | SequenceFileFormat | ParquetFormat | JsonLinesFormat | AvroFormat | OrcFormat
+        file_format,
+        TextFormat | SequenceFileFormat | ParquetFormat | JsonLinesFormat | AvroFormat | OrcFormat | ArchiveFormat,
     )
     match file_format.settings:
+        case ArchiveSpec() as found:
+            return f"archive-{found.compression}"
         case OrcSpec() as found:
             return f"orc-{found.compression}-{found.stripe_bytes}"
         case JsonLinesSpec() as found:

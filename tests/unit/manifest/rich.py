@@ -464,6 +464,14 @@ RICH = (
         },
     ),
     BY_FRAMES,
+    rich(
+        "by-keys",
+        output={
+            "archive": {"compression": "xz", "naming": "hashed"},
+            "partitionBy": [{"key": {"prefix": "feed="}}, {"date": {"granularity": "hour"}}],
+        },
+        finish={"policy": ["archive"]},
+    ),
     rich("by-frames", types={"key": True, "entries": [{"pattern": "^order"}]}),
     rich("by-frames", types={"field": "meta.type", "entries": [{"pattern": "^order"}], "others": {"action": "store"}}),
     rich(

@@ -16,6 +16,7 @@ import pytest
 
 from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats import registry
+from logpersister.formats.archive.entries import KEY_BYTES
 from logpersister.formats.base import Encoder, ObjectIdentity
 from logpersister.formats.kafka.write import KafkaFormat
 from logpersister.formats.registry import make_format
@@ -31,6 +32,7 @@ from logpersister.records import (
     frames,
     hiding,
     keeping,
+    key_folders,
     keyed_rows,
     late,
     paths,
@@ -464,11 +466,17 @@ def record_batches() -> Iterator[bytes]:
         yield repr((kept, found.records, found.first, found.last)).encode()
 
 
+def names_of_keys() -> Iterator[bytes]:
+    """Folders of keys, and keys in names of files."""
+    for key in (None, b"", b"a-Z_9.", b"_late", b".", b"..", b"unknown", "ä~/".encode(), b"\xff" * 80, b"x" * 191):
+        yield from (key_folders.key_name(key, most).encode() for most in (key_folders.MOST_BYTES, KEY_BYTES))
+
+
 TRIED = [
     "paths", "late", "times", "parser:json", "rows:json", "rows:avro", "rows:protobuf", "rows:thrift",
     "rows:messagepack", "rows:csv", "rows:regex", "keep", "format:parquet", "format:jsonl", "format:avro", "names",
     "format:text", "format:text, escaped", "format:sequencefile", "paths:fields", "rows:faults", "rows:hiding",
-    "rows:key", "rows:head", "rows:numbers", "types", "format:orc", "format:kafka",
+    "rows:key", "rows:head", "rows:numbers", "types", "format:orc", "format:kafka", "format:archive", "keys:names",
 ]  # fmt: skip
 """The rule of each behaviour below."""
 WITH_ANOTHER = {"heads:protobuf": "rows:protobuf"}
@@ -537,6 +545,12 @@ def test_every_rule_has_a_behaviour() -> None:
             (2, "5c73bd6df0e4"),
         ),
         (record_batches, used(output={"kafka": {}})["format:kafka"], (1, "be352dd3a4fb")),
+        (
+            format_of({"archive": {"compression": "none"}}),
+            used(output={"archive": {}})["format:archive"],
+            (1, "7e8538984ec2"),
+        ),
+        (names_of_keys, key_folders.RULES, (1, "ca4102e29b89")),
     ],
     ids=TRIED,
 )

@@ -12,9 +12,9 @@ from logpersister.forms.rule import refuses
 from logpersister.manifest.blocks.partition_rule import DateRule, PartitionRule, TimeField
 from logpersister.manifest.blocks.telling import RecordSpec, WebhookSpec
 
-Policy = Literal["successFile", "manifest", "done", "webhook", "kafka"]
-TELLING: Final[frozenset[Policy]] = frozenset({"webhook", "kafka"})
-"""Policies that notify somebody else; the others write files into the folder."""
+Policy = Literal["successFile", "manifest", "done", "webhook", "kafka", "archive"]
+TELLING: Final[frozenset[Policy]] = frozenset({"webhook", "kafka", "archive"})
+"""Policies that take a folder's content, at least once, when the others have written files into it."""
 Trigger = Literal["partition-time", "record-time", "process-time"]
 Late = Literal["append", "folder", "quarantine"]
 HiddenName = Annotated[
@@ -31,10 +31,10 @@ HiddenName = Annotated[
 class FinishSpec(Model):
     """Folders by time are finished when every partition of the topic has passed their end (docs/finish.md)."""
 
-    policy: Annotated[tuple[Policy, ...], Field(min_length=1, max_length=5), Unique()] = ("successFile",)
+    policy: Annotated[tuple[Policy, ...], Field(min_length=1, max_length=6), Unique()] = ("successFile",)
     """What tells that a folder is finished. `successFile`: an empty file in it. `manifest`: a document in it with its
     objects, records, bytes and offsets. `done`: an empty file for each partition. `webhook`, `kafka`: the document, at
-    least once.
+    least once. `archive`: one archive of all its files, with format `archive`.
     """
 
     outer_levels: Flag = False

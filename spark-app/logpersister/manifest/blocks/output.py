@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, Self, cast, get_args
 
 from pydantic import Field
 
+from logpersister.formats.archive.settings import ArchiveSpec
 from logpersister.formats.avro.settings import AvroFileSpec
 from logpersister.formats.columnar_settings import ColumnarSpec, KafkaColumn
 from logpersister.formats.jsonl.settings import JsonLinesSpec
@@ -21,12 +22,14 @@ from logpersister.forms.problems import Finding
 from logpersister.forms.rule import exactly_one, refuses
 from logpersister.manifest.blocks.partition_rule import PartitionRule, levels_of_same_folders
 
-Format = Literal["text", "sequencefile", "parquet", "jsonl", "avro", "orc", "kafka"]
+Format = Literal["text", "sequencefile", "parquet", "jsonl", "avro", "orc", "kafka", "archive"]
 FORMATS: Final[Sequence[Format]] = get_args(Format)
 COLUMNAR: Final = ("parquet", "jsonl", "avro", "orc")
 """Formats whose files have a column for each column of values."""
 
-Settings = TextSpec | SequenceFileSpec | ParquetSpec | JsonLinesSpec | AvroFileSpec | OrcSpec | KafkaSegmentSpec
+Settings = (
+    TextSpec | SequenceFileSpec | ParquetSpec | JsonLinesSpec | AvroFileSpec | OrcSpec | KafkaSegmentSpec | ArchiveSpec
+)
 
 
 def _unless_another_format(before: Mapping[str, Any]) -> TextSpec | None:
@@ -55,10 +58,13 @@ class OutputSpec(Model):
     kafka: KafkaSegmentSpec | None = None
     """Record batches as brokers sent them (docs/backup.md)."""
 
+    archive: ArchiveSpec | None = None
+    """Tar archives with a file for each record (docs/archives.md)."""
+
     text: TextSpec | None = Field(default_factory=_unless_another_format)
     """One value per line (docs/formats.md#text)."""
 
-    partition_by: Annotated[tuple[PartitionRule, ...], Field(max_length=4)] = ()
+    partition_by: Annotated[tuple[PartitionRule, ...], Field(max_length=5)] = ()
     """Levels of folders below the topic, outermost first; `[]` for none. A range of offsets becomes one object per
     folder."""
 

@@ -62,7 +62,7 @@ ValuePrefix = Annotated[
     ),
 ]
 SAME_FOLDER: Final = "has the folders of another level"
-_KINDS = ("date", "offset", "field", "lower", "truncate", "bucket")
+_KINDS = ("date", "offset", "key", "field", "lower", "truncate", "bucket")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,13 @@ class OffsetRule(Model):
     """Number of offsets per folder, which is named after the first: `offset=20000000`."""
 
 
+class KeyRule(Model):
+    """A folder by the record's key."""
+
+    prefix: FolderPrefix = "key="
+    """Text before the key in the folder's name."""
+
+
 class TruncateRule(Model):
     """A folder by the beginning of a value."""
 
@@ -145,13 +152,16 @@ class BucketRule(Model):
 
 
 class PartitionRule(Model):
-    """One level of folders; exactly one of date, offset, field, lower, truncate and bucket is set."""
+    """One level of folders; exactly one of date, offset, key, field, lower, truncate and bucket is set."""
 
     date: DateRule | None = None
     """A folder by the record's timestamp (`unknown` for records without a usable one)."""
 
     offset: OffsetRule | None = None
     """A folder by the record's offset."""
+
+    key: KeyRule | None = None
+    """A folder by the record's key, such as the id of a feed (`unknown` for records without one)."""
 
     field: FieldPath | None = None
     """A folder by a field of `spec.value` (text, whole number or bool), for example `country` or `geo.country`."""
@@ -181,6 +191,8 @@ class PartitionRule(Model):
         """Part of the folder's name before the value."""
         if self.date is not None:
             return self.date.folder_prefix
+        if self.key is not None:
+            return self.key.prefix
         if self.source is None:
             return "offset="
         kind = "_trunc" if self.truncate else "_bucket" if self.bucket else ""
@@ -190,8 +202,8 @@ class PartitionRule(Model):
 
     @refuses
     def _a_prefix_is_for_fields(self) -> Iterator[Finding]:
-        if self.prefix is not None and (self.date is not None or self.offset is not None):
-            told, remedy = "is only for levels by a field", "remove it; a date has a prefix of its own"
+        if self.prefix is not None and self.source is None:
+            told, remedy = "is only for levels by a field", "remove it; a date and a key have a prefix of their own"
             yield Finding(told, remedy, ("prefix",))
 
 

@@ -28,6 +28,15 @@ class FinishRules(Model):
             yield Finding(told, remedy, ("finish", "kafka", "topic"))
 
     @refuses
+    def _archives_are_made_of_archives(self: Sections) -> Iterator[Finding]:
+        if self.finish is None or "archive" not in self.finish.policy:
+            return
+        dated = [one for one in self.variants() if date_levels(one.output.partition_by)]
+        if self.types is not None or any(one.output.archive is None for one in dated):
+            told = "makes one archive of a folder's archives, and other formats or types have none"
+            yield Finding(told, "set spec.output.archive, or remove it", ("finish", "policy"), '"archive"')
+
+    @refuses
     def _late_records_keep_their_values(self: Sections) -> Iterator[Finding]:
         if self.quarantines_late and not self.keeps_refused_values:
             told = "puts records into quarantine that are good, but their values would not be stored there"

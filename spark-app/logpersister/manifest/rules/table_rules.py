@@ -44,6 +44,8 @@ class TableRules(Model):
         if self.types is not None:
             told = "cannot be hive with spec.types, whose types have columns of their own"
             yield Finding(told, "remove spec.table; types have no Hive tables yet", ("table", "format"), '"hive"')
+        if self.output.archive is not None:
+            yield Finding("cannot read archives", "remove it, or choose another format", ("table",))
         if self.output.format == "jsonl" and not self.row_schema.has_columns:
             told = "needs columns, which JSON lines have by those of values only"
             yield Finding(told, "declare them in spec.value, or set spec.output.parquet", ("table",))

@@ -1,0 +1,1 @@
+"""Format ``archive``: tar archives with a file for each record."""

@@ -1,0 +1,256 @@
+"""The archive of a folder: by number, against others that make it at once, and where it cannot be made."""
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, cast
+
+import pytest
+
+from logpersister.finish.archiving import Archiver, missing
+from logpersister.finish.telling import Message, NotTakenError, RefusedError
+from logpersister.formats.archive.settings import ArchiveSpec
+from logpersister.formats.archive.write import ArchiveFormat
+from logpersister.ranges import Range, TopicPartition
+from logpersister.storage.errors import StorageError
+from logpersister.storage.finished import FolderContent, FolderObject
+from logpersister.storage.imprint import Imprint
+from logpersister.storage.losses import Loss
+from logpersister.storage.object_requests import StoredObject
+from logpersister.storage.store import ListedObject, ObjectStore
+from tests.unit.finish.world import MIDNIGHT, MIDNIGHT_MS
+from tests.unit.formats.samples import Record, batch, encode, with_headers
+from tests.unit.manifest.documents import accepted
+
+PATH = "prices/dt=2026-03-28/hr=00"
+ROOT = f"raw/clicks/{PATH}/"
+ARCHIVE = f"raw/clicks/_archives/{PATH}/prices_20260328T00Z"
+BY_HOUR = [
+    {"key": {"prefix": ""}},
+    {"date": {"granularity": "day"}},
+    {"date": {"granularity": "hour"}},
+]
+
+
+class Store:
+    """A bucket in memory, as far as archives need one."""
+
+    prefix = "raw"
+
+    def __init__(self) -> None:
+        self.objects: dict[str, tuple[bytes, Mapping[str, str]]] = {}
+        self.before_finish: Callable[[], None] = lambda: None
+        """A test may let something happen before an object becomes visible."""
+
+    def list_objects(self, prefix: str) -> Iterator[ListedObject]:
+        yield from (
+            ListedObject(key, len(self.objects[key][0]), MIDNIGHT)
+            for key in sorted(self.objects)
+            if key.startswith(prefix)
+        )
+
+    def read(self, key: str) -> Generator[bytes, None, None]:
+        if key not in self.objects:
+            raise StorageError("rejected", f"object {key!r} is gone", code="NoSuchKey")
+        yield self.objects[key][0]
+
+    def imprint(self, key: str) -> Imprint | None:
+        found = self.objects.get(key)
+        return None if found is None else Imprint(found[1], len(found[0]), self.tag(key) or "")
+
+    def tag(self, key: str) -> str | None:
+        found = self.objects.get(key)
+        return None if found is None else hashlib.sha256(repr(found).encode()).hexdigest()
+
+    def get_json(self, key: str) -> None:
+        return None
+
+    def delete_all(self, keys: list[str]) -> None:
+        for key in keys:
+            self.objects.pop(key, None)
+
+    def writer(self, key: str, metadata: Mapping[str, str], **options: Any) -> "Writer":
+        return Writer(self, key, metadata, options)
+
+
+class Writer:
+    def __init__(self, store: Store, key: str, metadata: Mapping[str, str], options: Mapping[str, Any]) -> None:
+        self._store, self._key, self._metadata, self._options = store, key, metadata, options
+        self._content = bytearray()
+        self.aborted = False
+
+    def write(self, data: Any) -> None:
+        self._content += memoryview(data)
+
+    def finish(self, facts: Mapping[str, str]) -> StoredObject:
+        self._store.before_finish()
+        there, replaces = self._store.tag(self._key), self._options["replaces"]
+        if there != (None if replaces is None else replaces.strip('"')):
+            return StoredObject(self._key, len(self._content), existing=True)
+        self._store.objects[self._key] = bytes(self._content), {**self._metadata, **facts}
+        return StoredObject(self._key, len(self._content))
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+class World:
+    """A folder with archives of ranges."""
+
+    def __init__(self, naming: str = "primary") -> None:
+        self.store = Store()
+        output = {"archive": {"naming": naming}, "partitionBy": BY_HOUR}
+        self.resource = accepted({"spec.output": output, "spec.finish": {"policy": ["archive"]}})
+        self.content = FolderContent("clicks", PATH, "2026-03-28T01:00:00Z", 0, {0: 100}, ())
+
+    def store_range(self, start: int, *values: str) -> None:
+        """Store a range of records, ten seconds apart, and give the folder its next number."""
+        rows = [
+            Record(start + at, MIDNIGHT_MS + 10_000 * (start + at), b"prices", value.encode())
+            for at, value in enumerate(values)
+        ]
+        name = f"1_0_{start:020d}.tar.gz"
+        content = encode(ArchiveFormat(ArchiveSpec()), [with_headers(batch(rows), [[(b"replica", b"a")]])])
+        self.store.objects[ROOT + name] = content, {}
+        found = FolderObject(name, 0, 1, start, len(values), len(content))
+        objects = (*self.content.objects, found)
+        self.content = FolderContent("clicks", PATH, self.content.end, self.content.number + 1, {0: 100}, objects)
+
+    def archive(self, content: FolderContent | None = None) -> None:
+        content = content or self.content
+        with Archiver(cast("ObjectStore", self.store), self.resource).session() as send:
+            send(Message("id", f"clicks/{content.path}", content.number, b"{}", content))
+
+    @property
+    def names(self) -> list[str]:
+        return [one.key for one in self.store.list_objects("raw/clicks/_archives/")]
+
+    def files(self, key: str = f"{ARCHIVE}.tar.gz") -> dict[str, bytes]:
+        with tarfile.open(fileobj=io.BytesIO(gzip.decompress(self.store.objects[key][0]))) as archive:
+            return {one.name: cast("io.BufferedReader", archive.extractfile(one)).read() for one in archive}
+
+    def values(self) -> list[str]:
+        return sorted(value.decode() for name, value in self.files().items() if name[0] != ".")
+
+
+def test_a_number_has_one_archive_and_a_lower_one_changes_nothing() -> None:
+    world = World()
+    world.store_range(0, "a", "b")
+    world.archive()
+    first, before = world.content, world.store.objects[f"{ARCHIVE}.tar.gz"]
+    world.store_range(50, "c")
+    world.archive()
+    assert (world.names, world.values()) == ([f"{ARCHIVE}.tar.gz"], ["a", "b", "c"])
+    assert json.loads(world.files()[".manifest.json"])["number"] == 2
+    second = world.store.objects[f"{ARCHIVE}.tar.gz"]
+    world.archive(first)
+    assert world.store.objects[f"{ARCHIVE}.tar.gz"] == second
+    del world.store.objects[f"{ARCHIVE}.tar.gz"]
+    world.archive(first)
+    assert world.store.objects[f"{ARCHIVE}.tar.gz"] == before, "the same bytes whoever makes it"
+
+
+def test_a_hash_names_each_version_and_the_one_before_goes_last() -> None:
+    world = World("hashed")
+    world.store_range(0, "a")
+    world.archive()
+    (first,) = world.names
+    world.store_range(50, "c")
+    kept: list[list[str]] = []
+    world.store.before_finish = lambda: kept.append(world.names)
+    world.archive()
+    (second,) = world.names
+    assert (kept, first != second) == ([[first]], True)
+    for name in (first, second):
+        assert name.startswith(f"{ARCHIVE}_")
+    world.store.objects[first] = world.store.objects[second][0], {"group": world.resource.group_id, "number": "1"}
+    world.archive()
+    assert world.names == [second], "what a process that was stopped has left"
+    world.store_range(60, "c")  # a repeat: the same files, and another number
+    world.archive()
+    assert world.names == [second]
+
+
+def test_who_was_overtaken_while_it_wrote_takes_nothing_back() -> None:
+    world, other = World(), World()
+    world.store_range(0, "a")
+    old = world.content
+    world.store_range(50, "b")
+    other.store = world.store
+
+    def overtakes() -> None:
+        world.store.before_finish = lambda: None
+        other.archive(world.content)
+
+    world.store.before_finish = overtakes
+    with pytest.raises(NotTakenError, match="another process"):
+        world.archive(old)
+    assert world.values() == ["a", "b"]
+    world.archive(old)  # told again, it finds the higher number
+    assert world.values() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda world: world.store.objects.pop(f"{ROOT}1_0_{0:020d}.tar.gz"), "is gone"),
+        (
+            lambda world: world.store.objects.update({f"{ROOT}1_0_{0:020d}.tar.gz": (b"\x1f\x8bx", {})}),
+            "cannot be read",
+        ),
+        (lambda world: world.store.objects.update({f"{ARCHIVE}.tar.gz": (b"", {"group": "another"})}), "no archive of"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_and_leaves_what_is_there(spoil: Callable[[World], object], told: str) -> None:
+    world = World()
+    world.store_range(0, "a")
+    spoil(world)
+    before = dict(world.store.objects)
+    with pytest.raises(RefusedError, match=told):
+        world.archive()
+    assert world.store.objects == before
+
+
+def test_folders_of_other_formats_and_layouts_are_refused() -> None:
+    world = World()
+    world.store_range(0, "a")
+    text = FolderObject(f"1_0_{50:020d}.txt.gz", 0, 1, 50, 1, 1)
+    for path, objects, told in (
+        (PATH, (*world.content.objects, text), "txt.gz in it is no archive"),
+        ("dt=2026-03-28", world.content.objects, "no such archives now"),
+    ):
+        with pytest.raises(RefusedError, match=told):
+            world.archive(FolderContent("clicks", path, world.content.end, 2, {0: 100}, objects))
+
+
+def test_a_storage_that_is_away_is_asked_again() -> None:
+    world = World()
+    world.store_range(0, "a")
+
+    def away() -> None:
+        raise StorageError("unreachable", "away")
+
+    world.store.before_finish = away
+    with pytest.raises(StorageError, match="away"):
+        world.archive()
+    world.store.before_finish = lambda: None
+    with suppress(NotTakenError):
+        world.archive()
+    assert world.values() == ["a"]
+
+
+def test_losses_between_the_first_record_and_the_end_are_missing() -> None:
+    world = World()
+    world.store_range(10, "a")
+
+    def loss(start: int, end: int, partition: int = 0, topic: str = "clicks") -> Loss:
+        return Loss(Range(TopicPartition(topic, partition), start, end), None, "lost", 1, "abc")
+
+    losses = [loss(0, 5), loss(7, 10), loss(20, 30), loss(100, 110), loss(20, 30, 1), loss(20, 30, topic="other")]
+    assert missing(world.content, losses) == [
+        {"partition": 0, "start": start, "end": end, "cause": "lost"} for start, end in ((7, 10), (20, 30))
+    ]
