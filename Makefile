@@ -165,7 +165,7 @@ node-programs:
 	$(PREPARE) cluster
 
 test-browser: ## pages in a real browser, Debian's Chromium (UPDATE_GOLDEN=1 makes the screenshots of docs/images anew)
-	$(PREPARE) unit
+	$(PREPARE) code
 	@$(TIMED) browser $(BIN)/python -m tests.browser $(ARGS)
 
 bench: ## measure what it costs (ARGS=throughput, executors, latency, tables, trickle, backlog, feeds, peers, operator or service; ARGS=--help)

@@ -357,3 +357,22 @@ def test_an_answer_that_nobody_expects_does_not_end_the_look_at_namespaces() -> 
 
     asyncio.run(asyncio.wait_for(named.until_changed(("logs",), lambda: False), 60))
     asyncio.run(canaries())
+
+
+def test_pages_are_told_what_the_last_reconciliation_wrote_until_the_resource_goes(operator: Operator) -> None:
+    cluster: Any = operator._cluster
+    cluster.children = operator.children
+    cluster.put_resource(resource(storage={"bucket": "logs"}))
+    document = cluster.get(LOGPERSISTER, KEY.namespace, KEY.name)
+    assert operator.glances() == {}
+    operator.reconcile(document)
+    glance = operator.glances()[KEY]
+    assert glance.status.summary is not None
+    assert (glance.status.summary.members, glance.state.text) == ("0/1", "not ready: Starting 0/1")
+    assert glance.target_seconds == 31 * 60
+    operator.report_failure(document, ClusterError("no", 403), attempts=2)
+    assert operator.glances()[KEY].state.text == "not reconciled: ReconciliationFailed"
+    wake = operator._managed.get(KEY).wake
+    assert wake is not None
+    operator.unregister(KEY, wake)
+    assert operator.glances() == {}

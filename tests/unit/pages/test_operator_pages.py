@@ -149,6 +149,7 @@ def test_metrics_and_pages_share_a_port(world: OperatorWorld) -> None:
         assert ask(address, "/", "POST")[0] == 501
 
 
+@pytest.mark.slow
 def test_a_thousand_groups_cost_bounded_memory_and_time(world: OperatorWorld) -> None:
     """docs/monitoring.md has the figures."""
     for number in range(1_000):
