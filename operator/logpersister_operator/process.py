@@ -109,7 +109,7 @@ def run(
         health.unready = lambda: namespaces.failure or operator.unready((settings.namespaces and found) or (None,))
         log.info("operator.started", image=settings.image, namespaces=list(found) or "all")
         with (
-            _site(operator) as site,
+            _site(operator, collectors) as site,
             ReportServer(f":{settings.metrics_port}", OperatorEndpoints(operator.metrics, site), _METRICS_PORT),
         ):
             try:
@@ -119,8 +119,8 @@ def run(
                     supervisors.close()
 
 
-def _site(operator: Operator) -> Site:
-    return Site(GroupSource(operator.glances), EVERY_SECONDS, history=History(POINTS, GROUPS))
+def _site(operator: Operator, collectors: Collectors) -> Site:
+    return Site(GroupSource(operator.glances, collectors.shown), EVERY_SECONDS, history=History(POINTS, GROUPS))
 
 
 async def _serve(

@@ -129,6 +129,8 @@ def operator() -> Iterator[str]:
         world.site.look()
         if turn < turns:
             world.clock.forward(60)
+    silent = {Aspect.FEEDS_SPEAKING: ("False", "FeedsSilent", "1 feed is silent: status-page")}
+    world.collector("shop/prices", wrong=silent, silent=1, waiting=12)
     with ReportServer("127.0.0.1:0", OperatorEndpoints(OperatorMetrics(), world.site)) as server:
         yield f"http://{server.address}"
 

@@ -15,6 +15,7 @@ from logpersister_operator.collectors.collector_drain import CollectorDrain
 from logpersister_operator.collectors.observed import CollectorState, Parsed
 from logpersister_operator.collectors.render import COLLECTOR
 from logpersister_operator.commons import Commons
+from logpersister_operator.crd.status_collector import CollectorStatus
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.health.pod_failures import is_held_up
 from logpersister_operator.managed_resources import ManagedResources
@@ -124,6 +125,14 @@ class Collectors:
         """Return the conditions of each resource, for metrics."""
         return {
             key: {"conditions": kept.last.get("conditions", [])}
+            for key, kept in self._managed.all().items()
+            if kept.last is not None
+        }
+
+    def shown(self) -> Mapping[ResourceKey, CollectorStatus]:
+        """Return the last status of each resource, for pages."""
+        return {
+            key: CollectorStatus.model_validate(kept.last, extra="ignore")
             for key, kept in self._managed.all().items()
             if kept.last is not None
         }

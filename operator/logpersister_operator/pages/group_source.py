@@ -22,8 +22,10 @@ from logpersister.pages.views import (
     without_plots,
 )
 from logpersister.report.human import duration, number, plural, size
+from logpersister_operator.crd.status_collector import CollectorStatus
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.pages import group_page
+from logpersister_operator.pages.collector_table import collector_tables, in_trouble
 from logpersister_operator.pages.glance import Glance, Trouble
 from logpersister_operator.pages.rollout_log import RolloutLog
 from logpersister_operator.rollout.transitions import ONGOING
@@ -61,9 +63,14 @@ class GroupSource:
     depth: Final = 2
     paths: Final = (("Metrics", "metrics"),)
 
-    def __init__(self, glances: Callable[[], Mapping[ResourceKey, Glance]]) -> None:
-        """Begin; ``glances`` returns what is known of all groups now."""
+    def __init__(
+        self,
+        glances: Callable[[], Mapping[ResourceKey, Glance]],
+        collectors: Callable[[], Mapping[ResourceKey, CollectorStatus]],
+    ) -> None:
+        """Begin; ``glances`` returns what is known of all groups now, ``collectors`` of all collectors."""
         self._glances = glances
+        self._collectors = collectors
         self._log = RolloutLog()
         self._counts: Mapping[str, Mapping[str, float]] = {}
         self._whole: Counter[str] = Counter()
@@ -92,6 +99,7 @@ class GroupSource:
     def home(self, history: History, wanted: Wanted) -> Page:
         everything = self._glances()
         glances = [one for key, one in everything.items() if wanted.namespace in {"", key.namespace}]
+        collectors = {key: one for key, one in self._collectors().items() if wanted.namespace in {"", key.namespace}}
         troubles = Counter(one.trouble for one in glances)
         glances.sort(key=_urgency)
         shown, page, pages = part_of(glances, wanted.page)
@@ -99,10 +107,13 @@ class GroupSource:
         return Page(
             title=f"Groups{where}",
             state=_state(troubles),
-            facts=_facts(glances, troubles),
+            facts=(*_facts(glances, troubles), *_facts_of_collectors(collectors)),
             choices=_namespaces(everything, wanted.namespace),
             plots=() if wanted.namespace else plots(history, WHOLE, (LAG, BYTES, _FAILURES)),
-            tables=(Table("All groups", _HEADER, [_row(history, one) for one in shown], _NOTE, _NUMBERS),),
+            tables=(
+                Table("All groups", _HEADER, [_row(history, one) for one in shown], _NOTE, _NUMBERS),
+                *collector_tables(collectors),
+            ),
             notes=without_plots(history, "group"),
             number=page,
             pages=pages,
@@ -178,6 +189,16 @@ def _facts(glances: Sequence[Glance], troubles: Mapping[Trouble, int]) -> Sequen
         ),
         ("Upload failures in the last hour", alarm(sum(one.failures_last_hour for one in uploads))),
         ("Records in quarantine", alarm(refused)),
+    )
+
+
+def _facts_of_collectors(statuses: Mapping[ResourceKey, CollectorStatus]) -> Sequence[tuple[str, str | Cell]]:
+    if not statuses:
+        return ()
+    troubled = in_trouble(statuses.values())
+    return (
+        ("Collectors", number(len(statuses))),
+        ("Collectors in trouble", Cell(number(troubled), "bad") if troubled else "0"),
     )
 
 

@@ -9,6 +9,7 @@ from logpersister.pages.site import Site
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.crd.status import Condition, Status
+from logpersister_operator.crd.status_collector import CollectorStatus
 from logpersister_operator.decide.conditions import Aspect
 from logpersister_operator.decide.reasons import Reason
 from logpersister_operator.observed_state import KnownLag, MemberReport, ResourceKey
@@ -41,7 +42,12 @@ class OperatorWorld:
     def __init__(self) -> None:
         self.clock = Clock()
         self.glances: dict[ResourceKey, Glance] = {}
-        self.site = Site(GroupSource(lambda: self.glances), clock=self.clock.seconds, history=History(POINTS, GROUPS))
+        self.collectors: dict[ResourceKey, CollectorStatus] = {}
+        self.site = Site(
+            GroupSource(lambda: self.glances, lambda: self.collectors),
+            clock=self.clock.seconds,
+            history=History(POINTS, GROUPS),
+        )
 
     def page(self, path: str = "/", query: str = "") -> Element:
         answer = self.site.answer(path, query)
@@ -85,6 +91,17 @@ class OperatorWorld:
         said = {pod: _report(one) for pod, one in (reports or {}).items()}
         known = None if lag is None else KnownLag(summarise(_lags(*lag), now))
         self.glances[key] = Glance(key, status, known, said, 900.0)
+
+    def collector(self, name: str, *, wrong: Wrong | None = None, silent: int = 0, waiting: int = 0) -> None:
+        """Let a collector of 40 feeds stand so; each record that waits has 1 KiB."""
+        status = {
+            "conditions": _conditions(wrong or {}, self.clock.now()),
+            "replicas": {"desired": 2, "ready": 2, "updated": 2},
+            "feeds": {"total": 40, "silent": silent, "failing": silent},
+            "spool": {"records": waiting, "bytes": waiting << 10, "dropped": 0},
+            "summary": {"replicas": "2/2", "state": "ReplicasReady"},
+        }
+        self.collectors[ResourceKey(*name.split("/"))] = CollectorStatus.model_validate(status)
 
 
 def _conditions(wrong: Wrong, now: datetime) -> Sequence[Condition]:
