@@ -116,7 +116,7 @@ coverage: ## the same, and what members run in processes of their own counts too
 golden: ## write the operator's children, revisions, digests of Parquet files and the chart's output anew into the files that tests compare with
 	$(PREPARE) unit helm
 	@$(BIN)/python scripts/chart_readme.py charts/logpersister
-	@UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/kubernetes/test_golden.py tests/unit/kubernetes/test_rendering.py \
+	@UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/kubernetes/test_golden.py tests/unit/kubernetes/test_rendering.py tests/unit/replays/test_jobs.py \
 		tests/chart/test_golden.py tests/chart/test_argocd.py tests/unit/manifest/test_revisions_of_releases.py tests/unit/formats/test_parquet_bytes.py
 
 quick: ## style and the fast unit tests, in less than a minute

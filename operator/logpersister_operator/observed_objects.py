@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 from pydantic import AliasPath, BeforeValidator, ConfigDict, Field, PlainValidator, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from logpersister_operator.cluster.kinds import CONFIG_MAP, POD, STATEFUL_SET, Document, Reference
+from logpersister_operator.cluster.kinds import CONFIG_MAP, JOB, POD, STATEFUL_SET, Document, Reference
 
 _LONGEST: Final = 100
 """Characters of a text that may be one of many equal ones."""
@@ -115,7 +115,7 @@ class StatefulSet(Child):
 
 @dataclass(frozen=True, slots=True, config=_CONFIG)
 class PodCondition:
-    """One entry of ``status.conditions`` of a pod."""
+    """One entry of ``status.conditions`` of a pod or a Job."""
 
     is_true: _Truth = _at("status")
     since: _Time = _at("lastTransitionTime")
@@ -158,6 +158,7 @@ _Containers = Annotated[tuple[Container, ...], _OrNothing]
 class Pod(Child):
     """The pod of a member, an executor or a shadow."""
 
+    phase: _Text = _at("status", "phase")
     node: _Text = _at("spec", "nodeName")
     """Empty as long as it waits for one."""
     address: _Text = _at("status", "podIP")
@@ -165,6 +166,11 @@ class Pod(Child):
     """Conditions by type, such as ``Ready``."""
     init_containers: _Containers = _at("status", "initContainerStatuses")
     containers: _Containers = _at("status", "containerStatuses")
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all of its containers have ended for good."""
+        return self.phase in ("Succeeded", "Failed")
 
     @property
     def is_ready(self) -> bool:
@@ -186,7 +192,31 @@ class Pod(Child):
         return condition.since or now
 
 
-_KINDS: Final = {POD.name: Pod, STATEFUL_SET.name: StatefulSet, CONFIG_MAP.name: ConfigMap}
+@dataclass(frozen=True, slots=True, kw_only=True, config=_CONFIG)
+class Job(Child):
+    """Processes that end, as they shall be, and as the controller of Jobs sees them."""
+
+    parallelism: _Number = _at("spec", "parallelism", default=1)
+    is_suspended: _Truth = _at("spec", "suspend")
+    started: _Time = _at("status", "startTime")
+    """When its processes began; anew after each pause."""
+    conditions: Annotated[Mapping[str, PodCondition], BeforeValidator(_by_type)] = _at("status", "conditions")
+    """Conditions by type: ``Complete``, ``Failed`` and others."""
+
+    @property
+    def completed(self) -> datetime | None:
+        """When it had done its work; None before that."""
+        condition = self.conditions.get("Complete")
+        return condition.since if condition is not None and condition.is_true else None
+
+    @property
+    def failed(self) -> PodCondition | None:
+        """Why it has given up; None when it has not."""
+        condition = self.conditions.get("Failed")
+        return condition if condition is not None and condition.is_true else None
+
+
+_KINDS: Final = {POD.name: Pod, STATEFUL_SET.name: StatefulSet, CONFIG_MAP.name: ConfigMap, JOB.name: Job}
 _READERS: Final = {kind: TypeAdapter[Child](kind) for kind in (Child, *_KINDS.values())}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logpersister_operator.cluster.kinds import Document
-from logpersister_operator.observed_objects import Child, Pod, StatefulSet
+from logpersister_operator.observed_objects import Child, Job, Pod, StatefulSet
 from logpersister_operator.rollout.progress import Ended, RolloutProgress
 from logpersister_operator.rollout.rollout_events import Event
 
@@ -17,6 +17,15 @@ class Scale:
     members: int
     restart: str = ""
     """Another value of their annotation; empty leaves it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """A Job of which only what may change while it runs is changed."""
+
+    job: Job
+    spec: Document
+    """The fields of its spec that change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,7 @@ class Plan:
     leave: Sequence[str] = ()
     """Names of members that have a place in the group and will not come back."""
     scale: Sequence[Scale] = ()
+    tune: Sequence[Tuning] = ()
     restart: Sequence[Pod] = ()
     """Pods of stalled members, as observed, and of those whose node is lost: a deleted pod comes back. The status has
     counted the restarts already."""

@@ -28,6 +28,7 @@ from logpersister_operator.leader import Candidacy, Leadership
 from logpersister_operator.observe.namespaces import Namespaces
 from logpersister_operator.pages.endpoints import OperatorEndpoints
 from logpersister_operator.pages.group_source import EVERY_SECONDS, GROUPS, POINTS, GroupSource
+from logpersister_operator.replays.replays_actor import Replays
 from logpersister_operator.runtime import Operator
 from logpersister_operator.settings import PREFIX, Settings, SettingsError
 from logpersister_operator.supervision import Supervisors
@@ -101,9 +102,10 @@ def run(
         writer = ApiServer(Connection(access), before_write=leadership.check)
         operator = Operator(access, settings, writer, namespaces.ages)
         watchdog = Watchdog(pool)
-        collectors = Collectors(operator.commons)
-        operator.join(collectors)
-        kinds = [Supervisors(operator, pool), Supervisors(collectors, pool)]
+        companions = (Collectors(operator.commons), Replays(operator.commons))
+        for companion in companions:
+            operator.join(companion)
+        kinds = [Supervisors(operator, pool), *(Supervisors(one, pool) for one in companions)]
         handlers.register(registry, operator, kinds, access)
         health.failure = watchdog.failure
         health.unready = lambda: namespaces.failure or operator.unready((settings.namespaces and found) or (None,))

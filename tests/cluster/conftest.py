@@ -159,7 +159,7 @@ def kubectl(unique: str, minio: MinioServer) -> Iterator[Kubectl]:
     """kubectl in a namespace of this module, where only pods of the *restricted* standard may run."""
     kubectl = make_namespace(unique, minio.secret_key)
     yield kubectl
-    kubectl("delete", "logpersisters", "--all")
+    kubectl("delete", "logreplays,logpersisters", "--all")
     kubectl("delete", "namespace", unique, "--wait=false")
 
 
@@ -241,7 +241,8 @@ def make_persister(
     made: list[Persister] = []
 
     def make(name: str, topic: str, operator: str = OPERATOR_NAMESPACE, **sections: Any) -> Persister:
-        create_topic(kafka.bootstrap, topic, partitions=len(PARTITIONS))
+        if topic not in [one.topic for one in made]:
+            create_topic(kafka.bootstrap, topic, partitions=len(PARTITIONS))
         storage = {"endpoint": s3.endpoint, "region": minio.region, "secretName": "s3"}
         spec = {
             "kafka": {"bootstrapServers": kafka.bootstrap, "topics": [topic], "sessionTimeout": "10s"},

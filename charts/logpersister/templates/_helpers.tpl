@@ -124,7 +124,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "logpersister.kinds" -}}
 {{- $suffix := . -}}
 {{- $found := list -}}
-{{- range list "logpersisters" "feedcollectors" -}}
+{{- range list "logpersisters" "feedcollectors" "logreplays" -}}
 {{- $found = append $found (print . $suffix) -}}
 {{- end -}}
 {{ join ", " $found }}
@@ -143,6 +143,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
   verbs: [update]
 - apiGroups: [apps]
   resources: [statefulsets]
+  verbs: [list, watch, create, patch, delete]
+- apiGroups: [batch]
+  resources: [jobs]
   verbs: [list, watch, create, patch, delete]
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]

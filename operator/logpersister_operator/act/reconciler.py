@@ -119,7 +119,9 @@ class Reconciler:
         if refusals != subject.refusals:
             plan, again = self._decide(subject.after(plan.status, refusals))
         soonest = min((one for one in (again, plan.again_seconds) if one is not None), default=None)
-        return replace(plan, again_seconds=soonest, apply=(), delete=(), events=(), scale=(), restart=(), ended=())
+        return replace(
+            plan, again_seconds=soonest, apply=(), delete=(), events=(), scale=(), tune=(), restart=(), ended=()
+        )
 
     def _decide(self, subject: Subject) -> tuple[Plan, float | None]:
         """Write and tell what is decided; return it, and in how many seconds the rest of the status is due."""
@@ -207,7 +209,7 @@ class Reconciler:
         changed = [one for one in plan.apply if not self._applied.is_current(one, there.get(Reference.of(one)))]
         done = self._restarted.get(key, ())
         restart = [pod for pod in plan.restart if (pod.uid, pod.is_leaving) not in done]
-        if changed or plan.delete or plan.scale or restart:
+        if changed or plan.delete or plan.scale or plan.tune or restart:
             self._look_again(document, plan)
         for pod in restart:
             self._restart(key, pod)
@@ -229,6 +231,9 @@ class Reconciler:
             log.info("child.applied", resource=str(key), child=str(reference))
         for scale in plan.scale:
             self._scale(key, scale)
+        for tuning in plan.tune:
+            self._merge(tuning.job, tuning.spec)
+            log.info("child.tuned", resource=str(key), child=str(tuning.job.reference), **tuning.spec)
         for gone in plan.delete:
             self._cluster.delete(kind_of(gone.kind), gone.namespace, gone.name, uid=gone.uid)
             self._applied.forget(gone)
@@ -239,13 +244,16 @@ class Reconciler:
 
     def _scale(self, key: ResourceKey, scale: Scale) -> None:
         one = scale.stateful_set
-        same = {"namespace": one.namespace, "name": one.name, "uid": one.uid}
         spec: Document = {"replicas": scale.members}
         if scale.restart:
             spec["template"] = {"metadata": {"annotations": {RESTART_ANNOTATION: scale.restart}}}
-        wanted = {"kind": one.kind, "metadata": same, "spec": spec}
-        self._children.seen(self._cluster.scale(wanted))
+        self._merge(one, spec)
         log.info("child.scaled", resource=str(key), child=str(one.reference), members=scale.members)
+
+    def _merge(self, child: Child, spec: Document) -> None:
+        """Change these fields of the spec of a child, and no others."""
+        same = {"namespace": child.namespace, "name": child.name, "uid": child.uid}
+        self._children.seen(self._cluster.scale({"kind": child.kind, "metadata": same, "spec": spec}))
 
     def _apply(self, owner: Document, child: Document, live: Child | None) -> Document:
         """Make a child, or change the one that is ours; raises NameTakenError and ClusterError."""

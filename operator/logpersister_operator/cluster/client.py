@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, Protocol
 
 from logpersister_operator.cluster.connection import ClusterError, Connection
-from logpersister_operator.cluster.kinds import EVENT, STATEFUL_SET, Document, Kind, kind_of
+from logpersister_operator.cluster.kinds import EVENT, Document, Kind, kind_of
 
 FIELD_MANAGER: Final = "logpersister-operator"
 """Owner of every field that we set, in ``metadata.managedFields``."""
@@ -29,7 +29,7 @@ class Cluster(Protocol):
 
     def apply_status(self, document: Document) -> Document: ...
 
-    def scale(self, stateful_set: Document) -> Document: ...
+    def scale(self, child: Document) -> Document: ...
 
     def create(self, document: Document) -> Document: ...
 
@@ -116,11 +116,11 @@ class ApiServer:
         """Apply the status of an object alone."""
         return self._apply(document, "status")
 
-    def scale(self, stateful_set: Document) -> Document:
-        """Merge the fields of the spec that are here into a StatefulSet, that very one; return what is there now."""
-        metadata = stateful_set["metadata"]
-        patch = {"metadata": {"uid": metadata["uid"]}, "spec": stateful_set["spec"]}
-        path = STATEFUL_SET.path(metadata["namespace"], metadata["name"])
+    def scale(self, child: Document) -> Document:
+        """Merge the fields of the spec that are here into an object, that very one; return what is there now."""
+        metadata = child["metadata"]
+        patch = {"metadata": {"uid": metadata["uid"]}, "spec": child["spec"]}
+        path = kind_of(child["kind"]).path(metadata["namespace"], metadata["name"])
         return self._request("PATCH", path, patch, content_type=_MERGE, query={"fieldManager": FIELD_MANAGER})
 
     def create(self, document: Document) -> Document:

@@ -28,11 +28,13 @@ class Kind:
 
 LOGPERSISTER: Final = Kind("LogPersister", "logpersister.dev/v1alpha1", "logpersisters")
 FEED_COLLECTOR: Final = Kind("FeedCollector", "logpersister.dev/v1alpha1", "feedcollectors")
-RESOURCES: Final = (LOGPERSISTER, FEED_COLLECTOR)
+LOG_REPLAY: Final = Kind("LogReplay", "logpersister.dev/v1alpha1", "logreplays")
+RESOURCES: Final = (LOGPERSISTER, FEED_COLLECTOR, LOG_REPLAY)
 """Kinds of our own, each with a definition (`crd`)."""
 CONFIG_MAP: Final = Kind("ConfigMap", "v1", "configmaps")
 DEPLOYMENT: Final = Kind("Deployment", "apps/v1", "deployments")
 EVENT: Final = Kind("Event", "v1", "events")
+JOB: Final = Kind("Job", "batch/v1", "jobs")
 LEASE: Final = Kind("Lease", "coordination.k8s.io/v1", "leases")
 NAMESPACE: Final = Kind("Namespace", "v1", "namespaces")
 NETWORK_POLICY: Final = Kind("NetworkPolicy", "networking.k8s.io/v1", "networkpolicies")
@@ -54,6 +56,7 @@ CHILDREN: Final = (
     NETWORK_POLICY,
     POD_DISRUPTION_BUDGET,
     STATEFUL_SET,
+    JOB,
 )
 """Kinds that the operator makes, in the order in which they are needed."""
 OF_EXECUTORS: Final = (ROLE, ROLE_BINDING)

@@ -2,6 +2,6 @@
 
 from typing import Final
 
-from logpersister_operator.crd import feed_collector, logpersister
+from logpersister_operator.crd import feed_collector, logpersister, logreplay
 
-DEFINITIONS: Final = (logpersister.DEFINITION, feed_collector.DEFINITION)
+DEFINITIONS: Final = (logpersister.DEFINITION, feed_collector.DEFINITION, logreplay.DEFINITION)

@@ -45,7 +45,8 @@ _WATCHED: Final = (Aspect.UPLOADS_SUCCEEDING, Aspect.DUTIES_SUCCEEDING, Aspect.M
 class Verdict:
     """What is found about one aspect."""
 
-    aspect: Aspect
+    aspect: StrEnum
+    """Type of the condition: an `Aspect` of a LogPersister, or what conditions of another kind are about."""
     status: Literal["True", "False", "Unknown"]
     reason: str
     """One word for programs: docs/status.md says for each what to do."""
@@ -64,15 +65,15 @@ class Obstacle:
     message: str
 
 
-def yes(aspect: Aspect, reason: str, message: str) -> Verdict:
+def yes(aspect: StrEnum, reason: str, message: str) -> Verdict:
     return Verdict(aspect, "True", reason, message)
 
 
-def no(aspect: Aspect, reason: str, message: str) -> Verdict:
+def no(aspect: StrEnum, reason: str, message: str) -> Verdict:
     return Verdict(aspect, "False", reason, message)
 
 
-def unknown(aspect: Aspect, reason: str, message: str) -> Verdict:
+def unknown(aspect: StrEnum, reason: str, message: str) -> Verdict:
     return Verdict(aspect, "Unknown", reason, message)
 
 

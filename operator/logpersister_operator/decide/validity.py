@@ -11,7 +11,7 @@ from logpersister_operator.observed_state import ObservedState, OwnObjects
 from logpersister_operator.render.pod_frame import MANIFEST_KEY
 from logpersister_operator.render.workload import SPEC_IMAGE_ANNOTATION
 
-_EXECUTORS_REFUSED: Final = (
+EXECUTORS_REFUSED: Final = (
     "spec.spark: executors are off in this operator, which may not make the role that they need; remove executors, "
     "minExecutors and maxExecutors, or set executors.enabled to true in the values of the operator's chart"
 )
@@ -66,7 +66,7 @@ def check(observed: ObservedState) -> Validity:
         return Validity(last, observed.resource.problems)
     problems = [] if last is None else [str(problem) for problem in resource.problems_of_change(last)]
     if resource.spec.spark.has_executors and not observed.executors:
-        problems.append(_EXECUTORS_REFUSED)
+        problems.append(EXECUTORS_REFUSED)
     if problems:
         return Validity(last, "; ".join(problems))
     return Validity(resource)

@@ -17,6 +17,8 @@ MEMBER: Final = "member"
 EXECUTOR: Final = "executor"
 SHADOW: Final = "shadow"
 """Members of a group of their own: nothing that is said of members is said of them."""
+REPLAY: Final = "replay"
+"""Processes of a LogReplay, which owns all that they need."""
 
 _LONGEST_BEGINNING: Final = 52 - len("-0123456789ab-") - len(SHADOW)
 
@@ -39,7 +41,11 @@ class Application:
     rendering: int = RENDERING
     """The version of the operator's own part of its pods."""
     component: str = MEMBER
-    """What its members are called: `MEMBER`, or `SHADOW` when they have a group of their own."""
+    """What its members are called: `MEMBER`, or `SHADOW` or `REPLAY` when they have a group of their own."""
+    owned_by: Owner | None = None
+    """The LogReplay that owns its objects; None: the resource itself."""
+    more_secrets: tuple[str, ...] = ()
+    """Names of Secrets that its members need beside those of the resource."""
 
     @classmethod
     def of(
@@ -68,6 +74,8 @@ class Application:
 
         A StatefulSet's name may have 52 characters; the revision tells resources apart that begin alike.
         """
+        if self.component == REPLAY:
+            return f"{self.owner.name}-{REPLAY}"
         if self.component == SHADOW:
             return f"{self.name[:_LONGEST_BEGINNING]}-{self.revision}-{SHADOW}"
         return f"{self.name}-{self.revision}"
@@ -92,8 +100,13 @@ class Application:
 
     @property
     def owner(self) -> Owner:
-        """The resource, as the owner of objects."""
-        return Owner(LOGPERSISTER, self.namespace, self.name, self.uid)
+        """The resource that owns objects."""
+        return self.owned_by or Owner(LOGPERSISTER, self.namespace, self.name, self.uid)
+
+    @property
+    def secret_names(self) -> list[str]:
+        """Names of all Secrets that its pods mount, sorted."""
+        return sorted({*secret_names(self.resource.spec), *self.more_secrets})
 
     def child(
         self,

@@ -4,7 +4,7 @@ from typing import Final
 
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.render import instance_ids
-from logpersister_operator.render.application import EXECUTOR, MEMBER, REVISION_LABEL, Application, secret_names
+from logpersister_operator.render.application import EXECUTOR, MEMBER, REVISION_LABEL, Application
 from logpersister_operator.render.merge import merge
 from logpersister_operator.render.network import BLOCK_MANAGER_PORT, DRIVER_PORT, HTTP_PORT
 from logpersister_operator.render.pod_frame import (
@@ -54,8 +54,8 @@ def executor_pod(app: Application) -> Document:
 
 def _frame(app: Application, account: str, component: str = "") -> PodFrame:
     """Return the frame of pods with the account of members or executors, of that component unless another is named."""
-    names = secret_names(app.resource.spec)
-    return PodFrame(app.owner, component or account, app.account_name(account), app.image, names, app.defaults)
+    account_name = app.account_name(account)
+    return PodFrame(app.owner, component or account, account_name, app.image, app.secret_names, app.defaults)
 
 
 def _marks(app: Application) -> dict[str, dict[str, str]]:

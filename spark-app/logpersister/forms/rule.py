@@ -76,6 +76,24 @@ def change_rule(cel: str, expectation: str, remedy: str, *at: PathStep) -> Calla
     )
 
 
+def unchanged(name: str, *, optional: bool = False) -> Rule:
+    """Return the rule of a model of which a field, as YAML has it, stays as it was when the resource was made.
+
+    Args:
+        name: of the field.
+        optional: whether it may be missing.
+    """
+
+    def stays(model: BaseModel, before: BaseModel) -> bool:
+        old, new = (one.model_dump(mode="json", by_alias=True)[name] for one in (before, model))
+        return bool(old == new)
+
+    same = f"self.{name} == oldSelf.{name}"
+    there = f"has(self.{name}) == has(oldSelf.{name}) && (!has(self.{name}) || {same})"
+    rule = change_rule(there if optional else same, "cannot be changed", "create another resource", name)
+    return rule(stays)
+
+
 @cache
 def rules_of(model: type[BaseModel]) -> tuple[Rule, ...]:
     """Return the rules that a model declares, in its order."""

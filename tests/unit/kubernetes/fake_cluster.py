@@ -115,8 +115,8 @@ class FakeCluster:
     def apply_status(self, document: Document) -> Document:
         return self._write(lambda: self._apply_status(document))
 
-    def scale(self, stateful_set: Document) -> Document:
-        return self._write(lambda: self._scale(stateful_set))
+    def scale(self, child: Document) -> Document:
+        return self._write(lambda: self._scale(child))
 
     def create(self, document: Document) -> Document:
         return self._write(lambda: self._create(document))

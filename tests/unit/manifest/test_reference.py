@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from logpersister.manifest import FeedCollector, LogPersister, load, load_collector
+from logpersister.manifest.load import parse_as
+from logpersister.manifest.log_replay import LogReplay
 from logpersister.manifest.reference import FieldDescription, fields, main, with_tables
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.schema import json_schema
@@ -66,7 +68,7 @@ def test_documented_defaults_are_the_real_ones() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_examples_are_valid(example: Path) -> None:
-    assert _loaded(example).kind in {"LogPersister", "FeedCollector"}
+    assert _loaded(example).kind in {"LogPersister", "FeedCollector", "LogReplay"}
 
 
 def test_the_examples_are_there() -> None:
@@ -90,8 +92,11 @@ def test_manifests_of_the_page_are_valid(page: Path, tmp_path: Path) -> None:
         _loaded(file)
 
 
-def _loaded(file: Path) -> LogPersister | FeedCollector:
-    return load_collector(file) if "kind: FeedCollector" in file.read_text() else load(file)
+def _loaded(file: Path) -> LogPersister | FeedCollector | LogReplay:
+    text = file.read_text()
+    if "kind: LogReplay" in text:
+        return parse_as(LogReplay, yaml.safe_load(text))
+    return load_collector(file) if "kind: FeedCollector" in text else load(file)
 
 
 def _nodes(node: Any) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,1 @@
+"""Replays of history as Jobs: the kind LogReplay."""

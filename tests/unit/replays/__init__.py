@@ -1,0 +1,1 @@
+"""Replays of history under the operator, without a cluster."""
