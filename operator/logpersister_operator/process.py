@@ -102,10 +102,10 @@ def run(
         writer = ApiServer(Connection(access), before_write=leadership.check)
         operator = Operator(access, settings, writer, namespaces.ages)
         watchdog = Watchdog(pool)
-        companions = (Collectors(operator.commons), Replays(operator.commons))
-        for companion in companions:
-            operator.join(companion)
-        kinds = [Supervisors(operator, pool), *(Supervisors(one, pool) for one in companions)]
+        collectors, replays = Collectors(operator.commons), Replays(operator.commons)
+        operator.join(collectors)
+        operator.join(replays)
+        kinds = [Supervisors(operator, pool), Supervisors(collectors, pool), Supervisors(replays, pool)]
         handlers.register(registry, operator, kinds, access)
         health.failure = watchdog.failure
         health.unready = lambda: namespaces.failure or operator.unready((settings.namespaces and found) or (None,))
