@@ -5,18 +5,20 @@
 //! [`select`] tells which of those bytes are stored as they are. [`not_json`] takes a column of values and says which of them are no JSON documents; [`RowParser`] makes columns of the
 //! fields of a schema from them, [`AvroParser`] of Avro values, [`ProtobufParser`] of protobuf messages, [`ThriftParser`]
 //! of Thrift structs, [`MessagePackParser`] of MessagePack, [`CsvParser`] and [`RegexParser`] of lines of text; [`json_lines`] makes JSON of columns and
-//! [`avro_datums`] Avro. [`json_texts`], [`numbers`], [`parts`], [`schema_keys`] and [`MessageParts`] tell of what type values are,
+//! [`avro_datums`] Avro; [`Delimited`] writes values as lines. [`json_texts`], [`numbers`], [`parts`], [`schema_keys`] and [`MessageParts`] tell of what type values are,
 //! [`instants`] when something was by a text. All are total, too.
 //!
 //! The crate is a plain Rust library; with the feature `python` it is the Python package `logpersister_native`.
 
 mod append;
 mod batch;
+mod blocks;
 mod columns;
 mod compression;
 mod cursor;
 mod datums;
 mod decoder;
+mod delimited;
 mod error;
 mod event_types;
 mod hashes;
@@ -37,6 +39,7 @@ pub use batch::crc32c;
 pub use compression::{Codec, Decompressor};
 pub use datums::{Datums, avro_datums};
 pub use decoder::{Legacy, Request, Run, decode};
+pub use delimited::Delimited;
 pub use error::{CorruptBatch, Reason};
 pub use event_types::{json_texts, numbers, parts};
 pub use hashes::keyed_hashes;

@@ -1,5 +1,6 @@
 //! The Python package `logpersister_native`; its types are in `logpersister_native.pyi`.
 
+mod delimited;
 mod parquet_writer;
 
 use std::collections::HashMap;
@@ -659,6 +660,8 @@ mod _native {
         json_lines, json_texts, keyed_hashes, not_json, numbers, parts, schema_keys, select,
     };
 
+    #[pymodule_export]
+    use super::delimited::Delimited;
     #[pymodule_export]
     use super::parquet_writer::ParquetWriter;
 

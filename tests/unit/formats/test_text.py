@@ -5,15 +5,18 @@ import gzip
 import subprocess
 from typing import get_args
 
+import pyarrow as pa
 import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.compression import Compression
 from logpersister.formats.text.settings import TextSpec
 from logpersister.formats.text.write import TextFormat
+from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples
 from tests.unit.formats.samples import Record, batch, cut, encode, many_records, records
 
@@ -53,6 +56,26 @@ def test_large_content(compression: Compression) -> None:
     rows = [*many_records(1_500_000), Record(9_999_999, 0, None, bytes(3_000_000))]
     expected = b"".join(row.value + b"\n" for row in rows if row.value is not None)
     assert _decompress(compression, encode(TextFormat(TextSpec(compression=compression)), [batch(rows)])) == expected
+
+
+def test_memory_is_used_again_once_nobody_reads_it() -> None:
+    def pieces(letter: bytes) -> list[Bytes]:
+        encoder = TextFormat(PLAIN).encoder(ObjectIdentity(Range(TopicPartition("t", 0), 0, 1), ""))
+        rows = batch([Record(0, 0, None, letter * 999)] * 5000)
+        return [*encoder.encode(rows), *encoder.finish()]
+
+    def places(of: list[Bytes]) -> set[int]:
+        return {piece.address for piece in of if isinstance(piece, pa.Buffer)}
+
+    first, second = pieces(b"a"), pieces(b"b")
+    assert b"".join(first) == (b"a" * 999 + b"\n") * 5000
+    assert b"".join(second) == (b"b" * 999 + b"\n") * 5000
+    before = places(first)
+    del first
+    third = pieces(b"c")
+    assert before & places(third)
+    assert b"".join(second) == (b"b" * 999 + b"\n") * 5000
+    assert b"".join(third) == (b"c" * 999 + b"\n") * 5000
 
 
 @pytest.mark.parametrize("delimiter", ["\n", "\r\n", "\x00", "\x1e", "--", "¶"])

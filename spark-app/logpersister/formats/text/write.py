@@ -10,11 +10,11 @@ from typing import Any, Final, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+import logpersister_native as native
 from logpersister.formats import binary
 from logpersister.formats.base import Bytes, ObjectIdentity
 from logpersister.formats.compression import CONTENT_TYPES, EXTENSIONS, compressor
 from logpersister.formats.text.settings import TextSpec
-from logpersister.formats.tombstones import without_nulls
 
 RULES: Final = 1
 """Raise it when an object gets another extension, or a record becomes other bytes before they are compressed."""
@@ -30,7 +30,7 @@ class TextFormat:
     settings: TextSpec
 
     wants_headers = False
-    held_back = 1 << 20  # the state of a compressor, and a chunk
+    held_back = 2 << 20  # a block of lines, the state of a compressor, and a chunk
 
     @property
     def extension(self) -> str:
@@ -50,25 +50,22 @@ class TextEncoder:
     def __init__(self, settings: TextSpec) -> None:
         self._settings = settings
         self._delimiter = settings.delimiter.encode()
+        self._lines = native.Delimited(self._delimiter)
         self._stream = compressor(settings.compression)
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[Bytes]:
         for part in binary.slices(batch.select(["value"])):
-            values = binary.column(without_nulls(part, self._settings.tombstones), "value")
-            if len(values):
-                if self._settings.delimiter_in_value == "escape":
-                    values = _escaped(values, self._delimiter)
-                yield from self._stream.write(_joined(values, self._delimiter))
-                yield from self._stream.write(self._delimiter)
+            values = binary.column(part, "value")
+            if self._settings.tombstones == "empty":
+                values = binary.empty_for_null(values)
+            if self._settings.delimiter_in_value == "escape":
+                values = _escaped(values, self._delimiter)
+            for block in self._lines.add(values):
+                yield from self._stream.write(block)
 
     def finish(self) -> Iterator[Bytes]:
-        return self._stream.finish()
-
-
-def _joined(values: pa.BinaryArray, delimiter: bytes) -> pa.Buffer:
-    """Return the values with the delimiter between them: one copy of the payload, made by Arrow."""
-    whole = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
-    return binary.data(cast("pa.BinaryArray", pc.binary_join(whole, delimiter)))
+        yield from self._stream.write(self._lines.finish())
+        yield from self._stream.finish()
 
 
 def _escaped(values: pa.BinaryArray, delimiter: bytes) -> pa.BinaryArray:
