@@ -1,7 +1,7 @@
 """History is made again from a backup beside the live group, switched over, and back."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import PREFIX, Scene
 from tests.integration.harness.verification import Verify, said
 from tests.stack.fault_proxy import FaultProxy
-from tests.stack.topics import delete_records
+from tests.stack.topics import Record, delete_records, produce
 
 CreateTopic = Callable[..., str]
 pytestmark = pytest.mark.timeout(900)
@@ -225,3 +225,66 @@ def test_two_run_a_replay_while_another_of_the_same_offsets_is_planned(
         said("switch", "-f", str(story.live), "--to-generation", str(generation))
         story.assert_once(story.counting())
     assert verify(story.live, "--deep", *options)["ok"]
+
+
+HOSTILE = [b"", b"\n", b"\\", b"\\n\r\n", b"\xff\x00", b'{"a": "\\u0000"}', "\u2028\U0001f600".encode(), b"x" * 70_000]
+"""Values that are no text, no line, or what an escape looks like."""
+
+
+def hostile(partitions: int, *, nulls: bool = False, headers: bool = False) -> Iterator[Record]:
+    for number in range(60):
+        value = None if nulls and number % 8 == 3 else HOSTILE[number % len(HOSTILE)]
+        key = [None, b"", b"\xfe\n", b"k%d" % number][number % 4]
+        of_record = [("trace", b"\xff"), ("none", b""), ("trace", b"\n")][: number % 4] if headers else []
+        for partition in range(partitions):
+            time = MIDNIGHT_MS + number * HOUR_MS
+            yield Record(value, key, partition=partition, timestamp=time, headers=of_record)
+
+
+def test_every_format_that_keeps_records_is_a_source_of_the_same_objects(
+    scene: Scene, topic: CreateTopic, unique: str
+) -> None:
+    lines, sequences, texts = topics = [topic(2), topic(2), topic(2)]
+    produce(scene.kafka.bootstrap, lines, hostile(2, nulls=True, headers=True))
+    for name in (sequences, texts):
+        produce(scene.kafka.bootstrap, name, hostile(2))
+    backup = scene.manifest(
+        kafka={"topics": topics, "groupId": f"{unique}-backup"},
+        storage={"prefix": "backup"},
+        upload={"maxBytes": "64Ki"},
+        output={"jsonl": {"tombstones": "null"}},
+        overrides=[
+            {"topics": [sequences], "output": {"sequencefile": {"key": "messagepack"}}},
+            {"topics": [texts], "output": {"text": {"delimiterInValue": "escape"}}},
+        ],
+    )
+
+    def repaired(generation: int, **of_texts: Any) -> Path:
+        columns = ["offset", "timestamp", "key", "headers"]
+        overrides = [
+            {"topics": [sequences], "output": {"parquet": {"kafkaColumns": columns[:3]}}},
+            {"topics": [texts], "output": {"text": {"compression": "none", "delimiter": "--"}, **of_texts}},
+        ]
+        output = {"parquet": {"kafkaColumns": columns, "tombstones": "null"}}
+        upload = {"maxBytes": "48Ki"}
+        return scene.manifest(
+            kafka={"topics": topics}, generation=generation, upload=upload, output=output, overrides=overrides
+        )
+
+    scene.run_until_current(backup)
+    scene.run_until_current(scene.manifest(kafka={"topics": topics}, output={"text": {}}))
+    by_time = repaired(2, partitionBy=[{"date": {"granularity": "day"}}])
+    said("replay", "-f", str(by_time), "--backup", str(backup), code=Exit.INVALID)
+    for generation, options in ((2, ["--source", "backup", "--backup", str(backup)]), (3, ["--source", "kafka"])):
+        replay = scene.member(repaired(generation), None, *options, command="replay")
+        assert replay.wait_end() == Exit.OK, replay.tail()
+    bucket = scene.bucket
+    for name in topics:
+        found: dict[str, dict[str, bytes]] = {"2": {}, "3": {}}
+        for key in bucket.names(name):
+            of, _, rest = key.rpartition("/")[2].partition("_")
+            if of in found:
+                content = bucket.client.get_object(Bucket=bucket.name, Key=key)
+                found[of][rest] = content["Body"].read()
+        assert found["2"] == found["3"]
+        assert len(found["2"]) >= 2, "ranges of both partitions"

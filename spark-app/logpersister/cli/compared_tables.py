@@ -14,12 +14,13 @@ from logpersister.member.tables import table_opener
 from logpersister.ranges import TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.type_names import names_of
+from logpersister.storage.current import Current, get_current
 from logpersister.storage.receipts import NO_TYPE, list_receipts
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
 from logpersister.tables.columns import table_columns
 from logpersister.tables.errors import TableError
-from logpersister.tables.offsets import Numbering, held_by
+from logpersister.tables.offsets import Held, Numbering, held_by
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.missing_offsets import Reader
@@ -83,12 +84,13 @@ class ComparedTables(Objects):
 
     def objects(self, topic: str, stored: Iterable[StoredObject]) -> Iterator[StoredObject]:
         self._seen, self._errors = {}, []
+        current = get_current(self._store, self._resource.group_id, topic)
         if self._open is not None:
-            self._look(topic)
+            self._look(topic, current)
         names = names_of(self._resource.spec.for_topic(topic).types)
         for one in stored:
             seen = self._seen.get(names.value_of(one.name.path) or NO_TYPE)
-            if seen is not None:
+            if seen is not None and current.counts(one.name):
                 seen.objects.append(one)
             yield one
 
@@ -100,21 +102,21 @@ class ComparedTables(Objects):
             except TableError as error:
                 result.errors.append(f"cannot be compared with its table: {error}")
 
-    def _look(self, topic: str) -> None:
+    def _look(self, topic: str, current: Current) -> None:
         receipts = [name for name, _ in list_receipts(self._store, self._resource.group_id, topic)]
         spec = self._resource.spec.for_topic(topic)
         for type_ in spec.tables_of_types():
             try:
-                self._seen[type_] = self._look_at(topic, type_, receipts)
+                self._seen[type_] = self._look_at(topic, type_, receipts, current)
             except TableError as error:
                 if error.reason != "no-table" or receipts:
                     self._errors.append(f"cannot be compared with its table: {error}")
 
-    def _look_at(self, topic: str, type_: str, receipts: Sequence[Any]) -> _Seen:
+    def _look_at(self, topic: str, type_: str, receipts: Sequence[Any], current: Current) -> _Seen:
         assert self._open is not None
         loaded = self._open(topic, self._resource.spec.generation, type_).load()
         view = loaded.view
-        content = TableContent(view.table, list(loaded.live_files()), held_by(view), receipts)
+        content = TableContent(view.table, list(loaded.live_files()), _holds(held_by(view), current), receipts)
         return _Seen(type_, content, view.uuid, loaded.rows)
 
     def _compare(self, seen: _Seen, result: TopicResult) -> None:
@@ -201,6 +203,16 @@ class ComparedTables(Objects):
         kafka = output.columns_of_kafka(has_schema=resource.spec.row_schema.has_columns)
         of_file = FileColumns(columns.files, binding.field_ids, columns.folders)
         return of_file, output.tombstones == "skip", set(kafka) >= PLACES
+
+
+def _holds(held: Held, current: Current) -> Held:
+    """Return what a table holds by generation, with the segments of replays, of which it has all rows."""
+    found = {of: dict(offsets) for of, offsets in held.items()}
+    for partition, segments in current.partitions.items():
+        for one in segments:
+            offsets = found.setdefault(Numbering(one.generation, current.topic_id or ""), {})
+            offsets[partition] = max(offsets.get(partition, 0), one.end)
+    return found
 
 
 def _binding(document: Mapping[str, Any], type_: str) -> TableBinding | None:

@@ -115,14 +115,26 @@ def _refuse(arguments: argparse.Namespace, live: LogPersister, backup: LogPersis
         raise CommandError("--source backup: needs --backup FILE, the manifest of the backup", Exit.INVALID)
     if arguments.source == "kafka" and backup is not None:
         raise CommandError("--backup: is not read with --source kafka; leave one of them out", Exit.INVALID)
-    if any(one.table is not None for one in live.spec.variants()):
-        raise CommandError(
-            "spec.table: a replay writes objects and no rows of a table; a group with a table stores its topics again "
-            "by a higher generation and an offset that is set back (docs/operations.md#replay)",
-            Exit.INVALID,
-        )
+    _refuse_tables(live)
     if any(one.output.format == "kafka" for one in live.spec.variants()):
         raise CommandError("spec.output.kafka: a backup is copied, not replayed; name another format", Exit.INVALID)
+
+
+def _refuse_tables(live: LogPersister) -> None:
+    """Raise for a table whose rows a switch could not replace."""
+    for spec in filter(None, (one.table for one in live.spec.variants())):
+        if spec.format == "hive":
+            raise CommandError(
+                "spec.table.format: a Hive table shows whole folders, so rows of a replay would stand beside those of "
+                "the group. Replay below another spec.storage.prefix, without spec.table",
+                Exit.INVALID,
+            )
+        if "{generation}" in spec.name:
+            raise CommandError(
+                "spec.table.name: has {generation} in it, so a replay would have a table of its own, which nobody "
+                "appends to; name the table of the group",
+                Exit.INVALID,
+            )
 
 
 def _topics(live: LogPersister, arguments: argparse.Namespace, secrets: Secrets) -> list[str]:

@@ -9,13 +9,16 @@ from typing import Final, TextIO
 from logpersister.cli import bucket, context
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
+from logpersister.cli.switched_tables import SwitchedTables
 from logpersister.cli.tables import Column, printable, table
+from logpersister.finish.switched import note_switch
 from logpersister.manifest import LogPersister
 from logpersister.replay.switching import AT_ONCE, Change, NoGenerationError, SwitchError, change_to, replaced
 from logpersister.report.human import number, plural, size
 from logpersister.storage.current import Current, change_current, get_current
 from logpersister.storage.replayed import ReplayNote, list_replayed
 from logpersister.storage.store import ObjectStore
+from logpersister.tables.exchange import Exchange
 from logpersister.verify.inventory import stored_topics
 
 COLUMNS: Final = [
@@ -33,6 +36,10 @@ class Switched:
 
     topic: str
     current: Current
+    exchanges: Sequence[Exchange] = ()
+    """What was done to its tables, or would be."""
+    folders: int = 0
+    """Number of its folders that members look at again."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,11 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
     with bucket.opened(resource, secrets) as store:
         notes = {topic: list(list_replayed(store, group, topic)) for topic in _topics(resource, store)}
         wanted = _wanted(arguments, notes)
+        tables = SwitchedTables(resource, secrets, store)
         try:
             changes = {topic: _change(store, topic, arguments, notes[topic]) for topic in wanted}
-            switched = [Switched(topic, change(get_current(store, group, topic))) for topic, change in changes.items()]
+            switched = [_planned(store, group, tables, topic, change) for topic, change in changes.items()]
             if not arguments.dry_run:  # what one topic refuses is said before any is switched
-                switched = [Switched(it, change_current(store, group, it, change)) for it, change in changes.items()]
+                switched = [_switch(store, resource, tables, it, changes[it.topic]) for it in switched]
         except SwitchError as error:
             invalid = isinstance(error, NoGenerationError)
             raise CommandError(printable(str(error)), Exit.INVALID if invalid else Exit.FAILED) from None
@@ -59,6 +67,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _change(store: ObjectStore, topic: str, arguments: argparse.Namespace, notes: Sequence[ReplayNote]) -> Change:
     return change_to(store, topic, arguments.to_generation, notes, delete_old=arguments.delete_old)
+
+
+def _planned(store: ObjectStore, group: str, tables: SwitchedTables, topic: str, change: Change) -> Switched:
+    current = change(get_current(store, group, topic))
+    return Switched(topic, current, tables.planned(topic, current))
+
+
+def _switch(
+    store: ObjectStore, resource: LogPersister, tables: SwitchedTables, planned: Switched, change: Change
+) -> Switched:
+    """Switch the tables of a topic, its document, and its finished folders: who dies in between repeats the command."""
+    topic, group = planned.topic, resource.group_id
+    exchanges = tables.switch(topic, planned.current)
+    current = change_current(store, group, topic, change)
+    folders = note_switch(store, group, topic, resource.spec.for_topic(topic), current)
+    return Switched(topic, current, exchanges, folders)
 
 
 def _topics(resource: LogPersister, store: ObjectStore) -> Iterator[str]:
@@ -114,6 +138,16 @@ def show(switched: Sequence[Switched], out: TextIO, *, dry_run: bool) -> None:
     if rows:
         table(COLUMNS, rows, out)
         out.write("\n")
+    would = "would have" if dry_run else "has"
+    for exchange in (exchange for one in switched for exchange in one.exchanges if exchange.shown is not None):
+        added, removed = (sum(file.records for file in files) for files in (exchange.added, exchange.removed))
+        out.write(
+            f"table {exchange.table} {would} {plural(added, 'row')} in {plural(len(exchange.added), 'file')} instead "
+            f"of {plural(removed, 'row')} in {plural(len(exchange.removed), 'file')}\n"
+        )
+    folders = sum(one.folders for one in switched)
+    if folders:
+        out.write(f"members make {plural(folders, 'folder')} known again, as far as they are finished\n")
     counts = "would count" if dry_run else "counts"
     where = "outside of these ranges" if rows else f"of {plural(len(switched), 'topic')}"
     out.write(f"{where} {counts} what members have stored\n")

@@ -9,6 +9,7 @@ from logpersister.records.time_folders import TimeFolder, TimeFolders
 from logpersister.records.type_folders import AnyFolders, TypeFolders
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each
+from logpersister.storage.current import NONE, Current, get_current
 from logpersister.storage.facts import ObjectFacts, check_name
 from logpersister.storage.finished import FolderObject
 from logpersister.storage.store import ListedObject, ObjectStore
@@ -110,6 +111,8 @@ class Content:
 
     final: tuple[FolderObject, ...]
     pending: tuple[ObjectFacts, ...]
+    current: Current = NONE
+    """Which objects count: others are in neither."""
 
 
 def content_of(
@@ -126,9 +129,10 @@ def content_of(
         positions: of the topic; older than the listing.
         known: by name, objects that are final and were read before.
     """
+    current = get_current(store, group, topic)  # before the listing, so that each record counts once
     root = names.topic_prefix(store.prefix, topic) + path + "/"
     found = {one.key: (names.parse_object_key(store.prefix, one.key), one) for one in store.list_objects(root)}
-    listed = {key: (name, one) for key, (name, one) in found.items() if name is not None}
+    listed = {key: (name, one) for key, (name, one) in found.items() if name is not None and current.counts(name)}
     old = {
         key: known[name] for key, (_, one) in listed.items() if _is_known(name := key.removeprefix(root), one, known)
     }
@@ -138,11 +142,11 @@ def content_of(
         if facts is None or facts.group != group:
             continue
         check_name(key, new[key][0], facts)
-        if positions.is_final(facts):
+        if positions.is_final(facts) or current.is_of_replay(new[key][0]):  # one that counts is whole
             final.append(_object(key.removeprefix(root), facts, new[key][1].size))
         else:
             pending.append(facts)
-    return Content(tuple(sorted(final)), tuple(pending))
+    return Content(tuple(sorted(final)), tuple(pending), current)
 
 
 def _is_known(name: str, listed: ListedObject, known: Mapping[str, FolderObject]) -> bool:

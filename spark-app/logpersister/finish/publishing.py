@@ -92,7 +92,9 @@ class Publisher:
             self._note_pending(facts, folder)
         if noted is None and not found.final:
             return Published(0)
-        content = _next(topic, folder, None if noted is None else noted[0], found.final, positions, late=late)
+        came = {it for it in set(found.final) - set(before) if not found.current.is_replayed(it.partition, it.start)}
+        records = sum(one.records for one in came) if late else 0
+        content = _next(topic, folder, None if noted is None else noted[0], found.final, positions, records)
         changed = noted is None or content != noted[0]
         if changed and not put_folder_content(self.store, self.group, content, None if noted is None else noted[1]):
             raise self._overtaken(topic, folder)
@@ -104,8 +106,7 @@ class Publisher:
         for policy in told:
             if content.told.get(policy, 0) < content.number:
                 put_untold(self.store, self.group, policy, topic, Untold(folder.path, content.number))
-        came = set(found.final) - set(before) if late else set()
-        return Published(content.number, changed, len(came), sum(one.records for one in came))
+        return Published(content.number, changed, len(came) if late else 0, records)
 
     def mark_done(self, topic: str, folder: TimeFolder, partitions: Iterable[int]) -> None:
         """Say of partitions that all is stored that they have of a folder. Raises StorageError."""
@@ -142,16 +143,13 @@ def _next(
     noted: FolderContent | None,
     objects: tuple[FolderObject, ...],
     positions: Positions,
-    *,
-    late: bool,
+    late_records: int,
 ) -> FolderContent:
     """Return what is to be noted of a folder; the same as before when it has the same objects."""
     if noted is None:
-        records = sum(one.records for one in objects) if late else 0
-        return FolderContent(topic, folder.path, at(folder.end), 1, positions.offsets(), objects, records)
+        return FolderContent(topic, folder.path, at(folder.end), 1, positions.offsets(), objects, late_records)
     if objects == noted.objects:
         return noted
-    known = set(noted.objects)
     offsets = {
         partition: max(noted.offsets.get(partition, 0), offset) for partition, offset in positions.offsets().items()
     }
@@ -160,5 +158,5 @@ def _next(
         number=noted.number + 1,
         offsets={**noted.offsets, **offsets},
         objects=objects,
-        late_records=noted.late_records + (sum(one.records for one in objects if one not in known) if late else 0),
+        late_records=noted.late_records + late_records,
     )

@@ -126,7 +126,9 @@ def assemble(
         if replay is not None:
             cycle.resolver.start_offsets.begin_at = replay.begin_at
         duties = _duties(resource, config, secrets, store, listener, stack)
-        yield Assembly(group, offsets, jobs, cycle, [*duties, *of_tables.duties], replay)
+        # A replay leaves the table alone: logpersister switch takes its files in.
+        appending = of_tables.duties if replay is None else ()
+        yield Assembly(group, offsets, jobs, cycle, [*duties, *appending], replay)
 
 
 def _sampling(reader: KafkaReader, replay: Replay, stack: ExitStack) -> SourceSampling:

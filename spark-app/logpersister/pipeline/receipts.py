@@ -37,6 +37,8 @@ class Receipts:
     """Gives the type of a path."""
     types: Collection[str] = ()
     """Types that should have tables; those without a binding are stored without theirs for now."""
+    kept: bool = False
+    """Whether they wait for a switch, because a replay stores the ranges, and not for the next snapshot."""
 
     def leave(self, writer: RangeResults) -> None:
         """Put the receipt of a range; waits for its objects. Raises StorageError, also where an object failed.
@@ -52,7 +54,7 @@ class Receipts:
         outside = {self._type_of(path)[0] for path in writer.paths} - self.bindings.keys()
         without = tuple(sorted(set(self.types) - tables.keys() - outside))
         receipt = Receipt(work.range, work.topic_id, work.generation, self.revision, tables, without)
-        put_receipt(self.store, self.group, receipt)
+        put_receipt(self.store, self.group, receipt, kept=self.kept)
 
     def _of_table(self, of: TableBinding, files: Sequence[TableFile]) -> TableFiles:
         return TableFiles(of.uuid, of.schema_id, of.spec_id, tuple(files))

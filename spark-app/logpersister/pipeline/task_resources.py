@@ -83,18 +83,32 @@ def _task_resources(group: str, revision: str, document: str, source: ReplaySour
         Room.of(spec.storage.part_size, topic.formats.held_back),
         dry_runs,
         arrival_notes(store, group, spec),
-        _leaving(store, group, objects.original, spec, of_types if binding is None else {NO_TYPE: binding}),
+        _leaving(
+            store,
+            group,
+            objects.original,
+            spec,
+            of_types if binding is None else {NO_TYPE: binding},
+            is_replay=source is not None,
+        ),
         LeftOutNotes(store, group, revision).leave,
         EventTimes.of(spec),
     )
 
 
 def _leaving(
-    store: ObjectStore, group: str, revision: str, spec: Spec, bindings: Mapping[str, TableBinding]
+    store: ObjectStore,
+    group: str,
+    revision: str,
+    spec: Spec,
+    bindings: Mapping[str, TableBinding],
+    *,
+    is_replay: bool,
 ) -> Callable[[RangeResults], None] | None:
     """Return what leaves a word for the tables of a topic; None: there is none that needs it."""
     if bindings:
-        return Receipts(store, group, revision, bindings, names_of(spec.types), spec.tables_of_types()).leave
+        names, types = names_of(spec.types), spec.tables_of_types()
+        return Receipts(store, group, revision, bindings, names, types, kept=is_replay).leave
     notes = folder_notes(store, group, spec)
     return None if notes is None else notes.leave
 

@@ -64,6 +64,11 @@ class Current:
         start, end = self.replays.get(name.generation, {}).get(name.partition, (0, 0))
         return start <= name.start < end
 
+    def is_replayed(self, partition: int, start: Offset) -> bool:
+        """Whether a replay has stored the range again that begins there."""
+        spans = (bounds[partition] for bounds in self.replays.values() if partition in bounds)
+        return any(first <= start < end for first, end in spans)
+
     def is_replaced(self, name: ObjectName) -> bool:
         """Whether an object is one of those of members that were deleted, or are about to be."""
         spans = self.deleted.get(name.partition, ())

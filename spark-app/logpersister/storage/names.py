@@ -282,20 +282,28 @@ def parse_untold_key(prefix: str, group: str, policy: str, key: str) -> tuple[st
     return (topic, path, int(number)) if topic and path and number.isdecimal() else None
 
 
-def receipts_prefix(prefix: str, group: str, topic: str) -> str:
-    """Return what the names of all receipts of a topic begin with; ends with a slash."""
-    return _checked(own_prefix(prefix, group) + f"receipts/{_topic_segment(topic)}/")
+def receipts_prefix(prefix: str, group: str, topic: str, *, kept: bool = False) -> str:
+    """Return what the names of all receipts of a topic begin with; ends with a slash.
+
+    `kept`: of those that stay, for a switch between generations.
+    """
+    folder = "kept-receipts" if kept else "receipts"
+    return _checked(own_prefix(prefix, group) + f"{folder}/{_topic_segment(topic)}/")
 
 
-def receipt_key(prefix: str, group: str, partition: TopicPartition, generation: int, start: Offset) -> str:
+def receipt_key(
+    prefix: str, group: str, partition: TopicPartition, generation: int, start: Offset, *, kept: bool = False
+) -> str:
     """Return the name of the receipt of the range that begins at `start`; it is named as the objects of the range."""
     file = f"{generation}_{partition.partition}_{start:020d}.json"
-    return _checked(receipts_prefix(prefix, group, partition.topic) + file)
+    return _checked(receipts_prefix(prefix, group, partition.topic, kept=kept) + file)
 
 
-def parse_receipt_key(prefix: str, group: str, topic: str, key: str) -> tuple[int, int, Offset] | None:
+def parse_receipt_key(
+    prefix: str, group: str, topic: str, key: str, *, kept: bool = False
+) -> tuple[int, int, Offset] | None:
     """Return generation, partition and start of the range of a receipt; None: `receipt_key` never gives this name."""
-    file = _FILE.fullmatch(key.removeprefix(receipts_prefix(prefix, group, topic)))
+    file = _FILE.fullmatch(key.removeprefix(receipts_prefix(prefix, group, topic, kept=kept)))
     if file is None or file[4] != ".json":
         return None
     return int(file[1]), int(file[2]), int(file[3])

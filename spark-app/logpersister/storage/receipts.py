@@ -4,6 +4,9 @@ A receipt is put when the objects of its range are there, and before the offset 
 committed offset and was promised for a table has one. Name and content depend on range, records and revision only, as
 those of objects do: whoever executes the range again puts the same receipt. It names each table of its revision, also
 those of which it has no rows, and is deleted once all of these hold its range (docs/design/tables.md).
+
+Receipts of replays are *kept* in a folder of their own, beside those of the ranges that a switch has taken out of a
+table: what a table may get by a switch (docs/design/replay.md).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -85,24 +88,30 @@ class Receipt:
         return document | {"types": of_types, "without": sorted(self.without)}
 
 
-def put_receipt(store: ObjectStore, group: str, receipt: Receipt, *, if_absent: bool = False) -> None:
+def put_receipt(
+    store: ObjectStore, group: str, receipt: Receipt, *, if_absent: bool = False, kept: bool = False
+) -> None:
     """Store a receipt; the same again replaces itself. Raises StorageError."""
-    key = receipt_key(store.prefix, group, receipt.range.partition, receipt.generation, receipt.range.start)
+    key = receipt_key(store.prefix, group, receipt.range.partition, receipt.generation, receipt.range.start, kept=kept)
     store.put_json(key, receipt.document(), if_absent=if_absent)
 
 
-def list_receipts(store: ObjectStore, group: str, topic: str) -> Iterator[tuple[ReceiptName, datetime]]:
+def list_receipts(
+    store: ObjectStore, group: str, topic: str, *, kept: bool = False
+) -> Iterator[tuple[ReceiptName, datetime]]:
     """Yield the receipts of a topic, and when each was put last. Raises StorageError."""
-    for listed in store.list_objects(receipts_prefix(store.prefix, group, topic)):
-        found = parse_receipt_key(store.prefix, group, topic, listed.key)
+    for listed in store.list_objects(receipts_prefix(store.prefix, group, topic, kept=kept)):
+        found = parse_receipt_key(store.prefix, group, topic, listed.key, kept=kept)
         if found is not None:
             yield ReceiptName(*found), listed.last_modified
 
 
-def read_receipts(store: ObjectStore, group: str, topic: str, names: Sequence[ReceiptName]) -> list[Receipt]:
+def read_receipts(
+    store: ObjectStore, group: str, topic: str, names: Sequence[ReceiptName], *, kept: bool = False
+) -> list[Receipt]:
     """Return receipts, side by side; those that have gone meanwhile are missing. Raises StorageError."""
     with ThreadPoolExecutor(READING_THREADS, thread_name_prefix="receipts") as threads:
-        found = threads.map(lambda name: _read(store, group, topic, name), names)
+        found = threads.map(lambda name: _read(store, group, topic, name, kept=kept), names)
         return [receipt for receipt in found if receipt is not None]
 
 
@@ -111,12 +120,13 @@ def delete_receipts(store: ObjectStore, group: str, topic: str, names: Sequence[
     store.delete_all([_key(store, group, topic, name) for name in names])
 
 
-def _key(store: ObjectStore, group: str, topic: str, name: ReceiptName) -> str:
-    return receipt_key(store.prefix, group, TopicPartition(topic, name.partition), name.generation, name.start)
+def _key(store: ObjectStore, group: str, topic: str, name: ReceiptName, *, kept: bool = False) -> str:
+    of = TopicPartition(topic, name.partition)
+    return receipt_key(store.prefix, group, of, name.generation, name.start, kept=kept)
 
 
-def _read(store: ObjectStore, group: str, topic: str, name: ReceiptName) -> Receipt | None:
-    key = _key(store, group, topic, name)
+def _read(store: ObjectStore, group: str, topic: str, name: ReceiptName, *, kept: bool) -> Receipt | None:
+    key = _key(store, group, topic, name, kept=kept)
     document = store.get_json(key)
     if document is None:
         return None

@@ -1,7 +1,6 @@
 """The table of a topic, by pyiceberg. Imported only where a manifest has ``spec.table``: it takes a second to load."""
 
-import base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -20,12 +19,10 @@ from pyiceberg.exceptions import (
     ValidationError,
 )
 from pyiceberg.io.pyarrow import pyarrow_to_schema
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot, ancestors_of
 from pyiceberg.transforms import IdentityTransform
-from pyiceberg.typedef import Record
 from requests import Session
 from requests.adapters import HTTPAdapter
 
@@ -34,13 +31,25 @@ from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.blocks.table import FORMAT_VERSION, WRITTEN_VERSION, CatalogSpec, TableSpec
 from logpersister.manifest.revisions.table_binding import TableBinding
 from logpersister.manifest.secrets import Secrets, storage_credentials
-from logpersister.storage.names import object_address
 from logpersister.storage.receipts import NO_TYPE, TableFile
 from logpersister.tables.access import catalog_login, glue_credentials
 from logpersister.tables.columns import TableColumns
+from logpersister.tables.data_files import data_file, live_file, places_of
 from logpersister.tables.errors import TableError, short
+from logpersister.tables.exchange import LiveFile
 from logpersister.tables.live_rows import LiveRows
-from logpersister.tables.offsets import ACCEPTED, GAPS, LAST, SUMMARY, Ancestor, Held, TableView, held_text, last_text
+from logpersister.tables.offsets import (
+    ACCEPTED,
+    GAPS,
+    LAST,
+    SHOWN,
+    SUMMARY,
+    Ancestor,
+    Held,
+    TableView,
+    held_text,
+    last_text,
+)
 from logpersister.tables.single_commit import commit_once
 
 CONNECT_SECONDS: Final = 10
@@ -216,21 +225,32 @@ class LoadedTable:
             metadata.properties.get(ACCEPTED),
             metadata.properties.get(GAPS, ""),
             None if head is None else head.timestamp_ms,
+            metadata.properties.get(SHOWN, ""),
         )
 
-    def append(self, files: Sequence[TableFile], held: Held) -> None:
+    def append(
+        self, files: Sequence[TableFile], held: Held, removed: Sequence[TableFile] = (), shown: str | None = None
+    ) -> None:
         """Append files in one snapshot, with what the table holds then. Raises `TableError`; it may have happened.
 
         A snapshot without files is made, too: where ranges have no rows, what the table holds moves all the same.
+
+        Args:
+            removed: live files that this snapshot has no more.
+            shown: what the table shows of replays from then on; None: what it has shown.
         """
         with _told(".".join(self._table.name())):
             spec_id = self._table.metadata.default_spec_id
             commit_once(
                 self._catalog,
                 self._table,
-                [_data_file(self._bucket, file, spec_id) for file in files],
+                [data_file(self._bucket, file, spec_id) for file in files],
                 {SUMMARY: held_text(held)},
-                lambda snapshot: {LAST: last_text(held, snapshot.snapshot_id, snapshot.sequence_number or 0)},
+                lambda snapshot: {
+                    LAST: last_text(held, snapshot.snapshot_id, snapshot.sequence_number or 0),
+                    **({} if shown is None else {SHOWN: shown}),
+                },
+                [data_file(self._bucket, file, spec_id) for file in removed],
             )
 
     @property
@@ -242,6 +262,13 @@ class LoadedTable:
         """Yield address and rows of each live file, one that is there twice twice; deletes beside files are refused."""
         for task in self._table.scan().plan_files():
             yield task.file.file_path, task.file.record_count
+
+    def files(self) -> "Iterator[LiveFile]":
+        """Yield all live files. Raises `TableError`."""
+        with _told(".".join(self._table.name())):
+            places = places_of(self._table.schema())
+            for task in self._table.scan().plan_files():
+                yield live_file(task.file, places, has_deletes=bool(task.delete_files))
 
 
 def open_catalog(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> Catalog:
@@ -344,31 +371,6 @@ def _ancestor(snapshot: Snapshot) -> Ancestor:
     said: Mapping[str, str] = {} if snapshot.summary is None else snapshot.summary.additional_properties
     has_parent = snapshot.parent_snapshot_id is not None
     return Ancestor(snapshot.snapshot_id, snapshot.sequence_number or 0, has_parent, said.get(SUMMARY))
-
-
-def _data_file(bucket: str, file: TableFile, spec_id: int) -> DataFile:
-    def of(name: str, value: Callable[[Any], Any] = lambda value: value) -> dict[int, Any]:
-        return {int(number): value(one[name]) for number, one in file.columns.items() if name in one}
-
-    return DataFile.from_args(
-        content=DataFileContent.DATA,
-        file_path=object_address(bucket, file.key),
-        file_format=FileFormat.PARQUET,
-        partition=Record(*file.partition),
-        spec_id=spec_id,
-        record_count=file.records,
-        file_size_in_bytes=file.bytes,
-        column_sizes=of("size"),
-        value_counts=of("values"),
-        null_value_counts=of("nulls"),
-        nan_value_counts={},
-        lower_bounds=of("lower", base64.b64decode),
-        upper_bounds=of("upper", base64.b64decode),
-        split_offsets=list(file.splits),
-        sort_order_id=None,
-        equality_ids=None,
-        key_metadata=None,
-    )
 
 
 @contextmanager

@@ -19,6 +19,9 @@ TableReason = Literal[
     "refused",
     "location",
     "file-format",
+    "behind",
+    "rewritten",
+    "no-receipts",
 ]
 """Reasons, for people and tests:
 
@@ -38,6 +41,9 @@ TableReason = Literal[
 ``refused``         a metastore refuses a request
 ``location``        a Hive table is not over the folder of its topic
 ``file-format``     a Hive table is of files of another format
+``behind``          it lacks rows that a switch would take out, and that would be appended afterwards
+``rewritten``       others have written files that may have rows which a switch is about
+``no-receipts``     a replay has left no receipts of what a switch would put in
 """
 
 _MOST_SAID: Final = 500

@@ -24,6 +24,8 @@ NO_SNAPSHOT: Final = "none"
 """Value of `ACCEPTED` for a table that was emptied."""
 GAPS: Final = "logpersister.accepted-gaps"
 """Property of a table, which a person sets: offsets whose rows the table need not have, as messages name them."""
+SHOWN: Final = "logpersister.shown"
+"""Property of a table: the segments of replays whose rows it shows (`tables.exchange`)."""
 
 
 class Numbering(NamedTuple):
@@ -66,6 +68,8 @@ class TableView:
     """The property `GAPS`: names of gaps with commas between them."""
     at: int | None = None
     """When the current snapshot was made, in milliseconds since the epoch; None: there is none."""
+    shown: str = ""
+    """The property `SHOWN`; empty: the table shows what members have stored."""
 
     def accepts_gap(self, gap: str) -> bool:
         return gap in self.gaps.replace(" ", "").split(",")

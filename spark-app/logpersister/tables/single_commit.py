@@ -23,19 +23,24 @@ def commit_once(
     files: Sequence[DataFile],
     summary: dict[str, str],
     properties: Callable[[Snapshot], dict[str, str]],
+    removed: Sequence[DataFile] = (),
 ) -> Snapshot:
-    """Append files in one snapshot behind the current one of `table`; return it.
+    """Append files, and take others out, in one snapshot behind the current one of `table`; return it.
 
     Whatever is raised, the caller begins again by loading the table: a commit that failed may have succeeded.
 
     Args:
         table: as it was loaded; it must not have been refreshed since something was concluded from it.
+        removed: files of the current snapshot.
     """
     metadata = table.metadata
-    append = table.transaction().update_snapshot(snapshot_properties=summary).fast_append()
+    update = table.transaction().update_snapshot(snapshot_properties=summary)
+    change = update.overwrite() if removed else update.fast_append()
+    for file in removed:
+        change.delete_data_file(file)
     for file in files:
-        append.append_data_file(file)
-    updates, requirements = append._commit()  # noqa: SLF001 - see above
+        change.append_data_file(file)
+    updates, requirements = change._commit()  # noqa: SLF001 - see above
     head = metadata.snapshot_by_name(MAIN_BRANCH)
     follows = AssertRefSnapshotId(ref=MAIN_BRANCH, snapshot_id=None if head is None else head.snapshot_id)
     if follows not in requirements:  # without it the commit would succeed after any other

@@ -28,7 +28,16 @@ KAFKA: dict[str, Any] = {"output": {"kafka": {}}}
 TABLE = {
     "value": {"json": {"fields": [{"name": "id", "type": "int64"}]}},
     "output": {"parquet": {"kafkaColumns": ["partition", "offset"]}},
-    "table": {"format": "iceberg", "catalog": {"type": "rest", "uri": "https://c"}, "name": "lake.{topic}"},
+    "table": {
+        "format": "iceberg",
+        "catalog": {"type": "rest", "uri": "https://c"},
+        "name": "lake.{topic}_{generation}",
+    },
+}
+HIVE = {
+    "value": {"json": {"fields": [{"name": "id", "type": "int64"}]}},
+    "output": {"parquet": {}, "partitionBy": [{"date": {"granularity": "day"}}]},
+    "table": {"format": "hive", "catalog": {"type": "hive", "uri": "thrift://c:9083"}, "name": "lake.{topic}"},
 }
 FOLDERS = {"text": {}, "partitionBy": [{"date": {"granularity": "hour"}}]}
 
@@ -44,7 +53,8 @@ def replay(tmp_path: Path, *options: str, backup: dict[str, Any] | None = None, 
     [
         (["--source", "backup"], None, {}, "--source backup: needs --backup FILE"),
         (["--source", "kafka"], KAFKA, {}, "--backup: is not read with --source kafka"),
-        ([], None, TABLE, "spec.table: a replay writes objects and no rows of a table"),
+        ([], None, TABLE, "spec.table.name: has {generation} in it"),
+        ([], None, HIVE, "spec.table.format: a Hive table shows whole folders"),
         ([], None, KAFKA, "spec.output.kafka: a backup is copied, not replayed"),
         ([], {"output": {"orc": {}}}, {}, "spec.output is orc; records are read back from kafka, jsonl, sequencefile"),
         ([], {**KAFKA, "kafka__isolationLevel": "read_uncommitted"}, {}, "spec.kafka.isolationLevel is another"),

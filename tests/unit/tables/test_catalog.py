@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,24 @@ def test_who_comes_late_appends_nothing(table: IcebergTable) -> None:
         second.append([table_file(0, 5)], held(5))
     assert reason(error) == "conflict"
     assert live(table).total() == 1
+
+
+def test_one_snapshot_takes_files_out_and_puts_others_in(table: IcebergTable) -> None:
+    append(table, (0, 10), (10, 20))
+    [first, second] = sorted((one.file for one in table.load().files()), key=lambda one: one.key)
+    assert replace(first, key=first.key.removeprefix("s3://logs/")) == table_file(0, 10)
+    new = replace(table_file(0, 10), key=table_file(0, 10).key.replace("/1_", "/2_"), partition=(None,))
+    stale = table.load()
+    table.load().append([new], held(20), [table_file(0, 10)], "segments")
+    loaded = table.load()
+    assert live(table) == {second.key: 1, f"s3://logs/{new.key}": 1}
+    assert (loaded.view.shown, held_by(loaded.view), len(loaded.view.ancestors)) == ("segments", held(20), 2)
+    with pytest.raises(TableError, match="others have changed it meanwhile"):
+        stale.append([], held(20), [table_file(10, 20)], "")
+    with pytest.raises(TableError, match="Missing required files to delete"):
+        table.load().append([], held(20), [table_file(0, 10)], "")
+    append(table, (20, 30))
+    assert table.load().view.shown == "segments"
 
 
 def test_a_lost_answer_is_not_sent_again(
