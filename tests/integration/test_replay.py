@@ -266,7 +266,7 @@ def test_every_format_that_keeps_records_is_a_source_of_the_same_objects(
             {"topics": [texts], "output": {"text": {"compression": "none", "delimiter": "--"}, **of_texts}},
         ]
         output = {"parquet": {"kafkaColumns": columns, "tombstones": "null"}}
-        upload = {"maxBytes": "48Ki"}
+        upload = {"maxBytes": "128Ki"}
         return scene.manifest(
             kafka={"topics": topics}, generation=generation, upload=upload, output=output, overrides=overrides
         )
