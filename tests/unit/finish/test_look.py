@@ -402,7 +402,8 @@ def test_notes_that_wait_for_folders_are_read_once(monkeypatch: pytest.MonkeyPat
     for _ in range(3):
         world.look()
     assert (world.finished(), world.arrivals()) == ([hour(number) for number in range(10)], 0)
-    assert len(read) == len(set(read))
+    notes = [key for key in read if "/arrivals/" in key]
+    assert len(notes) == len(set(notes)) > 0
 
 
 def test_a_folder_that_comes_while_one_looks_is_not_late(monkeypatch: pytest.MonkeyPatch) -> None:
