@@ -6,9 +6,9 @@ which its facts tell, so it is known before it is read.
 """
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
-from logpersister.formats.compression import EXTENSIONS
+from logpersister.formats.compression import EXTENSIONS, Compression
 from logpersister.formats.kafka.write import EXTENSION
 from logpersister.manifest.blocks.keep import header_conditions
 from logpersister.manifest.spec import Spec
@@ -16,7 +16,7 @@ from logpersister.storage.facts import ObjectFacts
 
 Part = Literal["key", "timestamp", "headers"]
 PARTS: Final[tuple[Part, ...]] = ("key", "timestamp", "headers")
-_LINES: Final = tuple(EXTENSIONS.values())
+_LINES: Final = tuple(EXTENSIONS[compression] for compression in get_args(Compression))
 _EXTENSIONS: Final = {
     "kafka": frozenset([EXTENSION]),
     "jsonl": frozenset(".jsonl" + one for one in _LINES),

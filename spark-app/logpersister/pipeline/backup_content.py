@@ -6,13 +6,13 @@ whole object is read, and must have the records that its facts tell: nothing els
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from logpersister.backup.ranges import BackupObject, Piece
-from logpersister.formats.compression import EXTENSIONS
+from logpersister.formats.compression import EXTENSIONS, Compression
 from logpersister.formats.damage import ContentError
 from logpersister.formats.jsonl.read import LINE_FEED, batches_of
 from logpersister.formats.lines import whole_lines
@@ -25,7 +25,7 @@ from logpersister.pipeline.summary import Summary
 from logpersister.records.schema import HEADERS, RECORDS, RECORDS_WITH_HEADERS
 
 MOST_ROWS: Final = 8192
-_LINES: Final = {(ending + of): how for ending in (".jsonl", ".txt") for how, of in EXTENSIONS.items()}
+_LINES: Final = {ending + EXTENSIONS[how]: how for ending in (".jsonl", ".txt") for how in get_args(Compression)}
 """Compression of objects of lines, by the ends of their names."""
 _CHECKED: Final = (sequencefile.EXTENSION, *_LINES)
 _VALUES: Final = pa.schema([RECORDS.field("offset"), RECORDS.field("value")])
