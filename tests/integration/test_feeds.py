@@ -235,9 +235,10 @@ def assert_archived(scene: Scene, topic: str, found: Mapping[str, Sequence[Recor
     manifest = scene.manifest(
         kafka={"topics": [topic]},
         output={"archive": {}, "partitionBy": [{"key": {"prefix": ""}}, {"date": {"granularity": "minute"}}]},
-        finish={"policy": ["archive"], "allowedLateness": "0s", "idleAfter": "1s"},
+        finish={"policy": ["archive"], "allowedLateness": "0s"},
     )
     scene.run_until_current(manifest)
+    said_json("finish", "-f", str(manifest), "--assume-idle")
     said_json("retrieve", "-f", str(manifest), "--target", str(target), "--unpack")
     packed = [*target.rglob("*.tar.gz")]
     assert any(one.name.startswith("feed-0_") for one in packed), "a minute is finished"

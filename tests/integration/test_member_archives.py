@@ -13,7 +13,7 @@ import pytest
 from tests.integration.harness.examples import example
 from tests.integration.harness.finishing import HOUR_MS, MIDNIGHT_MS
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.verification import Verify, said_json
+from tests.integration.harness.verification import Verify, said, said_json
 from tests.stack.topics import Record, produce
 
 if TYPE_CHECKING:
@@ -97,12 +97,11 @@ def by_tar(content: bytes, directory: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in directory.iterdir()}
 
 
-@pytest.mark.parametrize("naming", ["primary", "hashed"])
 def test_each_content_that_a_replica_saw_is_in_the_archive_of_its_hour(
-    scene: Scene, s3: "S3Client", bucket: str, topic: Callable[..., str], verify: Verify, tmp_path: Path, naming: str
+    scene: Scene, s3: "S3Client", bucket: str, topic: Callable[..., str], verify: Verify, tmp_path: Path
 ) -> None:
     name = topic(1)
-    of_feeds = example("archive", output={"archive": {"naming": naming}}, finish={"allowedLateness": "0s"})
+    of_feeds = example("archive", finish={"allowedLateness": "0s"})
     manifest = scene.manifest(kafka={"topics": [name]}, **of_feeds)
     prices, weather, archives = Feed(scene, name, "prices"), Feed(scene, name, "weather"), Archives(s3, bucket, name)
 
@@ -122,8 +121,7 @@ def test_each_content_that_a_replica_saw_is_in_the_archive_of_its_hour(
     told = archives.manifest(HOURS[0])
     assert {replica: one["records"] for replica, one in told["replicas"].items()} == {"a": 300, "b": 300}
     assert (told["files"], told["missing"], len(told["sources"]) > 1) == (300, [], True)
-    hashed = f"_{told['hash']}" if naming == "hashed" else ""
-    assert archives.names(HOURS[0]) == [f"prices_20260328T00Z{hashed}.tar.gz"]
+    assert archives.names(HOURS[0]) == ["prices_20260328T00Z.tar.gz"]
 
     at = min(prices.contents[0]) + 7000  # between the first and the second content
     prices.contents[0] |= {
@@ -142,6 +140,13 @@ def test_each_content_that_a_replica_saw_is_in_the_archive_of_its_hour(
     assert by_tar(archives.content(HOURS[0]), tmp_path / "by-tar") == archives.files(HOURS[0])
     scene.group.wait_current(name, explain=after.tail)
     verify(manifest, "--deep", finds={})
+    said("delete", "-f", str(manifest), "--to", "2026-03-28T01:00:00Z", "--yes")
+    assert verify(manifest)["ok"]
+    later = max(prices.contents[0]) + PERIOD_MS
+    prices.contents[0][later] = b"after the objects of ranges were deleted"
+    prices.send("c", [(later, prices.contents[0][later])])
+    after.wait("a version with all of the one before", lambda: archives.is_of(HOURS[0], 3))
+    assert in_order(archives.files(HOURS[0])) == in_time(prices.contents[0])
     assert after.events("duty.failed") == []
     assert_retrieved(manifest, archives, name, tmp_path / "files", [prices, weather])
 

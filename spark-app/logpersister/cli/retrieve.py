@@ -99,12 +99,11 @@ def topics_of(store: ObjectStore, resource: LogPersister, arguments: argparse.Na
 
 def _chosen(store: ObjectStore, resource: LogPersister, topic: str, arguments: argparse.Namespace) -> Selected:
     """Return what is fetched of a topic, with archives in the place of what they are made of."""
-    selected, finish = _selected(store, resource, topic, Window(arguments.since, arguments.until)), resource.spec.finish
-    if arguments.folders:
-        selected = in_folders(selected, arguments.folders)
-    if finish is not None and POLICY in finish.policy:
-        return with_archives(store, resource.group_id, selected)
-    return selected
+    window, spec = Window(arguments.since, arguments.until), resource.spec.for_topic(topic)
+    selected, layout = _selected(store, resource, topic, window), folders_by_time(spec)
+    if layout is not None and spec.finish is not None and POLICY in spec.finish.policy:
+        selected = with_archives(store, resource.group_id, selected, layout, window)
+    return in_folders(selected, arguments.folders) if arguments.folders else selected
 
 
 def _selected(store: ObjectStore, resource: LogPersister, topic: str, window: Window) -> Selected:

@@ -2,10 +2,12 @@
 
 An archive is of one number of a folder, whose note lists the objects. So whoever makes it makes the same files, and it
 may be made again at any time. It is put by compare-and-set on the version that was there, which has a lower number: a
-process that has slept meanwhile takes nothing back.
+process that has slept meanwhile takes nothing back. What the version before has of objects that were deleted since
+(`logpersister delete`, lifecycle rules) stays in the next one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Container, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,12 +17,12 @@ import structlog
 
 from logpersister.finish.telling import Message, NotTakenError, RefusedError, Send
 from logpersister.finish.watermark import at
-from logpersister.formats.archive.consolidation import Consolidation, Files, hash_of
+from logpersister.formats.archive.consolidation import MANIFEST, Consolidation, hash_of
 from logpersister.formats.archive.entries import Entry, seconds_of
-from logpersister.formats.archive.read import compression_of, entries_in
+from logpersister.formats.archive.read import compression_of, entries_in, files_in
 from logpersister.formats.archive.write import ArchiveFormat, consolidated
 from logpersister.formats.compression import compressor
-from logpersister.formats.damage import ContentError
+from logpersister.formats.damage import ContentError, damage_told
 from logpersister.manifest import LogPersister
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import escape
@@ -57,25 +59,15 @@ class Archiver:
         """Make the archive of a folder. Raises NotTakenError, StorageError; RefusedError where it cannot be made."""
         content = message.content
         try:
-            chosen, made = self._chosen(content), Consolidation()
-            for key in chosen.sources:
-                made.add_source(self._entries(key))
-            files = made.files()
-            names_ = [name for of_record in files.values() for name, _ in of_record]
-            hash_ = hash_of(names_)
-            manifest = {
-                "topic": content.topic,
-                "folder": content.path,
-                "begin": at(chosen.begin),
-                "end": content.end,
-                "number": content.number,
-                "hash": hash_,
-                "files": len(names_),
-                "replicas": made.replicas(),
-                "missing": missing(content, losses),
-                "sources": [{"name": one.name, "records": one.records} for one in content.objects],
-            }
-            self._put(chosen, content, hash_, manifest, files)
+            chosen = self._chosen(content)
+            versions = {one.key: self._version(one.key) for one in self.store.list_objects(chosen.base)}
+            newest = max(versions, key=lambda key: versions[key].number, default=None)
+            if newest is not None and versions[newest].number >= content.number:
+                # Deleted here, too: perhaps who made it was stopped before.
+                number = versions[newest].number
+                self.store.delete_all([key for key, one in versions.items() if one.number < number])
+                return
+            self._make(chosen, content, losses, versions, newest)
         except ContentError as error:
             raise RefusedError(f"folder {message.key}: an archive in it cannot be read: {error}") from None
         except StorageError as error:
@@ -108,46 +100,94 @@ class Archiver:
         with closing(self.store.read(key)) as pieces:
             yield from entries_in(compression_of(key) or "none", pieces)
 
-    def _put(
-        self, chosen: "_Chosen", content: FolderContent, hash_: str, manifest: Mapping[str, Any], files: Files
+    def _make(
+        self,
+        chosen: "_Chosen",
+        content: FolderContent,
+        losses: Sequence[Loss],
+        versions: "Mapping[str, _Version]",
+        newest: str | None,
     ) -> None:
-        key = chosen.base + (f"_{hash_}" if chosen.format.settings.naming == "hashed" else "") + chosen.format.extension
-        before = {listed.key: self._version(listed.key) for listed in self.store.list_objects(chosen.base)}
-        newest = max((number for number, _ in before.values()), default=0)
-        if newest >= content.number:  # deleted here, too: perhaps who made it was stopped before
-            self.store.delete_all([other for other, (number, _) in before.items() if number < newest])
-            return
+        """Make the archive of a number, which replaces these versions."""
+        made = Consolidation()
+        for key in chosen.sources:
+            made.add_source(self._entries(key))
+        files = made.files()
+        found = {name for of_record in files.values() for name, _ in of_record}
+        kept = _NOTHING if newest is None else self._kept(newest, content, found)
+        hash_ = hash_of([*found, *kept.names])
+        manifest = {
+            "topic": content.topic,
+            "folder": content.path,
+            "begin": at(chosen.begin),
+            "end": content.end,
+            "number": content.number,
+            "hash": hash_,
+            "files": len(found) + len(kept.names),
+            "replicas": made.replicas(),
+            "missing": missing(content, losses),
+            "sources": [*kept.sources, *({"name": one.name, "records": one.records} for one in content.objects)],
+        }
+        named = f"_{hash_}" if chosen.format.settings.naming == "hashed" else ""
+        key = f"{chosen.base}{named}{chosen.format.extension}"
+        again = (one for one in self._files(newest) if one[0] in kept.names) if newest and kept.names else ()
+        sources = map(self._entries, chosen.sources)
+        bytes_ = consolidated(manifest, seconds_of(chosen.end), files, sources, again)
         metadata = {"group": self.resource.group_id, NUMBER: str(content.number), "hash": hash_}
-        tag = before[key][1] if key in before else None
+        self._put(key, chosen.format, metadata, bytes_, versions.get(key))
+        self.store.delete_all([other for other in versions if other != key])
+        log.info("folder.archived", topic=content.topic, folder=content.path, number=content.number, key=key)
+
+    def _kept(self, key: str, content: FolderContent, found: Container[str]) -> "_Kept":
+        """Return what a new version takes from the one before: what was made of objects that were deleted since."""
+        with closing(self._files(key)) as files:
+            name, _, value = next(files, ("", 0, b""))
+            there = {one.name for one in content.objects}
+            with damage_told("archive"):
+                sources = json.loads(value)["sources"] if name == MANIFEST else ()
+            gone = [one for one in sources if one["name"] not in there]
+            return _Kept(gone, frozenset(one for one, _, _ in files if one not in found)) if gone else _NOTHING
+
+    def _files(self, key: str) -> Generator[tuple[str, int, bytes], None, None]:
+        with closing(self.store.read(key)) as pieces:
+            yield from files_in(compression_of(key) or "none", pieces)
+
+    def _put(
+        self,
+        key: str,
+        format_: ArchiveFormat,
+        metadata: Mapping[str, str],
+        content: Iterator[bytes],
+        before: "_Version | None",
+    ) -> None:
+        """Put an archive in the place of a version; compress it on the way. Raises NotTakenError."""
+        tag = None if before is None else before.tag
         writer = self.store.writer(
-            key, metadata, content_type=chosen.format.content_type, if_absent=tag is None, replaces=tag, sweep=bool(tag)
+            key, metadata, content_type=format_.content_type, if_absent=tag is None, replaces=tag, sweep=tag is not None
         )
-        stream = compressor(chosen.format.settings.compression)
+        stream = compressor(format_.settings.compression)
         try:
-            sources = map(self._entries, chosen.sources)
-            for piece in consolidated(manifest, seconds_of(chosen.end), files, sources):
+            for piece in content:
                 for ready in stream.write(piece):
                     writer.write(ready)
             for ready in stream.finish():
                 writer.write(ready)
-            stored = writer.finish({"files": str(manifest["files"])})
+            stored = writer.finish({})
         except BaseException:
             writer.abort()
             raise
         if stored.existing:
             raise NotTakenError(f"archive {key!r} is being made by another process")
-        self.store.delete_all([other for other in before if other != key])
-        log.info("folder.archived", topic=content.topic, folder=content.path, number=content.number, key=key)
 
-    def _version(self, key: str) -> tuple[int, str | None]:
-        """Return the number that an archive is of, and its entity tag. Raises RefusedError for one of others."""
+    def _version(self, key: str) -> "_Version":
+        """Return which number an archive is of. Raises RefusedError for one of others."""
         found = self.store.imprint(key)
         if found is None:
-            return 0, None
+            return _Version(0, None)
         number = found.metadata.get(NUMBER, "")
         if found.metadata.get("group") != self.resource.group_id or not number.isdecimal():
             raise RefusedError(f"object {key!r} is no archive of this group; move it away, or choose another prefix")
-        return int(number), f'"{found.tag}"'
+        return _Version(int(number), f'"{found.tag}"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +201,27 @@ class _Chosen:
     begin: int
     end: int
     """Time of its folder, in milliseconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """An archive that is there."""
+
+    number: int
+    tag: str | None
+    """Entity tag; None: it was deleted a moment ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What of an archive stands in the next version, too."""
+
+    sources: Sequence[Mapping[str, Any]]
+    names: frozenset[str]
+    """Names of files."""
+
+
+_NOTHING: Final = _Kept((), frozenset())
 
 
 def label_of(spec: Spec, topic: str, folder: TimeFolder, above: int) -> str:

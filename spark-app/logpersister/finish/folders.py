@@ -24,6 +24,7 @@ def existing_folders(
     until: int,
     most: int | None = None,
     outer: bool = False,
+    below: str = "",
 ) -> list[TimeFolder]:
     """Return the folders that end in ``(after, until]`` (milliseconds since the epoch), oldest first.
 
@@ -35,8 +36,9 @@ def existing_folders(
         until: when the last one is over that is wanted.
         most: how many are wanted where that spares listings; None: all are.
         outer: whether those of outer levels by date are wanted, too. They stand behind all that are over by then.
+        below: folder below that of the topic in which they are looked for; it is not part of their paths.
     """
-    found = _found(store, topic, layout, after, until)
+    found = _found(store, topic, layout, after, until, below=below)
     in_order = isinstance(layout, TimeFolders) and layout.above == 0
     folders = list(islice(found, most) if in_order else found)
     if outer:
@@ -54,14 +56,21 @@ def has_folders(
 
 
 def _found(
-    store: ObjectStore, topic: str, layout: AnyFolders, after: int | None, until: int, *, outer: bool = False
+    store: ObjectStore,
+    topic: str,
+    layout: AnyFolders,
+    after: int | None,
+    until: int,
+    *,
+    outer: bool = False,
+    below: str = "",
 ) -> Iterator[TimeFolder]:
-    root = names.topic_prefix(store.prefix, topic)
+    root = f"{names.topic_prefix(store.prefix, topic)}{below}"
     if isinstance(layout, TimeFolders):
-        below = _of_levels(store, root, layout, after, until, outer=outer)
+        inside = _of_levels(store, root, layout, after, until, outer=outer)
     else:
-        below = _of_types(store, root, layout, after, until, outer=outer)
-    return (one for one in below if (after is None or one.end > after) and one.end <= until)
+        inside = _of_types(store, root, layout, after, until, outer=outer)
+    return (one for one in inside if (after is None or one.end > after) and one.end <= until)
 
 
 def _of_types(

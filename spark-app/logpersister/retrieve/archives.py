@@ -4,42 +4,49 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from logpersister.finish.archiving import NUMBER, POLICY
-from logpersister.records.escaping import ARCHIVES, is_aside
+from logpersister.finish.folders import existing_folders
+from logpersister.records.escaping import ARCHIVES
 from logpersister.records.time_folders import TimeFolder
-from logpersister.retrieve.selection import Selected, Wanted
+from logpersister.records.type_folders import AnyFolders
+from logpersister.retrieve.selection import ALWAYS, Selected, Wanted, Window
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each
 from logpersister.storage.finished import folder_content
 from logpersister.storage.store import ObjectStore
 
 
-def with_archives(store: ObjectStore, group: str, selected: Selected) -> Selected:
-    """Return a selection with one archive for each folder that has one of its present content. Raises StorageError.
+def with_archives(store: ObjectStore, group: str, selected: Selected, layout: AnyFolders, window: Window) -> Selected:
+    """Return a selection with the archives in a window, in the place of what they are made of. Raises StorageError.
 
     Objects that are in no archive yet stay: those of folders that are not finished, and what came late a moment ago.
     """
-    folders = dict.fromkeys(one.folder for one in selected.objects if one.folder is not None)
-
-    def archived(folder: TimeFolder) -> tuple[Wanted, frozenset[str]] | None:
-        return None if is_aside(folder.path) else _archive_of(store, group, selected.topic, folder)
-
-    found = [one for one in ask_each(archived, folders) if one is not None]
+    until = ALWAYS if window.until is None else layout.all_over(window.until)
+    there = existing_folders(store, selected.topic, layout, after=window.since, until=until, below=f"{ARCHIVES}/")
+    folders = [one for one in there if window.meets(layout.begin_of(one), one.end)]
+    found = [*ask_each(lambda folder: _archive_of(store, group, selected.topic, folder), folders)]
+    archives = [archive for archive, _ in found if archive is not None]
     covered = frozenset[str]().union(*(keys for _, keys in found))
     left = [one for one in selected.objects if one.key not in covered]
-    return replace(selected, objects=[*left, *(archive for archive, _ in found)])
+    objects = [*left, *archives]
+    if window.is_all or not archives:
+        return replace(selected, objects=objects)
+    begins, ends = [layout.begin_of(one) for one in folders], [one.end for one in folders]
+    begin = min(begins if selected.begin is None else [*begins, selected.begin])
+    return replace(selected, objects=objects, begin=begin, end=max([*ends, selected.end or 0]))
 
 
-def _archive_of(store: ObjectStore, group: str, topic: str, folder: TimeFolder) -> tuple[Wanted, frozenset[str]] | None:
-    """Return the archive of a folder, and the names of the objects that it is made of."""
+def _archive_of(store: ObjectStore, group: str, topic: str, folder: TimeFolder) -> tuple[Wanted | None, frozenset[str]]:
+    """Return the archive of a folder, and the names of the objects that need not be fetched beside it."""
+    # First: what is noted as archived is in what is listed then.
     noted = folder_content(store, group, topic, folder.path)
-    if noted is None or noted[0].told.get(POLICY, 0) < noted[0].number:
-        return None
     root = names.topic_prefix(store.prefix, topic)
     versions = [*store.list_objects(f"{root}{ARCHIVES}/{folder.path}/")]
     if not versions:
-        return None  # it was deleted
+        return None, frozenset()  # it was deleted a moment ago
     newest = max(versions, key=lambda one: _number(store, one.key)) if len(versions) > 1 else versions[0]
     archive = Wanted(newest.key, newest.size, topic, folder.path, folder)
+    if noted is None or noted[0].told.get(POLICY, 0) < noted[0].number:
+        return archive, frozenset()
     return archive, frozenset(f"{root}{folder.path}/{one.name}" for one in noted[0].objects)
 
 

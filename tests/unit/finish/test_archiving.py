@@ -7,6 +7,7 @@ import json
 import tarfile
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -152,6 +153,23 @@ def test_a_number_has_one_archive_and_a_lower_one_changes_nothing() -> None:
     del world.store.objects[f"{ARCHIVE}.tar.gz"]
     world.archive(first)
     assert world.store.objects[f"{ARCHIVE}.tar.gz"] == before, "the same bytes whoever makes it"
+
+
+def test_what_was_made_of_deleted_objects_stays_in_the_next_version() -> None:
+    world = World()
+    world.store_range(0, "a", "b")
+    world.archive()
+    key = ROOT + world.content.objects[0].name
+    del world.store.objects[key]
+    world.content = replace(world.content, objects=())
+    for start, value, expected in ((50, "c", ["a", "b", "c"]), (60, "d", ["a", "b", "c", "d"])):
+        world.store_range(start, value)
+        world.archive()
+        assert world.values() == expected
+        names = [one["name"] for one in json.loads(world.files()[".manifest.json"])["sources"]]
+        assert names == [
+            f"1_0_{start:020d}.tar.gz" for start in (0, 50, 60) if start <= world.content.objects[-1].start
+        ]
 
 
 def test_a_hash_names_each_version_and_the_one_before_goes_last() -> None:

@@ -82,7 +82,11 @@ class ArchiveEncoder:
 
 
 def consolidated(
-    manifest: Mapping[str, Any], seconds: int, files: Files, sources: Iterable[Iterable[Entry]]
+    manifest: Mapping[str, Any],
+    seconds: int,
+    files: Files,
+    sources: Iterable[Iterable[Entry]],
+    kept: Iterable[tuple[str, int, bytes]] = (),
 ) -> Iterator[bytes]:
     """Yield one archive of several, not compressed. Raises `ContentError` where a source has changed.
 
@@ -91,9 +95,12 @@ def consolidated(
         seconds: since the epoch.
         files: which are in it (`consolidation.Consolidation.files`).
         sources: entries of each source, in the order in which they were added before.
+        kept: name, time and content of files of an earlier version.
     """
     content = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
     yield _bytes(MANIFEST, content, seconds)
+    for name, time, value in kept:
+        yield _bytes(name, value, time)
     left = set(files)
     for number, entries in enumerate(sources):
         for entry in entries:
