@@ -1,12 +1,12 @@
 """``make demo ARGS=feeds``: feeds that change and misbehave, collectors of which one is killed, and all comes back."""
 
-import gzip
 import json
 import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from base64 import b32encode
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from hashlib import sha256
@@ -22,7 +22,7 @@ from tests.stack.ports import LOOPBACK, free_port
 from tests.stack.topics import create_topic
 
 FEEDS: Final = ROOT / "examples" / "feeds.yaml"
-STORED: Final = ROOT / "examples" / "feeds-stored.yaml"
+ARCHIVE: Final = ROOT / "examples" / "archive.yaml"
 TOPIC: Final = "feeds"
 MISBEHAVING: Final = ("hang", "drip", "short", "broken", "gone", "html", "huge", "bomb")
 """Servers that never answer, drip, break off, fail, have nothing, send an error page, or too much."""
@@ -43,7 +43,7 @@ class FeedsDemo(Demo):
     def __init__(self, steps: Steps, place: Path, s3: type[S3Server]) -> None:
         super().__init__(steps, place, s3)
         self._feeds = place / FEEDS.name
-        self._manifest = place / STORED.name
+        self._manifest = place / ARCHIVE.name
         self._target = place / "downloads"
         self._ports = {replica: free_port() for replica in REPLICAS}
         self._ended = 0.0
@@ -89,24 +89,25 @@ class FeedsDemo(Demo):
     def _fetch_back(self) -> None:
         with self._steps.step("logpersister drain, the topic") as result:
             self._logpersister("drain", "--log-format", "console", log=self._member_log)
-            result.append(f"{len(self._keys(f'feeds/{TOPIC}'))} objects of JSON lines, in folders of hours")
-        with self._steps.step("logpersister retrieve") as result:
-            self._logpersister("retrieve", "--target", str(self._target), log=self._place / "retrieve.log")
+            result.append(f"{len(self._keys(TOPIC))} archives, in folders of feeds and hours")
+        with self._steps.step("logpersister retrieve --unpack") as result:
+            options = ("--unpack", "--target", str(self._target))
+            self._logpersister("retrieve", *options, log=self._place / "retrieve.log")
             result.append(f"{len(self._files())} files in {short(self._target)}")
 
     def _compare(self, server: FeedServer) -> None:
         """Compare what has come back with what was served."""
         with self._steps.step("compare") as result:
-            downloads = list(self._downloads())
+            files = {file: file.read_bytes() for file in self._files()}
             served = {body: at for path in list(server.served) for body, at in server.served[path].items()}
-            for body, said in downloads:
-                if body not in served or sha256(body).hexdigest() != said:
-                    raise FailedError(f"a download that no server has sent: {body[:200]!r}")
+            for file, body in files.items():
+                if body not in served or b32encode(sha256(body).digest())[:12].decode().lower() not in file.name:
+                    raise FailedError(f"{file} is nothing that a server has sent")
             wanted = {compared(body) for body, at in served.items() if at < self._ended - _AT_THE_END_SECONDS}
-            got = {compared(body) for body, _ in downloads}
+            got = {compared(body) for body in files.values()}
             if missing := wanted - got:
                 raise FailedError(f"{len(missing)} of {len(wanted)} contents have not come back: {min(missing)!r}")
-            result.append(f"{len(downloads)} downloads with the SHA-256 of what was served")
+            result.append("each has the hash of what was served in its name")
             result.append(f"{len(got)} contents, none is missing")
 
     def _show(self) -> None:
@@ -116,13 +117,23 @@ class FeedsDemo(Demo):
         self._logpersister("verify", "--deep")
 
     def _show_further(self, *, keep: bool) -> None:
-        print(f"  docs/feeds.md   fields, records, what is kept when something ends\n  {short(self._place)}")
+        print(
+            "  docs/feeds.md     fields, records, what is kept when something ends\n"
+            f"  docs/archives.md  files, and the archive of an hour\n  {short(self._place)}"
+        )
         if keep:
             print(f"  export LOGPERSISTER_SECRETS_DIR={self._secrets}")
 
     def _write_manifests(self, server: FeedServer) -> None:
         """Write the examples with these addresses; the feeds are polled more often, and have bad company."""
-        self._render(STORED, self._manifest)
+        text = ARCHIVE.read_text()
+        for field, value in (
+            ("bootstrapServers: .*", f"bootstrapServers: {self._kafka.bootstrap}"),
+            ("bucket: .*", f"bucket: {BUCKET}"),
+            ("region: .*", f"endpoint: {self._s3.endpoint}\n    secretName: s3"),
+        ):
+            text = re.sub(field, value, text)
+        self._manifest.write_text(text)
         for name, key in (("shop", "token"), ("weather", "key")):
             (self._secrets / name).mkdir()
             (self._secrets / name / key).write_text("of-the-demo")
@@ -171,15 +182,8 @@ class FeedsDemo(Demo):
             time.sleep(_PAUSE_SECONDS)
 
     def _files(self) -> list[Path]:
-        return sorted(self._target.rglob("*.jsonl.gz"))
-
-    def _downloads(self) -> Iterator[tuple[bytes, str]]:
-        """Yield what has come back: a download, and the SHA-256 that its record says."""
-        for file in self._files():
-            for line in gzip.decompress(file.read_bytes()).splitlines():
-                record = json.loads(line)
-                headers = {one["key"]: one["value"] for one in record["kafka_headers"]}
-                yield record["value"].encode(), headers["sha256"]
+        """Return what has come back, without the archives that it was in."""
+        return sorted(file for file in self._target.rglob("*_*Z_*") if not file.name.endswith(".tar.gz"))
 
 
 def compared(body: bytes) -> bytes:

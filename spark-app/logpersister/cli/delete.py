@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from typing import Final, TextIO
 
 from logpersister.cli import bucket, context
-from logpersister.cli.deleted_ranges import Chosen, choose, inside_backup, inside_folders
+from logpersister.cli.deleted_ranges import Chosen, archives_of, choose, inside_backup, inside_folders
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.retrieve import topics_of, without_times
 from logpersister.cli.tables import Column, printable, table
+from logpersister.finish.archiving import POLICY
 from logpersister.formats.damage import ContentError
 from logpersister.manifest import LogPersister
 from logpersister.records.type_folders import folders_by_time
@@ -84,7 +85,10 @@ def _chosen(store: ObjectStore, resource: LogPersister, topic: str, window: Wind
             raise without_times(topic)
     except (ForeignObjectError, ContentError) as error:
         raise CommandError(f"topic {printable(topic)}: {error}", Exit.FAILED) from error
-    return choose(store, group, topic, counted(store.inventory(topic), "objects looked at"), inside)
+    chosen = choose(store, group, topic, counted(store.inventory(topic), "objects looked at"), inside)
+    if spec.finish is not None and POLICY in spec.finish.policy:
+        chosen.archives = list(archives_of(store, topic, chosen.emptied))
+    return chosen
 
 
 def _agreed(objects: int, resource: LogPersister) -> bool:
@@ -102,8 +106,8 @@ def _delete(store: ObjectStore, group: str, chosen: Chosen, window: Window, now:
     for topic_id, ranges in chosen.by_topic_id():
         note = Deletion(chosen.topic, topic_id, window.since, window.until, now, ranges)
         note_deletion(store, group, note)
-    # First: an object that is left is found again, and its facts with it; facts without an object are not.
-    store.delete_all([key for one in chosen.ranges.values() for key in one.facts])
+    # First: an object that is left is found again, and these with it; without the object they are not.
+    store.delete_all([*chosen.archives, *(key for one in chosen.ranges.values() for key in one.facts)])
     store.delete_all(chosen.objects)
 
 
@@ -123,7 +127,9 @@ def show(found: Sequence[Chosen], out: TextIO) -> None:
     out.write("\n")
     out.writelines(f"{line}\n" for line in _kept(found))
     objects, bytes_ = sum(len(one.objects) for one in found), sum(one.bytes for one in found)
-    out.write(f"{plural(objects, 'object')}, {size(bytes_)} to be deleted\n")
+    archives = sum(len(one.archives) for one in found)
+    with_them = f", and {plural(archives, 'archive')} of them" if archives else ""
+    out.write(f"{plural(objects, 'object')}, {size(bytes_)} to be deleted{with_them}\n")
 
 
 def _kept(found: Sequence[Chosen]) -> Iterator[str]:

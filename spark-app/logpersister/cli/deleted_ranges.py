@@ -3,12 +3,12 @@
 A range is deleted with all of its objects, or stays: what is missing is then told by offsets.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logpersister.backup.listing import read_backup
-from logpersister.records.escaping import QUARANTINE
+from logpersister.records.escaping import ARCHIVES, QUARANTINE
 from logpersister.records.type_folders import AnyFolders
 from logpersister.replay.moments import BackupMoments
 from logpersister.retrieve.selection import Window, folder_of, times_of
@@ -50,6 +50,10 @@ class Chosen:
     """Ranges that stay because they say where their partition is stored up to."""
     foreign: int = 0
     """Objects of other groups or programs, which stay."""
+    emptied: list[str] = field(default_factory=list)
+    """Folders of which no object stays."""
+    archives: list[str] = field(default_factory=list)
+    """Names of the archives of these."""
 
     @property
     def objects(self) -> list[str]:
@@ -109,7 +113,9 @@ def choose(store: ObjectStore, group: str, topic: str, listed: Iterable[Listed],
     chosen = Chosen(topic)
     found: defaultdict[RangeName, list[Listed]] = defaultdict(list)
     outside, refused, newest = set[RangeName](), set[RangeName](), dict[tuple[int, int], int]()
+    in_folders, taken = Counter[str](), Counter[str]()
     for name, one in listed:
+        in_folders[name.path] += 1
         of = (name.generation, name.partition, name.start)
         newest[of[:2]] = max(newest.get(of[:2], 0), name.start)
         if name.path.split("/", 1)[0] == QUARANTINE:
@@ -123,20 +129,29 @@ def choose(store: ObjectStore, group: str, topic: str, listed: Iterable[Listed],
     chosen.quarantined = len((refused & found.keys()) - outside - kept_newest)
     whole = found.keys() - outside - refused - kept_newest
     candidates = [(of, *one) for of in sorted(whole) for one in found[of]]
-    for of, listed_object, metadata in ask_each(lambda one: (one[0], one[2], store.metadata(one[2].key)), candidates):
-        _add(chosen, store.prefix, group, of, listed_object, metadata)
+    for candidate, metadata in ask_each(lambda one: (one, store.metadata(one[2].key)), candidates):
+        of, name, listed_object = candidate
+        taken[name.path] += _add(chosen, store.prefix, group, of, listed_object, metadata)
+    chosen.emptied = sorted(path for path, count in taken.items() if count == in_folders[path])
     return chosen
+
+
+def archives_of(store: ObjectStore, topic: str, folders: Iterable[str]) -> Iterator[str]:
+    """Yield the names of the archives of finished folders. Raises StorageError."""
+    root = names.topic_prefix(store.prefix, topic) + f"{ARCHIVES}/"
+    for folder in folders:
+        yield from (listed.key for listed in store.list_objects(f"{root}{folder}/"))
 
 
 def _add(
     chosen: Chosen, prefix: str, group: str, of: RangeName, listed: ListedObject, metadata: Mapping[str, str] | None
-) -> None:
-    """Take in an object, if it is one of the group; metadata None: it has gone."""
+) -> bool:
+    """Take in an object, if it is one of the group; return whether it stays no longer. Metadata None: it has gone."""
     if metadata is None:
-        return
+        return True
     if metadata.get("group") != group or not _is_of(of, chosen.topic, metadata):
         chosen.foreign += 1
-        return
+        return False
     topic_id = metadata["topic-id"] or None
     range_ = chosen.ranges.setdefault(of, WholeRange((of[2], int(metadata["end"])), topic_id))
     range_.objects.append(listed.key)
@@ -144,6 +159,7 @@ def _add(
     attempt = metadata.get("facts")
     if attempt and names.is_attempt(attempt):
         range_.facts.append(names.facts_key(prefix, group, listed.key, attempt))
+    return True
 
 
 def _is_of(of: RangeName, topic: str, metadata: Mapping[str, str]) -> bool:

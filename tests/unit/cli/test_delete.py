@@ -104,6 +104,25 @@ def test_whole_ranges_are_deleted_in_all_generations(run: Any, stored: Bucket, c
     assert list(list_deletions(stored.store, GROUP, "b")) == []
 
 
+def test_the_archive_of_a_folder_goes_with_its_last_object(
+    stored: Bucket, run: Any, tmp_path: Path, capsys: Capture
+) -> None:
+    archives = {path: f"raw/a/_archives/{path}/a_{path}.tar.gz" for path in PATHS}
+    stored.objects |= {key: (b"tar", {}) for key in archives.values()}
+    assert run(stored, "--dry-run") == Exit.OK  # the bucket is opened
+    days = {"archive": {}, "partitionBy": [{"date": {"granularity": "day"}}]}
+    manifest = written(
+        tmp_path / "archives.yaml",
+        kafka__topics=["a"],
+        storage__prefix="raw",
+        output=days,
+        finish={"policy": ["archive"]},
+    )
+    assert main(["delete", "-f", manifest, "--to", UNTIL, "--yes"]) == Exit.OK
+    assert "to be deleted, and 1 archive of them\n" in capsys.readouterr().out
+    assert {path for path, key in archives.items() if key in stored.objects} == set(PATHS[1:])
+
+
 def test_a_window_has_a_begin_and_topics(run: Any, stored: Bucket) -> None:
     assert run(stored, "--yes", "--from", "2026-11-21T00:00:00Z", "--topics", "a") == Exit.OK
     assert ranges(stored) >= {(1, 0), (1, 10), (1, 20)}, "they have records of the day before"
