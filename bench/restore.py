@@ -7,46 +7,22 @@ of the script decode, and its producer encodes, record after record, without com
 
 import argparse
 import itertools
-import os
-import subprocess
 import sys
-import time
 from collections.abc import Sequence
 
-import yaml
 from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
 from bench import machine
-from bench.servers import Payload, Servers, fill, manifest, servers
+from bench.replay import store, write_manifest
+from bench.servers import Payload, fill, servers
 from bench.spread import Spread
 from bench.throughput import PARTITIONS, WIDTH
+from bench.whole import timed
 from tests.stack.topics import create_topic, delete_topic, end_offsets
 
 OWN, SCRIPT = "restore", "script"
-
-
-def _timed(command: Sequence[str]) -> tuple[float, float]:
-    """Run a command; return seconds by the wall and of CPU."""
-    began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise RuntimeError(f"{command} ended with {status}")
-    process.returncode = 0
-    return time.perf_counter() - began, usage.ru_utime + usage.ru_stime
-
-
-def _backup(running: Servers, topic: str) -> str:
-    """Store a topic as a backup; return the file of its manifest."""
-    file = running.folder / f"{topic}.yaml"
-    file.write_text(
-        yaml.safe_dump(manifest(running, topic, [topic], output={"kafka": {}}, upload={"maxBytes": "64Mi"}))
-    )
-    run = [sys.executable, "-m", "logpersister", "run", "-f", str(file), "--until-current", "--log-level", "warning"]
-    subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
-    return str(file)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -65,7 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for size, codec in itertools.product(options.sizes, options.topics):
             payload, records = Payload("letters", size, codec), options.megabytes * 10**6 // size
             fill(running, payload.topic, payload, options.megabytes, partitions=PARTITIONS)
-            file, broker = _backup(running, payload.topic), running.kafka.bootstrap
+            file = write_manifest(running, payload.topic, payload.topic, output={"kafka": {}})
+            store(file)
+            broker = running.kafka.bootstrap
             restored = ["--topics", payload.topic, "--rename", f"{payload.topic}=target"]
             commands = {
                 OWN: [sys.executable, "-m", "logpersister", "restore", "-f", file, "--to", broker, *restored],
@@ -74,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found: dict[str, list[tuple[float, float]]] = {OWN: [], SCRIPT: []}
             for _, name in itertools.product(range(options.rounds), commands):
                 create_topic(broker, "target", partitions=PARTITIONS)
-                found[name].append(_timed(commands[name]))
+                found[name].append(timed(commands[name]))
                 if sum(end_offsets(broker, "target").values()) != records:
                     raise RuntimeError(f"{name} has not copied all")
                 print(f"{payload.topic} {name}: {records / found[name][-1][0]:,.0f} records/s", flush=True)
