@@ -1,10 +1,9 @@
 """The bucket: objects of records, and snapshots of revisions."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
-from logpersister.plan.recovery import ReplayedEnd
-from logpersister.ranges import TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.topics import TopicNote
 from tests.model.chronicle import Chronicle
@@ -29,10 +28,8 @@ class Bucket:
         ledger.has_snapshot = lambda prefix, revision: (prefix, revision) in self.revisions
         self.topics: dict[tuple[str, str, int], TopicNote] = {}
         """By prefix, name and generation, what was noted of the topics that ranges were promised of."""
-        self.replayed: dict[TopicPartition, tuple[ReplayedEnd, ...]] = {}
-        """Replays of history, of which nothing counts for the ledger: readers are told when it does."""
-        self.of_history: dict[ObjectKey, StoredObject] = {}
-        """Objects of these, one of each replay."""
+        self.documents: dict[str, tuple[str, int]] = {}
+        """Documents about replays, by name, each with the number of its version."""
         self.selections: dict[str, tuple[str, ...]] = {}
         """By prefix, the topics that there were when the group began."""
         self.refusing: set[str] = set()
@@ -71,20 +68,20 @@ class Bucket:
         self._ledger.replay(source, key, stored)
         self.objects[key] = stored
 
-    def replay_history(self, key: ObjectKey, stored: StoredObject, *, deletes_old: bool) -> None:
-        """Store again what the group has committed, in one object, as if at once: its own steps are those of a member.
+    def put_document(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> None:
+        """Store a document in one piece."""
+        before, version = self.documents.get(key, ("", 0))
+        text = json.dumps(document, sort_keys=True)
+        if text != before and not (if_absent and version):
+            self.documents[key] = text, version + 1
+            self._chronicle.tell("s3", "has {} as {}", key.rpartition(f"{GROUP}/")[2], text)
+            if "bounds" in document:
+                self._ledger.replay_begins(document)
 
-        Args:
-            deletes_old: whether readers are switched to it, and what it replaces is deleted.
-        """
-        self._chronicle.tell("user", "stores history again: {} up to {}, deletes: {}", key, stored.end, deletes_old)
-        self.of_history[key] = stored
-        ends = self.replayed.get(key.partition, ())
-        self.replayed[key.partition] = (*ends, ReplayedEnd(key.generation, stored.end, stored.topic_id))
-        if deletes_old:
-            old = [it for it in self.objects if it.partition == key.partition and key.start <= it.start < stored.end]
-            for one in old:
-                del self.objects[one]
+    def delete(self, key: ObjectKey) -> None:
+        """Delete an object that readers are told not to count."""
+        if self.objects.pop(key, None) is not None:
+            self._chronicle.tell("s3", "has no {} any more", key)
 
     def put(self, who: str, key: ObjectKey, now: StoredObject, *, keys: str | None, if_absent: bool) -> None:
         """Store an object; raises before or after it is stored."""
@@ -98,10 +95,6 @@ class Bucket:
         self._chronicle.tell(
             who, "puts {}/{}/{}_{} {} {}", key.prefix, key.path, key.generation, key.start, key.partition, offsets
         )
-        for replay, stored in self.of_history.items():
-            same = (key.partition, key.generation) == (replay.partition, replay.generation)
-            if same and key.start < stored.end and replay.start < now.end:
-                self._chronicle.violated(f"{key} is also in {replay}, of the same generation (1)")
         self._ledger.put(key, before, now)
         self.objects[key] = now
         self.maybe_fail(Fault.PUT_ANSWER_LOST)

@@ -40,6 +40,7 @@ class Place(StrEnum):
     ASKED_COMMITTED = "while the answer of where the group stands is on its way"
     ASKED_LOG = "while the answer of what the log has is on its way"
     ASKED_SCHEMA = "while the answer of the schema registry is on its way"
+    NOTING = "while a document, or its answer, is on its way to the bucket"
     LISTED = "while the listing of the bucket is on its way"
 
 

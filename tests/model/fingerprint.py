@@ -52,6 +52,7 @@ NOT_STATE = frozenset(
         "clock",
         "protocol",
         "begin_at",
+        "cut_behind",
     }
     # Jobs that have ended are seen from the other side; what is in `_outcomes` is told to the listener, no more.
     | {"_ended", "_outcomes", "_unreadable"}
@@ -78,7 +79,7 @@ def fingerprint(world: Small) -> int:
             (_freeze(world.coordinator.shared_out), _freeze(world.leader_sees)),
             _freeze(world.bucket.objects),
             (frozenset(world.bucket.revisions), _freeze(world.bucket.topics), frozenset(world.bucket.refusing)),
-            (_freeze(world.bucket.selections), _freeze(world.bucket.replayed), _freeze(world.bucket.of_history)),
+            (_freeze(world.bucket.selections), _freeze(world.bucket.documents)),
             _freeze(ledger.opinion()),
             tuple(_of_member(world, member) for member in world.members.values()),
             tuple(_of_jobs(world)),

@@ -11,6 +11,7 @@ from logpersister.ranges import TopicPartition
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Chances
 from tests.model.member import Manifest
+from tests.model.replaying import Replays
 from tests.model.rules import Rules
 from tests.model.world import SimulatedWorld
 
@@ -85,6 +86,7 @@ class History(SimulatedWorld):
         self._hanging_jobs = some((0.0, 0.03, 0.1))
         """How likely a job hangs at a step."""
         self._hangs_until: dict[str, float] = {}
+        self.replays = Replays(self.around, lambda: self.manifest, chances, self._wish)
         self._actions, self._weights = self._choose_actions()
         self.start()
 
@@ -92,6 +94,7 @@ class History(SimulatedWorld):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self.replays.close()
         self.close()
         self._hashes.stop()
         random.setstate(self._random_state)
@@ -176,9 +179,18 @@ class History(SimulatedWorld):
             actions |= {self.evolve_one: 0.5} if self.manifest.registry else {}
         if self.mood == "finishing":
             actions |= {self.crash_one: 0.4, self.start_another: 1.0, self.forget: 0.1, self.raise_generation: 0.05}
-        if self.mood == "replaying":  # history is stored again, and Kafka forgets what its group had committed
-            actions |= {self.replay_history_of_one: 0.3, self.forget: 0.3, self.raise_generation: 0.1}
-            actions |= {self.start_another: 1.0, self.change_manifest: 0.0, self.retain_some: 0.1}
+        if self.mood == "replaying":  # beside the live group, of which nothing is stored twice because a user wants it
+            actions |= dict.fromkeys((self.reset_one, self.fall_back_somewhat, self.recreate_one, self.grow_one), 0.0)
+            replays, actions[self.change_manifest] = self.replays, 0.0
+            chances.restlessness = 0.3
+            actions |= {replays.begin: 0.3, replays.go_on: 25.0, replays.disturb: 0.2, replays.switch: 0.4}
+            actions |= {
+                self.replay_one_at_once: 0.1,
+                replays.read: 0.4,
+                self.forget: 0.15,
+                self.raise_generation: 0.1,
+                self.retain_some: 0.15,
+            }
         if self.mood == "moving":  # what is stored twice because a user wants it so would hide the rest
             seldom = (self.reset_one, self.forget, self.recreate_one, self.retain_some, self.fall_back_somewhat)
             actions = {action: weight for action, weight in actions.items() if action not in seldom}
@@ -197,9 +209,19 @@ class History(SimulatedWorld):
         self.random.choices(self._actions, self._weights)[0]()
         if not self.awake() and self._chances.happens(0.3):
             self.random.choice((self.start_another, self.go_on_with_one))()
+        if self.mood == "replaying":
+            self.replays.readers.look()
         self.check()
 
     # members
+
+    def forget(self) -> None:
+        super().forget()
+        self.replays.forget()
+
+    def retain(self, partition: TopicPartition, count: int) -> None:
+        super().retain(partition, count)
+        self.replays.may_be_held.add("data-lost")
 
     def start_another(self) -> None:
         if len(self.members) < self.most_members:
@@ -269,8 +291,10 @@ class History(SimulatedWorld):
         if replayable := self.replayable():
             self.bucket.replay(self.random.choice(replayable))
 
-    def replay_history_of_one(self) -> None:
-        if candidates := [partition for partition in self.kafka.partitions if self.can_replay_history(partition)]:
+    def replay_one_at_once(self) -> None:
+        """As if nobody else did anything meanwhile, before there are replays with steps of their own."""
+        candidates = [partition for partition in self.kafka.partitions if self.can_replay_history(partition)]
+        if candidates and not self.replays.groups:
             self.replay_history(self.random.choice(candidates), deletes_old=self.random.random() < 0.5)
 
     def finish_one(self) -> None:
@@ -352,6 +376,9 @@ class History(SimulatedWorld):
         self._chances.restlessness = self._chances.unreliability = self._chances.failing = 0.0
         self._chances.slow_commits = 0.0
         self.settle(rounds=SETTLE_ROUNDS, pace=1.0)
+        if self.mood == "replaying":
+            self.replays.come_to_rest(SETTLE_ROUNDS)
+            self.check()
         self.decide()
         self.settle(rounds=SETTLE_ROUNDS, pace=1.0)
 

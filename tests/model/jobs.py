@@ -5,7 +5,7 @@ from concurrent.futures import Future
 
 from logpersister.manifest.revisions.revision import output_schema_of
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec, WorkError
-from logpersister.ranges import NewestEvent, Offset
+from logpersister.ranges import NewestEvent, Offset, Range
 from logpersister.report.facts import WrittenObject
 from logpersister.storage.errors import StorageError
 from tests.model.bucket import Bucket
@@ -62,6 +62,7 @@ class Job:
         self._registry = registry
         self._outcomes: list[RangeOutcome] = []
         self.work = [(part, item) for task in tasks for part in task.parts for item in part.work]
+        self._reads_backup = any(task.source is not None for task in tasks)
         self.history: list[object] = []
         """What it has seen: its state follows from that."""
         self._steps = self._run()
@@ -117,7 +118,10 @@ class Job:
         if self._rules.jobs_check_the_topic and item.topic_id != identity.topic_id:
             return WorkError("topic-recreated", f"{partition} is of another topic")
         log = self._kafka.history[Identity(partition, identity.topic_id)]
-        if item.read_from < log.start:
+        if item.read_from < log.start and self._reads_backup:
+            if hole := _hole(item, log.start):
+                return WorkError("hole", f"no object of the backup has {hole}")
+        elif item.read_from < log.start:
             return WorkError("data-lost", f"{partition} begins at {log.start}", log_start=log.start)
         if item.range.end > log.end:
             return WorkError("kafka", f"{partition} ends at {log.end}")
@@ -134,6 +138,12 @@ class Job:
         self._outcomes.append(RangeOutcome(item.range, written, error=error, newest=newest))
         self.history.append(error)
         self._chronicle.tell(self.name, "{} {}", item.range, f"failed: {error.message}" if error else "is stored")
+
+
+def _hole(item: RangeWork, log_start: Offset) -> Range | None:
+    """Return what Kafka has deleted of a range and no backup has, as `pipeline.source` does."""
+    start, end = item.range.start, min(item.range.end, log_start)
+    return Range(item.range.partition, start, end) if item.backup is None else item.backup.first_hole(start, end)
 
 
 def _newest(records: Records) -> NewestEvent | None:

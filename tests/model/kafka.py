@@ -2,7 +2,9 @@
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 from logpersister.plan.intents import OffsetMetadata, parse
 from logpersister.ranges import Offset, TopicPartition
@@ -29,9 +31,18 @@ class Kafka:
         self.past: deque[Commits] = deque(maxlen=MOST_REMEMBERED)
         """What has stood there before, the newest last."""
         self.ledger = Ledger(chronicle, self.history)
-        self.partitions = [TopicPartition(topic, index) for topic, count in topics.items() for index in range(count)]
         for topic in topics:
             self._create(topic)
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        return sorted(TopicPartition(topic, index) for topic, count in self.topics.items() for index in range(count))
+
+    def of_another_group(self, ledger: Any) -> "Kafka":
+        """Return the same topics, with the commits of another group, which another ledger judges."""
+        other = copy(self)
+        other.commits, other.past, other.ledger = {}, deque(maxlen=MOST_REMEMBERED), ledger
+        return other
 
     def identity(self, partition: TopicPartition) -> Identity:
         return Identity(partition, self.topic_ids[partition.topic])
@@ -84,7 +95,6 @@ class Kafka:
         """A topic gets one partition more."""
         added = TopicPartition(topic, self.topics[topic])
         self.topics[topic] += 1
-        self.partitions = sorted([*self.partitions, added])
         self.history[self.identity(added)] = Log()
         self.ledger.added(self.identity(added))
         self._chronicle.tell("user", "adds partition {}", added)

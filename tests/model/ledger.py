@@ -7,7 +7,7 @@
 4. When it moves over a record, that record is in an object, or its loss is recorded.
 5. A loss is recorded only where Kafka has really lost the records, or a user has skipped them; never of what is
    committed, nor of a range that is stored as a whole. So it excuses nothing that was stored.
-6. A record is in two generations only when somebody has asked for a replay.
+6. A record is in two generations only when a replay was asked for: by an offset, or in a generation of its own.
 7. The rows of a range are made by one schema, whoever makes them, and it is as new as that of each record.
 8. The newest event that a committed offset names is one before the offset, and none that is older than what was named
    before; it may be missing only where somebody else has set the offset.
@@ -21,9 +21,9 @@ Records are told apart by topic id, partition and offset: a topic that is made a
 """
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from logpersister.plan.intents import parse
 from logpersister.ranges import Offset, TopicPartition
@@ -143,6 +143,10 @@ class Ledger:
         self._refusing: set[str] = set()
         self._replayed: set[Identity] = set()
         """Of which an offset went back: a higher generation may store them again."""
+        self._replays: dict[tuple[TopicPartition, int], tuple[Offset, Offset]] = {}
+        """Bounds of replays of history, by generation."""
+        self.stored: dict[Identity, set[Offset]] = defaultdict(set)
+        """Records that have ever been in an object of members."""
         self._late: set[Identity] = set()
         """Partitions that were added when the group had begun."""
 
@@ -165,7 +169,31 @@ class Ledger:
             holders.add(key)
             if len(holders) > 1 and not self._one_was_refused(holders):
                 self._chronicle.violated(f"{key.partition}@{offset} is stored twice: {sorted(holders)} (1)")
-            self._check_generations(Identity(key.partition, topic_id), key.generation, offset)
+            if not self.is_of_replay(key):
+                self.stored[Identity(key.partition, topic_id)].add(offset)
+                self._check_generations(Identity(key.partition, topic_id), key.generation, offset)
+
+    def replay_begins(self, note: Mapping[str, Any]) -> None:
+        """A replay of history is noted, before its first object."""
+        for number, (start, end) in note["bounds"].items():
+            self._replays[TopicPartition(note["topic"], int(number)), note["generation"]] = start, end
+
+    def is_of_replay(self, key: ObjectKey) -> bool:
+        """Whether an object is within the bounds of a replay of history into its generation."""
+        start, end = self._replays.get((key.partition, key.generation), (0, 0))
+        return start <= key.start < end
+
+    def bounds(self, generation: int) -> dict[TopicPartition, tuple[Offset, Offset]]:
+        """Return what the replay into a generation stores."""
+        return {partition: span for (partition, of), span in self._replays.items() if of == generation}
+
+    def holds(self, identity: Identity, generation: int, offset: Offset) -> bool:
+        """Whether a generation has a record."""
+        return bool(self._holders.get((identity, generation, offset)))
+
+    def committed(self, identity: Identity) -> Offset:
+        """Return up to where the group has ever committed."""
+        return self._accounts[identity].committed or 0
 
     def replay(self, source: ObjectKey, key: ObjectKey, stored: StoredObject) -> None:
         """What an object of quarantine holds is in another object from now on."""
@@ -383,5 +411,5 @@ class Ledger:
     def opinion(self) -> tuple[object, ...]:
         """Return what its judgement of all that comes depends on, besides Kafka and the bucket."""
         sets = self._refusing, self._replayed, self._late
-        of_ranges = self._schemas, self._horizons
+        of_ranges = self._schemas, self._horizons, self._replays
         return self._accounts, self._reset, self._set_forward, self._losses, of_ranges, sets

@@ -14,6 +14,7 @@ from logpersister.group.internals import UnfencedError
 from logpersister.manifest import LogPersister, parse
 from logpersister.manifest.revisions.revision import Revision, revision_of
 from logpersister.member import ports
+from logpersister.member.bounded import BoundedLog, Replay, SourcedJobs
 from logpersister.member.cycle import Cycle
 from logpersister.storage.errors import StorageError
 from tests.model.bucket import GROUP
@@ -104,7 +105,8 @@ class Manifest:
 class Member:
     """One process."""
 
-    def __init__(self, name: str, manifest: Manifest, around: Surroundings) -> None:
+    def __init__(self, name: str, manifest: Manifest, around: Surroundings, replay: Replay | None = None) -> None:
+        """Begin; with a replay, as the member that stores it (`member.assembly`)."""
         self.name = name
         self.manifest = manifest
         self.client = Client(name, around)
@@ -112,12 +114,16 @@ class Member:
         resource, revision = manifest.resource()
         around.chronicle.tell(name, "starts: {} (revision {})", manifest, revision.hash)
         self._aside = AsidePort(self, around)
+        offsets: ports.Offsets = OffsetsPort(self, around)
+        jobs: ports.Jobs = JobsPort(name, self, around)
+        if replay is not None:
+            offsets, jobs = BoundedLog(offsets, replay), SourcedJobs(jobs, replay)
         dependencies = ports.Dependencies(
             GroupPort(self, self.client, around),
             RegisterPort(self, self.client, around),
-            OffsetsPort(self, around),
-            StateStorePort(name, self, around, resource.spec.storage),
-            JobsPort(name, self, around),
+            offsets,
+            StateStorePort(name, self, around, resource, None if replay is None else replay.bounds),
+            jobs,
             Sampler(name, around),
             SchemasPort(self, around) if manifest.registry else None,
             horizons=HorizonsPort(self, around) if manifest.late else ports.NoHorizons(),
@@ -125,6 +131,10 @@ class Member:
         )
         now = self._now
         self.cycle = Cycle(resource, revision, dependencies, clock=now, now=now)
+        if replay is not None:
+            self.cycle.resolver.start_offsets.begin_at = replay.begin_at
+            self.cycle.cut_behind = replay.cut_behind
+            self.cycle.targets = {partition: range_.end for partition, range_ in replay.bounds.items()}
         self.client.look_at_topics()
         self.process = Process(self._turn)
         self.seen: list[object] = []

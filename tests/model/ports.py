@@ -11,14 +11,14 @@ from typing import Any, Protocol, TypeVar
 from logpersister.aside import at_once, settle
 from logpersister.group.answers import Answer, CommitOutcome, Registered, TopicDescription
 from logpersister.group.internals import UnfencedError
-from logpersister.manifest.blocks.storage import StorageSpec
+from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import OutputSchema
+from logpersister.member import state_store
 from logpersister.member.ports import NoteError
 from logpersister.pipeline.work import RangeOutcome, TaskSpec
-from logpersister.plan.intents import PLANNED_RANGES
 from logpersister.plan.intents import parse as parse_commit
 from logpersister.plan.partitions import Commit
-from logpersister.plan.recovery import StoredRange, StoredTail
+from logpersister.plan.recovery import ReplayedEnd, StoredRange, StoredTail
 from logpersister.ranges import Cause, Offset, Range, TopicPartition
 from logpersister.registry import RegistryError
 from logpersister.storage.errors import StorageError
@@ -27,7 +27,8 @@ from logpersister.storage.topics import TopicNote
 from tests.model.bucket import GROUP
 from tests.model.client import Client
 from tests.model.decisions import Fault, Place
-from tests.model.ledger import Identity, ObjectKey, StoredObject
+from tests.model.ledger import Identity
+from tests.model.store import StorePort
 from tests.model.surroundings import Surroundings
 
 T = TypeVar("T")
@@ -189,42 +190,64 @@ class OffsetsPort:
 class StateStorePort:
     """The bucket behind the port `StateStore`, as `member.state_store.BucketStateStore` shows it."""
 
-    def __init__(self, who: str, turn: Turn, around: Surroundings, storage: StorageSpec) -> None:
-        self._who, self._turn, self._around = who, turn, around
+    def __init__(
+        self,
+        who: str,
+        turn: Turn,
+        around: Surroundings,
+        resource: LogPersister,
+        replay: Mapping[TopicPartition, Range] | None,
+    ) -> None:
+        self._who, self._turn, self._around, self._replay = who, turn, around, replay
+        storage = resource.spec.storage
         self._prefix, self._keys = storage.prefix, storage.secret_name
+        self._store = StorePort(turn, around, storage.prefix, documents_fail=False)
+        self._product = state_store.BucketStateStore(
+            self._store.store,
+            GROUP,
+            resource.spec.generation,
+            "",
+            lambda _: self._store.store,
+            in_folders=lambda _: False,
+            replay=replay,
+        )
+        """Decides what belongs to whom."""
 
     def stored_tails(
         self, partitions: Iterable[TopicPartition], generation: int
     ) -> dict[TopicPartition, StoredTail | ForeignObjectError]:
         self._ask()
         stored_tails: dict[TopicPartition, StoredTail | ForeignObjectError] = {}
+        of_topics: dict[str, list[TopicPartition]] = {}
         for partition in partitions:
-            found: dict[int, dict[Offset, StoredRange]] = {}
-            for key, it in self._objects_of_members().items():
-                if key.is_replay and not self._around.rules.replays_tell_of_ranges:
-                    continue
-                if (key.partition, key.prefix) == (partition, self._prefix) and key.generation <= generation:
-                    whole = not key.path and not (it.parser and self._around.rules.quarantine_is_allowed_for)
-                    stored = StoredRange(
-                        key.start, it.end, GROUP, it.revision, it.topic_id, whole=whole, horizon=it.horizon
-                    )
-                    found.setdefault(key.generation, {})[key.start] = stored
-            last, *before = [*sorted(found, reverse=True), generation]
-            ranges = [found[last][start] for start in sorted(found.get(last, ()))]
-            earlier = found.get(before[0], {}) if before else {}
-            newest = earlier[max(earlier)] if earlier and before[0] < last else None
-            ends = self._around.bucket.replayed.get(partition, ())
-            replays = ends if self._around.rules.replays_show_what_is_settled else ()
-            stored_tails[partition] = StoredTail(last, tuple(ranges[-PLANNED_RANGES:]), newest, replays)
-        self._turn.saw(stored_tails)
-        self._turn.may_stand_still(Place.LISTED)
-        return stored_tails
+            of_topics.setdefault(partition.topic, []).append(partition)
+        for some in of_topics.values():
+            notes, listed = self._product._listed(some, generation)
+            for partition in some:
+                ends = [end for note in notes for end in state_store._end(note, partition)]
+                stored_tails[partition] = self._tail(
+                    listed[partition], generation, ends if self._replay is None else ()
+                )
+        return self._turn.saw(stored_tails)
 
-    def _objects_of_members(self) -> Mapping[ObjectKey, StoredObject]:
-        bucket = self._around.bucket
-        return (
-            bucket.objects if self._around.rules.replayed_history_is_told_apart else bucket.objects | bucket.of_history
-        )
+    def _tail(
+        self, listed: Mapping[int, Mapping[Offset, tuple[object, str]]], generation: int, ends: Iterable[ReplayedEnd]
+    ) -> StoredTail:
+        last, *before = [*sorted(listed, reverse=True), generation]
+        ranges = self._ranges(listed.get(last, {}))
+        earlier = self._ranges(listed.get(before[0], {})) if before and before[0] < last else ()
+        return StoredTail(last, ranges, earlier[-1] if earlier else None, tuple(ends))
+
+    def _ranges(self, listed: Mapping[Offset, tuple[object, str]]) -> tuple[StoredRange, ...]:
+        """Return the ranges of objects of which one was listed each, by rising start."""
+        found = []
+        for _, (_, name) in sorted(listed.items()):
+            key = self._store.keys[name]
+            it = self._around.bucket.objects.get(key)
+            if it is not None:
+                whole = not key.path and not (it.parser and self._around.rules.quarantine_is_allowed_for)
+                found.append(StoredRange(key.start, it.end, GROUP, it.revision, it.topic_id, whole, it.horizon))
+        return tuple(found)
 
     def ahead(
         self, positions: Mapping[TopicPartition, Offset], generation: int
@@ -233,22 +256,21 @@ class StateStorePort:
         if not self._around.rules.looks_ahead:
             return dict.fromkeys(positions)
         objects = self._around.bucket.objects
+        until = {} if self._replay is None else {p: range_.end for p, range_ in self._replay.items()}
         found: dict[TopicPartition, Offset | StorageError | None] = {
             partition: min(
                 (
                     key.start
                     for key in objects
                     if (key.partition, key.generation, key.prefix) == (partition, generation, self._prefix)
-                    and key.start >= position
+                    and position <= key.start < until.get(partition, key.start + 1)
                 ),
                 default=None,
             )
             for partition, position in positions.items()
         }
-        for key, it in self._around.bucket.of_history.items():
-            position = positions.get(key.partition, it.end)
-            if (key.generation, key.prefix) == (generation, self._prefix) and position < it.end:
-                found[key.partition] = max(position, key.start)
+        if self._replay is None and self._around.bucket.documents:
+            found |= self._product._replayed({p: it for p, it in positions.items() if found[p] is None}, generation)
         self._turn.saw(found)
         self._turn.may_stand_still(Place.LISTED)
         return found

@@ -29,9 +29,5 @@ class Rules:
     """New partitions are noticed by every member, not by the leader only (group/membership.py)."""
     quarantine_is_allowed_for: bool = True
     """Where a parser may have refused records of a range, no object proves that all are there (state_store.py)."""
-    replayed_history_is_told_apart: bool = True
-    """Objects of a replay of history tell nothing of how far the group is (state_store.py)."""
-    replays_show_what_is_settled: bool = True
-    """A replay of history ends where the group had committed, whatever was deleted since (state_store.py)."""
     replays_tell_of_ranges: bool = True
     """An object that a replay has made names the range whose records it has (storage/names.py)."""

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 from logpersister.plan.intents import parse as parse_commit
 from logpersister.ranges import TopicPartition
-from tests.model.bucket import Bucket
+from logpersister.storage.current import change_current
+from logpersister.storage.replayed import ReplayNote, begin_replay
+from tests.model.bucket import GROUP, Bucket
 from tests.model.chronicle import Chronicle
 from tests.model.decisions import Decisions
 from tests.model.finished import Finished
@@ -15,6 +17,7 @@ from tests.model.ledger import ObjectKey, StoredObject
 from tests.model.member import Manifest, Member
 from tests.model.registry import Registry
 from tests.model.rules import Rules
+from tests.model.store import AtOnce, StorePort, in_one_thread, replays_of
 from tests.model.surroundings import Surroundings
 
 
@@ -33,6 +36,7 @@ class SimulatedWorld:
         grace_seconds: float,
     ) -> None:
         """Begin with empty topics, an empty bucket, and nobody."""
+        self._in_one_thread = in_one_thread()
         self.chronicle = chronicle
         self.kafka = Kafka(chronicle, topics)
         self.kafka.ledger.start_from = manifest.start_from
@@ -68,6 +72,7 @@ class SimulatedWorld:
     def close(self) -> None:
         for member in self.members.values():
             member.process.kill()
+        self._in_one_thread.close()
 
     def check(self) -> None:
         if self.chronicle.violation is not None:
@@ -145,14 +150,32 @@ class SimulatedWorld:
             self.start()
 
     def replay_history(self, partition: TopicPartition, *, deletes_old: bool) -> None:
-        """What the group has committed is stored again, in the generation above the one that it stores in."""
+        """What the group has committed is stored again, as if at once; `replaying` has the steps.
+
+        Args:
+            partition: of which.
+            deletes_old: whether readers are switched to it, and what it replaces is deleted.
+        """
         committed = parse_commit(*self.kafka.commits[partition])
-        log, topic_id = self.kafka.log(partition), self.kafka.topic_ids[partition.topic]
+        topic_id, prefix = self.kafka.topic_ids[partition.topic], self.manifest.prefix
         assert committed.metadata is not None
-        key = ObjectKey(partition, committed.metadata.generation + 1, log.start, "", self.manifest.prefix)
-        records = frozenset((topic_id, offset) for offset in log.offsets if log.start <= offset < committed.offset)
-        stored = StoredObject(committed.offset, "replay", topic_id, records)
-        self.bucket.replay_history(key, stored, deletes_old=deletes_old)
+        generation, bounds = committed.metadata.generation + 1, {partition.partition: (0, committed.offset)}
+        store = StorePort(AtOnce(), self.around, prefix, documents_fail=False).store
+        note = ReplayNote(partition.topic, topic_id, generation, "replay", bounds)
+        begin_replay(store, GROUP, note)
+        change_current(store, GROUP, note.topic, lambda current: current.begun(topic_id, generation, bounds))
+        records = frozenset(
+            (topic_id, offset) for offset in self.kafka.log(partition).offsets if offset < committed.offset
+        )
+        key = ObjectKey(partition, generation, 0, "", prefix)
+        self.bucket.put(
+            "replay", key, StoredObject(committed.offset, "replay", topic_id, records), keys=None, if_absent=False
+        )
+        if deletes_old:
+            change_current(store, GROUP, note.topic, lambda now: now.switched(generation, bounds).without_old())
+            for old in [it for it in self.bucket.objects if it.partition == partition and it.generation < generation]:
+                if old.start < committed.offset:
+                    self.bucket.delete(old)
 
     def can_replay_history(self, partition: TopicPartition) -> bool:
         """Whether the group has committed something above which no generation is a replay already."""
@@ -162,7 +185,8 @@ class SimulatedWorld:
         left, topic_id = committed.metadata, self.kafka.topic_ids[partition.topic]
         if left is None or left.topic_id != topic_id or committed.offset <= self.kafka.log(partition).start:
             return False
-        return all(one.generation <= left.generation for one in self.bucket.replayed.get(partition, ()))
+        notes = replays_of(self.around, self.manifest.prefix, partition.topic)
+        return all(one.generation <= left.generation for one in notes)
 
     def replayable(self) -> list[ObjectKey]:
         """Return the objects of quarantine that a replay takes: those of ranges that the group has committed."""
@@ -265,8 +289,8 @@ class SimulatedWorld:
     def decide(self) -> None:
         """Do what the messages of all holds say: raise the generation, accept losses. Then nothing is held."""
         self.end_all()
-        replays = (replay.generation for ends in self.bucket.replayed.values() for replay in ends)
-        highest = max(self.manifest.generation, *replays, 0)  # replays of a topic that was made again hold theirs
+        notes = [one for topic in self.kafka.topics for one in replays_of(self.around, self.manifest.prefix, topic)]
+        highest = max(self.manifest.generation, *(one.generation for one in notes), 0)
         self.manifest = replace(self.manifest, generation=highest + 1, on_data_loss="skip")
         self.chronicle.tell("user", "decides: {}", self.manifest)
         self.may_be_held = set()

@@ -69,13 +69,14 @@ def run(arguments: argparse.Namespace) -> int:
         if not left:
             return _ended(live, planned)
         bounds = {p: range_ for one in left for p, range_ in one.note.ranges().items()}
+        cuts = {p: offsets for one in left for p, offsets in one.cuts().items()}
         of_partitions = {p: found for one in backups.values() for p, found in one.partitions.items()}
         source = _source(backed_up, topics, arguments)
         options = MemberOptions(
             until_current=True,
             http=arguments.http,
             cores=arguments.cores,
-            replay=Replay(group, bounds, source, None if backed_up is None else of_partitions),
+            replay=Replay(group, bounds, source, None if backed_up is None else of_partitions, cuts),
         )
         resource = replayed(live, [one.note.topic for one in left])
         check.before_start(resource, secrets, arguments.timeout, until_current=True)
@@ -193,8 +194,10 @@ def _planned(
 
         try:
             planned = brokers.patiently("the replay cannot be planned", arguments.timeout, plan)
-            some = [one for one in planned if one.note.bounds]
-            return some if arguments.dry_run else [planner.begin(one) for one in some]
+            if arguments.dry_run or not any(one.note.bounds for one in planned):
+                return planned
+            # Also a topic of which nothing is stored: when this is repeated, nothing of it is planned anew.
+            return [planner.begin(one) for one in planned]
         except ReplayError as error:
             raise CommandError(str(error), Exit.FAILED if error.passes else Exit.HELD) from None
 

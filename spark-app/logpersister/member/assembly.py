@@ -125,6 +125,7 @@ def assemble(
         cycle = Cycle(resource, revision, dependencies, listener=listener, wake=wake)
         if replay is not None:
             cycle.resolver.start_offsets.begin_at = replay.begin_at
+            cycle.cut_behind = replay.cut_behind
         duties = _duties(resource, config, secrets, store, listener, stack)
         # A replay leaves the table alone: logpersister switch takes its files in.
         appending = of_tables.duties if replay is None else ()

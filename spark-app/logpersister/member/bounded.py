@@ -6,7 +6,7 @@ executed and committed as always, and a crash is nothing special (docs/design/re
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 import pyarrow as pa
@@ -35,6 +35,13 @@ class Replay:
     source: ReplaySource
     backup: Mapping[TopicPartition, PartitionBackup] | None = None
     """What the backup has; None: there is none."""
+
+    cuts: Mapping[TopicPartition, Sequence[Offset]] = field(default_factory=dict)
+    """Offsets at which ranges end, whatever their size, by rising offset: other replays begin or end there."""
+
+    def cut_behind(self, partition: TopicPartition, position: Offset) -> Offset | None:
+        """Return the next offset behind a position at which a range has to end; None: there is none."""
+        return next((offset for offset in self.cuts.get(partition, ()) if offset > position), None)
 
     def part(self, range_: Range) -> BackupPart | None:
         """Return what the backup has of a range."""

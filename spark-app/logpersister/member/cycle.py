@@ -124,6 +124,9 @@ class Cycle:
         self.targets: Mapping[TopicPartition, Offset] | None = None
         """End of each partition's work with ``--until-current``; everything before it is due at once. None: no end."""
 
+        self.cut_behind: Callable[[TopicPartition, Offset], Offset | None] = lambda _partition, _position: None
+        """Replays: gives the next offset behind a position at which a range has to end; None: there is none."""
+
     def turn(self, *, promising: bool = True) -> None:
         """Do one turn. Without ``promising`` nothing new begins: what runs is only taken in and committed."""
         try:
@@ -301,6 +304,9 @@ class Cycle:
         end = self.resolver.output_revisions.limited(partition, position, self.end_offsets.ends[partition])
         if self.targets is not None:
             end = min(end, self.targets.get(partition, 0))
+        cut = self.cut_behind(partition, position)
+        if cut is not None:
+            end = min(end, cut)
         aged = self.targets is not None or self.end_offsets.is_aged(partition)
         if end > position and not self.sizing.is_sampled(partition, position):
             return ()

@@ -1,8 +1,8 @@
 """Plans the replay of a topic: asks Kafka and the buckets where it begins and ends, and notes that once and for all."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from logpersister.backup.listing import TopicBackup
@@ -13,8 +13,8 @@ from logpersister.plan.intents import CommittedOffset, UnknownMetadataError, sam
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.replay.bounds import OutOfReachError, StoredOnce, bounds
 from logpersister.replay.moments import BackupMoments
-from logpersister.storage.current import Span, change_current
-from logpersister.storage.replayed import ReplayNote, begin_replay, get_replay, list_replayed, replay_group
+from logpersister.storage.current import Current, Span, change_current, get_current
+from logpersister.storage.replayed import ReplayNote, begin_replay, get_replay, replay_group
 from logpersister.storage.store import ObjectStore
 
 _RUN_A_MEMBER: Final = "run a member of the group, which finds where it stands, and repeat this"
@@ -46,8 +46,20 @@ class PlannedTopic:
     """Offsets before these are not in Kafka any more, by partition."""
     resumes: bool = False
     """Whether it was begun before."""
-    beside: frozenset[int] = frozenset()
-    """Generations of the other replays that were known when it was planned."""
+    beside: Mapping[int, Mapping[int, Span]] = field(default_factory=dict)
+    """Bounds of the other replays that were known when it was planned, by generation; once begun, of all before it."""
+
+    def cuts(self) -> dict[TopicPartition, list[Offset]]:
+        """Return the offsets within it at which other replays begin or end: either of both may count behind them.
+
+        A replay that begins later has no bound within a range of this one, so these are all.
+        """
+        found: dict[TopicPartition, list[Offset]] = {}
+        for partition, range_ in self.note.ranges().items():
+            spans = (bounds.get(partition.partition, ()) for bounds in self.beside.values())
+            ends = {offset for span in spans for offset in span if range_.start < offset < range_.end}
+            found[partition] = sorted(ends)
+        return found
 
 
 class Planner:
@@ -96,12 +108,13 @@ class Planner:
             raise ReplayError(f"{partition}: Kafka does not say where it begins: {error}", passes=True)
         deleted = {partition.partition: offset for partition, offset in starts.values.items()}
         of_backup = {} if backup is None else backup.partitions
-        beside: frozenset[int] = frozenset()
+        beside: Mapping[int, Mapping[int, Span]] = {}
         if begun is None:
-            beside = frozenset(one.generation for one in list_replayed(self._store, self._group, topic))
+            known = get_current(self._store, self._group, topic).replays
+            beside = {generation: it for generation, it in known.items() if generation != self._generation}
             self._check_anew(progress)
-            spans = dict(self._spans(partitions, described.topic_id, starts.values, of_backup, wish))
-            begun = ReplayNote(topic, described.topic_id, self._generation, self._revision, spans)
+            spans = dict(self._spans(partitions, described.topic_id, starts.values, of_backup, wish, beside))
+            begun = ReplayNote(topic, described.topic_id, self._generation, self._revision, spans, done=not spans)
             resumes = False
         else:
             resumes = True
@@ -125,29 +138,33 @@ class Planner:
             )
 
     def begin(self, planned: PlannedTopic) -> PlannedTopic:
-        """Note what a replay stores, before its first object, and that none of its objects counts yet."""
-        note = planned.note
-        if not planned.resumes:
-            self._check_beside(note, planned.beside)
-        first = begin_replay(self._store, self._group, note)
-        self._check_begun(first, note.topic_id)
-        change_current(
-            self._store,
-            self._group,
-            note.topic,
-            lambda current: current.begun(first.topic_id, first.generation, first.bounds),
-        )
-        return PlannedTopic(first, planned.deleted, planned.resumes)
+        """Note what a replay stores, before its first object, and that none of its objects counts yet.
 
-    def _check_beside(self, note: ReplayNote, beside: frozenset[int]) -> None:
+        The document comes first: of replays that are planned at once, it lets only one begin.
+        """
+        note = planned.note
+
+        def begun(current: Current) -> Current:
+            if current.topic_id == note.topic_id and note.generation in current.replays:
+                return current  # by another process, or by this one before it was killed
+            if not planned.resumes:
+                self._check_beside(note, planned.beside, current)
+            return current.begun(note.topic_id, note.generation, note.bounds)
+
+        current = change_current(self._store, self._group, note.topic, begun)
+        first = begin_replay(self._store, self._group, replace(note, bounds=current.replays[note.generation]))
+        self._check_begun(first, note.topic_id)
+        beside = {generation: it for generation, it in current.replays.items() if generation != note.generation}
+        return PlannedTopic(first, planned.deleted, planned.resumes, beside)
+
+    def _check_beside(self, note: ReplayNote, beside: Collection[int], current: Current) -> None:
         """Raise where another replay was begun since: its ranges may have the bounds of this one within."""
-        for other in list_replayed(self._store, self._group, note.topic):
-            if other.generation not in beside | {note.generation}:
-                raise ReplayError(
-                    f"topic {note.topic}: the replay into generation {other.generation} was begun while this one was "
-                    "planned; repeat this",
-                    passes=True,
-                )
+        for generation in sorted(current.replays.keys() - beside - {note.generation}):
+            raise ReplayError(
+                f"topic {note.topic}: the replay into generation {generation} was begun while this one was planned; "
+                "repeat this",
+                passes=True,
+            )
 
     def _check_begun(self, note: ReplayNote, topic_id: str | None) -> None:
         if not same_topic(note.topic_id, topic_id):
@@ -168,9 +185,10 @@ class Planner:
         log_starts: Mapping[TopicPartition, Offset],
         backup: Mapping[TopicPartition, PartitionBackup],
         wish: Wish,
+        beside: Mapping[int, Mapping[int, Span]],
     ) -> Iterator[tuple[int, Span]]:
         committed = self._committed(partitions, topic_id)
-        stored = self._stored(partitions, committed)
+        stored = self._stored(partitions, committed, beside)
         since = self._offsets_of(wish.since, committed, log_starts, backup, ends=False)
         until = self._offsets_of(wish.until, committed, log_starts, backup, ends=True)
         for partition, offset in committed.items():
@@ -211,11 +229,13 @@ class Planner:
         return found
 
     def _stored(
-        self, partitions: list[TopicPartition], committed: Mapping[TopicPartition, Offset]
+        self,
+        partitions: list[TopicPartition],
+        committed: Mapping[TopicPartition, Offset],
+        replays: Mapping[int, Mapping[int, Span]],
     ) -> dict[TopicPartition, list[StoredOnce]]:
         """Return what stands in the bucket, apart for each replay and for members."""
         topic, unknown = partitions[0].topic, set(partitions) - committed.keys()
-        replays = {note.generation: note for note in list_replayed(self._store, self._group, topic)}
         starts: defaultdict[tuple[TopicPartition, int | None], set[Offset]] = defaultdict(set)
         for name, _ in self._store.inventory(topic):
             of = name.generation if name.generation in replays else None
@@ -228,13 +248,13 @@ class Planner:
                 partition = name.topic_partition
                 raise ReplayError(f"{partition}: members have stored it, and no offset is committed; {_RUN_A_MEMBER}")
             starts[name.topic_partition, of].add(name.start)
-        for note in replays.values():  # where it will store, no bound is known but its own
-            for partition, range_ in note.ranges().items():
-                starts[partition, note.generation].add(range_.start)
+        for generation, bounds_of in replays.items():  # where it will store, no bound is known but its own
+            for number, (start, _) in bounds_of.items():
+                starts[TopicPartition(topic, number), generation].add(start)
         found: dict[TopicPartition, list[StoredOnce]] = {partition: [] for partition in committed}
         for (partition, of), offsets in starts.items():
             if partition in found:
-                span = None if of is None else replays[of].bounds.get(partition.partition)
+                span = None if of is None else replays[of].get(partition.partition)
                 end = committed[partition] if span is None else span[1]
                 found[partition].append(StoredOnce(sorted(offsets), end))
         return found

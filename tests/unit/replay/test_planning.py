@@ -14,7 +14,7 @@ from logpersister.plan.intents import CommittedOffset, Intent, promised, stored
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.replay.moments import BackupMoments
 from logpersister.replay.planning import Planner, ReplayError, Wish
-from logpersister.storage.current import get_current
+from logpersister.storage.current import change_current, get_current
 from logpersister.storage.names import object_key
 from logpersister.storage.replayed import end_replay, get_replay
 from tests.unit.replay.bucket import Bucket
@@ -285,3 +285,34 @@ def test_of_two_replays_that_are_planned_at_once_the_later_is_planned_again() ->
         third.begin(part)
     assert get_replay(bucket.store, "group", "t", 3) is None
     assert third.begin(third.plan("t", None, Wish())).note.bounds == {0: (0, 50)}
+
+
+def _third(bucket: Bucket, kafka: FakeKafka) -> Planner:
+    return Planner(bucket.store, "group", 3, "abc", cast("OffsetReader", kafka), None, kafka=True)
+
+
+def test_ranges_end_where_other_replays_begin_and_end() -> None:
+    bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
+    part = planner(bucket, kafka).plan("t", None, Wish(20 * MINUTE, 40 * MINUTE)).note.bounds
+    planner(bucket, kafka).begin(planner(bucket, kafka).plan("t", None, Wish(20 * MINUTE, 40 * MINUTE)))
+    for _ in ("begun", "resumed"):
+        whole = _third(bucket, kafka).begin(_third(bucket, kafka).plan("t", None, Wish()))
+        assert whole.cuts() == {P: [offset for offset in part[0] if 0 < offset < 50]} != {P: []}
+
+
+def test_of_two_replays_that_are_planned_at_once_the_second_is_planned_again() -> None:
+    bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
+    early, late = planner(bucket, kafka).plan("t", None, Wish()), _third(bucket, kafka).plan("t", None, Wish())
+    planner(bucket, kafka).begin(early)
+    with pytest.raises(ReplayError, match="into generation 2 was begun while this one was planned") as refused:
+        _third(bucket, kafka).begin(late)
+    assert refused.value.passes
+    assert get_replay(bucket.store, "group", "t", 3) is None
+
+
+def test_what_the_document_has_is_noted_by_who_goes_on() -> None:
+    """A process was killed between the two."""
+    bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
+    change_current(bucket.store, "group", "t", lambda now: now.begun("id", 2, {0: (0, 50)}))
+    part = planner(bucket, kafka).plan("t", None, Wish(20 * MINUTE, 40 * MINUTE))
+    assert planner(bucket, kafka).begin(part).note.bounds == {0: (0, 50)} != part.note.bounds
