@@ -140,15 +140,16 @@ def test_each_content_that_a_replica_saw_is_in_the_archive_of_its_hour(
     assert by_tar(archives.content(HOURS[0]), tmp_path / "by-tar") == archives.files(HOURS[0])
     scene.group.wait_current(name, explain=after.tail)
     verify(manifest, "--deep", finds={})
+    assert_retrieved(manifest, archives, name, tmp_path / "files", [prices, weather])
     said("delete", "-f", str(manifest), "--to", "2026-03-28T01:00:00Z", "--yes")
     assert verify(manifest)["ok"]
+    assert archives.names(HOURS[0].replace("prices", "weather")) == [], "its folder is empty"
     later = max(prices.contents[0]) + PERIOD_MS
     prices.contents[0][later] = b"after the objects of ranges were deleted"
     prices.send("c", [(later, prices.contents[0][later])])
     after.wait("a version with all of the one before", lambda: archives.is_of(HOURS[0], 3))
     assert in_order(archives.files(HOURS[0])) == in_time(prices.contents[0])
     assert after.events("duty.failed") == []
-    assert_retrieved(manifest, archives, name, tmp_path / "files", [prices, weather])
 
 
 def assert_retrieved(manifest: Path, archives: Archives, topic: str, target: Path, feeds: Sequence[Feed]) -> None:
