@@ -57,7 +57,7 @@ def _row(key: ResourceKey, status: CollectorStatus) -> tuple[str | Cell, ...]:
     else:
         state, why = Cell("not reconciled yet" if summary is None else summary.state or "?", "good"), ""
     return (
-        str(key),
+        f"{key.namespace}/{key.name}",
         state,
         "?" if summary is None else summary.replicas or "?",
         number(None if feeds is None else feeds.total),

@@ -27,6 +27,6 @@ def _bytes_a_second(value: float) -> str:
 
 
 LAG: Final = Figure("lag", "Lag in records", rounded)
-OLDEST: Final = Figure("seconds", "Age of the oldest record not stored", duration)
+OLDEST: Final = Figure("seconds", "Oldest record waits", duration)
 RECORDS: Final = Figure("records", "Records stored", _records_a_second)
 BYTES: Final = Figure("bytes", "Bytes uploaded", _bytes_a_second)

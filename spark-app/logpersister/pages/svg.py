@@ -80,7 +80,7 @@ def plot(
         path=_path(times, values, highest, width, height),
         mark=level,
         last=last,
-        below=(begins, f"{most}, dashed: {told}" if told else most, ends),
+        below=(begins, f"{most}, {told}" if told else most, ends),
     )
 
 

@@ -15,6 +15,8 @@ from tests.stack.feed_server import feeds
 from tests.stack.kubernetes import Client, Refused
 from tests.stack.kubernetes.client import Document
 from tests.unit.collectors.samples import feed, says
+from tests.unit.pages.html import read
+from tests.unit.pages.test_site import row
 
 pytestmark = pytest.mark.usefixtures("crd")
 NAME = "prices-collector"
@@ -92,6 +94,8 @@ def test_the_life_of_a_collector(
     labels = f'resource_kind="FeedCollector",resource_name="prices",resource_namespace="{collector.namespace}"'
     series = [name for name in operator.metrics() if 'type="FeedsSpeaking"' in name]
     assert all(label in series[0] for label in [*labels.split(","), 'status="False"']), series
+    shown = row(read(operator.page("/")), f"{collector.namespace}/prices", "Feed collectors")
+    assert (shown["state"], shown["silent"], shown["replicas"]) == ("Kafka is away", "1", "2/2")
 
     (before,) = collector.children("api/v1", "configmaps")
     collector.apply(SPEC | {"feeds": [feed(), feed()]})

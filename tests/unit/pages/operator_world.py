@@ -101,7 +101,7 @@ class OperatorWorld:
             "spool": {"records": waiting, "bytes": waiting << 10, "dropped": 0},
             "summary": {"replicas": "2/2", "state": "ReplicasReady"},
         }
-        self.collectors[ResourceKey(*name.split("/"))] = CollectorStatus.model_validate(status)
+        self.collectors[ResourceKey(*name.split("/"), "FeedCollector")] = CollectorStatus.model_validate(status)
 
 
 def _conditions(wrong: Wrong, now: datetime) -> Sequence[Condition]:

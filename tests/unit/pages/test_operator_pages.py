@@ -97,7 +97,7 @@ def test_a_group_has_plots_rollouts_objects_and_what_is_wrong(world: OperatorWor
     page = world.page("/groups/team-a/clicks-backup")
     captions = {one.all("title")[0].text: one.all("desc")[0].text for one in page.all("svg")}
     assert "least 0, most 200, at the end 5." in captions["Lag in records"]
-    assert "Dashed: target 15m00s." in captions["Age of the oldest record not stored"]
+    assert "Dashed: target 15m00s." in captions["Oldest record waits"]
     assert "most 1,000/s" in captions["Records stored"]
     assert "the bucket refuses; correct the Secret s3" in page.words()
     assert row(page, "raw/clicks/0-0", "Newest objects")["records"] == "10"

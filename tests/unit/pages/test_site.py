@@ -100,7 +100,7 @@ def test_a_topic_has_its_plots_uploads_quarantine_and_failures(world: World) -> 
     world.board.range_failed(failed("orders", message="of another topic"))
     page = world.page("/topics/clicks")
     titles = [one.all("strong")[0].text for one in page.all("figcaption")]
-    assert titles[:2] == ["Lag in records", "Age of the oldest record not stored"]
+    assert titles[:2] == ["Lag in records", "Oldest record waits"]
     assert "least 0, most 200, at the end 200." in page.all("desc")[0].text
     assert "most 1/s" in page.all("desc")[2].text
     assert row(page, "EOF while parsing", "Quarantine by reason")["records"] == "4"
