@@ -101,7 +101,8 @@ class OperatorWorld:
             "spool": {"records": waiting, "bytes": waiting << 10, "dropped": 0},
             "summary": {"replicas": "2/2", "state": "ReplicasReady"},
         }
-        self.collectors[ResourceKey(*name.split("/"), "FeedCollector")] = CollectorStatus.model_validate(status)
+        namespace, _, name = name.partition("/")
+        self.collectors[ResourceKey(namespace, name, "FeedCollector")] = CollectorStatus.model_validate(status)
 
 
 def _conditions(wrong: Wrong, now: datetime) -> Sequence[Condition]:
