@@ -7,9 +7,11 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from logpersister_operator.cluster.kinds import RESOURCES, Kind
 from tests.chart.helm import CHART, Document, helm
 from tests.integration.harness.waiting import eventually
 from tests.stack.kubernetes import ApiServer, Client, Refused
@@ -58,8 +60,15 @@ class Installation:
         return {name: value for name, value in found.items() if not name.endswith("_PORT")}
 
     def wait_for_definition(self) -> None:
-        path = "/apis/logpersister.dev/v1alpha1"
-        eventually("LogPersisters are served", lambda: self.get(path), seconds=30)
+        """Wait until all of our kinds are served."""
+        for kind in RESOURCES:
+            eventually(f"{kind.plural} are served", partial(self._serves, kind), seconds=30)
+
+    def _serves(self, kind: Kind) -> bool:
+        try:
+            return self.get(kind.path(None)) is not None
+        except Refused:  # its storage begins
+            return False
 
     def kubeconfig(self, account: str) -> Path:
         """Return a file with which a client is a service account of the namespace, by a real token."""

@@ -10,16 +10,23 @@ import pytest
 
 from logpersister_operator.cluster.client import ApiServer as Cluster
 from logpersister_operator.cluster.connection import ClusterError
+from logpersister_operator.collectors.decide import decide as decide_collector
 from logpersister_operator.crd.logpersister import DEFINITION as LOGPERSISTERS
 from tests.chart.rights import Right, rights
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.audit import Audit
 from tests.integration.kubernetes.installation import NAME, Installation, play_job
+from tests.integration.kubernetes.jobs import JOBS, Replay, end, job_of
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource, connect
+from tests.integration.kubernetes.test_collectors import SPEC as FEEDS
+from tests.integration.kubernetes.test_collectors import Collector
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
+from tests.unit.collectors.samples import collector as collector_sample
+from tests.unit.collectors.samples import state as collector_state
 from tests.unit.kubernetes.samples import Life
 from tests.unit.kubernetes.samples import resource as sample
+from tests.unit.replays.life import ReplayLife
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -92,8 +99,29 @@ def live(api: Client, resource: Resource) -> None:
     resource.wait_stateful_sets(1)
     resource.eventually("no role", lambda: not resource.children("apis/rbac.authorization.k8s.io/v1", "roles"))
     resource.wait("Ready", "True", "MembersReady")
+    collector = Collector(api, resource.namespace, "prices", lambda: str(resource.status()))
+    collector.apply(FEEDS)
+    collector.wait_stateful_sets(1)
+    collector.delete()
+    collector.eventually("it goes, finalizer and all", lambda: collector.get() is None)
+    live_again(api, Replay(api, resource.namespace, "again", lambda: str(resource.status())))
     resource.delete()
     resource.eventually("it goes, finalizer and all", lambda: resource.get() is None)
+
+
+def live_again(api: Client, replay: Replay) -> None:
+    """Everything that makes the operator make, change and delete objects of a replay."""
+    spec = {"resource": "clicks", "generation": 2}
+    replay.apply(spec)
+    job = job_of(replay, replay.name)
+    replay.apply(spec | {"processes": 2})
+    replay.eventually("more processes", lambda: job_of(replay, replay.name)["spec"]["parallelism"] == 2)
+    end(api, job, fails=True)
+    replay.wait("Stalled", "True", "ReplayFailed")
+    replay.apply(spec | {"suspend": True})
+    replay.eventually("the Job goes", lambda: not replay.children(JOBS, "jobs"))
+    replay.delete()
+    replay.eventually("it goes, finalizer and all", lambda: replay.get() is None)
 
 
 def leave_something_behind(api: Client, resource: Resource) -> None:
@@ -144,6 +172,11 @@ def try_all(cluster: Cluster, namespace: str, name: str) -> None:
     document = sample(**LARGE)
     document["metadata"] |= {"name": name, "namespace": namespace}
     for child in Life(document).step().apply:
+        cluster.apply(child)
+    feeds, again = collector_sample(), ReplayLife()
+    for one in (feeds, again.document):
+        one["metadata"] |= {"name": name, "namespace": namespace}
+    for child in (*decide_collector(collector_state(feeds)).apply, *again.step().apply):
         cluster.apply(child)
     cluster.events(namespace, document["metadata"].get("uid", "none"))
 
