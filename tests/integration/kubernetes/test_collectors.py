@@ -25,7 +25,7 @@ SPEC: dict[str, Any] = {
     "kafka": {"bootstrapServers": "127.0.0.1:1", "topic": "feeds"},
     "feeds": [feed(), feed("weather")],
 }
-REPLICAS = {f"{NAME}-0": "127.0.0.1", f"{NAME}-1": "127.0.0.2"}
+REPLICAS = {f"{NAME}-0": "127.0.2.1", f"{NAME}-1": "127.0.2.2"}
 
 
 class Collector(Resource):
