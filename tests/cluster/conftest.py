@@ -159,7 +159,7 @@ def kubectl(unique: str, minio: MinioServer) -> Iterator[Kubectl]:
     """kubectl in a namespace of this module, where only pods of the *restricted* standard may run."""
     kubectl = make_namespace(unique, minio.secret_key)
     yield kubectl
-    kubectl("delete", "logreplays,logpersisters", "--all")
+    kubectl("delete", "feedcollectors,logreplays,logpersisters", "--all")
     kubectl("delete", "namespace", unique, "--wait=false")
 
 

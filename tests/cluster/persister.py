@@ -1,4 +1,4 @@
-"""A LogPersister in the cluster as its user sees it: by kubectl, its status, its pods, its bucket."""
+"""A resource in the cluster as its user sees it: by kubectl, its status, its pods, its bucket."""
 
 import copy
 import json
@@ -25,7 +25,9 @@ _PAUSE = 0.5
 
 
 class Persister:
-    """One resource; ``spec`` is what it was given last."""
+    """One LogPersister; ``spec`` is what it was given last."""
+
+    kind = "LogPersister"
 
     def __init__(
         self,
@@ -54,10 +56,15 @@ class Persister:
         labels = {} if self.operator == OPERATOR_NAMESPACE else {OPERATOR_LABEL: self.operator}
         return {
             "apiVersion": "logpersister.dev/v1alpha1",
-            "kind": "LogPersister",
+            "kind": self.kind,
             "metadata": {"name": self.name, "namespace": self.kubectl.namespace, "labels": labels},
             "spec": self.spec,
         }
+
+    @property
+    def label(self) -> str:
+        """Label of its children; those of a LogPersister have its name alone."""
+        return self.name if self.kind == Persister.kind else f"{self.kind.lower()}.{self.name}"
 
     def manifest(self) -> Path:
         """Write the resource to a file, for the commands that read one."""
@@ -66,7 +73,7 @@ class Persister:
         return file
 
     def delete(self) -> None:
-        self.kubectl.delete("logpersister", self.name)
+        self.kubectl.delete(self.kind, self.name)
 
     def metadata(self) -> Mapping[str, Any]:
         return self._found().get("metadata") or {}
@@ -122,7 +129,7 @@ class Persister:
 
     def pods(self, component: str = MEMBERS) -> dict[str, Document]:
         """Return the pods of members, or of executors, by name; without those that are on their way out."""
-        found = self.kubectl.list("pods", f"logpersister.dev/resource={self.name},{component}")
+        found = self.kubectl.list("pods", f"logpersister.dev/resource={self.label},{component}")
         return {one["metadata"]["name"]: one for one in found if "deletionTimestamp" not in one["metadata"]}
 
     def executors(self) -> dict[str, Document]:
@@ -138,7 +145,7 @@ class Persister:
 
     def drain(self, nodes: Collection[str], component: str = MEMBERS) -> None:
         """Evict its pods as when these nodes are drained; nothing new comes to them until they are uncordoned."""
-        selector = f"logpersister.dev/resource={self.name},{component}"
+        selector = f"logpersister.dev/resource={self.label},{component}"
         options = ("--force", "--ignore-daemonsets", "--delete-emptydir-data")
         self.kubectl("drain", *nodes, f"--pod-selector={selector}", *options)
 
@@ -152,13 +159,13 @@ class Persister:
         return eventually(f"{self.name}: {what}", condition, seconds=seconds, explain=self.explain, pause=_PAUSE)
 
     def _found(self) -> Document:
-        return self.kubectl.get("logpersister", self.name) or {}
+        return self.kubectl.get(self.kind, self.name) or {}
 
     def explain(self) -> str:
         """Return what helps to understand why something did not come about."""
         document = self._found()
         numbers = {key: value for key, value in (document.get("status") or {}).items() if key != "conditions"}
-        selector = f"logpersister.dev/resource={self.name}"
+        selector = f"logpersister.dev/resource={self.label}"
         return "\n".join(
             [
                 f"\n{self.name}: {json.dumps(numbers)[:2000]}",

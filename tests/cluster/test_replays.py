@@ -22,6 +22,8 @@ SMALL = {"maxBytes": "64Ki", "maxAge": "3s"}
 class Replay(Persister):
     """A LogReplay of a resource, in the namespace of that."""
 
+    kind = "LogReplay"
+
     def __init__(self, of: Persister, backup: Persister) -> None:
         self.of = of
         source = {"auto": {"resource": backup.name}}
@@ -29,23 +31,14 @@ class Replay(Persister):
         super().__init__(of.kubectl, "again", {"kafka": of.spec["kafka"]}, TOPIC, of.manifest().parent)
         self.spec = spec
 
-    @property
-    def document(self) -> dict[str, Any]:
-        metadata = {"name": self.name, "namespace": self.kubectl.namespace}
-        return {"apiVersion": "logpersister.dev/v1alpha1", "kind": "LogReplay", "metadata": metadata, "spec": self.spec}
-
     def pods(self, component: str = "app.kubernetes.io/component=replay") -> dict[str, Any]:
-        found = self.kubectl.list("pods", f"logpersister.dev/resource=logreplay.{self.name},{component}")
-        return {one["metadata"]["name"]: one for one in found if "deletionTimestamp" not in one["metadata"]}
+        return super().pods(component)
 
     def stored(self) -> int:
         return int(self.status().get("progress", {}).get("stored", 0))
 
     def job(self) -> Mapping[str, Any]:
         return self.kubectl.get("job", self.name) or {}
-
-    def _found(self) -> dict[str, Any]:
-        return self.kubectl.get("logreplay", self.name) or {}
 
 
 @pytest.fixture(scope="module")
@@ -91,5 +84,5 @@ def test_history_is_made_again_with_a_pause_and_a_death(
     progress = replay.status()["progress"]
     assert progress["stored"] == progress["offsets"] == len(PARTITIONS) * (EARLY + LATE), json.dumps(progress)
     verify(clicks.manifest(), "--backup", str(backup.manifest()))
-    kubectl.delete("logreplay", replay.name)
+    replay.delete()
     replay.group.close()

@@ -24,8 +24,8 @@ class FeedServer(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 512
 
-    def __init__(self, certificate: Path | None = None) -> None:
-        super().__init__((LOOPBACK, 0), _Handler)
+    def __init__(self, certificate: Path | None = None, host: str = LOOPBACK) -> None:
+        super().__init__((host, 0), _Handler)
         self.scheme = "http"
         self.ended = threading.Event()
         self.change_seconds = 1.0
@@ -45,8 +45,8 @@ class FeedServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        host = "localhost" if self.scheme == "https" else LOOPBACK
-        return f"{self.scheme}://{host}:{self.server_address[1]}"
+        host = "localhost" if self.scheme == "https" else self.server_address[0]
+        return f"{self.scheme}://{host!s}:{self.server_address[1]}"
 
     def times(self, path: str) -> list[float]:
         """Return when a path was asked."""
@@ -186,9 +186,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def feeds(certificate: Path | None = None) -> Iterator[FeedServer]:
-    """Serve on loopback; with a certificate of localhost and its key in one file, by TLS."""
-    with FeedServer(certificate) as server:
+def feeds(certificate: Path | None = None, host: str = LOOPBACK) -> Iterator[FeedServer]:
+    """Serve on an address; with a certificate of localhost and its key in one file, by TLS."""
+    with FeedServer(certificate, host) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:
