@@ -224,7 +224,7 @@ class TextContent:
 
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
         plain = TextFormat(self.file_format.settings.model_copy(update={"compression": "none"}))
-        lines_of = _written_lines(plain.encoder(self.identity), self._delimiter)
+        lines_of = _written_lines(lambda: plain.encoder(self.identity), self._delimiter)
         return lambda batch: _lines(lines_of(batch))
 
     def values(self, rows: pa.RecordBatch) -> list[bytes]:
@@ -258,7 +258,7 @@ class JsonLinesContent:
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
         settings = self.file_format.settings.model_copy(update={"compression": "none"})
         plain = replace(self.file_format, settings=settings)
-        lines_of = _written_lines(plain.encoder(self.identity), LINE_FEED)
+        lines_of = _written_lines(lambda: plain.encoder(self.identity), LINE_FEED)
         return lambda batch: _lines(self._compared(lines_of(batch)))
 
     def values(self, rows: pa.RecordBatch) -> list[bytes] | None:
@@ -309,9 +309,15 @@ class KafkaContent:
         return _plain(rows, "offset")
 
 
-def _written_lines(encoder: Encoder, delimiter: bytes) -> Callable[[pa.RecordBatch], list[bytes]]:
-    lines = Lines(delimiter)
-    return lambda batch: lines.of(b"".join(map(bytes, encoder.encode(batch))))
+def _written_lines(encoder: Callable[[], Encoder], delimiter: bytes) -> Callable[[pa.RecordBatch], list[bytes]]:
+    """Return a function that gives the lines of records; an encoder for each batch, as one may hold lines back."""
+
+    def lines_of(batch: pa.RecordBatch) -> list[bytes]:
+        made = encoder()
+        written = b"".join(map(bytes, made.encode(batch)))
+        return Lines(delimiter).of(written + b"".join(map(bytes, made.finish())))
+
+    return lines_of
 
 
 def _lines(lines: list[bytes]) -> pa.RecordBatch:
