@@ -25,7 +25,7 @@ from logpersister.formats.compression import compressor
 from logpersister.formats.damage import ContentError, damage_told
 from logpersister.manifest import LogPersister
 from logpersister.manifest.spec import Spec
-from logpersister.records.escaping import escape
+from logpersister.records.escaping import escape, shortened
 from logpersister.records.time_folders import TimeFolder, time_folders
 from logpersister.storage import names
 from logpersister.storage.errors import StorageError
@@ -38,6 +38,8 @@ log = structlog.get_logger(__name__)
 POLICY: Final = "archive"
 NUMBER: Final = "number"
 """Metadata of an archive: which number of its folder it is of."""
+LABEL_BYTES: Final = 190
+"""Longest label: with time, hash and extension it is a name that each file system takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Archiver:
                 number = versions[newest].number
                 self.store.delete_all([key for key, one in versions.items() if one.number < number])
                 return
+            if newest is None and not content.objects:
+                return  # all was deleted, and the archive with it
             self._make(chosen, content, losses, versions, newest)
         except ContentError as error:
             raise RefusedError(f"folder {message.key}: an archive in it cannot be read: {error}") from None
@@ -88,13 +92,14 @@ class Archiver:
         label = label_of(spec, content.topic, folder, layout.above)
         form = "%Y%m%dT%H%MZ" if layout.granularity == "minute" else "%Y%m%dT%HZ"
         base = f"{label}_{datetime.fromtimestamp(begin / 1000, UTC):{form}}"
-        return _Chosen(
-            [root + one.name for one in content.objects],
-            ArchiveFormat(spec.output.archive),
-            names.archive_key(self.store.prefix, content.topic, content.path, base),
-            begin,
-            folder.end,
-        )
+        try:
+            key = names.archive_key(self.store.prefix, content.topic, content.path, base)
+        except ValueError as error:
+            raise RefusedError(
+                f"folder {content.path} of topic {content.topic}: its archive has no name: {error}"
+            ) from None
+        sources = [root + one.name for one in content.objects]
+        return _Chosen(sources, ArchiveFormat(spec.output.archive), key, begin, folder.end)
 
     def _entries(self, key: str) -> Iterator[Entry]:
         with closing(self.store.read(key)) as pieces:
@@ -225,9 +230,13 @@ _NOTHING: Final = _Kept((), frozenset())
 
 
 def label_of(spec: Spec, topic: str, folder: TimeFolder, above: int) -> str:
-    """Return what names of archives of a folder begin with: the values of the levels above the date, or the topic."""
+    """Return what names of archives of a folder begin with: the values of the levels above the date, or the topic.
+
+    A label that is too long for a name of a file is cut, and ends with a digest of the whole one.
+    """
     levels = zip(folder.path.split("/")[:above], spec.output.partition_by, strict=False)
-    return "_".join(segment.removeprefix(level.folder_prefix) for segment, level in levels) or escape(topic)
+    label = "_".join(segment.removeprefix(level.folder_prefix) for segment, level in levels) or escape(topic)
+    return shortened(label, LABEL_BYTES, label.encode())
 
 
 def missing(content: FolderContent, losses: Sequence[Loss]) -> list[Mapping[str, Any]]:

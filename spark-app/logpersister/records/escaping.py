@@ -6,6 +6,7 @@ would treat specially. ``.`` and ``..`` are encoded too, because tools that mirr
 follow them out of the prefix.
 """
 
+import hashlib
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -22,6 +23,8 @@ ARCHIVES = "_archives"
 
 _NO_TEXT: Final = frozenset("\ufffe\uffff")
 """What lists of objects, which are XML, cannot have."""
+
+_DIGEST_DIGITS: Final = 16
 
 MAX_SEGMENT_BYTES = 255
 """S3 has no limit for one segment, but S3 servers that keep objects as files have that of the file system."""
@@ -51,6 +54,15 @@ def escape_value(text: str) -> str:
     if text.isascii():
         return escape(text)
     return "".join(sign if sign >= "\u00a0" and sign not in _NO_TEXT else _percent(sign) for sign in text)
+
+
+def shortened(segment: str, most: int, whole: bytes) -> str:
+    """Return an escaped text in `most` bytes; a longer one is cut, and ends with a digest of what it stands for."""
+    if len(raw := segment.encode()) <= most:
+        return segment
+    begin = raw[: most - _DIGEST_DIGITS - 1].decode(errors="ignore")
+    cut = begin.rfind("%", len(begin) - 2)
+    return f"{begin if cut < 0 else begin[:cut]}~{hashlib.sha256(whole).hexdigest()[:_DIGEST_DIGITS]}"
 
 
 def unescape_value(segment: str) -> str | None:

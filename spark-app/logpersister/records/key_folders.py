@@ -1,6 +1,5 @@
 """Levels of folders by the key of records, ``key=prices``, and the key in names of files."""
 
-import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -8,6 +7,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from logpersister.records.escaping import shortened
 from logpersister.records.field_paths import Indices, named_values
 
 RULES: Final = 1
@@ -18,7 +18,6 @@ NO_KEY: Final = "unknown"
 MOST_BYTES: Final = 190
 """Longest name: with the longest prefix it is one that each file system takes. A longer one is cut, and ends with a
 digest of the whole key."""
-_DIGEST: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +39,4 @@ def key_name(key: bytes | None, most: int = MOST_BYTES) -> str:
     name = quote(key, safe="").replace("~", "%7E")
     if name[0] in "._" or name == NO_KEY:  # hidden files and folders of ours, and no key
         name = f"%{key[0]:02X}{name[1:]}"
-    if len(name) <= most:
-        return name
-    begin = name[: most - _DIGEST - 1]
-    cut = begin.rfind("%", len(begin) - 2)
-    return f"{begin if cut < 0 else begin[:cut]}~{hashlib.sha256(key).hexdigest()[:_DIGEST]}"
+    return shortened(name, most, key)

@@ -5,7 +5,7 @@ import hashlib
 import io
 import json
 import tarfile
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
@@ -102,10 +102,13 @@ class Writer:
 class World:
     """A folder with archives of ranges."""
 
-    def __init__(self, naming: str = "primary") -> None:
+    def __init__(self, naming: str = "primary", fields: Sequence[str] = ()) -> None:
+        """Fields name levels between the key and the date."""
         self.store = Store()
-        output = {"archive": {"naming": naming}, "partitionBy": BY_HOUR}
-        self.resource = accepted({"spec.output": output, "spec.finish": {"policy": ["archive"]}})
+        levels = [BY_HOUR[0], *({"field": one} for one in fields), *BY_HOUR[1:]]
+        value = {"json": {"fields": [{"name": one, "type": "string"} for one in fields]}} if fields else {"bytes": {}}
+        output = {"archive": {"naming": naming}, "partitionBy": levels}
+        self.resource = accepted({"spec.output": output, "spec.finish": {"policy": ["archive"]}, "spec.value": value})
         self.content = FolderContent("clicks", PATH, "2026-03-28T01:00:00Z", 0, {0: 100}, ())
 
     def store_range(self, start: int, *values: str) -> None:
@@ -116,10 +119,10 @@ class World:
         ]
         name = f"1_0_{start:020d}.tar.gz"
         content = encode(ArchiveFormat(ArchiveSpec()), [with_headers(batch(rows), [[(b"replica", b"a")]])])
-        self.store.objects[ROOT + name] = content, {}
+        self.store.objects[f"raw/clicks/{self.content.path}/{name}"] = content, {}
         found = FolderObject(name, 0, 1, start, len(values), len(content))
         objects = (*self.content.objects, found)
-        self.content = FolderContent("clicks", PATH, self.content.end, self.content.number + 1, {0: 100}, objects)
+        self.content = replace(self.content, number=self.content.number + 1, objects=objects)
 
     def archive(self, content: FolderContent | None = None) -> None:
         content = content or self.content
@@ -170,6 +173,33 @@ def test_what_was_made_of_deleted_objects_stays_in_the_next_version() -> None:
         assert names == [
             f"1_0_{start:020d}.tar.gz" for start in (0, 50, 60) if start <= world.content.objects[-1].start
         ]
+
+
+def test_a_folder_whose_objects_and_archive_were_deleted_gets_no_archive() -> None:
+    world = World()
+    world.store_range(0, "a")
+    world.content = replace(world.content, number=2, objects=())
+    world.archive()
+    assert world.names == []
+
+
+def test_long_values_above_the_date_are_cut_in_names_of_archives() -> None:
+    names = []
+    for value in ("%C3%B6" * 30 + "a", "%C3%B6" * 30 + "b", "ö" * 90):
+        world = World(fields=["shop"])
+        world.content = replace(world.content, path=f"prices/shop={value}/dt=2026-03-28/hr=00")
+        world.store_range(0, "a")
+        world.archive()
+        names += [name.rpartition("/")[2] for name in world.names]
+        assert 200 < len(names[-1].encode()) < 230
+    assert len({*names}) == 3
+
+
+def test_an_archive_whose_name_storages_do_not_take_is_refused() -> None:
+    world = World(fields=["a", "b"])
+    path = f"{'k' * 180}/a={'x' * 240}/b={'x' * 240}/dt=2026-03-28/hr=00"
+    with pytest.raises(RefusedError, match=r"has no name: .* is longer than"):
+        world.archive(replace(world.content, topic="t" * 249, path=path))
 
 
 def test_a_hash_names_each_version_and_the_one_before_goes_last() -> None:
