@@ -30,7 +30,7 @@ class WorstFeed(Model):
     """A feed that is silent or fails."""
 
     id: Annotated[str, Field(max_length=200)]
-    """Its id."""
+    """Id of the feed."""
 
     silent: bool
     """Whether no replica has got anything new for longer than silentAfter."""
@@ -62,7 +62,7 @@ class Spool(Model):
     """What waits for Kafka, in all replicas together."""
 
     records: Count
-    """Records."""
+    """Number of records that wait."""
 
     bytes: Count
     """Bytes on disks."""

@@ -21,7 +21,7 @@ MOST_FAILURES: Final = 20
 _FOR_A_PERSON: Final = (2, 4)
 """Exit codes of commands that a repetition does not help: a wrong manifest, a hole, a partition that is held."""
 _NOT_COUNTED: Final = (3, 130, 143)
-"""Those of servers that are away, and of processes that were told to end."""
+"""Exit codes that are no failures: a server is away, or the process was told to end."""
 _LONGEST_PLANNING: Final = 3600
 """Seconds until a process must serve its health: before that it lists what is stored, and may be asked nothing."""
 _POLL: Final = 2
@@ -109,7 +109,7 @@ class ReplayObjects:
 
     @property
     def tuning(self) -> Document:
-        """What of a Job may change while it runs."""
+        """Fields of a Job that may change while it runs."""
         return {"parallelism": self.spec.processes, "suspend": self.spec.suspend}
 
     def _template(self, arguments: Sequence[str], *, serves: bool) -> Document:

@@ -13,7 +13,7 @@ class BackupPart:
     """Objects of a backup that have a range, and what none of them has."""
 
     pieces: tuple[Piece, ...]
-    """By rising offsets; never overlapping."""
+    """Pieces of objects, by rising offsets; they never overlap."""
     holes: tuple[Range, ...]
     """Offsets whose records were never stored, or whose object has gone, or cannot tell all of its records."""
 

@@ -1,4 +1,4 @@
-"""Which object of a backup holds which offsets of a partition. Pure.
+"""Offsets of a partition, and the objects of a backup that hold them. Pure.
 
 Offsets that are in no object are explained by a note of the group (nothing was there to store, or Kafka had lost them
 before), or they are a hole. A hole is never passed over: what is made again from the backup would lack records.
@@ -70,7 +70,7 @@ class PartitionBackup:
 
     partition: TopicPartition
     pieces: tuple[Piece, ...]
-    """By rising offsets; never overlapping."""
+    """Pieces of objects, by rising offsets; they never overlap."""
     holes: tuple[Range, ...]
     lost: tuple[Range, ...]
     """Offsets whose records were never stored, as the group has noted."""

@@ -1,4 +1,4 @@
-"""Which ranges of a topic lie in a window of time as a whole, so that ``logpersister delete`` may take them.
+"""Ranges of a topic that lie in a window of time as a whole, so that ``logpersister delete`` may take them.
 
 A range is deleted with all of its objects, or stays: what is missing is then told by offsets.
 """

@@ -58,7 +58,7 @@ class Listing:
         self._topic: str | None = arguments.topic
         self._only_current: bool = arguments.current
         self._deletions: dict[str, list[Deletion]] = {}
-        """By topic, of topics that were listed by what counts."""
+        """Deletions by topic, of topics that were listed by what counts."""
         self._generation: int | None = arguments.generation
         self._totals = Totals()
         self._truncated = False

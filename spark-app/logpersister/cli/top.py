@@ -21,7 +21,7 @@ from logpersister.report import logs
 from logpersister.report.human import plural
 
 EVERY_SECONDS: Final = 2.0
-"""From one look to the next."""
+"""Pause between two looks."""
 
 Look = Callable[[], tuple[Page, bool]]
 """Return the page of now, and whether all that was asked has answered."""

@@ -26,7 +26,7 @@ class CompiledTopic:
     field_ids: Mapping[str, int] | None = None
     """Numbers by which the table of the topic knows its columns; None: it has no table."""
     field_ids_of_types: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """The same of types with tables, by the values of their folders."""
+    """Numbers of the columns of types with tables, by the values of their folders."""
 
     @cached_property
     def layout(self) -> TopicLayout:
@@ -35,7 +35,7 @@ class CompiledTopic:
 
     @cached_property
     def judging(self) -> TopicLayout:
-        """The same without folders: it tells only which records are left out, and asks for no key."""
+        """Layout without folders: it tells only which records are left out, and asks for no key."""
         return judging_for(self.spec, self.writers_of)
 
     @cached_property

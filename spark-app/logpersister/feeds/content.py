@@ -1,4 +1,4 @@
-"""What of a body is content: the rule by which two downloads are the same. Pure."""
+"""Content of a body: what two downloads are compared by. Pure."""
 
 import hashlib
 import json

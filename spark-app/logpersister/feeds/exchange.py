@@ -33,7 +33,7 @@ class Answer:
     status: int
     """0: there is no answer."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """By name in lower case; of repeated ones the last."""
+    """Headers by name in lower case; of repeated ones the last."""
     body: bytes = b""
     error: str | None = None
     """Why there is no whole answer."""

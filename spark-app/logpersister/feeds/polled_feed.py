@@ -27,7 +27,7 @@ class Outcome:
     reason: str = ""
     """Why there is no content, where one was expected."""
     record: Record | None = None
-    """With `new`."""
+    """Record of new content."""
 
 
 @dataclass(slots=True)

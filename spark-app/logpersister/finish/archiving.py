@@ -219,7 +219,7 @@ class _Version:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What of an archive stands in the next version, too."""
+    """Files of an archive that stand in the next version, too."""
 
     sources: Sequence[Mapping[str, Any]]
     names: frozenset[str]

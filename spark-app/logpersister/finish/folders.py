@@ -121,7 +121,7 @@ class Content:
     final: tuple[FolderObject, ...]
     pending: tuple[ObjectFacts, ...]
     current: Current = NONE
-    """Which objects count: others are in neither."""
+    """Document that says which objects count: others are in neither."""
 
 
 def content_of(

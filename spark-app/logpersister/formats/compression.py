@@ -49,7 +49,7 @@ _GZIP_WINDOW_BITS: Final = 16 + zlib.MAX_WBITS
 Compression = Literal["none", "gzip", "zstd"]
 """Compression of a whole object as one stream."""
 AnyCompression = Compression | Literal["xz"]
-"""The same with one for archives only: xz takes many times the CPU of the others."""
+"""Compression with the one that is for archives only: xz takes many times the CPU of the others."""
 EXTENSIONS: Final[Mapping[AnyCompression, str]] = {"none": "", "gzip": ".gz", "zstd": ".zst", "xz": ".xz"}
 """Last extension of the names of such objects."""
 CONTENT_TYPES: Final = {"gzip": "application/gzip", "zstd": "application/zstd", "xz": "application/x-xz"}

@@ -59,7 +59,7 @@ class Page:
     choices: Sequence[Cell] = ()
     """Links to parts of it."""
     number: int = 1
-    """Of its rows, where they are more than fit."""
+    """Number of the page of rows, where rows are more than fit."""
     pages: int = 1
 
 
@@ -68,9 +68,9 @@ class Wanted:
     """What is wanted of the first page."""
 
     page: int = 1
-    """Of its rows."""
+    """Number of the page of rows."""
     namespace: str = ""
-    """Of Kubernetes, where the process knows several; empty: all."""
+    """Namespace of Kubernetes, where the process knows several; empty: all."""
 
 
 @dataclass(frozen=True, slots=True)

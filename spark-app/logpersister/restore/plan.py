@@ -1,4 +1,4 @@
-"""Which records of a backup go where, and why they must not. Pure.
+"""Records of a backup: where they go, and why they must not. Pure.
 
 The records of a partition get the offsets from 0 on in the target. So its end offset says how many of them are there,
 and a restore goes on behind them: nothing else remembers how far it came.

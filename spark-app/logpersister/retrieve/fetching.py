@@ -33,9 +33,9 @@ class Outcome(Enum):
     HAD = auto()
     """The file was there, and whole."""
     FOREIGN = auto()
-    """It is of another group or program."""
+    """The object is of another group or program."""
     GONE = auto()
-    """It was deleted after it had been listed."""
+    """The object was deleted after it had been listed."""
     FAILED = auto()
 
 

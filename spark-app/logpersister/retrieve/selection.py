@@ -1,4 +1,4 @@
-"""Which objects of a topic are retrieved, and where each of them is put."""
+"""Selection of the objects of a topic that are retrieved, and where each of them is put."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -52,9 +52,9 @@ class Wanted:
     size: int
     topic: str
     path: str
-    """Its folders below that of the topic."""
+    """Folders below that of the topic."""
     folder: TimeFolder | None = None
-    """Its folder by time; None: it is not taken for that."""
+    """Folder by time; None: the object is not taken for its time."""
 
 
 @dataclass(frozen=True, slots=True)

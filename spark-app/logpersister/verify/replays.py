@@ -16,7 +16,7 @@ class NotedReplay:
     source_key: str
     replay: Replay
     keys: Mapping[str, int]
-    """Its objects, and how many records each has; empty while it is not settled."""
+    """Objects of the replay, and how many records each has; empty while it is not settled."""
     settled_before: bool
     """Whether it was settled before objects were listed: then all of its objects must be in the listing."""
 

@@ -26,7 +26,7 @@ from logpersister.verify.writing import Writing
 CHUNK: Final = 20_000
 """Records that are compared at once: they, and their rows, are in memory."""
 MOST_FINDINGS: Final = 10
-"""Of one partition of a table: what is wrong with one row is often wrong with many."""
+"""Findings of one partition of a table: what is wrong with one row is often wrong with many."""
 _OFFSET: Final = "kafka_offset"
 
 
@@ -46,7 +46,7 @@ class FileColumns:
     schema: pa.Schema
     """Their columns, as they are declared."""
     field_ids: Mapping[str, int]
-    """By which the table knows them."""
+    """Numbers by which the table knows columns."""
     folders: tuple[str, ...]
     """Columns of the table that folders name."""
 
@@ -60,7 +60,7 @@ class StoredRange:
     records: Mapping[str, int]
     """Rows of each object that is a file of the table, by its path."""
     values: Mapping[str, tuple[str | None, ...]]
-    """By path: the values of the columns that folders name."""
+    """Values of the columns that folders name, by path."""
     writing: Writing
     columns: FileColumns
     horizon: int | None = None
