@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import uuid
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, cast
 
@@ -26,6 +27,7 @@ from logpersister_operator.collectors.actor import Collectors
 from logpersister_operator.health import Health, Watchdog, serve
 from logpersister_operator.leader import Candidacy, Leadership
 from logpersister_operator.observe.namespaces import Namespaces
+from logpersister_operator.observe.served_kinds import ServedKinds
 from logpersister_operator.pages.endpoints import OperatorEndpoints
 from logpersister_operator.pages.group_source import EVERY_SECONDS, GROUPS, POINTS, GroupSource
 from logpersister_operator.replays.replays_actor import Replays
@@ -58,11 +60,12 @@ def main() -> int:
     candidacy = _candidacy(settings, access)
     health = Health(candidacy.failure, candidacy.unready)
     with serve(settings.health_port, health), candidacy.lead(stop) as leadership:
-        namespaces = Namespaces(ApiServer(Connection(access)), settings)
+        reader = ApiServer(Connection(access))
+        namespaces, served = Namespaces(reader, settings), ServedKinds(reader)
         health.unready = lambda: namespaces.failure
         if leadership is not None:
             while (found := namespaces.wait(stop)) is not None:
-                if not run(settings, access, leadership, namespaces, found, health):
+                if not run(settings, access, leadership, namespaces, served, found, health):
                     break
                 health.failure, health.unready = candidacy.failure, lambda: namespaces.failure
                 _listen_to_signals(stop)  # kopf did, and does no more
@@ -88,34 +91,41 @@ def run(
     access: Access,
     leadership: Leadership,
     namespaces: Namespaces,
+    served: ServedKinds,
     found: tuple[str, ...],
     health: Health,
 ) -> bool:
-    """Run the operator until a signal comes, or until the namespaces are others or etcd was restored.
+    """Run the operator until a signal comes, or until namespaces or kinds are others, or etcd was restored.
 
-    Then it returns True, to run anew with what is there by then.
+    In the end it returns True, to run anew with what is there by then.
 
     ``found`` are the namespaces, none for all of them.
     """
     registry = kopf.OperatorRegistry()
+    places = (settings.namespaces and found) or (None,)
+    known = served.find(places)
     with ThreadPoolExecutor(settings.threads, thread_name_prefix="reconcile") as pool:
         writer = ApiServer(Connection(access), before_write=leadership.check)
-        operator = Operator(access, settings, writer, namespaces.ages)
+        operator = Operator(access, settings, writer, namespaces.ages, known)
         watchdog = Watchdog(pool)
         collectors, replays = Collectors(operator.commons), Replays(operator.commons)
         operator.join(collectors)
         operator.join(replays)
-        kinds = [Supervisors(operator, pool), Supervisors(collectors, pool), Supervisors(replays, pool)]
+        kinds = [Supervisors(actor, pool) for actor in (operator, collectors, replays) if actor.kind in known]
         handlers.register(registry, operator, kinds, access)
         health.failure = watchdog.failure
-        health.unready = lambda: namespaces.failure or operator.unready((settings.namespaces and found) or (None,))
-        log.info("operator.started", image=settings.image, namespaces=list(found) or "all")
+        health.unready = lambda: namespaces.failure or operator.unready(places)
+        log.info(
+            "operator.started", image=settings.image, namespaces=list(found) or "all", kinds=[one.name for one in known]
+        )
         with (
             _site(operator, collectors) as site,
             ReportServer(f":{settings.metrics_port}", OperatorEndpoints(operator.metrics, site), _METRICS_PORT),
         ):
             try:
-                return asyncio.run(_serve(registry, operator, namespaces, found, watchdog))
+                return asyncio.run(
+                    _serve(registry, operator, namespaces, found, watchdog, lambda: served.until_more(known, places))
+                )
             finally:
                 for supervisors in kinds:
                     supervisors.close()
@@ -131,16 +141,18 @@ async def _serve(
     namespaces: Namespaces,
     found: tuple[str, ...],
     watchdog: Watchdog,
+    more_kinds: Callable[[], Coroutine[None, None, None]],
 ) -> bool:
     """Serve until the end; return whether it came because another operator must begin."""
     changed = asyncio.Event()
 
-    async def look() -> None:
-        await namespaces.until_changed(found, lambda: operator.outdated)
+    async def look(until: Coroutine[None, None, None]) -> None:
+        await until
         changed.set()
 
+    looks = [namespaces.until_changed(found, lambda: operator.outdated), more_kinds()]
     canaries = namespaces.look_for_canaries(operator.rollout_places.select)
-    tasks = [asyncio.create_task(one) for one in (look(), watchdog.run(), canaries)]
+    tasks = [asyncio.create_task(one) for one in (*map(look, looks), watchdog.run(), canaries)]
     try:
         await kopf.operator(
             registry=registry,

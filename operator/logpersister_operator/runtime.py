@@ -18,7 +18,17 @@ from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.connection import ClusterError
-from logpersister_operator.cluster.kinds import CHILDREN, LOGPERSISTER, OF_EXECUTORS, POD, Document
+from logpersister_operator.cluster.kinds import (
+    CHILDREN,
+    JOB,
+    LOG_REPLAY,
+    LOGPERSISTER,
+    OF_EXECUTORS,
+    POD,
+    RESOURCES,
+    Document,
+    Kind,
+)
 from logpersister_operator.commons import Commons, Companion
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.decision import application_of, is_paused
@@ -73,14 +83,16 @@ class Operator:
         settings: Settings,
         cluster: Cluster,
         resources: Callable[[], Iterable[WatchAge]] = lambda: (),
+        served: Collection[Kind] = RESOURCES,
     ) -> None:
-        """Prepare; ``resources`` returns how well resources themselves are known."""
+        """Prepare; ``resources`` returns how well resources themselves are known, ``served`` are kinds of them."""
         self.settings = settings
         self.metrics = Metrics()
         self.children = Children(self.wake)
         self.groups = Groups(self.wake)
         self._cluster = cluster
-        kinds = [one for one in (*CHILDREN, POD) if settings.executors or one not in OF_EXECUTORS]
+        needless = (*(() if settings.executors else OF_EXECUTORS), *(() if LOG_REPLAY in served else (JOB,)))
+        kinds = [one for one in (*CHILDREN, POD) if one not in needless]
         self._watches = Watches(Streams(access), self.children, settings.namespaces, kinds)
         self.commons = Commons(settings, cluster, self.children, self.metrics, self._watches.refusal)
         self._companions: dict[str, Companion] = {}

@@ -15,6 +15,7 @@ from logpersister_operator.crd.logpersister import DEFINITION as LOGPERSISTERS
 from tests.chart.rights import Right, rights
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.audit import Audit
+from tests.integration.kubernetes.conftest import CRD_FILE, install_definition
 from tests.integration.kubernetes.installation import NAME, Installation, play_job
 from tests.integration.kubernetes.jobs import JOBS, Replay, end, job_of
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource, connect
@@ -239,6 +240,50 @@ def test_in_some_namespaces_it_never_looks_at_others_and_without_executors_it_ne
     assert {one.right for one in asked if one.namespace == installation.namespace} == {
         ("coordination.k8s.io", "leases", verb) for verb in ("create", "get", "update")
     }
+    installation.helm("uninstall", NAME, "--no-hooks")
+
+
+def test_without_what_further_kinds_need_logpersisters_go_on_and_they_are_looked_after_once_they_can_be(
+    installation: Installation, api: Client, unique: str
+) -> None:
+    """The chart is upgraded without its CRDs, and with roles of one's own that are of the version before."""
+    where = make_namespace(api, f"{unique}-logs")
+    installation.install({"namespaces": [where], "crds": {"keep": False}})
+    installation.wait_for_definition()
+    path = f"{RBAC}/namespaces/{where}/roles/{ACCOUNT}"
+    role = api.get(path)
+    del role["metadata"]["resourceVersion"]
+    of_replays = [right for right in rights(role["rules"]) if right[1].split("/")[0] in ("logreplays", "jobs")]
+    rules = role["rules"]
+    for right in of_replays:
+        rules = list(without(rules, right))
+    api.replace(path, {**role, "rules": rules})
+    definition = DEFINITION.replace("logpersisters.", "feedcollectors.")
+    api.delete(definition)
+    eventually("no FeedCollector is known", lambda: installation.get(definition) is None, seconds=60)
+    with start_operator(installation) as operator:
+        resource = Resource(api, where, "clicks", operator.tail)
+        resource.apply(SMALL)
+        resource.wait_stateful_sets(1)
+        eventually("it is ready", lambda: operator.readyz() == 200, explain=operator.tail)
+        told = {one["kind"]: one["remedy"] for one in operator.events("kind.not_served")}
+        assert told.keys() == {"FeedCollector", "LogReplay"}
+        assert "crds/feedcollectors.yaml" in told["FeedCollector"]
+        assert "docs/security.md" in told["LogReplay"]
+
+        install_definition(api, CRD_FILE.with_name("feedcollectors.yaml"))
+        api.replace(path, role)
+        collector = Collector(api, where, "prices", operator.tail)
+        collector.apply(FEEDS)
+        collector.wait_stateful_sets(1)
+        replay = Replay(api, where, "again", operator.tail)
+        replay.apply({"resource": "clicks", "generation": 2})
+        job_of(replay, "again")
+        for one in (replay, collector, resource):
+            one.delete()
+            one.eventually("it goes, finalizer and all", lambda one=one: one.get() is None)
+        assert operator.events("leader.elected") == operator.events("leader.elected")[:1], "it kept the Lease"
+        assert operator.stop() == 0
     installation.helm("uninstall", NAME, "--no-hooks")
 
 

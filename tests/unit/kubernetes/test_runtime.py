@@ -16,7 +16,7 @@ from logpersister_operator import managed_resources, runtime
 from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.connection import ClusterError
-from logpersister_operator.cluster.kinds import LOGPERSISTER, Document
+from logpersister_operator.cluster.kinds import FEED_COLLECTOR, LOGPERSISTER, Document, Kind
 from logpersister_operator.decide import decision
 from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits, RolloutStanding, turn
 from logpersister_operator.observe.children import NotListedError
@@ -24,6 +24,7 @@ from logpersister_operator.observe.lag_connection import LagConnection
 from logpersister_operator.observe.namespaces import Namespaces
 from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import MISSING_SECONDS
+from logpersister_operator.observe.served_kinds import ServedKinds
 from logpersister_operator.observed_state import KnownLag, MemberReport, ResourceKey, UnknownLag
 from logpersister_operator.runtime import UNSETTLED_SECONDS, Operator
 from logpersister_operator.settings import Settings
@@ -376,3 +377,33 @@ def test_pages_are_told_what_the_last_reconciliation_wrote_until_the_resource_go
     assert wake is not None
     operator.unregister(KEY, wake)
     assert operator.glances() == {}
+
+
+class Refusing:
+    """An API server that has some kinds, and lets them be listed in some namespaces."""
+
+    def __init__(self, **namespaces: tuple[str, ...]) -> None:
+        self.namespaces = namespaces
+
+    def pages(self, kind: Kind, namespace: str, **_: object) -> Iterator[Document]:
+        if kind.plural not in self.namespaces:
+            raise ClusterError("not found", 404)
+        if namespace not in self.namespaces[kind.plural]:
+            raise ClusterError("forbidden", 403)
+        yield {"items": []}
+
+
+def test_a_kind_is_looked_after_once_it_may_be_listed_in_all_namespaces() -> None:
+    cluster = Refusing(feedcollectors=("logs",))
+    served = ServedKinds(cluster, look_seconds=0.001)  # type: ignore[arg-type]
+    assert served.find(("logs", "web")) == (LOGPERSISTER,)
+    assert served.find(("logs",)) == (LOGPERSISTER, FEED_COLLECTOR)
+
+    async def wait() -> None:
+        waits = asyncio.create_task(served.until_more((LOGPERSISTER, FEED_COLLECTOR), ("logs", "web")))
+        done, _ = await asyncio.wait([waits], timeout=0.1)
+        assert not done
+        cluster.namespaces["logreplays"] = ("logs", "web")
+        await asyncio.wait_for(waits, 60)
+
+    asyncio.run(wait())
