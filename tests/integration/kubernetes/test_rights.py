@@ -281,7 +281,7 @@ def test_without_what_further_kinds_need_logpersisters_go_on_and_they_are_looked
         job_of(replay, "again")
         for one in (replay, collector, resource):
             one.delete()
-            one.eventually("it goes, finalizer and all", lambda one=one: one.get() is None)
+        eventually("they go, finalizers and all", lambda: not any(one.get() for one in (replay, collector, resource)))
         assert operator.events("leader.elected") == operator.events("leader.elected")[:1], "it kept the Lease"
         assert operator.stop() == 0
     installation.helm("uninstall", NAME, "--no-hooks")
