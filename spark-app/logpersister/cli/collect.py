@@ -64,9 +64,14 @@ def start(collector: FeedCollector, secrets: Secrets, options: CollectorOptions)
 
 
 def check(collector: FeedCollector, secrets: Secrets, replica: str, seconds: float) -> int:
-    """Print what is found of feeds and topic; nothing is written. Feeds without content are warnings."""
+    """Print what is found of feeds and topic; nothing is written. Feeds without content are warnings.
+
+    Raises ManifestError for Secrets that cannot be used.
+    """
     kafka = collector.spec.kafka
     feeds = compiled(collector, secrets, replica)
+    for feed in feeds:
+        feed.request()  # raises what its Secrets lack
     config = client_config(kafka.connection, secrets)
     for line in _lines(list(ask_all(feeds, collector.spec.requests_per_host))):
         print(line)

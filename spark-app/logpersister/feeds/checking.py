@@ -41,6 +41,7 @@ def ask_all(feeds: Sequence[PolledFeed], requests_per_host: int) -> Iterator[Ask
         collector = Collector(feeds, "check", requests_per_host, transfers, nobody, nobody)
         collector.begin_all(time.monotonic())
         while collector.running:
+            collector.end_unasked()
             transfers.turn(1.0)
     for feed in feeds:
         yield Asked(feed.spec.id, feed.reason)

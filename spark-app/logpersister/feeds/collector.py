@@ -13,6 +13,7 @@ from logpersister.feeds.exchange import MOST_REDIRECTS, Answer, Request, redirec
 from logpersister.feeds.hosts import HostLimit
 from logpersister.feeds.polled_feed import Outcome, PolledFeed
 from logpersister.feeds.record import Record
+from logpersister.forms.problems import ManifestError
 
 log = structlog.get_logger(__name__)
 
@@ -77,8 +78,8 @@ class Collector:
         self._clock = clock
         self._wall = wall
         self._hosts: HostLimit[PolledFeed] = HostLimit(requests_per_host, self._begin)
-        self._broken: list[PolledFeed] = []
-        """Feeds whose request could not be made."""
+        self._unasked: list[tuple[PolledFeed, str]] = []
+        """Feeds whose request could not be made, and why."""
         now, today = clock(), wall()
         self._due = [(feed.slots.due(now, today, None), place) for place, feed in enumerate(feeds)]
         heapq.heapify(self._due)
@@ -86,14 +87,19 @@ class Collector:
 
     def turn(self) -> None:
         """Start what is due, and wait for servers until something else is."""
-        while self._broken:
-            self._end(self._broken.pop(), Answer(0, error=BROKEN))
+        self.end_unasked()
         now = self._clock()
         is_full = self._intake.is_full or self._transfers.is_full
         while self._due and self._due[0][0] <= now and not is_full:
             self._take_turn(*heapq.heappop(self._due))
         following = self._due[0][0] - self._clock() if self._due else LONGEST_TURN
         self._transfers.turn(max(FULL_TURN if is_full else 0.0, min(following, LONGEST_TURN)))
+
+    def end_unasked(self) -> None:
+        """End polls whose request could not be made."""
+        while self._unasked:
+            feed, reason = self._unasked.pop()
+            self._end(feed, Answer(0, error=reason))
 
     def begin_all(self, now: float) -> None:
         """Start all feeds now, whenever they are due."""
@@ -126,9 +132,14 @@ class Collector:
         try:
             request = feed.request()
             self._transfers.start(request, partial(self._answered, feed, request, 0, 0.0))
+        except ManifestError as error:  # a Secret that is missing: it may come
+            reason = str(error)
+            if reason != feed.reason:
+                log.warning("feed.refused", feed=feed.spec.id, reason=reason)
+            self._unasked.append((feed, reason))
         except Exception:
             log.exception("feed.broken", feed=feed.spec.id)
-            self._broken.append(feed)
+            self._unasked.append((feed, BROKEN))
 
     def _answered(self, feed: PolledFeed, request: Request, redirects: int, seconds: float, answer: Answer) -> None:
         answer = replace(answer, seconds=seconds + answer.seconds)

@@ -49,7 +49,9 @@ class PolledFeed:
     headers: tuple[tuple[str, SecretText], ...]
     body: SecretText | None
     proxy: SecretText | None
-    authority: str | None
+    values: SecretValues
+    path: str
+    """Field of the manifest that has the feed."""
     host: str
     """Server that counts for the limit of requests at once."""
     digest: Digest | None
@@ -71,10 +73,8 @@ class PolledFeed:
     """How long its last poll took; None before the first."""
 
     @classmethod
-    def of(
-        cls, spec: FeedSpec, place: int, share: float, values: SecretValues, authority: str | None, now: float
-    ) -> "PolledFeed":
-        """Compile a feed; raises `ManifestError` for Secrets that cannot be used."""
+    def of(cls, spec: FeedSpec, place: int, share: float, values: SecretValues, now: float) -> "PolledFeed":
+        """Compile a feed. Its Secrets are read when it is polled: one that is missing keeps no other feed waiting."""
         path = f"spec.feeds[{place}]"
         given = {name.lower() for name in spec.headers}
         defaults = {"User-Agent": f"logpersister/{__version__}", "Accept": ", ".join(spec.content.types) or "*/*"}
@@ -88,15 +88,16 @@ class PolledFeed:
             ),
             body=None if spec.body is None else SecretText.of(spec.body, f"{path}.body", values),
             proxy=None if spec.proxy is None else SecretText.of(spec.proxy, f"{path}.proxy", values, is_url=True),
-            authority=authority,
+            values=values,
+            path=path,
             host=urlsplit(spec.url).netloc.rpartition("@")[2].lower(),
             digest=digest_of(spec.content),
             new_since=now,
         )
 
     def request(self) -> Request:
-        """Return what the server is asked now."""
-        seen = self.seen
+        """Return what the server is asked now; raises `ManifestError` for Secrets that cannot be used."""
+        seen, authority = self.seen, self.spec.ca_secret_name
         lines = [f"{name}: {text.reveal()}" for name, text in self.headers]
         if seen.digest is not None and self.spec.method == "GET":
             lines += [f"If-None-Match: {seen.etag}"] if seen.etag else []
@@ -111,7 +112,7 @@ class PolledFeed:
             headers=tuple(lines),
             body=body,
             proxy=None if self.proxy is None else self.proxy.reveal(),
-            authority=self.authority,
+            authority=authority and self.values.authority(authority, f"{self.path}.caSecretName"),
         )
 
     def take(self, answer: Answer, replica: str, now: float, wall: float) -> Outcome:

@@ -26,7 +26,7 @@ from logpersister.feeds.transfers import Transfers
 from logpersister.kafka_client import client_config
 from logpersister.kafka_client.stream import Stream
 from logpersister.manifest import FeedCollector
-from logpersister.manifest.secrets import AUTHORITY, Secrets
+from logpersister.manifest.secrets import Secrets
 from logpersister.pages.site import Site
 from logpersister.report import logs
 from logpersister.report.health import Health, Probe
@@ -58,17 +58,11 @@ class CollectorOptions:
 
 
 def compiled(collector: FeedCollector, secrets: Secrets, replica: str) -> list[PolledFeed]:
-    """Return the feeds as they are polled; raises `ManifestError` for Secrets that cannot be used."""
+    """Return the feeds as they are polled."""
     values, now = SecretValues(secrets), time.monotonic()
     share = share_of(replica, collector.spec.replicas)
-    authorities: dict[str | None, str | None] = {None: None}
-    found = []
-    for place, feed in enumerate(collector.spec.feeds):
-        name, path = feed.ca_secret_name, f"spec.feeds[{place}].caSecretName"
-        if name is not None and name not in authorities:
-            secrets.require(name, AUTHORITY, path)
-            authorities[name] = secrets.authority(name, path)
-        found.append(PolledFeed.of(feed, place, share, values, authorities[name], now))
+    feeds = enumerate(collector.spec.feeds)
+    found = [PolledFeed.of(feed, place, share, values, now) for place, feed in feeds]
     gc.collect()
     gc.freeze()  # they live as long as the process: no need to look through them again
     return found

@@ -10,7 +10,7 @@ import structlog
 
 from logpersister.forms.problems import ManifestError, Problem
 from logpersister.manifest.blocks.feeds import SECRET
-from logpersister.manifest.secrets import CurrentSecret, Secrets
+from logpersister.manifest.secrets import AUTHORITY, Secrets
 from logpersister.report import logs
 
 log = structlog.get_logger(__name__)
@@ -20,44 +20,52 @@ FRESH_SECONDS: Final = 30.0
 
 
 class SecretValues:
-    """Values of Secrets by name and key, each read at most once in `FRESH_SECONDS`."""
+    """Values of Secrets, each read at most once in `FRESH_SECONDS`."""
 
     def __init__(self, secrets: Secrets, clock: Callable[[], float] = time.monotonic) -> None:
         self._secrets = secrets
         self._clock = clock
-        self._known: dict[tuple[str, str], CurrentSecret] = {}
-        self._fresh: dict[tuple[str, str], tuple[float, str]] = {}
+        self._known: dict[tuple[str, str], tuple[float, str]] = {}
+        """When what was used last was read or looked for, and what it is; certificates are by the key `AUTHORITY`."""
 
-    def require(self, name: str, key: str, path: str) -> None:
-        """Read a value that must be there; raises `ManifestError`, with the field that names it."""
-        if (name, key) in self._known:
-            return
-        current = CurrentSecret(lambda: self._secrets.require(name, key, path))
-        text = current.reveal()
+    def value(self, name: str, key: str, path: str) -> str:
+        """Return a value as it is now, or was a moment ago; one that cannot be used now is used as it was.
+
+        Raises `ManifestError`, with the field that names it, for one that never could be used.
+        """
+        return self._recent(name, key, lambda: self._text(name, key, path))
+
+    def authority(self, name: str, path: str) -> str:
+        """Return the certificates of an authority like a value."""
+        return self._recent(name, AUTHORITY, lambda: self._certificates(name, path))
+
+    def _recent(self, name: str, key: str, read: Callable[[], str]) -> str:
+        known, now = self._known.get((name, key)), self._clock()
+        if known is not None and now - known[0] < FRESH_SECONDS:
+            return known[1]
+        try:
+            text = read()
+        except ManifestError as error:
+            if known is None:
+                raise
+            log.warning("secret.refused", secret=f"{name}/{key}", error=f"{error}; the value before is used until then")
+            text = known[1]
+        self._known[name, key] = now, text
+        return text
+
+    def _text(self, name: str, key: str, path: str) -> str:
+        text = self._secrets.require(name, key, path).reveal()
         if not _can_be_sent(text):
             problem = "names a Secret whose value has characters other than printable ones of ASCII"
             raise ManifestError([Problem(path, f"{problem} ({name}/{key})", "correct the Secret")])
-        self._known[name, key] = current
-        self._keep(name, key, text)
-
-    def value(self, name: str, key: str) -> str:
-        """Return a value that was required before, as it is now, or was a moment ago."""
-        read, text = self._fresh[name, key]
-        if self._clock() - read >= FRESH_SECONDS:
-            found = self._known[name, key].reveal()
-            if _can_be_sent(found):
-                text = found
-            else:
-                remedy = "correct the Secret: printable ASCII; the value before is used until then"
-                log.warning("secret.refused", secret=f"{name}/{key}", remedy=remedy)
-            self._keep(name, key, text)
-        return text
-
-    def _keep(self, name: str, key: str, text: str) -> None:
         escaped = quote(text, safe="")
         if escaped != text:
             logs.redactor.hide(escaped)  # as URLs have it, which servers may repeat
-        self._fresh[name, key] = self._clock(), text
+        return text
+
+    def _certificates(self, name: str, path: str) -> str:
+        self._secrets.require(name, AUTHORITY, path)
+        return self._secrets.authority(name, path) or ""
 
 
 def _can_be_sent(text: str) -> bool:
@@ -70,21 +78,24 @@ class SecretText:
 
     text: str
     values: SecretValues
+    path: str
+    """Field of the manifest that has it; empty for a text without Secrets."""
     is_url: bool = False
     """Whether values are escaped so that they cannot change what a URL means."""
 
     @classmethod
     def of(cls, text: str, path: str, values: SecretValues, *, is_url: bool = False) -> "SecretText":
-        """Read the Secrets that it names; raises `ManifestError` when one has no such key."""
-        for found in SECRET.finditer(text):
-            values.require(found["name"], found["key"], path)
-        return cls(text, values, is_url)
+        return cls(text, values, path if "${" in text else "", is_url)
 
     def reveal(self) -> str:
-        """Return the text with the values in it, to be sent and for nothing else."""
-        if "${" not in self.text:
-            return self.text
-        return SECRET.sub(lambda found: self._escaped(self.values.value(found["name"], found["key"])), self.text)
+        """Return the text with the values in it, to be sent and for nothing else.
 
-    def _escaped(self, value: str) -> str:
+        Raises `ManifestError` when a Secret has no such key, or one that cannot be sent.
+        """
+        if not self.path:
+            return self.text
+        return SECRET.sub(lambda found: self._escaped(found["name"], found["key"]), self.text)
+
+    def _escaped(self, name: str, key: str) -> str:
+        value = self.values.value(name, key, self.path)
         return quote(value, safe="") if self.is_url else value

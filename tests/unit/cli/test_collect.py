@@ -47,11 +47,11 @@ def test_an_address_that_cannot_be_served(manifest: Path, tmp_path: Path, capsys
     assert '--http "nowhere" is not an address' in capsys.readouterr().err
 
 
-def test_a_secret_that_is_missing(
+def test_a_check_names_a_secret_that_is_missing(
     manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("LOGPERSISTER_SECRET_SHOP_KEY")
-    assert collect(manifest) == 2
+    assert collect(manifest, "--check") == 2
     assert capsys.readouterr().err.startswith("spec.feeds[0].url: names the Secret shop, whose key key was not found")
 
 

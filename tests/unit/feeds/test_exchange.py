@@ -96,6 +96,7 @@ def test_a_rotated_secret_is_used_soon_and_one_that_is_gone_still() -> None:
 def test_a_secret_that_becomes_unusable_is_used_as_it_was() -> None:
     now, environment = [0.0], {"LOGPERSISTER_SECRET_SHOP_KEY": "old"}
     text = SecretText.of("${secret:shop/key}", "at", SecretValues(Secrets(environment), lambda: now[0]))
+    assert text.reveal() == "old"
     for bad in ("rot\u20acated", "two\nlines", "\0"):
         environment["LOGPERSISTER_SECRET_SHOP_KEY"] = bad
         now[0] += FRESH_SECONDS
@@ -114,5 +115,5 @@ def test_what_a_server_repeats_of_a_secret_in_a_url_is_hidden() -> None:
 @pytest.mark.parametrize("environment", [{}, {"LOGPERSISTER_SECRET_SHOP_KEY": "two\nlines"}])
 def test_a_secret_that_cannot_be_used_is_told_with_its_field(environment: dict[str, str]) -> None:
     with pytest.raises(ManifestError, match=r"^spec\.feeds\[3\]\.url: names .*(shop|key)") as told:
-        SecretText.of("${secret:shop/key}", "spec.feeds[3].url", SecretValues(Secrets(environment)))
+        SecretText.of("${secret:shop/key}", "spec.feeds[3].url", SecretValues(Secrets(environment))).reveal()
     assert "lines" not in str(told.value)

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,18 +13,19 @@ from logpersister.feeds.collector import BROKEN, Collector
 from logpersister.feeds.exchange import MOST_REDIRECTS, Answer, Request
 from logpersister.feeds.polled_feed import Outcome, PolledFeed
 from logpersister.feeds.record import Record
-from logpersister.feeds.secret_texts import SecretValues
+from logpersister.feeds.secret_texts import FRESH_SECONDS, SecretValues
 from logpersister.manifest.blocks.feeds import FeedSpec
 from logpersister.manifest.secrets import Secrets
+from tests.stack.authority import Authority
 
 NOON = 1_795_867_200.0
 VALUES = {"LOGPERSISTER_SECRET_SHOP_KEY": "hidden"}
 
 
-def feed(name: str = "prices", place: int = 0, **settings: Any) -> PolledFeed:
+def feed(name: str = "prices", place: int = 0, values: SecretValues | None = None, **settings: Any) -> PolledFeed:
     document = {"id": name, "url": f"http://{name}.example.com/?key=${{secret:shop/key}}", "periodicity": "1s"}
     spec = FeedSpec.model_validate(document | settings)
-    return PolledFeed.of(spec, place, 0.0, SecretValues(Secrets(VALUES)), None, 0.0)
+    return PolledFeed.of(spec, place, 0.0, SecretValues(Secrets(VALUES)) if values is None else values, 0.0)
 
 
 def answer(body: bytes = b"content", status: int = 200, **headers: str) -> Answer:
@@ -235,6 +237,39 @@ def test_a_redirect_that_cannot_be_followed_fails_its_feed_only() -> None:
     world.run(world.collector(bad, good), 3)
     assert (good.reason, bad.reason) == ("", BROKEN)
     assert sum(one.result == "failed" for one in world.outcomes) >= 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "useless", "good"),
+    [
+        ({"url": "http://bad.example.com/?key=${secret:own/key}"}, "KEY", "\x7f", "a&b"),
+        ({"headers": {"X-Key": "${secret:own/key}"}}, "KEY", "", "a&b"),
+        ({"caSecretName": "own"}, "CA_CRT", "no certificate", Authority("feeds").certificate.decode()),
+    ],
+)
+def test_a_secret_that_is_missing_or_useless_fails_its_feed_only_until_it_can_be_used(
+    settings: dict[str, Any], key: str, useless: str, good: str
+) -> None:
+    world = World(lambda _: (0.01, answer()))
+    secrets = dict(VALUES)
+    values = SecretValues(Secrets(secrets), lambda: world.now)
+    other, bad = feed("other", values=values), feed("bad", 1, values=values, **settings)
+    collector = world.collector(other, bad)
+    world.run(collector, 3)
+    assert (other.reason, other.polls["failed"], bad.polls["new"]) == ("", 0, 0)
+    assert bad.reason.startswith(f"spec.feeds[1].{next(iter(settings))}")
+    assert "names the Secret own" in bad.reason
+    assert bad.polls["failed"] >= 2
+
+    secrets[f"LOGPERSISTER_SECRET_OWN_{key}"] = useless
+    world.run(collector, 3)
+    assert re.search("names (the|a) Secret .*own", bad.reason)
+    secrets[f"LOGPERSISTER_SECRET_OWN_{key}"] = good
+    world.run(collector, 3)
+    assert (bad.reason, bad.polls["new"]) == ("", 1)
+    secrets[f"LOGPERSISTER_SECRET_OWN_{key}"] = useless
+    world.run(collector, FRESH_SECONDS + 3)
+    assert bad.reason == "", "the value before is used"
 
 
 def test_nothing_begins_while_disk_or_memory_cannot_keep_up() -> None:
