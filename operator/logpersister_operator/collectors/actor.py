@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -17,7 +17,6 @@ from logpersister_operator.collectors.render import COLLECTOR
 from logpersister_operator.commons import Commons
 from logpersister_operator.crd.status_collector import CollectorStatus
 from logpersister_operator.decide.conditions import is_settled
-from logpersister_operator.decide.health.pod_failures import is_held_up
 from logpersister_operator.managed_resources import ManagedResources
 from logpersister_operator.observe.children import RefusedError
 from logpersister_operator.observe.members import MemberReader
@@ -180,8 +179,7 @@ class Collectors:
         parsed, children = self._parsed(resource, kept), commons.children.of(key)
         names = [] if parsed.manifest is None else parsed.manifest.spec.secret_names()
         secrets = kept.secrets.read(commons.cluster, key.namespace, names, commons.settings.secret_seconds)
-        held_up = [pod.uid for pod in pods_of(children.values(), COLLECTOR) if is_held_up(pod)]
-        return CollectorState(
+        state = CollectorState(
             datetime.now(UTC),
             self._reconciler.with_latest_status(resource),
             parsed,
@@ -191,8 +189,8 @@ class Collectors:
             missing=secrets.seen.missing,
             reports=self._reports.answer(key),
             refusals=self._reconciler.refusals(key),
-            told=kept.events.read(commons.cluster, key.namespace, held_up),
         )
+        return replace(state, told=kept.events.read(commons.cluster, key.namespace, state.unexplained))
 
     def _parsed(self, resource: Document, kept: _Kept) -> Parsed:
         metadata = resource["metadata"]

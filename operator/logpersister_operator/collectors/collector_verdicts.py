@@ -8,6 +8,7 @@ from logpersister_operator.collectors.observed import CollectorState
 from logpersister_operator.collectors.reports import ReplicaReport
 from logpersister_operator.crd.status_collector import Feeds, Replicas
 from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, no, previous_verdict, unknown, yes
+from logpersister_operator.decide.health.observed_fleets import refused_pods
 from logpersister_operator.decide.health.pod_failures import pod_failure
 from logpersister_operator.decide.reasons import Reason
 
@@ -61,10 +62,8 @@ def _hindrance(state: CollectorState) -> Obstacle | None:
         first = min(state.refusals)
         refusal = state.refusals[first]
         return Obstacle(Reason.NAME_TAKEN if refusal.taken else Reason.REFUSED, refusal.about(first))
-    found = state.stateful_set
-    if found is not None and found.uid in state.told and found.ready_replicas < found.replicas:
-        return Obstacle(Reason.REFUSED, f"{found.reference}: {state.told[found.uid]}")
-    return pod_failure(state.pods, state.now, state.told)
+    refused = refused_pods(state.stateful_set, state.pods, state.told)
+    return refused or pod_failure(state.pods, state.now, state.told)
 
 
 def verdicts(state: CollectorState, course: Course, feeds: Feeds | None) -> list[Verdict]:

@@ -11,6 +11,8 @@ from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.collectors.render import COLLECTOR, CollectorApp
 from logpersister_operator.collectors.reports import ReplicaReport
 from logpersister_operator.crd.status_collector import CollectorStatus
+from logpersister_operator.decide.health.observed_fleets import lacks_pods
+from logpersister_operator.decide.health.pod_failures import is_held_up
 from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults
 from logpersister_operator.observed_objects import Child, Pod, StatefulSet
 from logpersister_operator.observed_state import MemberReport, OwnObjects, Refusal, pods_of
@@ -86,6 +88,13 @@ class CollectorState:
     @property
     def pods(self) -> list[Pod]:
         return pods_of(self.own.children, COLLECTOR)
+
+    @property
+    def unexplained(self) -> list[str]:
+        """The uids of objects that wait without saying why: the StatefulSet for pods, pods for containers."""
+        found = self.stateful_set
+        lacking = [found.uid] if found is not None and lacks_pods(found, self.pods) else []
+        return [*lacking, *(pod.uid for pod in self.pods if is_held_up(pod))]
 
     def replica_reports(self) -> list[ReplicaReport]:
         """Return what replicas say that answer."""

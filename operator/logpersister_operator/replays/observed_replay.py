@@ -8,6 +8,7 @@ from typing import Any
 from logpersister.manifest.log_replay import LogReplay
 from logpersister_operator.cluster.kinds import JOB, LOG_REPLAY, POD, Reference
 from logpersister_operator.crd.replay_status import ReplayStatus
+from logpersister_operator.decide.health.pod_failures import is_held_up
 from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults
 from logpersister_operator.observed_objects import Child, ConfigMap, Job, Pod
 from logpersister_operator.observed_state import Refusal
@@ -52,7 +53,7 @@ class ObservedReplay:
     reports: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What processes say that answer, by the names of their pods."""
     told: Mapping[str, str] = field(default_factory=dict)
-    """The last warning about each pod that has one, by uid."""
+    """The last warning about each Job and pod that has one, by uid."""
 
     @property
     def owner(self) -> Owner:
@@ -74,6 +75,15 @@ class ObservedReplay:
         pods = [one for one in self.children.values() if one.kind == POD.name and isinstance(one, Pod)]
         of_job = [one for one in pods if one.is_owned_by(job.uid)]
         return sorted(of_job, key=lambda one: (one.created or self.now, one.name))
+
+    @property
+    def unexplained(self) -> list[str]:
+        """The uids of objects that wait without saying why: Jobs for pods, pods for containers."""
+        pods = [one for one in self.children.values() if isinstance(one, Pod)]
+        jobs = (one for one in self.children.values() if isinstance(one, Job) and one.is_owned_by(self.uid))
+        at_work = [one for one in jobs if not (one.is_suspended or one.completed or one.failed)]
+        lacking = [one.uid for one in at_work if all(pod.is_over for pod in self.pods(one))]
+        return [*lacking, *(pod.uid for pod in pods if is_held_up(pod))]
 
     def _own(self, reference: Reference) -> Child | None:
         found = self.children.get(reference)

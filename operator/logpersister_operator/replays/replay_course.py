@@ -106,20 +106,22 @@ class _Planned:
 
     def _storing(self, job: Job | None) -> Course:
         suspend = self.replay.spec.suspend
+        phase: Phase = "Suspended" if suspend else self._working
         if job is None:
             made = self._made
-            phase: Phase = "Suspended" if suspend else self._working
             if self._is_leaving(jobs.storing_job(self.observed.name)):
                 return Course(phase)
             return Course(phase, apply=[*made.network_policy(), made.storing()])
         if job.failed is not None:
             return self._failed(job, ReplayReason.REPLAY_FAILED)
         tuning = self._made.tuning
+        if job.parallelism != tuning["parallelism"] and self.replay.spec.max_bytes_per_second is not None:
+            return Course(phase, delete=[job])  # each process has its share of the rate, in the Job's template
         changed = (job.parallelism, job.is_suspended) != (tuning["parallelism"], tuning["suspend"])
         tune = [Tuning(job, tuning)] if changed else []
         if suspend:
-            return Course("Suspended", tune=tune)
-        return Course(self._working, self._trouble(job), began=job.started, tune=tune)
+            return Course(phase, tune=tune)
+        return Course(phase, self._trouble(job), began=job.started, tune=tune)
 
     @property
     def _working(self) -> Phase:
@@ -136,6 +138,8 @@ class _Planned:
         found = pod_failure(pods, observed.now, observed.told)
         if found is not None:
             return found
+        if job.uid in observed.told:
+            return Obstacle(ReplayReason.CHILD_REFUSED, f"pods of {job.reference}: {observed.told[job.uid]}")
         words = "" if any(one.is_ready for one in pods) else last_words(pods)
         return (
             Obstacle(ReplayReason.REPLAY_FAILED, f"the last process failed and is tried again: {words}")

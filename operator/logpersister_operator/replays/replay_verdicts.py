@@ -53,7 +53,8 @@ def _verdicts(observed: ObservedReplay, course: Course, status: ReplayStatus) ->
     else:
         reason = obstacle.reason if obstacle else _doing(course)
         yield no(ReplayAspect.READY, reason, words or _told(course, status))
-    stuck = obstacle is not None and course.phase in ("Failed", "Pending")
+    refused = obstacle is not None and obstacle.reason == ReplayReason.CHILD_REFUSED
+    stuck = refused or course.phase in ("Failed", "Pending")
     if obstacle is not None and stuck:
         yield yes(ReplayAspect.STALLED, obstacle.reason, words)
     else:

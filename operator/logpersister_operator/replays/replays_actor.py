@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,9 +14,8 @@ from logpersister.manifest.log_replay import LogReplay
 from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.connection import ClusterError
-from logpersister_operator.cluster.kinds import JOB, LOG_REPLAY, LOGPERSISTER, POD, Document, Reference
+from logpersister_operator.cluster.kinds import JOB, LOG_REPLAY, LOGPERSISTER, Document, Reference
 from logpersister_operator.commons import Commons
-from logpersister_operator.decide.health.pod_failures import is_held_up
 from logpersister_operator.managed_resources import ManagedResources
 from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observe.object_events import ObjectEvents
@@ -141,9 +140,7 @@ class Replays:
         children = self._commons.children.of(key)
         replay, problems = _parsed(resource)
         planned = plan_reference(key.name) in children
-        pods = [one for one in children.values() if one.kind == POD.name and isinstance(one, Pod)]
-        waiting = [pod.uid for pod in pods if is_held_up(pod)]
-        return ObservedReplay(
+        observed = ObservedReplay(
             now=datetime.now(UTC),
             namespace=key.namespace,
             name=key.name,
@@ -159,8 +156,9 @@ class Replays:
             children=children,
             refusals=self._reconciler.refusals(key),
             reports=_of_storing(key, children, self._reports.answer(key) or {}),
-            told=self._managed.get(key).events.read(self._commons.cluster, key.namespace, waiting),
         )
+        events = self._managed.get(key).events
+        return replace(observed, told=events.read(self._commons.cluster, key.namespace, observed.unexplained))
 
     def _wanted(self, key: ResourceKey, replay: LogReplay) -> Wanted:
         """Return what a replay can be planned with, as it is now: nothing of it is watched."""

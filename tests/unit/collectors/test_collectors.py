@@ -145,6 +145,15 @@ def test_what_is_refused_is_told() -> None:
     assert f"the API server refuses StatefulSet {NAME}: exceeded quota" in message(plan, "Stalled")
 
 
+def test_pods_that_are_refused_are_told() -> None:
+    """A quota, or a policy for pods: Kubernetes says so of the StatefulSet alone."""
+    made = [one for one in running(decide(state()).apply, ready=0) if one["kind"] != "Pod"]
+    (uid,) = state(children=made).unexplained
+    plan = decide(state(children=made, told={uid: "exceeded quota: small"}))
+    assert condition(plan, "Stalled") == ("True", "Refused")
+    assert message(plan, "Ready") == f"0 of 2 pods of {NAME}: exceeded quota: small"
+
+
 def merged(*reports: MemberReport) -> Plan:
     return decide(started(reports={f"{NAME}-{number}": one for number, one in enumerate(reports)}))
 

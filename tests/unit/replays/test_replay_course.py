@@ -200,6 +200,33 @@ def test_what_the_api_server_refuses_is_said() -> None:
     life = ReplayLife()
     life.step(refusals={STORING: Refusal("quota exceeded")})
     assert life.verdict("Ready") == ("False", "ChildRefused", "Job again: quota exceeded")
+    assert life.verdict("Stalled")[:2] == ("True", "ChildRefused"), "perhaps a name of somebody else's object"
+
+
+def test_a_job_whose_pods_are_refused_says_why() -> None:
+    life = ReplayLife()
+    life.step()
+    life.begin()
+    uid = life.children[STORING]["metadata"]["uid"]
+    assert life.observed().unexplained == [uid]
+    life.step(told={uid: 'serviceaccount "clicks-backup-member" not found'})
+    assert life.verdict("Stalled")[:2] == ("True", "ChildRefused")
+    assert life.verdict("Ready")[2] == 'pods of Job again: serviceaccount "clicks-backup-member" not found'
+    life.end(STORING)
+    assert life.observed().unexplained == []
+
+
+def test_other_processes_share_the_same_rate() -> None:
+    life = ReplayLife(maxBytesPerSecond="1Mi")
+    life.step()
+    life.begin()
+    life.change(processes=4)
+    life.step()
+    assert STORING not in life.children, "its processes would read four times as much"
+    life.step()
+    (container,) = life.children[STORING]["spec"]["template"]["spec"]["containers"]
+    rate = container["args"][container["args"].index("--max-bytes-per-second") + 1]
+    assert (rate, life.children[STORING]["spec"]["parallelism"]) == ("256Ki", 4)
 
 
 def test_a_plan_that_somebody_has_changed_is_not_executed() -> None:

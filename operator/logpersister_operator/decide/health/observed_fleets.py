@@ -54,7 +54,7 @@ def fleet_of(stateful_set: StatefulSet | None, pods: Sequence[Pod], now: datetim
 
 def refused_pods(stateful_set: StatefulSet | None, pods: Sequence[Pod], told: Mapping[str, str]) -> Obstacle | None:
     """Return why pods of a StatefulSet are not made, in the words of the API server; None when they are."""
-    if stateful_set is None or not _lacks_pods(stateful_set, pods) or stateful_set.uid not in told:
+    if stateful_set is None or not lacks_pods(stateful_set, pods) or stateful_set.uid not in told:
         return None
     name, words = stateful_set.name, told[stateful_set.uid]
     return Obstacle(Reason.REFUSED, f"{len(pods)} of {plural(stateful_set.replicas, 'pod')} of {name}: {words}")
@@ -78,13 +78,14 @@ def lost_pods(stateful_set: StatefulSet | None, pods: Sequence[Pod], now: dateti
 def unexplained(own: OwnObjects) -> list[str]:
     """Return the uids of a few objects that wait without saying why: StatefulSets for pods, pods for containers."""
     of_members, of_shadows, executors = own.pods_by_revision(), own.pods(SHADOW), own.pods(EXECUTOR)
-    lacking = [one.uid for name, one in own.stateful_sets().items() if _lacks_pods(one, of_members.get(name, []))]
-    lacking += [one.uid for one in own.shadows().values() if _lacks_pods(one, of_shadows)]
+    lacking = [one.uid for name, one in own.stateful_sets().items() if lacks_pods(one, of_members.get(name, []))]
+    lacking += [one.uid for one in own.shadows().values() if lacks_pods(one, of_shadows)]
     held_up = [pod.uid for pod in (*own.pods(), *of_shadows, *executors) if is_held_up(pod)]
     return [*lacking[:MOST_ASKED], *held_up[:MOST_ASKED]]
 
 
-def _lacks_pods(stateful_set: StatefulSet, pods: Sequence[Pod]) -> bool:
+def lacks_pods(stateful_set: StatefulSet, pods: Sequence[Pod]) -> bool:
+    """Whether a StatefulSet has fewer pods than it wants."""
     there = sum(ordinal(pod) < stateful_set.replicas for pod in pods)
     return max(there, ready_members(stateful_set)) < stateful_set.replicas
 
