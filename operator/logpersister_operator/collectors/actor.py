@@ -13,7 +13,7 @@ from logpersister_operator.cluster.kinds import FEED_COLLECTOR, Document, Refere
 from logpersister_operator.collectors import decide
 from logpersister_operator.collectors.collector_drain import CollectorDrain
 from logpersister_operator.collectors.observed import CollectorState, Parsed
-from logpersister_operator.collectors.render import COLLECTOR
+from logpersister_operator.collectors.render import COLLECTOR, LARGEST_MANIFEST, manifest_of
 from logpersister_operator.commons import Commons
 from logpersister_operator.crd.status_collector import CollectorStatus
 from logpersister_operator.decide.conditions import is_settled
@@ -208,9 +208,14 @@ def _parse(resource: Document) -> Parsed:
     """Return the spec as a manifest: it is checked as the CRD does, and for more."""
     whole = {name: resource[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in resource}
     try:
-        return Parsed(parse_as(FeedCollector, whole))
+        manifest = parse_as(FeedCollector, whole)
     except ManifestError as error:
         return Parsed(None, "; ".join(str(problem) for problem in error.problems))
+    size = len(manifest_of(manifest).encode())
+    if size <= LARGEST_MANIFEST:
+        return Parsed(manifest)
+    told = f"{len(manifest.spec.feeds)} feeds take {size:,} bytes, and a ConfigMap holds {LARGEST_MANIFEST:,}"
+    return Parsed(None, f"spec.feeds: {told}; make two resources of them")
 
 
 def _essence(report: MemberReport) -> object:

@@ -33,12 +33,23 @@ COLLECTOR: Final = "collector"
 """Component and container of the pods."""
 SPOOL_DIRECTORY: Final = "/var/spool/logpersister"
 _DIGITS: Final = 12
+LARGEST_MANIFEST: Final = 2**20
+"""Bytes; a ConfigMap holds no more."""
 _OF_THE_OPERATOR: Final = ("networkPolicy", "podTemplate", "serviceAccount")
 """Fields of the spec that replicas need not know: a change of them alone makes no other ConfigMap."""
 _MIB: Final = 2**20
 _BESIDE_SPOOL: Final = 256 * _MIB
 """Bytes of the disk for logs and temporary files."""
 _MOST_BESIDE_SPOOL: Final = 2**30
+
+
+def manifest_of(resource: FeedCollector) -> str:
+    """Return what replicas read, without what equals its default, and as compact as it can be."""
+    document = sparse(resource)
+    for name in _OF_THE_OPERATOR:
+        document["spec"].pop(name, None)
+    document["metadata"] = {"name": resource.name}
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +74,8 @@ class CollectorApp:
 
     @property
     def manifest(self) -> str:
-        """What replicas read, without what equals its default. It is compact: a ConfigMap holds 1 MiB."""
-        document = sparse(self.resource)
-        for name in _OF_THE_OPERATOR:
-            document["spec"].pop(name, None)
-        document["metadata"] = {"name": self.resource.name}
-        return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        """What replicas read."""
+        return manifest_of(self.resource)
 
     @property
     def revision(self) -> str:

@@ -138,6 +138,17 @@ def test_what_runs_goes_on_while_the_spec_is_invalid_or_a_secret_is_missing() ->
     assert message(plan, "Stalled") == "missing: Secret shop; create it, or correct the name in the spec"
 
 
+def test_more_feeds_than_a_config_map_holds_change_nothing_that_runs() -> None:
+    feeds = [feed(f"f{number}", method="POST", body="ü" * 2000) for number in range(262)]
+    most = decide(state(collector(feeds=feeds[:-10])))
+    (config,) = (one for one in most.apply if one["kind"] == "ConfigMap")
+    assert 2**20 - 20_000 < len(config["data"]["resource.json"].encode()) <= 2**20
+    plan = decide(state(collector(generation=2, feeds=feeds), running(most.apply)))
+    assert (plan.apply, plan.delete, condition(plan, "Stalled")) == ((), (), ("True", "SpecInvalid"))
+    assert "spec.feeds: 262 feeds take " in message(plan, "Ready")
+    assert "a ConfigMap holds 1,048,576; make two resources of them" in message(plan, "Ready")
+
+
 def test_what_is_refused_is_told() -> None:
     (reference,) = [one for one in started().children if one.kind == "StatefulSet"]
     plan = decide(started(refusals={reference: Refusal("exceeded quota")}))
