@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final, TextIO
 
 from logpersister.cli import bucket, context
-from logpersister.cli.deleted_ranges import Chosen, archives_of, choose, inside_backup, inside_folders
+from logpersister.cli.deleted_ranges import Chosen, choose, choose_archives, inside_backup, inside_folders
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.retrieve import topics_of, without_times
@@ -44,15 +44,15 @@ def run(arguments: argparse.Namespace) -> int:
     with bucket.opened(resource, secrets) as store:
         found = [_chosen(store, resource, topic, window) for topic in topics_of(store, resource, arguments)]
         show(found, sys.stdout)
-        objects = [key for one in found for key in one.objects]
-        if arguments.dry_run or not objects:
+        told = _told(found)
+        if arguments.dry_run or not any(one.objects or one.archives for one in found):
             return Exit.OK
-        if not arguments.yes and not _agreed(len(objects), resource):
+        if not arguments.yes and not _agreed(told, resource):
             print("nothing was deleted", file=sys.stderr)
             return Exit.FAILED
         for one in found:
             _delete(store, resource.group_id, one, window, datetime.now(UTC))
-    print(f"{plural(len(objects), 'object')} deleted")
+    print(f"{told} deleted")
     _tell_further(resource, sys.stdout)
     return Exit.OK
 
@@ -86,17 +86,17 @@ def _chosen(store: ObjectStore, resource: LogPersister, topic: str, window: Wind
     except (ForeignObjectError, ContentError) as error:
         raise CommandError(f"topic {printable(topic)}: {error}", Exit.FAILED) from error
     chosen = choose(store, group, topic, counted(store.inventory(topic), "objects looked at"), inside)
-    if spec.finish is not None and POLICY in spec.finish.policy:
-        chosen.archives = list(archives_of(store, topic, chosen.emptied))
+    if layout is not None and spec.finish is not None and POLICY in spec.finish.policy:
+        choose_archives(store, group, chosen, layout, window)
     return chosen
 
 
-def _agreed(objects: int, resource: LogPersister) -> bool:
+def _agreed(told: str, resource: LogPersister) -> bool:
     if not sys.stdin.isatty():
         raise CommandError("--yes: is needed where nobody can be asked; nothing was deleted", Exit.INVALID)
     storage = resource.spec.storage
     place = f"s3://{storage.bucket}/{storage.prefix}"
-    print(f"Delete {plural(objects, 'object')} of {place} for good? [y/N] ", end="", flush=True)
+    print(f"Delete {told} of {place} for good? [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
@@ -106,9 +106,9 @@ def _delete(store: ObjectStore, group: str, chosen: Chosen, window: Window, now:
     for topic_id, ranges in chosen.by_topic_id():
         note = Deletion(chosen.topic, topic_id, window.since, window.until, now, ranges)
         note_deletion(store, group, note)
-    # First: an object that is left is found again, and these with it; without the object they are not.
-    store.delete_all([*chosen.archives, *(key for one in chosen.ranges.values() for key in one.facts)])
-    store.delete_all(chosen.objects)
+    # First: an object that is left is found again, and its facts with it; without the object they are not.
+    store.delete_all([key for one in chosen.ranges.values() for key in one.facts])
+    store.delete_all([*chosen.archives, *chosen.objects])
 
 
 def show(found: Sequence[Chosen], out: TextIO) -> None:
@@ -126,10 +126,14 @@ def show(found: Sequence[Chosen], out: TextIO) -> None:
     table(COLUMNS, rows, out)
     out.write("\n")
     out.writelines(f"{line}\n" for line in _kept(found))
-    objects, bytes_ = sum(len(one.objects) for one in found), sum(one.bytes for one in found)
-    archives = sum(len(one.archives) for one in found)
-    with_them = f", and {plural(archives, 'archive')} of them" if archives else ""
-    out.write(f"{plural(objects, 'object')}, {size(bytes_)} to be deleted{with_them}\n")
+    bytes_ = sum(one.bytes + sum(one.archives.values()) for one in found)
+    out.write(f"{_told(found)}, {size(bytes_)} to be deleted\n")
+
+
+def _told(found: Sequence[Chosen]) -> str:
+    """Return how many objects of ranges, and archives of folders, go."""
+    objects, archives = sum(len(one.objects) for one in found), sum(len(one.archives) for one in found)
+    return plural(objects, "object") + (f" and {plural(archives, 'archive')}" if archives else "")
 
 
 def _kept(found: Sequence[Chosen]) -> Iterator[str]:
@@ -137,6 +141,9 @@ def _kept(found: Sequence[Chosen]) -> Iterator[str]:
         count = sum(getattr(one, name) for one in found)
         if count:
             yield f"kept: {plural(count, 'range')} ({why})"
+    archives = sum(one.archives_kept for one in found)
+    if archives:
+        yield f"kept: {plural(archives, 'archive')}, with all records (objects of their folders stay)"
     foreign = sum(one.foreign for one in found)
     if foreign:
         yield f"kept: {plural(foreign, 'object')} of other groups or programs"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logpersister.backup.listing import read_backup
+from logpersister.finish.folders import existing_folders
 from logpersister.records.escaping import ARCHIVES, QUARANTINE
 from logpersister.records.type_folders import AnyFolders
 from logpersister.replay.moments import BackupMoments
@@ -50,10 +51,12 @@ class Chosen:
     """Ranges that stay because they say where their partition is stored up to."""
     foreign: int = 0
     """Objects of other groups or programs, which stay."""
-    emptied: list[str] = field(default_factory=list)
-    """Folders of which no object stays."""
-    archives: list[str] = field(default_factory=list)
-    """Names of the archives of these."""
+    staying: frozenset[str] = frozenset()
+    """Folders of which objects stay."""
+    archives: dict[str, int] = field(default_factory=dict)
+    """Bytes of the archives of folders of which no object stays, by their names."""
+    archives_kept: int = 0
+    """Archives that stay with objects of their folders."""
 
     @property
     def objects(self) -> list[str]:
@@ -132,15 +135,32 @@ def choose(store: ObjectStore, group: str, topic: str, listed: Iterable[Listed],
     for candidate, metadata in ask_each(lambda one: (one, store.metadata(one[2].key)), candidates):
         of, name, listed_object = candidate
         taken[name.path] += _add(chosen, store.prefix, group, of, listed_object, metadata)
-    chosen.emptied = sorted(path for path, count in taken.items() if count == in_folders[path])
+    chosen.staying = frozenset(in_folders - taken)
     return chosen
 
 
-def archives_of(store: ObjectStore, topic: str, folders: Iterable[str]) -> Iterator[str]:
-    """Yield the names of the archives of finished folders. Raises StorageError."""
-    root = names.topic_prefix(store.prefix, topic) + f"{ARCHIVES}/"
-    for folder in folders:
-        yield from (listed.key for listed in store.list_objects(f"{root}{folder}/"))
+def choose_archives(store: ObjectStore, group: str, chosen: Chosen, layout: AnyFolders, window: Window) -> None:
+    """Take in the archives of finished folders that lie in the window; `choose` comes before. Raises StorageError."""
+    assert window.until is not None, "--to is required"
+    root = names.topic_prefix(store.prefix, chosen.topic) + f"{ARCHIVES}/"
+    until, below = window.until, f"{ARCHIVES}/"
+    folders = existing_folders(store, chosen.topic, layout, after=window.since, until=until, below=below)
+    staying = {folder.path for path in chosen.staying if (folder := layout.folder_of(path)) is not None}
+    found = [
+        (one.path, listed)
+        for one in folders
+        if window.holds(layout.begin_of(one), one.end)
+        for listed in store.list_objects(f"{root}{one.path}/")
+    ]
+    for (path, listed), metadata in ask_each(lambda one: (one, store.metadata(one[1].key)), found):
+        if metadata is None:
+            continue
+        if metadata.get("group") != group:
+            chosen.foreign += 1
+        elif path in staying:
+            chosen.archives_kept += 1
+        else:
+            chosen.archives[listed.key] = listed.size
 
 
 def _add(

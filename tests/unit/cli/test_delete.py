@@ -104,23 +104,33 @@ def test_whole_ranges_are_deleted_in_all_generations(run: Any, stored: Bucket, c
     assert list(list_deletions(stored.store, GROUP, "b")) == []
 
 
-def test_the_archive_of_a_folder_goes_with_its_last_object(
-    stored: Bucket, run: Any, tmp_path: Path, capsys: Capture
+@pytest.mark.parametrize("level", [[], [{"key": {}}]], ids=["by date", "by date and key"])
+def test_an_archive_goes_with_the_last_object_of_its_folder(
+    run: Any, tmp_path: Path, capsys: Capture, level: list[Any]
 ) -> None:
-    archives = {path: f"raw/a/_archives/{path}/a_{path}.tar.gz" for path in PATHS}
-    stored.objects |= {key: (b"tar", {}) for key in archives.values()}
-    assert run(stored, "--dry-run") == Exit.OK  # the bucket is opened
-    days = {"archive": {}, "partitionBy": [{"date": {"granularity": "day"}}]}
+    found = Bucket()
+    assert run(found, "--dry-run") == Exit.OK  # the bucket is opened
+    below = ["/key=x", "/key=y"] if level else [""]
+    for start, path in ((0, "dt=2026-11-20"), (10, "dt=2026-11-21"), (20, "dt=2026-11-21"), (30, "dt=2026-11-22")):
+        put(found, start, *(path + one for one in below))
+    put(found, 20, "_quarantine")
+    days = {path: f"raw/a/_archives/{path}/a_{path}.tar.gz" for path in ("dt=2026-11-18", "dt=2026-11-19", *PATHS)}
+    for path, key in days.items():  # of the first two days no object is left
+        found.objects[key] = b"tar", {"group": "another" if path == "dt=2026-11-18" else GROUP}
     manifest = written(
         tmp_path / "archives.yaml",
         kafka__topics=["a"],
         storage__prefix="raw",
-        output=days,
+        output={"archive": {}, "partitionBy": [{"date": {"granularity": "day"}}, *level]},
         finish={"policy": ["archive"]},
     )
     assert main(["delete", "-f", manifest, "--to", UNTIL, "--yes"]) == Exit.OK
-    assert "to be deleted, and 1 archive of them\n" in capsys.readouterr().out
-    assert {path for path, key in archives.items() if key in stored.objects} == set(PATHS[1:])
+    out = capsys.readouterr().out
+    objects = 2 * len(below)
+    assert f"{objects} objects and 2 archives, {5 * objects + 6} B to be deleted\n" in out
+    assert "kept: 1 archive, with all records (objects of their folders stay)\n" in out
+    assert "kept: 1 object of other groups or programs\n" in out
+    assert {path for path, key in days.items() if key in found.objects} == {"dt=2026-11-18", *PATHS[1:]}
 
 
 def test_a_window_has_a_begin_and_topics(run: Any, stored: Bucket) -> None:

@@ -114,6 +114,10 @@ class Bucket:
             if key.startswith(prefix):
                 yield ListedObject(key, len(content), datetime(2026, 11, 24, tzinfo=UTC))
 
+    def folders(self, prefix: str, *, behind: str = "") -> Iterator[str]:
+        inside = (key.removeprefix(prefix) for key in self.objects if key.startswith(prefix))
+        yield from sorted({f"{prefix}{key.split('/')[0]}/" for key in inside if "/" in key and key >= behind})
+
     def first_keys(self, prefix: str, *, start_after: str, most: int) -> list[str]:
         return [key for key in sorted(self.objects) if key.startswith(prefix) and key > start_after][:most]
 
