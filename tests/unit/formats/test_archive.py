@@ -102,6 +102,17 @@ def test_the_same_content_by_its_header_is_left_out_and_another_by_the_same_name
     assert {one.replica for one in entries} == {"r0", "r1"}
 
 
+def test_headers_of_other_programs_lose_no_content() -> None:
+    """Hashes that begin alike are others, and a replica's name that has no end is not kept as often as it is seen."""
+    hashes = {value: [(b"content-sha256", b"urn:example:" + b"0" * 30 + value.encode())] for value in "ab"}
+    entries = seen([(0, "r" * 100_000, "a"), (1, "r" * 100_000, "b"), (2, "r", "b")], headers=hashes)
+    made = Consolidation()
+    made.add_source(iter(entries))
+    assert [one.is_repeat for one in entries] == [False, False, True]
+    assert made.files().keys() == {(0, 0), (0, 1)}
+    assert max(len(one.replica) for one in entries) == 200
+
+
 def spoilt(content: bytearray, place: int) -> bytes:
     content[place] ^= 1
     return bytes(content)

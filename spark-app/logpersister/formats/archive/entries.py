@@ -26,6 +26,8 @@ REPLICA, POSTFIX, CONTENT = b"replica", b"postfix", b"content-sha256"
 """Headers of records that collectors write (docs/feeds.md)."""
 KEY_BYTES: Final = 120
 """Longest key in the name of a file: with time, hash and postfix it is one that each file system takes."""
+REPLICA_BYTES: Final = 200
+"""Longest name of a replica; more of it is cut."""
 MOST_FEEDS: Final = 65_536
 """Keys of one object of which the last content is remembered."""
 MOST_REPEATS: Final = 1000
@@ -35,6 +37,7 @@ LONGEST_KEY: Final = 1000
 HASH_DIGITS: Final = 12
 _HASHED_BYTES: Final = 10
 _CONTENT_DIGITS: Final = 32
+_HEX: Final = re.compile(rb"[0-9a-f]{64}")
 _POSTFIX: Final = re.compile(rb"[A-Za-z0-9._-]{0,50}")
 
 
@@ -86,7 +89,7 @@ class Entries:
         )
         for row, (offset, timestamp, key, value) in enumerate(rows):
             digest = hashlib.sha256(value).digest()
-            content = (contents[row] or b"").decode(errors="backslashreplace") or digest.hex()
+            content = _content(contents[row], digest)
             is_repeat = self._last.pop(key, None) == content and self._may_be_left_out(key)
             self._repeats = self._repeats + 1 if is_repeat else 0
             self._last[key] = content
@@ -97,7 +100,7 @@ class Entries:
                 timestamp,
                 key,
                 f"{_begin(key, timestamp)}_{hash_text(digest)}{_postfix(postfixes[row])}",
-                (replicas[row] or b"").decode(errors="backslashreplace"),
+                (replicas[row] or b"")[:REPLICA_BYTES].decode(errors="backslashreplace"),
                 content[:_CONTENT_DIGITS],
                 is_repeat,
                 b"" if is_repeat else value,
@@ -140,6 +143,13 @@ def _is_usable(timestamp: int) -> bool:
 def _header(batch: pa.RecordBatch, name: bytes) -> list[Any]:
     """Return a header of each record; None where it has none."""
     return last_header(batch, name).to_pylist() if "headers" in batch.schema.names else [None] * batch.num_rows
+
+
+def _content(header: bytes | None, digest: bytes) -> str:
+    """Return what stands for a content; a header that is no SHA-256 is one text of many, of which all counts."""
+    if not header:
+        return digest.hex()
+    return header.decode() if _HEX.fullmatch(header) else hashlib.sha256(header).hexdigest()
 
 
 def _values(column: pa.BinaryArray) -> Iterator[memoryview]:
