@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 LOOK_SECONDS: Final = 1.0
 _CONFLICT, _NOT_FOUND = 409, 404
 _BY_HAND: Final = (
-    "kubectl patch logpersister NAME --namespace NAMESPACE --type json "
+    "kubectl patch KIND NAME --namespace NAMESPACE --type json "
     """--patch '[{"op": "remove", "path": "/metadata/finalizers"}]'"""
 )
 

@@ -42,7 +42,7 @@ class Definition:
                     "plural": kind.plural,
                     "singular": kind.name.lower(),
                     "shortNames": [self.short_name],
-                    "categories": ["logpersister"],
+                    "categories": ["log-persister"],
                 },
                 "scope": "Namespaced",
                 "versions": [

@@ -271,7 +271,7 @@ def test_letting_go_waits_until_the_operator_is_gone_and_gives_up_in_time(
     done = run_program(release_command(installation, 2), installation.server.kubeconfig)
     assert done.returncode == 1
     assert "not within 2 s: the operator's pods are still there" in done.stderr
-    assert "kubectl patch logpersister NAME" in done.stderr, "what to do by hand"
+    assert "kubectl patch KIND NAME" in done.stderr, "what to do by hand"
     deployment = installation.deployment()
     assert deployment is not None
     assert deployment["spec"]["replicas"] == 0

@@ -18,6 +18,7 @@ from tests.integration.kubernetes.judge import COLLECTION
 from tests.stack import artifacts
 from tests.stack.kubernetes import ApiServer, Client, Refused
 from tests.stack.kubernetes.client import Document
+from tests.unit.collectors.samples import collector
 from tests.unit.manifest.documents import DOCUMENT, changed
 from tests.unit.manifest.rich import RICH
 
@@ -207,3 +208,16 @@ def test_a_mistake_is_told_in_words(kubectl: Kubectl) -> None:
     assert "needs exactly one of bytes, json, avro, protobuf, thrift, messagepack, csv and regex" in said
     said = kubectl("create", "-f", "-", document=changed({"spec.memebrs": 2})).stderr
     assert 'unknown field "spec.memebrs"' in said
+
+
+def test_the_name_of_a_kind_is_of_that_kind_alone(kubectl: Kubectl, api: Client, namespace: str) -> None:
+    """A category of the same name would have kubectl delete resources of that name and of all kinds."""
+    api.create(COLLECTION.format(namespace), DOCUMENT)
+    name = DOCUMENT["metadata"]["name"]
+    feeds = collector()
+    feeds["metadata"] = {"name": name}
+    assert kubectl("create", "-f", "-", document=feeds).returncode == 0
+    done = kubectl("delete", "logpersister", name)
+    assert (done.returncode, done.stderr) == (0, "")
+    left = kubectl("get", "log-persister", "-o", "name").stdout.split()
+    assert left == [f"feedcollector.logpersister.dev/{name}"], "all kinds of ours, by their category"
