@@ -25,7 +25,7 @@ from logpersister_operator.observe.secrets import read_secrets
 from logpersister_operator.observed_objects import Child, Job, Pod
 from logpersister_operator.observed_state import ResourceKey
 from logpersister_operator.replays.claims import Claims
-from logpersister_operator.replays.jobs import plan_reference, storing_job
+from logpersister_operator.replays.jobs import storing_job
 from logpersister_operator.replays.observed_replay import ObservedReplay, Wanted
 from logpersister_operator.replays.plans import MISSING, Found, ReplayPlan, plan_of
 from logpersister_operator.replays.subject import ReplaySubject, status_in
@@ -139,7 +139,6 @@ class Replays:
         settings, key, metadata = self._commons.settings, key_of(resource), resource["metadata"]
         children = self._commons.children.of(key)
         replay, problems = _parsed(resource)
-        planned = plan_reference(key.name) in children
         observed = ObservedReplay(
             now=datetime.now(UTC),
             namespace=key.namespace,
@@ -152,11 +151,12 @@ class Replays:
             image=settings.image,
             defaults=settings.member_defaults,
             executors=settings.executors,
-            wanted=None if replay is None or planned else self._wanted(key, replay),
             children=children,
             refusals=self._reconciler.refusals(key),
             reports=_of_storing(key, children, self._reports.answer(key) or {}),
         )
+        if replay is not None and observed.plan is None:
+            observed = replace(observed, wanted=self._wanted(key, replay))
         events = self._managed.get(key).events
         return replace(observed, told=events.read(self._commons.cluster, key.namespace, observed.unexplained))
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from logpersister_operator.cluster.connection import ClusterError
-from logpersister_operator.cluster.kinds import DEPLOYMENT, LOGPERSISTER, POD, Document, Kind
+from logpersister_operator.cluster.kinds import DEPLOYMENT, LOGPERSISTER, POD, RESOURCES, Document, Kind
 from logpersister_operator.release import Release, Target
 from logpersister_operator.supervision import FINALIZER
 
@@ -49,7 +49,10 @@ class Api:
             self.pods -= 1
             yield {"items": [object()] * max(0, self.pods)}
             return
-        assert kind is LOGPERSISTER
+        if kind is not LOGPERSISTER:
+            assert kind in RESOURCES
+            yield {"items": []}
+            return
         self._fail("list")
         self.labels = labels
         self.listed.append(namespace)
