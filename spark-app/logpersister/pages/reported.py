@@ -48,8 +48,18 @@ class Report:
         return found if type(found) is int else None
 
     def time(self, *names: str) -> datetime | None:
+        try:
+            found = datetime.fromisoformat(str(self.get(*names)))
+        except ValueError:
+            return None
+        return None if found.tzinfo is None else found
+
+    def parts(self, *names: str) -> "Iterator[Report]":
+        """Yield the mappings in a list of the document."""
         found = self.get(*names)
-        return datetime.fromisoformat(found) if isinstance(found, str) else None
+        for one in found if isinstance(found, list) else ():
+            if isinstance(one, Mapping):
+                yield Report(self.address, one)
 
 
 def group_page(
@@ -80,10 +90,10 @@ def collector_page(collector: str, reports: Sequence[Report], now: datetime, not
     writing = sum(one.get("kafka", "away") is None for one in known)
     whole = writing == len(reports)
     worst = [
-        (feed["id"], Cell("silent", "bad") if feed["silent"] else Cell("failing", "warning"),
-         _ago(datetime.fromisoformat(feed["newAt"]), now), str(one.get("replica")), feed["reason"])
+        (str(feed.get("id")), Cell("silent", "bad") if feed.get("silent") else Cell("failing", "warning"),
+         _ago(feed.time("newAt"), now), str(one.get("replica")), str(feed.get("reason")))
         for one in known
-        for feed in one.get("feeds", "worst") or ()
+        for feed in one.parts("feeds", "worst")
     ]  # fmt: skip
     tables = [Table("Replicas", _REPLICAS, [_replica(one, collector) for one in reports], "Counts since their start.")]
     if worst:

@@ -98,6 +98,16 @@ def test_a_document_of_another_version_is_shown_as_far_as_it_goes() -> None:
     assert (row["state"], row["lag"], row["last upload"]) == ("running", "?", "never")
 
 
+def test_a_document_that_is_not_what_it_should_be_ends_no_page() -> None:
+    for last in ("soon", "2026-11-28T10:00:00", 7):
+        page = group_page("g", [Report("a", {"group": "g", "uploads": {"last": last}})], None, datetime.now(UTC), [])
+        assert dict(page.facts)["Last upload"] == "never"
+    for worst in ([{"id": "prices"}, 7, {"id": "prices", "newAt": None}], "x"):
+        document = {"collector": "c", "feeds": {"worst": worst}}
+        page = collector_page("c", [Report("a", document)], datetime.now(UTC), [])
+        assert [row[0] for one in page.tables[1:] for row in one.rows] == ["prices"] * (2 * (worst != "x"))
+
+
 def test_replicas_of_a_collector(tmp_path: Any) -> None:
     world = World(tmp_path)
     fine, refused, silent, _ = world.feeds
