@@ -62,7 +62,8 @@ class Archiver:
         content = message.content
         try:
             chosen = self._chosen(content)
-            versions = {one.key: self._version(one.key) for one in self.store.list_objects(chosen.base)}
+            listed = [one.key for one in self.store.list_objects(chosen.base)]
+            versions = {key: one for key in listed if (one := self._version(key)) is not None}
             newest = max(versions, key=lambda key: versions[key].number, default=None)
             if newest is not None and versions[newest].number >= content.number:
                 # Deleted here, too: perhaps who made it was stopped before.
@@ -184,11 +185,11 @@ class Archiver:
         if stored.existing:
             raise NotTakenError(f"archive {key!r} is being made by another process")
 
-    def _version(self, key: str) -> "_Version":
-        """Return which number an archive is of. Raises RefusedError for one of others."""
+    def _version(self, key: str) -> "_Version | None":
+        """Return which number an archive is of; None: it was deleted a moment ago. Raises RefusedError for others'."""
         found = self.store.imprint(key)
         if found is None:
-            return _Version(0, None)
+            return None
         number = found.metadata.get(NUMBER, "")
         if found.metadata.get("group") != self.resource.group_id or not number.isdecimal():
             raise RefusedError(f"object {key!r} is no archive of this group; move it away, or choose another prefix")
@@ -213,8 +214,8 @@ class _Version:
     """An archive that is there."""
 
     number: int
-    tag: str | None
-    """Entity tag; None: it was deleted a moment ago."""
+    tag: str
+    """Entity tag."""
 
 
 @dataclass(frozen=True, slots=True)

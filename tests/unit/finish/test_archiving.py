@@ -223,6 +223,20 @@ def test_a_hash_names_each_version_and_the_one_before_goes_last() -> None:
     assert world.names == [second]
 
 
+def test_a_version_that_another_process_deletes_meanwhile_is_none() -> None:
+    world = World("hashed")
+    world.store_range(0, "a")
+    world.archive()
+    (first,) = world.names
+    listed = [*world.store.list_objects(ARCHIVE)]
+    del world.store.objects[first]
+    world.store_range(50, "b")
+    cast("Any", world.store).list_objects = lambda _: iter(listed)
+    world.archive()
+    (second,) = (key for key in world.store.objects if key.startswith(ARCHIVE))
+    assert second != first
+
+
 def test_who_was_overtaken_while_it_wrote_takes_nothing_back() -> None:
     world, other = World(), World()
     world.store_range(0, "a")
