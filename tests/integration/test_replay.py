@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from logpersister.cli.exits import Exit
-from logpersister.storage.replayed import replay_group
+from logpersister.group.replay_group import replay_group
 from tests.integration.harness.bucket import StoredObject, assert_exactly_once
 from tests.integration.harness.examples import example
 from tests.integration.harness.faults import stalled_puts

@@ -15,6 +15,7 @@ from logpersister.backup.listing import TopicBackup
 from logpersister.backup.ranges import BackupObject, partition_backups
 from logpersister.group.answers import Answer, Registered, TopicDescription
 from logpersister.group.offsets import OffsetReader
+from logpersister.group.replay_group import replay_group
 from logpersister.member.bounded import Replay
 from logpersister.pipeline.source import ReplaySource
 from logpersister.plan.intents import parse as parse_commit
@@ -24,7 +25,7 @@ from logpersister.replay.planning import PlannedTopic, Planner, ReplayError, Wis
 from logpersister.replay.switching import SwitchError, change_to, replaced
 from logpersister.storage.current import Current, change_current, get_current, look_by_current
 from logpersister.storage.errors import StorageError
-from logpersister.storage.replayed import ReplayNote, end_replay, list_replayed, replay_group
+from logpersister.storage.replayed import ReplayNote, end_replay, list_replayed
 from tests.model.bucket import GROUP
 from tests.model.decisions import Decisions, Fault, Place
 from tests.model.kafka import Coordinator, Kafka

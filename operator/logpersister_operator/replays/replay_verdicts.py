@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from logpersister.storage.replayed import replay_group
+from logpersister.group.replay_group import replay_group
 from logpersister_operator.crd.replay_status import ReplayStatus
 from logpersister_operator.decide.conditions import Verdict, conditions, no, yes
 from logpersister_operator.replays import replay_progress

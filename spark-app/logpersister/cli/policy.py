@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from logpersister.forms.problems import ManifestError
+from logpersister.group.replay_group import replay_group
 from logpersister.kafka_client import secret_keys
 from logpersister.manifest import LogPersister
 from logpersister.manifest.blocks.kafka import KafkaSpec
@@ -15,7 +16,6 @@ from logpersister.manifest.blocks.table import GENERATION, GLUE_ID, TOPIC
 from logpersister.manifest.secrets import Secrets
 from logpersister.records.escaping import ARCHIVES
 from logpersister.storage import names
-from logpersister.storage.replayed import replay_group
 
 Document = dict[str, Any]
 

@@ -17,6 +17,7 @@ from logpersister.cli.run import start
 from logpersister.cli.tables import Column, printable, table
 from logpersister.forms.sparse import sparse
 from logpersister.group.offsets import OffsetReader
+from logpersister.group.replay_group import replay_group
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.secrets import Secrets
@@ -28,7 +29,7 @@ from logpersister.replay.moments import BackupMoments
 from logpersister.replay.planning import PlannedTopic, Planner, ReplayError, Wish
 from logpersister.report import logs
 from logpersister.report.human import number, plural
-from logpersister.storage.replayed import end_replay, replay_group
+from logpersister.storage.replayed import end_replay
 from logpersister.storage.store import ObjectStore
 
 log = structlog.get_logger(__name__)

@@ -23,6 +23,7 @@ from logpersister.cli.tables import Column, printable, table
 from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats.damage import ContentError
 from logpersister.group.offsets import OffsetReader
+from logpersister.group.replay_group import replay_group
 from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.revisions.revision import RevisionError, reached_like, resource_of, revision_of
@@ -38,7 +39,7 @@ from logpersister.storage.deletions import list_deletions
 from logpersister.storage.errors import StorageError
 from logpersister.storage.left_out import list_left_out
 from logpersister.storage.losses import list_losses
-from logpersister.storage.replayed import list_replayed, replay_group
+from logpersister.storage.replayed import list_replayed
 from logpersister.storage.replays import list_replays
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore

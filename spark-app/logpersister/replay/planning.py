@@ -9,12 +9,13 @@ from logpersister.backup.listing import TopicBackup
 from logpersister.backup.part import BackupPart
 from logpersister.backup.ranges import PartitionBackup
 from logpersister.group.offsets import OffsetReader
+from logpersister.group.replay_group import replay_group
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError, same_topic
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.replay.bounds import OutOfReachError, StoredOnce, bounds
 from logpersister.replay.moments import BackupMoments
 from logpersister.storage.current import Current, Span, change_current, get_current
-from logpersister.storage.replayed import ReplayNote, begin_replay, get_replay, replay_group
+from logpersister.storage.replayed import ReplayNote, begin_replay, get_replay
 from logpersister.storage.store import ObjectStore
 
 _RUN_A_MEMBER: Final = "run a member of the group, which finds where it stands, and repeat this"

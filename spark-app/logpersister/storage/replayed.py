@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
 from logpersister.ranges import Range, TopicPartition
 from logpersister.storage.asking import ask_each
@@ -40,11 +40,6 @@ class ReplayNote:
         """Return its bounds as ranges."""
         partitions = {number: TopicPartition(self.topic, number) for number in self.bounds}
         return {partitions[number]: Range(partitions[number], *span) for number, span in self.bounds.items()}
-
-
-def replay_group(group: str, generation: int | Literal[""]) -> str:
-    """Return the consumer group whose committed offsets are the progress of a replay; of none: what all begin with."""
-    return f"{group}-replay-{generation}"
 
 
 def begin_replay(store: ObjectStore, group: str, note: ReplayNote) -> ReplayNote:
