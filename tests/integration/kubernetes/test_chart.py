@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import parse
+from logpersister_operator.cluster.kinds import RESOURCES
 from logpersister_operator.member_defaults import parse_defaults
 from logpersister_operator.render.application import Application
 from logpersister_operator.render.pod import executor_pod, member_template
@@ -22,7 +23,8 @@ from tests.unit.kubernetes.samples import resource as sample
 
 pytestmark = pytest.mark.timeout(300)
 
-DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/logpersisters.logpersister.dev"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+DEFINITION = f"{DEFINITIONS}/logpersisters.logpersister.dev"
 FINALIZER = "logpersister.dev/drain"
 SPEC: dict[str, Any] = {
     "kafka": {"bootstrapServers": "broker:9092", "topics": ["clicks"]},
@@ -47,12 +49,12 @@ def api(server: ApiServer) -> Iterator[Client]:
 def installation(server: ApiServer, api: Client, namespace: str, tmp_path: Path) -> Iterator[Installation]:
     made = Installation(server, api, namespace, tmp_path)
     yield made
-    # The definition goes last: it takes the resources with it while it goes, and one that is found may be gone by then.
-    for path in (f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/logpersisters/clicks", DEFINITION):
-        found = made.get(path)
-        if found is not None:
+    # Definitions go last: they take resources with them while they go, and one that is found may be gone by then.
+    definitions = [f"{DEFINITIONS}/{kind.plural}.logpersister.dev" for kind in RESOURCES]
+    for path in (f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/logpersisters/clicks", *definitions):
+        if made.get(path) is not None:
             api.delete(path)
-    eventually("the definition is gone", lambda: made.get(DEFINITION) is None, seconds=60)
+    eventually("no definition is left", lambda: not any(map(made.get, definitions)), seconds=60)
     names = ("clusterroles", "clusterrolebindings")
     for plural in names:
         for one in api.get(f"/apis/rbac.authorization.k8s.io/v1/{plural}")["items"]:

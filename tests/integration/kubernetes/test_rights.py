@@ -384,7 +384,7 @@ def test_a_namespace_that_is_deleted_gets_free_and_the_others_go_on(
         first.wait_stateful_sets(1)
         eventually("everything is listed", lambda: operator.readyz() == 200, explain=operator.tail)
         told = [one for one in operator.metrics() if one.startswith("logpersister_operator_watch_age_seconds")]
-        assert len(told) == 3 * 10
+        assert len(told) == 3 * 11
         delete_namespace(api, second)
         second.eventually("its finalizer comes off", lambda: second.get() is None)
         wait_made_again(api, first)
