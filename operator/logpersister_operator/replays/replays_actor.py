@@ -6,14 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import structlog
-
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.load import parse_as
 from logpersister.manifest.log_replay import LogReplay
 from logpersister_operator.act.reconciler import Reconciler
-from logpersister_operator.act.status_writer import StatusRefusedError
-from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import JOB, LOG_REPLAY, LOGPERSISTER, Document, Reference
 from logpersister_operator.commons import Commons
 from logpersister_operator.managed_resources import ManagedResources
@@ -29,8 +25,6 @@ from logpersister_operator.replays.jobs import storing_job
 from logpersister_operator.replays.observed_replay import ObservedReplay, Wanted
 from logpersister_operator.replays.plans import MISSING, Found, ReplayPlan, plan_of
 from logpersister_operator.replays.subject import ReplaySubject, status_in
-
-log = structlog.get_logger(__name__)
 
 RESYNC_SECONDS: Final = 300.0
 """The longest pause between two reconciliations of a replay, whatever happens."""
@@ -126,14 +120,7 @@ class Replays:
 
     def report_failure(self, resource: Document, error: Exception, attempts: int) -> None:
         """Show on a replay why it is not reconciled, from the second attempt in a row that failed."""
-        is_away = isinstance(error, ClusterError) and not error.status
-        if attempts == 1 or is_away or isinstance(error, StatusRefusedError):
-            return
-        text = str(error) if isinstance(error, ClusterError) else repr(error)
-        try:
-            self._reconciler.report_failure(resource, text, attempts, datetime.now(UTC))
-        except ClusterError as refused:
-            log.warning("failure.not_shown", resource=str(key_of(resource)), error=str(refused))
+        self._reconciler.show_failure(resource, error, attempts)
 
     def _observe(self, resource: Document) -> ObservedReplay:
         settings, key, metadata = self._commons.settings, key_of(resource), resource["metadata"]
