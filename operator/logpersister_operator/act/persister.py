@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide import decision
 from logpersister_operator.decide.validity import Validity
 from logpersister_operator.observe.resource import resource_of
-from logpersister_operator.observed_objects import Child
 from logpersister_operator.observed_state import ObservedState, Refusal
 from logpersister_operator.plan import Plan
 
@@ -20,18 +18,6 @@ class ObservedPersister:
     document: Document
     state: ObservedState
     validity: Validity
-
-    @property
-    def now(self) -> datetime:
-        return self.state.now
-
-    @property
-    def children(self) -> Mapping[Reference, Child]:
-        return self.state.children
-
-    @property
-    def refusals(self) -> Mapping[Reference, Refusal]:
-        return self.state.refusals
 
     def decide(self) -> Plan:
         return decision.decide(self.state, self.validity)

@@ -56,12 +56,8 @@ class NameTakenError(Exception):
     """There is an object of the name of a child, and it is not ours."""
 
 
-class Subject(Protocol):
-    """What is observed of one resource of some kind, and how that is decided about."""
-
-    @property
-    def document(self) -> Document:
-        """The resource as the API server has it."""
+class State(Protocol):
+    """What is observed of one resource, of which the reconciler itself reads this."""
 
     @property
     def now(self) -> datetime: ...
@@ -71,6 +67,17 @@ class Subject(Protocol):
 
     @property
     def refusals(self) -> Mapping[Reference, Refusal]: ...
+
+
+class Subject(Protocol):
+    """What is observed of one resource of some kind, and how that is decided about."""
+
+    @property
+    def document(self) -> Document:
+        """The resource as the API server has it."""
+
+    @property
+    def state(self) -> State: ...
 
     def decide(self) -> Plan: ...
 
@@ -116,7 +123,7 @@ class Reconciler:
         """
         plan, again = self._decide(subject)
         refusals = self._refusals[key_of(subject.document)] = self._act(subject, plan)
-        if refusals != subject.refusals:
+        if refusals != subject.state.refusals:
             plan, again = self._decide(subject.after(plan.status, refusals))
         soonest = min((one for one in (again, plan.again_seconds) if one is not None), default=None)
         return replace(
@@ -128,7 +135,7 @@ class Reconciler:
         plan = subject.decide()
         again = self._write(subject, plan)
         self._metrics.rollouts_ended(plan.ended)
-        self._post_events(subject.document, plan.events, subject.now)
+        self._post_events(subject.document, plan.events, subject.state.now)
         return plan, again
 
     def show_failure(self, document: Document, error: Exception, attempts: int) -> Document | None:
@@ -192,7 +199,7 @@ class Reconciler:
         except StatusRefusedError as error:
             if uid not in self._without_status:
                 self._without_status.add(uid)
-                self._post_events(document, [Event(STATUS_REFUSED, str(error), warning=True)], subject.now)
+                self._post_events(document, [Event(STATUS_REFUSED, str(error), warning=True)], subject.state.now)
             raise
         self._without_status.discard(uid)
         return again
@@ -204,7 +211,7 @@ class Reconciler:
         nothing needs any more goes.
         """
         refusals: dict[Reference, Refusal] = {}
-        document, there = subject.document, subject.children
+        document, there = subject.document, subject.state.children
         key = key_of(document)
         changed = [one for one in plan.apply if not self._applied.is_current(one, there.get(Reference.of(one)))]
         done = self._restarted.get(key, ())

@@ -59,18 +59,6 @@ class _Subject:
     def document(self) -> Document:
         return self.state.document
 
-    @property
-    def now(self) -> datetime:
-        return self.state.now
-
-    @property
-    def children(self) -> Mapping[Reference, Child]:
-        return self.state.children
-
-    @property
-    def refusals(self) -> Mapping[Reference, Refusal]:
-        return self.state.refusals
-
     def decide(self) -> Plan:
         return decide.decide(self.state)
 

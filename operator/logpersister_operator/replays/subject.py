@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
 
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.crd.replay_status import ReplayStatus
-from logpersister_operator.observed_objects import Child
 from logpersister_operator.observed_state import Refusal
 from logpersister_operator.plan import Plan
 from logpersister_operator.replays.observed_replay import ObservedReplay
@@ -23,18 +21,6 @@ class ReplaySubject:
 
     document: Document
     state: ObservedReplay
-
-    @property
-    def now(self) -> datetime:
-        return self.state.now
-
-    @property
-    def children(self) -> Mapping[Reference, Child]:
-        return self.state.children
-
-    @property
-    def refusals(self) -> Mapping[Reference, Refusal]:
-        return self.state.refusals
 
     def decide(self) -> Plan:
         course = course_of(self.state)
