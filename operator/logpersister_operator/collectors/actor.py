@@ -22,7 +22,7 @@ from logpersister_operator.observe.children import RefusedError
 from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observe.object_events import ObjectEvents
 from logpersister_operator.observe.polling_pool import PollingPool
-from logpersister_operator.observe.resource import key_of
+from logpersister_operator.observe.resource import declared, key_of
 from logpersister_operator.observe.secrets import SecretCache
 from logpersister_operator.observed_objects import Child
 from logpersister_operator.observed_state import MemberReport, Refusal, ResourceKey, pods_of
@@ -194,9 +194,8 @@ class Collectors:
 
 def _parse(resource: Document) -> Parsed:
     """Return the spec as a manifest: it is checked as the CRD does, and for more."""
-    whole = {name: resource[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in resource}
     try:
-        manifest = parse_as(FeedCollector, whole)
+        manifest = parse_as(FeedCollector, declared(resource))
     except ManifestError as error:
         return Parsed(None, "; ".join(str(problem) for problem in error.problems))
     size = len(manifest_of(manifest).encode())

@@ -42,6 +42,11 @@ def key_of(document: _Fields) -> ResourceKey:
     return ResourceKey(metadata["namespace"], metadata["name"], document["kind"])
 
 
+def declared(document: _Fields) -> dict[str, Any]:
+    """Return what a user says of a resource of any kind: the document that a manifest is parsed from."""
+    return {name: document[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in document}
+
+
 def claim_of(document: _Fields) -> Claim | None:
     """Return what group a resource wants, whatever else is wrong with its spec; None when it does not say where."""
     metadata, kafka = document["metadata"], (document.get("spec") or {}).get("kafka") or {}
@@ -77,9 +82,8 @@ def _spelt_out(address: Address, namespace: str) -> str:
 
 def _manifest(document: _Fields) -> tuple[LogPersister | None, str]:
     """Return the spec as a manifest, or what is wrong with it: it is checked as the CRD does, and for more."""
-    whole = {name: document[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in document}
     try:
-        return parse(whole), ""
+        return parse(declared(document)), ""
     except ManifestError as error:
         return None, "; ".join(str(problem) for problem in error.problems)
 

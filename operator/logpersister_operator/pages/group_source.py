@@ -8,6 +8,7 @@ from logpersister.pages.figures import BYTES, LAG, OLDEST, RECORDS, a_minute
 from logpersister.pages.history import WHOLE, History, Reading
 from logpersister.pages.svg import Mark
 from logpersister.pages.views import (
+    NO_PLOTS,
     Cell,
     Figure,
     Page,
@@ -136,10 +137,7 @@ class GroupSource:
             facts=group_page.facts(glance, "../" * self.depth),
             plots=drawn,
             tables=tuple(group_page.tables(glance, self._log.of(key))),
-            notes=(
-                *([] if drawn else ["It has no plots: there are none yet, or others have more to show."]),
-                ask,
-            ),
+            notes=(ask,) if drawn else (NO_PLOTS, ask),
         )
 
 

@@ -16,7 +16,7 @@ from logpersister_operator.managed_resources import ManagedResources
 from logpersister_operator.observe.members import MemberReader
 from logpersister_operator.observe.object_events import ObjectEvents
 from logpersister_operator.observe.polling_pool import PollingPool
-from logpersister_operator.observe.resource import key_of, resource_of
+from logpersister_operator.observe.resource import declared, key_of, resource_of
 from logpersister_operator.observe.secrets import read_secrets
 from logpersister_operator.observed_objects import Child, Job, Pod
 from logpersister_operator.observed_state import ResourceKey
@@ -187,8 +187,7 @@ def _of_storing(key: ResourceKey, children: Mapping[Reference, Child], reports: 
 
 
 def _parsed(resource: Document) -> tuple[LogReplay | None, str]:
-    document = {name: resource[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in resource}
     try:
-        return parse_as(LogReplay, document), ""
+        return parse_as(LogReplay, declared(resource)), ""
     except ManifestError as error:
         return None, str(error)

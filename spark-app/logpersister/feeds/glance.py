@@ -11,6 +11,7 @@ from logpersister.pages.figures import a_minute, rounded
 from logpersister.pages.history import WHOLE, History, Reading
 from logpersister.pages.svg import Mark
 from logpersister.pages.views import (
+    NO_PLOTS,
     OF_PROCESS,
     Cell,
     Figure,
@@ -114,7 +115,7 @@ class CollectorSource:
             tables=(
                 Table("Polls by result", ("result", "polls"), polls, "Since the start of the process.", ("polls",)),
             ),
-            notes=() if drawn else ("It has no plots: there are none yet, or others have more to show.",),
+            notes=() if drawn else (NO_PLOTS,),
         )
 
     def _row(self, history: History, name: str) -> tuple[str | Cell, ...]:

@@ -154,6 +154,10 @@ def part_of(rows: Sequence[Row], page: int) -> tuple[Sequence[Row], int, int]:
     return rows[(page - 1) * ROWS : page * ROWS], page, pages
 
 
+NO_PLOTS: Final = "It has no plots: there are none yet, or others have more to show."
+"""Note of a subject that has none."""
+
+
 def without_plots(history: History, word: str) -> tuple[str, ...]:
     """Return a note about what has no plots."""
     left = history.left_out
