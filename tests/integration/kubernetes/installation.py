@@ -1,5 +1,6 @@
 """A release of the chart on a real API server, and the accounts that it makes."""
 
+import contextlib
 import copy
 import json
 import os
@@ -17,6 +18,7 @@ from tests.integration.harness.waiting import eventually
 from tests.stack.kubernetes import ApiServer, Client, Refused
 
 NAME = "logpersister"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _PREFIX = "LOGPERSISTER_OPERATOR_"
 
 
@@ -63,6 +65,14 @@ class Installation:
         """Wait until all of our kinds are served."""
         for kind in RESOURCES:
             eventually(f"{kind.plural} are served", partial(self._serves, kind), seconds=30)
+
+    def remove_definitions(self) -> None:
+        """Delete the definitions of all our kinds, and wait until they are gone: the next installation makes its own."""
+        paths = [f"{DEFINITIONS}/{kind.plural}.logpersister.dev" for kind in RESOURCES]
+        for path in paths:
+            with contextlib.suppress(Refused):  # it is gone by now
+                self.api.delete(path)
+        eventually("no definition is left", lambda: not any(map(self.get, paths)), seconds=60)
 
     def _serves(self, kind: Kind) -> bool:
         try:

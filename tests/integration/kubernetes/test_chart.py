@@ -10,20 +10,18 @@ from typing import Any
 import pytest
 
 from logpersister.manifest import parse
-from logpersister_operator.cluster.kinds import RESOURCES
 from logpersister_operator.member_defaults import parse_defaults
 from logpersister_operator.render.application import Application
 from logpersister_operator.render.pod import executor_pod, member_template
 from tests.chart.combinations import CHOSEN_IDS
 from tests.chart.helm import CHART, Document, HelmError
 from tests.integration.harness.waiting import eventually
-from tests.integration.kubernetes.installation import NAME, Installation, play_job, run_program
+from tests.integration.kubernetes.installation import DEFINITIONS, NAME, Installation, play_job, run_program
 from tests.stack.kubernetes import ApiServer, Client, Refused
 from tests.unit.kubernetes.samples import resource as sample
 
 pytestmark = pytest.mark.timeout(300)
 
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DEFINITION = f"{DEFINITIONS}/logpersisters.logpersister.dev"
 FINALIZER = "logpersister.dev/drain"
 SPEC: dict[str, Any] = {
@@ -49,12 +47,11 @@ def api(server: ApiServer) -> Iterator[Client]:
 def installation(server: ApiServer, api: Client, namespace: str, tmp_path: Path) -> Iterator[Installation]:
     made = Installation(server, api, namespace, tmp_path)
     yield made
+    path = f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/logpersisters/clicks"
     # Definitions go last: they take resources with them while they go, and one that is found may be gone by then.
-    definitions = [f"{DEFINITIONS}/{kind.plural}.logpersister.dev" for kind in RESOURCES]
-    for path in (f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/logpersisters/clicks", *definitions):
-        if made.get(path) is not None:
-            api.delete(path)
-    eventually("no definition is left", lambda: not any(map(made.get, definitions)), seconds=60)
+    if made.get(path) is not None:
+        api.delete(path)
+    made.remove_definitions()
     names = ("clusterroles", "clusterrolebindings")
     for plural in names:
         for one in api.get(f"/apis/rbac.authorization.k8s.io/v1/{plural}")["items"]:

@@ -16,7 +16,7 @@ from tests.chart.rights import Right, rights
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.audit import Audit
 from tests.integration.kubernetes.conftest import CRD_FILE, install_definition
-from tests.integration.kubernetes.installation import NAME, Installation, play_job
+from tests.integration.kubernetes.installation import DEFINITIONS, NAME, Installation, play_job
 from tests.integration.kubernetes.jobs import JOBS, Replay, end, job_of
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource, connect
 from tests.integration.kubernetes.test_collectors import SPEC as FEEDS
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.timeout(300)
 
 ACCOUNT = f"{NAME}-operator"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/logpersisters.logpersister.dev"
+DEFINITION = f"{DEFINITIONS}/logpersisters.logpersister.dev"
 SMALL: dict[str, Any] = {
     "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
     "storage": {"bucket": "logs", "prefix": "raw", "secretName": "s3"},
@@ -63,8 +63,10 @@ def api(server: ApiServer) -> Iterator[Client]:
 
 
 @pytest.fixture
-def installation(server: ApiServer, api: Client, namespace: str, tmp_path: Path) -> Installation:
-    return Installation(server, api, namespace, tmp_path)
+def installation(server: ApiServer, api: Client, namespace: str, tmp_path: Path) -> Iterator[Installation]:
+    made = Installation(server, api, namespace, tmp_path)
+    yield made
+    made.remove_definitions()
 
 
 def make_namespace(api: Client, name: str) -> str:
