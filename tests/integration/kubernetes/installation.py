@@ -67,7 +67,7 @@ class Installation:
             eventually(f"{kind.plural} are served", partial(self._serves, kind), seconds=30)
 
     def remove_definitions(self) -> None:
-        """Delete the definitions of all our kinds, and wait until they are gone: the next installation makes its own."""
+        """Delete the definitions of all our kinds and wait until they are gone: the next installation makes its own."""
         paths = [f"{DEFINITIONS}/{kind.plural}.logpersister.dev" for kind in RESOURCES]
         for path in paths:
             with contextlib.suppress(Refused):  # it is gone by now
