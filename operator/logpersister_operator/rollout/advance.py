@@ -105,7 +105,7 @@ def _proven(record: RolloutRecord, inputs: RolloutInputs) -> str | None:
 def _begin(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     """Begin to roll out the revision of the spec."""
     joining = Phase.SHADOWING if shadow_analysis.is_wanted(record, inputs) else Phase.CANARY
-    phase = Phase.RECREATING if inputs.policy.recreate else joining
+    phase = Phase.RECREATING if inputs.policy.recreates else joining
     return RolloutRecord(
         phase,
         inputs.now,
@@ -141,7 +141,7 @@ def _aborted(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord | No
 
 def _proceed(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     recreating = record.phase is Phase.RECREATING
-    if inputs.policy.recreate != recreating and (not recreating or inputs.fleet(record.stable).ready > 0):
+    if inputs.policy.recreates != recreating and (not recreating or inputs.fleet(record.stable).ready > 0):
         return replace(_begin(record, inputs), began=record.began)
     return _compare_shadow(record, inputs) if record.phase is Phase.SHADOWING else _roll_out(record, inputs)
 
@@ -181,7 +181,7 @@ def _join(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
 
 def _pause(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
     """Keep the pause after a step whose members are ready."""
-    pause = inputs.policy.pause(record.step)
+    pause = inputs.policy.pause_after(record.step)
     if pause is None or inputs.is_promoted(record.candidate, record.step):
         return _next_size(record, inputs)
     if record.rested is None:

@@ -38,7 +38,7 @@ def watch(record: RolloutRecord, inputs: RolloutInputs) -> Finding:
     if record.trial is not None and fails_uploads(record.trial, mine, inputs) and is_shared(record, inputs):
         record = replace(record, trial=_trial(record, inputs))
     cause, passed = _cause(record, inputs), _has_passed(record, inputs)
-    return judged(record, inputs, cause, inputs.policy.duration, passed=passed)
+    return judged(record, inputs, cause, inputs.analysis.duration, passed=passed)
 
 
 def judged(record: RolloutRecord, inputs: RolloutInputs, cause: str, watched: timedelta, *, passed: bool) -> Finding:
@@ -58,7 +58,7 @@ def target(record: RolloutRecord, inputs: RolloutInputs) -> int:
     """Return how many members of the candidate this step is about."""
     if record.phase is Phase.RECREATING:
         return inputs.members
-    return inputs.policy.members(record.step, inputs.members)
+    return inputs.policy.members_after(record.step, inputs.members)
 
 
 def is_idle(record: RolloutRecord, inputs: RolloutInputs) -> bool:
@@ -76,17 +76,17 @@ def ranges(record: RolloutRecord, inputs: RolloutInputs) -> int:
 def due(record: RolloutRecord, inputs: RolloutInputs) -> datetime | None:
     """Return when time alone may change something next."""
     policy = inputs.policy
-    tried = policy.shadow if record.phase is Phase.SHADOWING and policy.shadow is not None else policy
+    tried = policy.shadow if record.phase is Phase.SHADOWING and policy.shadow is not None else inputs.analysis
     times = []
     if record.phase is Phase.RETURNING:
-        times.append(record.since + policy.deadline)
+        times.append(record.since + policy.progress_deadline)
     if record.trial is not None and record.phase in (Phase.SHADOWING, Phase.CANARY):
-        times += [record.trial.since + tried.duration, record.trial.since + policy.deadline]
+        times += [record.trial.since + tried.duration, record.trial.since + policy.progress_deadline]
     if record.suspicion is not None:
         times.append(record.suspicion.since + min(PATIENCE, tried.duration))
     if record.waiting is not None:
-        times.append(record.waiting + policy.deadline)
-    pause = policy.pause(record.step)
+        times.append(record.waiting + policy.progress_deadline)
+    pause = policy.pause_after(record.step)
     if record.rested is not None and pause is not None and pause.duration is not None:
         times.append(record.rested + pause.duration)
     return min((time for time in times if time > inputs.now), default=None)
@@ -132,7 +132,7 @@ def _cause(record: RolloutRecord, inputs: RolloutInputs) -> str:
     if trial is not None and fails_uploads(trial, inputs.evidence_of(record.candidate), inputs):
         count = gained(inputs.evidence_of(record.candidate).upload_failures, trial.upload_failures)
         return f"{plural(count, 'upload')} of it failed while those of the old revision succeed"
-    if refused := quarantine_analysis.excess(record, inputs.evidence_of(record.candidate), inputs, inputs.policy):
+    if refused := quarantine_analysis.excess(record, inputs.evidence_of(record.candidate), inputs, inputs.analysis):
         return refused
     if trial is not None and (grown := _lag_growth(trial, record, inputs)):
         return grown
@@ -143,7 +143,7 @@ def fails_uploads(trial: Trial, mine: Evidence, inputs: RolloutInputs) -> bool:
     """Whether more uploads have failed during the trial than may."""
     count = gained(mine.upload_failures, trial.upload_failures)
     last = mine.last_upload_failure
-    return count > inputs.policy.max_upload_failures and last is not None and last >= trial.since
+    return count > inputs.analysis.max_upload_failures and last is not None and last >= trial.since
 
 
 def is_shared(record: RolloutRecord, inputs: RolloutInputs) -> bool:
@@ -155,7 +155,7 @@ def is_shared(record: RolloutRecord, inputs: RolloutInputs) -> bool:
 
 def _lag_growth(trial: Trial, record: RolloutRecord, inputs: RolloutInputs) -> str:
     """Judge the lag of the group only while the stable revision has all its members: else it is they who are missed."""
-    lag, old, percent = inputs.lag, inputs.fleet(record.stable), inputs.policy.max_lag_growth
+    lag, old, percent = inputs.lag, inputs.fleet(record.stable), inputs.analysis.max_lag_growth
     if lag is None or trial.lag is None or not lag.over_target or not 0 < old.wanted <= old.ready:
         return ""
     if lag.records * 100 <= trial.lag * (100 + percent):
@@ -168,14 +168,14 @@ def _lag_growth(trial: Trial, record: RolloutRecord, inputs: RolloutInputs) -> s
 
 def _delay(record: RolloutRecord, inputs: RolloutInputs) -> str:
     policy, mine, now = inputs.policy, inputs.fleet(record.candidate), inputs.now
-    deadline = duration(policy.deadline.total_seconds())
-    if record.waiting is not None and now - record.waiting >= policy.deadline:
+    deadline = duration(policy.progress_deadline.total_seconds())
+    if record.waiting is not None and now - record.waiting >= policy.progress_deadline:
         why = inputs.refused or mine.waits
         count = f"{mine.ready} of {plural(target(record, inputs), 'member')} ready"
         return f"{count}, and no progress for {deadline}" + (f": {why}" if why else "")
     if record.phase is not Phase.CANARY or record.trial is None:
         return ""
-    if now - record.trial.since < max(policy.deadline, policy.duration) or _is_enough(record, inputs):
+    if now - record.trial.since < max(policy.progress_deadline, inputs.analysis.duration) or _is_enough(record, inputs):
         return ""
     return _idleness(record, inputs)
 
@@ -183,17 +183,17 @@ def _delay(record: RolloutRecord, inputs: RolloutInputs) -> str:
 def _idleness(record: RolloutRecord, inputs: RolloutInputs) -> str:
     """Say what a canary that is ready has not done for too long; empty when that may not be its fault."""
     ours, theirs = inputs.evidence_of(record.candidate), inputs.evidence_of(record.stable)
-    deadline = duration(inputs.policy.deadline.total_seconds())
+    deadline = duration(inputs.policy.progress_deadline.total_seconds())
     if ours.answers == 0:
         return f"its /status has not answered for {deadline}, while that of old members does" * (theirs.answers > 0)
     if not ours.overdue or theirs.overdue:
         return ""
-    done = f"{ranges(record, inputs)} of {plural(inputs.policy.min_ranges, 'range')}"
+    done = f"{ranges(record, inputs)} of {plural(inputs.analysis.min_ranges, 'range')}"
     return f"it committed {done} in {deadline}, and records that should be stored wait"
 
 
 def _is_enough(record: RolloutRecord, inputs: RolloutInputs) -> bool:
-    return ranges(record, inputs) >= inputs.policy.min_ranges or is_idle(record, inputs)
+    return ranges(record, inputs) >= inputs.analysis.min_ranges or is_idle(record, inputs)
 
 
 def _has_passed(record: RolloutRecord, inputs: RolloutInputs) -> bool:
@@ -201,4 +201,4 @@ def _has_passed(record: RolloutRecord, inputs: RolloutInputs) -> bool:
         return False
     if inputs.fleet(record.stable).is_broken:  # nothing can be worse, and every minute counts
         return True
-    return inputs.now - record.trial.since >= inputs.policy.duration and _is_enough(record, inputs)
+    return inputs.now - record.trial.since >= inputs.analysis.duration and _is_enough(record, inputs)

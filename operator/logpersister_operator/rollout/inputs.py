@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from logpersister.manifest.blocks.rollout import AnalysisSpec, RolloutSpec
 from logpersister_operator.rollout import evidence, fleet
 from logpersister_operator.rollout.evidence import Evidence, GroupLag
 from logpersister_operator.rollout.fleet import Fleet
-from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import Failure
 from logpersister_operator.rollout.shadow_evidence import UNSEEN, Shadow
 
@@ -21,7 +21,7 @@ class RolloutInputs:
     """The one that the spec describes."""
     members: int
     """How many are wanted."""
-    policy: Policy = field(default_factory=Policy)
+    policy: RolloutSpec = field(default_factory=RolloutSpec)
     fleets: Mapping[str, Fleet] = field(default_factory=dict)
     """Members by revision; every one that has a StatefulSet or pods."""
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
@@ -65,6 +65,10 @@ class RolloutInputs:
 
     def is_retried(self, failure: Failure) -> bool:
         return _names(self.retry, failure.revision, failure.time)
+
+    @property
+    def analysis(self) -> AnalysisSpec:
+        return self.policy.canary.analysis
 
     @property
     def most(self) -> int:

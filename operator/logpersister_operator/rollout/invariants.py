@@ -52,10 +52,10 @@ def _check_room(inputs: RolloutInputs, members: Mapping[str, int]) -> None:
 
 def _check_service(record: RolloutRecord, inputs: RolloutInputs, members: Mapping[str, int]) -> None:
     """Never without a ready member while one exists that works, unless that is what the spec asks for."""
-    if inputs.policy.recreate or record.phase is Phase.RECREATING or inputs.members == 0:
+    if inputs.policy.recreates or record.phase is Phase.RECREATING or inputs.members == 0:
         return
     withdrawn = record.candidate if record.phase is Phase.RETURNING else None
-    if withdrawn is not None and inputs.now - record.since < inputs.policy.deadline:
+    if withdrawn is not None and inputs.now - record.since < inputs.policy.progress_deadline:
         withdrawn = None  # it may go without a successor only when none came in time
     working = {
         revision: fleet.ready
@@ -79,7 +79,7 @@ def _check_trust(record: RolloutRecord, inputs: RolloutInputs, members: Mapping[
             _must(record.phase not in (Phase.RETURNING, Phase.HALTED), "a withdrawn revision regains members")
             _must(record.phase is not Phase.SHADOWING, "a revision joins the group before it was compared")
             if record.phase is Phase.CANARY:
-                _must(number <= inputs.policy.members(0, inputs.members), "more members than a canary has")
+                _must(number <= inputs.policy.members_after(0, inputs.members), "more members than a canary has")
 
 
 def _is_failed(record: RolloutRecord, revision: str) -> bool:

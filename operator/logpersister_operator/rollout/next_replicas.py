@@ -51,7 +51,7 @@ def _of_candidate(record: RolloutRecord, inputs: RolloutInputs, aim: int) -> int
         return min(mine.wanted, max(aim, missing)) if mine.ready else 0
     if record.phase is not Phase.RETURNING:
         return min(mine.wanted, aim)
-    if _is_failed(record, record.candidate) or inputs.policy.recreate or _is_overdue(record, inputs):
+    if _is_failed(record, record.candidate) or inputs.policy.recreates or _is_overdue(record, inputs):
         return 0
     # Nothing is wrong with it: somebody wants the old revision back, without a gap.
     old = inputs.fleet(record.stable)
@@ -74,7 +74,7 @@ def _superseded(record: RolloutRecord, inputs: RolloutInputs) -> dict[str, int]:
 
     They stay as long as they would be missed, but never in the way of the candidate's next member.
     """
-    if inputs.policy.recreate or record.phase is Phase.RECREATING:
+    if inputs.policy.recreates or record.phase is Phase.RECREATING:
         return {}
     ready = _ready(record, inputs)
     reserved = max(inputs.policy.surge(inputs.members), inputs.fleet(record.candidate).occupied + 1)
@@ -106,7 +106,7 @@ def _is_failed(record: RolloutRecord, revision: str | None) -> bool:
 
 
 def _is_overdue(record: RolloutRecord, inputs: RolloutInputs) -> bool:
-    return inputs.now - record.since >= inputs.policy.deadline
+    return inputs.now - record.since >= inputs.policy.progress_deadline
 
 
 # scaling up
@@ -123,7 +123,7 @@ def _scaled_up(
         alone = all(one.is_gone for other, one in inputs.fleets.items() if other != revision)
         suspected = record.phase is Phase.ROLLING and record.suspicion is not None and revision == record.candidate
         leaving = retained[revision] < fleet.wanted
-        if room < 0 or leaving or suspected or (inputs.policy.recreate and not alone):
+        if room < 0 or leaving or suspected or (inputs.policy.recreates and not alone):
             continue
         fitting = range(aims[revision], retained[revision], -1)
         more = {number: max(0, fleet.occupied_with(number) - fleet.occupied) for number in fitting}

@@ -10,11 +10,10 @@ bad records mostly are in few of them: so revisions that refuse the same records
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
-from logpersister.manifest.blocks.rollout import ShadowSpec
+from logpersister.manifest.blocks.rollout import AnalysisSpec, ShadowSpec
 from logpersister.report.human import number, plural
 from logpersister_operator.rollout.evidence import Evidence, ReportedCounters, Tally, gained
 from logpersister_operator.rollout.inputs import RolloutInputs
-from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import RolloutRecord, Trial
 
 _FEWEST: Final = 2
@@ -53,7 +52,7 @@ def heard(record: RolloutRecord, mine: Evidence, inputs: RolloutInputs) -> Rollo
 
 
 def excess(
-    record: RolloutRecord, mine: Evidence, inputs: RolloutInputs, tried: Policy | ShadowSpec, whose: str = "it"
+    record: RolloutRecord, mine: Evidence, inputs: RolloutInputs, tried: AnalysisSpec | ShadowSpec, whose: str = "it"
 ) -> str:
     """Return, in words, that too many records went into quarantine since the rollout began; empty when not.
 
@@ -61,7 +60,7 @@ def excess(
         mine: what the candidate's members say now, or those of its shadow.
         tried: how long the trial takes, and how many ranges it needs.
     """
-    trial, most = record.trial, inputs.policy.max_quarantine_ratio
+    trial, most = record.trial, inputs.analysis.max_quarantine_ratio
     if trial is None or not _is_evident(trial, mine, inputs, tried) or not _is_comparable(record, inputs):
         return ""
     ours, usual = Share.of(record.candidate_stored), _usual(record, inputs)
@@ -71,7 +70,7 @@ def excess(
     return f"{ours} that {whose} stored went into quarantine, and {usual} of the old revision{example}"
 
 
-def _is_evident(trial: Trial, mine: Evidence, inputs: RolloutInputs, tried: Policy | ShadowSpec) -> bool:
+def _is_evident(trial: Trial, mine: Evidence, inputs: RolloutInputs, tried: AnalysisSpec | ShadowSpec) -> bool:
     """Whether as much was seen as is needed to pass: quiet topics pass by time."""
     return gained(mine.ranges, trial.ranges) >= tried.min_ranges or inputs.now - trial.since >= tried.duration
 

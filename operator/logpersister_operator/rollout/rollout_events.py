@@ -62,7 +62,7 @@ def _described(  # noqa: PLR0911 - one line a phase
             first = ", which is compared in the shadow first" * (after.phase is Phase.SHADOWING)
             return EventReason.STARTED, f"from revision {old} to {new}{first}{instead}"
         case Phase.ROLLING:
-            members = inputs.policy.members(after.step, inputs.members)
+            members = inputs.policy.members_after(after.step, inputs.members)
             return EventReason.STEP, f"revision {new} gets {members} of {inputs.members} members"
         case Phase.WAITING:
             return EventReason.WAITS, message(after, inputs)

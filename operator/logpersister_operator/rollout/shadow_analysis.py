@@ -76,7 +76,7 @@ def _cause(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowSpec) -> 
 
 
 def _delay(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowSpec) -> str:
-    deadline = inputs.policy.deadline
+    deadline = inputs.policy.progress_deadline
     patience = duration(deadline.total_seconds())
     if record.waiting is not None and inputs.now - record.waiting >= deadline:
         return f"no progress for {patience}: {_hindrance(record, inputs, policy)}"
@@ -116,7 +116,7 @@ def _is_idle(record: RolloutRecord, inputs: RolloutInputs) -> bool:
     mine, compared = inputs.shadow.evidence, inputs.shadow.comparison.ranges
     if mine.answers == 0 or not (mine.partitions == 0 or mine.behind == 0):
         return False
-    return compared >= mine.ranges or _elapsed(record, inputs) >= inputs.policy.deadline
+    return compared >= mine.ranges or _elapsed(record, inputs) >= inputs.policy.progress_deadline
 
 
 def _has_passed(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowSpec) -> bool:

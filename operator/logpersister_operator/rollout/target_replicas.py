@@ -25,9 +25,9 @@ def _numbers(record: RolloutRecord, inputs: RolloutInputs) -> tuple[int, int]:
         case Phase.SHADOWING:
             return 0, wanted
         case Phase.CANARY:
-            return policy.members(0, wanted), wanted
+            return policy.members_after(0, wanted), wanted
         case Phase.ROLLING | Phase.WAITING:
-            members = policy.members(record.step, wanted)
+            members = policy.members_after(record.step, wanted)
             return members, wanted - members
         case Phase.HALTED if not policy.rolls_back:
             there = min(inputs.fleet(record.candidate).wanted, wanted)

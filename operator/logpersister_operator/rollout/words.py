@@ -70,15 +70,15 @@ def _who_runs(record: RolloutRecord, inputs: RolloutInputs) -> str:
 
 
 def _canary(record: RolloutRecord, inputs: RolloutInputs) -> str:
-    policy, trial = inputs.policy, record.trial
+    analysed, trial = inputs.analysis, record.trial
     if record.suspicion is not None:
         return "looks wrong"
     if trial is None:
         return "starting"
     elapsed = inputs.now - trial.since
-    if elapsed < policy.duration:
-        return f"analysing {_elapsed(trial.since, inputs)} of {_short(policy.duration.total_seconds())}"
-    return f"analysing, {analysis.ranges(record, inputs)} of {policy.min_ranges} ranges"
+    if elapsed < analysed.duration:
+        return f"analysing {_elapsed(trial.since, inputs)} of {_short(analysed.duration.total_seconds())}"
+    return f"analysing, {analysis.ranges(record, inputs)} of {analysed.min_ranges} ranges"
 
 
 def _shadow(record: RolloutRecord, inputs: RolloutInputs) -> str:
@@ -95,7 +95,7 @@ def _shadow(record: RolloutRecord, inputs: RolloutInputs) -> str:
 
 
 def _pause(record: RolloutRecord, inputs: RolloutInputs) -> str:
-    pause = inputs.policy.pause(record.step)
+    pause = inputs.policy.pause_after(record.step)
     if record.suspicion is not None:
         return ", looks wrong"
     if record.rested is None or pause is None or pause.duration is None:

@@ -1,7 +1,6 @@
 """What may come next in a small world: the operator, Kubernetes and time take their course, or adversity strikes."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 
 from tests.unit.rollout.world import MINUTE, World
 
@@ -80,7 +79,7 @@ def _turning(world: World) -> Iterator[tuple[str, World]]:
 def _attempt(world: World) -> Iterator[tuple[str, World]]:
     now = world.policy.attempt
     for number in (now + 1, now - 1) if now else (1,):
-        yield f"attempt {number}", _change(world, policy=replace(world.policy, attempt=number))
+        yield f"attempt {number}", _change(world, policy=world.policy.model_copy(update={"attempt": number}))
 
 
 def _abort(world: World) -> Iterator[tuple[str, World]]:
@@ -98,8 +97,11 @@ Possible = Iterable[tuple[str, World]]
 
 def _policy(world: World) -> Possible:
     policy = world.policy
-    yield "another strategy", _change(world, policy=replace(policy, recreate=not policy.recreate))
-    yield "another consequence", _change(world, policy=replace(policy, rolls_back=not policy.rolls_back))
+    for what, change in {
+        "another strategy": {"strategy": "Canary" if policy.recreates else "Recreate"},
+        "another consequence": {"on_failure": "Pause" if policy.rolls_back else "Rollback"},
+    }.items():
+        yield what, _change(world, policy=policy.model_copy(update=change))
 
 
 EVENTS: dict[str, Callable[[World], Possible]] = {

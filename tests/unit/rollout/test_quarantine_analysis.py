@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logpersister.manifest.blocks.rollout import RolloutSpec
 from logpersister_operator.rollout.evidence import MOST_COUNTED, Evidence, ReportedCounters, Tally
 from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.inputs import RolloutInputs
-from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.quarantine_analysis import Share, excess, heard
 from logpersister_operator.rollout.record import RolloutRecord, Trial
 from logpersister_operator.rollout.transitions import Phase
@@ -36,13 +36,13 @@ Look = tuple[Evidence, Evidence]
 
 def found(*looks: Look, percent: int = 1, minutes: int = 1, old: Fleet = READY) -> str:
     """Return what is found about B, which is tried beside A, after some looks at what both tell."""
-    policy = Policy(max_quarantine_ratio=percent)
+    policy = RolloutSpec.model_validate({"canary": {"analysis": {"maxQuarantineRatio": f"{percent}%"}}})
     record = RolloutRecord(Phase.CANARY, NOW, stable="A", candidate="B", began=NOW, trial=Trial(NOW))
     now, fleets = NOW + timedelta(minutes=minutes), {"A": old, "B": READY}
     moments = [RolloutInputs(now, "B", 3, policy, fleets, {"A": theirs, "B": mine}) for mine, theirs in looks]
     for inputs in moments:
         record = heard(record, inputs.evidence_of("B"), inputs)
-    return excess(record, looks[-1][0], moments[-1], policy)
+    return excess(record, looks[-1][0], moments[-1], policy.canary.analysis)
 
 
 def simply(mine: ReportedCounters, theirs: ReportedCounters, *, ranges: int = 9, **others: Any) -> str:

@@ -12,22 +12,20 @@ from logpersister_operator.rollout.advance import advance_phase
 from logpersister_operator.rollout.evidence import Evidence
 from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.inputs import RolloutInputs
-from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import Failure, RolloutRecord, Suspicion, Trial
 from logpersister_operator.rollout.transitions import ONGOING, TRANSITIONS, Phase
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)
 POLICIES = [
-    Policy(),
-    Policy(rolls_back=False),
-    Policy(recreate=True),
-    Policy.of(RolloutSpec.model_validate({"shadow": {"groupId": "shadows", "prefix": "shadows"}})),
-    Policy.of(
-        RolloutSpec.model_validate(
-            {"steps": [{"members": 1, "pause": {}}, {"members": 2, "pause": {"duration": "1m"}}]}
-        )
-    ),
+    RolloutSpec.model_validate(policy)
+    for policy in (
+        {},
+        {"onFailure": "Pause"},
+        {"strategy": "Recreate"},
+        {"shadow": {"groupId": "shadows", "prefix": "shadows"}},
+        {"steps": [{"members": 1, "pause": {}}, {"members": 2, "pause": {"duration": "1m"}}]},
+    )
 ]
 FLEETS = [
     {"A": Fleet(2, frozenset({0, 1}), 2)},

@@ -1,30 +1,25 @@
 """Every order of events in small worlds, and long histories by chance in larger ones."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from unittest.mock import ANY
 
 import pytest
 
 from logpersister.manifest.blocks.rollout import RolloutSpec, ShadowSpec
-from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import Failure, RolloutRecord
 from logpersister_operator.rollout.transitions import Phase
 from tests.unit.rollout.search import explore, wander
 from tests.unit.rollout.world import MINUTE, POLICY, Kind, World
 
-RECREATE = replace(POLICY, recreate=True)
-HALT = replace(POLICY, rolls_back=False)
-STEPS = replace(
-    POLICY,
-    steps=RolloutSpec.model_validate(
-        {"steps": [{"members": "50%", "pause": {}}, {"members": "75%", "pause": {"duration": "1m"}}]}
-    ).steps,
-)
-SHADOW = replace(POLICY, shadow=ShadowSpec(group_id="shadows", prefix="shadows", duration=MINUTE, min_ranges=1))
+RECREATE = POLICY.model_copy(update={"strategy": "Recreate"})
+HALT = POLICY.model_copy(update={"on_failure": "Pause"})
+_STEPS = [{"members": "50%", "pause": {}}, {"members": "75%", "pause": {"duration": "1m"}}]
+STEPS = POLICY.model_copy(update={"steps": RolloutSpec.model_validate({"steps": _STEPS}).steps})
+_SHADOW = ShadowSpec(group_id="shadows", prefix="shadows", duration=MINUTE, min_ranges=1)
+SHADOW = POLICY.model_copy(update={"shadow": _SHADOW})
 
 
-def steady(kinds: Mapping[str, Kind], policy: Policy = POLICY, members: int = 2, **budget: int) -> World:
+def steady(kinds: Mapping[str, Kind], policy: RolloutSpec = POLICY, members: int = 2, **budget: int) -> World:
     """Return a world in which A runs."""
     world = World(members=members, policy=policy, kinds=dict(kinds)).settle()
     world.budget = {name.replace("_", " "): number for name, number in budget.items()}
@@ -118,7 +113,8 @@ def history(seed: int) -> World:
     bad: tuple[Kind, ...] = ("failing", "crashing", "hanging", "refusing")
     kinds: dict[str, Kind] = {"B": "good", "C": bad[seed % 4], "D": "tolerable" if seed % 2 else "good"}
     policy = (POLICY, STEPS, HALT, RECREATE, SHADOW)[seed % 5]
-    start = steady(kinds, replace(policy, canary=1 + seed % 2), members=3 + seed % 3)
+    canary = policy.canary.model_copy(update={"members": 1 + seed % 2})
+    start = steady(kinds, policy.model_copy(update={"canary": canary}), members=3 + seed % 3)
     start.budget, start.late = STRUCK | ({"old news": 3} if seed % 7 == 0 else {}), True
     return wander(start, seed, 200)
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from logpersister.manifest.blocks.rollout import AnalysisSpec, CanarySpec, RolloutSpec
 from logpersister_operator.rollout.evidence import Evidence, GroupLag, ReportedCounters, Tally
 from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.inputs import RolloutInputs
-from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import RolloutRecord, Trial
 from logpersister_operator.rollout.shadow_evidence import UNSEEN, Comparison, Shadow
 from logpersister_operator.rollout.step import RolloutStep, next_step
@@ -22,7 +22,9 @@ EPOCH = datetime(2026, 11, 22, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 OLDEST = 5
 """Minutes after which nothing changes any more."""
-POLICY = Policy(duration=MINUTE, deadline=3 * MINUTE, min_ranges=1)
+POLICY = RolloutSpec(
+    canary=CanarySpec(analysis=AnalysisSpec(duration=MINUTE, min_ranges=1)), progress_deadline=3 * MINUTE
+)
 
 Kind = Literal["good", "crashing", "failing", "hanging", "differing", "tolerable", "refusing"]
 """What a revision is like: its members work, never get ready, fail to upload, only look as if they did something, or
@@ -47,7 +49,7 @@ class World:
     """One resource."""
 
     members: int = 2
-    policy: Policy = POLICY
+    policy: RolloutSpec = POLICY
     kinds: dict[str, Kind] = field(default_factory=dict)
     revision: str = "A"
     paused: bool = False
@@ -177,7 +179,10 @@ class World:
         kind = self.kind(revision)
         fails = kind == "failing" or self.outage
         works = kind not in ("crashing", "failing", "hanging") and not self.outage
-        refused = {"tolerable": RECORDS * self.policy.max_quarantine_ratio // 100, "refusing": RECORDS}.get(kind, 0)
+        refused = {
+            "tolerable": RECORDS * self.policy.canary.analysis.max_quarantine_ratio // 100,
+            "refusing": RECORDS,
+        }.get(kind, 0)
         history = HISTORY if revision == "A" else 0
         minutes = self._minutes()  # something happens each minute
         return Evidence(
@@ -259,7 +264,7 @@ class World:
             if owner == revision and ordinal >= number and state != "leaving":
                 self.pods[owner, ordinal] = "leaving"
         recreating = self.record is not None and self.record.phase is Phase.RECREATING
-        exempt = self.paused or self.policy.recreate or recreating or self._is_misled()
+        exempt = self.paused or self.policy.recreates or recreating or self._is_misled()
         if before and not self._serving() and not exempt:
             raise BrokenError(f"no ready member any more, since {revision} has {number} of {old}")
 
@@ -278,7 +283,7 @@ class World:
         if record is None:
             return set()
         tried = record.candidate if record.phase not in (Phase.RETURNING, Phase.HALTED) else None
-        late = self.now - record.since >= self.policy.deadline and record.phase is Phase.RETURNING
+        late = self.now - record.since >= self.policy.progress_deadline and record.phase is Phase.RETURNING
         return {
             (revision, ordinal)
             for (revision, ordinal), state in self.pods.items()
@@ -366,7 +371,7 @@ def check_end(end: World) -> None:
     match record.phase:
         case Phase.STEADY:
             _must(running == {end.revision: end.members}, f"steady on {end.revision}, with {running}")
-            unseen = end.policy.recreate or bool({"policy", "promote"} & end.budget.keys())
+            unseen = end.policy.recreates or bool({"policy", "promote"} & end.budget.keys())
             _must(unseen or is_good or end.revision == "A", f"{end.revision} is {desired}, and was let in")
         case Phase.HALTED:
             _must(record.has_failed(end.revision), f"halted for no reason: {record}")

@@ -25,7 +25,6 @@ from logpersister_operator.render.shadow_deployment import ShadowDeployment
 from logpersister_operator.render.workload import settings_of
 from logpersister_operator.rollout.fleet import Fleet
 from logpersister_operator.rollout.inputs import RolloutInputs
-from logpersister_operator.rollout.policy import Policy
 from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.rollout_events import Event
 from logpersister_operator.rollout.shadow_evidence import Shadow
@@ -227,7 +226,7 @@ def _inputs(
         now=observed.now.replace(microsecond=0),
         revision=app.revision,
         members=members,
-        policy=Policy.of(spec.rollout),
+        policy=spec.rollout,
         fleets=there,
         evidence=evidence(own.pods_by_revision(), observed.reports or {}, spec),
         refuse_alike=_refuse_alike(own, app, observed.resource.record),

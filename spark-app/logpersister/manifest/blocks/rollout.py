@@ -146,6 +146,34 @@ class RolloutSpec(Model):
     attempt: Annotated[int, Whole(0, 2**31 - 1)] = 0
     """Any number; change it to try a failed revision again."""
 
+    @property
+    def recreates(self) -> bool:
+        return self.strategy == "Recreate"
+
+    @property
+    def rolls_back(self) -> bool:
+        return self.on_failure == "Rollback"
+
+    @property
+    def last_step(self) -> int:
+        """The number of the step at which all members run the new revision; the canary is number 0."""
+        return len(self.steps) + 1
+
+    def surge(self, wanted: int) -> int:
+        """Return how many members there may be beside those that are wanted."""
+        return max(1, min(self.canary.members, wanted))
+
+    def members_after(self, step: int, wanted: int) -> int:
+        """Return how many members run the new revision after a step, of so many that are wanted."""
+        first = min(self.canary.members, wanted)
+        if step == 0:
+            return first
+        return wanted if step >= self.last_step else max(first, self.steps[step - 1].members.of(wanted))
+
+    def pause_after(self, step: int) -> PauseSpec | None:
+        """Return the rest after a step, if there is one."""
+        return self.steps[step - 1].pause if 0 < step < self.last_step else None
+
     @refuses
     def _the_deadline_leaves_time_for_the_analysis(self) -> Iterator[Finding]:
         if self.progress_deadline <= self.canary.analysis.duration:
@@ -160,7 +188,7 @@ class RolloutSpec(Model):
             "steps": bool(self.steps),
         }
         for name, is_set in set_here.items():
-            if self.strategy == "Recreate" and is_set:
+            if self.recreates and is_set:
                 told = "contradicts strategy Recreate, where old members stop before new ones start"
                 yield Finding(told, "remove it, or set strategy to Canary", (name,))
 
