@@ -1,6 +1,5 @@
 """The running operator: it observes each resource, reconciles it, and wakes its actor when something changes."""
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ import structlog
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
-from logpersister_operator.act.drain import Drain
+from logpersister_operator.act.drain import Drain, LeavingMembers
 from logpersister_operator.act.persister import ObservedPersister
 from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.cluster.access import Access
@@ -29,7 +28,8 @@ from logpersister_operator.cluster.kinds import (
     Document,
     Kind,
 )
-from logpersister_operator.commons import Commons, Companion
+from logpersister_operator.commons import Commons
+from logpersister_operator.companion import Companion
 from logpersister_operator.decide.conditions import is_settled
 from logpersister_operator.decide.decision import application_of, is_paused
 from logpersister_operator.decide.health.departed_members import known_names
@@ -95,7 +95,7 @@ class Operator:
         kinds = [one for one in (*CHILDREN, POD) if one not in needless]
         self._watches = Watches(Streams(access), self.children, settings.namespaces, kinds)
         self.commons = Commons(settings, cluster, self.children, self.metrics, self._watches.refusal)
-        self._companions: dict[str, Companion] = {}
+        self._companions: dict[str, Companion[Any]] = {}
         self._resources = resources
         self._reconciler = Reconciler(self._cluster, self.children, self.metrics)
         self._reader = MemberReader()
@@ -168,7 +168,7 @@ class Operator:
         """Forget a resource, unless another one of that name is registered by now."""
         self._managed.unregister(key, wake)
 
-    def join(self, companion: Companion) -> None:
+    def join(self, companion: Companion[Any]) -> None:
         """Wake the actor of another kind as well, and tell of its resources."""
         self._companions[companion.kind.name] = companion
 
@@ -193,13 +193,7 @@ class Operator:
         """
         observed, validity = self.observe(resource)
         managed = self._managed.get(observed.key)
-        began = time.monotonic()
-        outcome = "failed"
-        try:
-            done = self._reconciler.reconcile(ObservedPersister(resource, observed, validity))
-            outcome = "refused" if self._reconciler.refusals(observed.key) else "done"
-        finally:
-            self.metrics.reconciled(outcome, time.monotonic() - began)
+        done = self._reconciler.reconcile(ObservedPersister(resource, observed, validity))
         if done.leave and validity.runs is not None and managed.secrets.latest is not None:
             self._departures.begin(observed.key, validity.runs, managed.secrets.latest.secrets(), done.leave)
         managed.last = replace(done, status=_counted(done.status))
@@ -269,7 +263,7 @@ class Operator:
             latest = self._reconciler.with_latest_status(resource)
             return replace(self._with_children(latest), rivals=self.groups.rivals(resource))
 
-        return Drain(self._cluster, observe, secrets)
+        return Drain(self._cluster, LeavingMembers(observe, secrets).look)
 
     def forget(self, resource: Document) -> None:
         """Forget a resource that is gone."""

@@ -11,6 +11,7 @@ import kopf
 import structlog
 
 from logpersister.backoff import Backoff
+from logpersister_operator.act.drain import Drain
 from logpersister_operator.act.reconciler import OutdatedError
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import Document, Kind
@@ -28,13 +29,6 @@ LOOK_SECONDS: Final = 1.0
 """Between two looks at a drain."""
 DRAIN_THREADS: Final = 32
 """Drains at once that wait for Kafka, apart from reconciliations: a broker that is away delays no other resource."""
-
-
-class Drain(Protocol):
-    """The end of a resource that is being deleted."""
-
-    def step(self) -> bool:
-        """Do what can be done now; return whether this is the end."""
 
 
 class Actor(Protocol):

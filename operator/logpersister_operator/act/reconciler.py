@@ -121,6 +121,15 @@ class Reconciler:
 
         What the API server refuses becomes part of the status: the decision is made once more with the refusal.
         """
+        key, began, outcome = key_of(subject.document), time.monotonic(), "failed"
+        try:
+            plan = self._carry_out(subject)
+            outcome = "refused" if self.refusals(key) else "done"
+        finally:
+            self._metrics.reconciled(outcome, time.monotonic() - began)
+        return plan
+
+    def _carry_out(self, subject: Subject) -> Plan:
         plan, again = self._decide(subject)
         refusals = self._refusals[key_of(subject.document)] = self._act(subject, plan)
         if refusals != subject.state.refusals:

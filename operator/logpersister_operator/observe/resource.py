@@ -3,24 +3,26 @@
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from logpersister.forms.problems import RefusedError
-from logpersister.manifest import LogPersister, ManifestError, parse
+from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.blocks.kafka import Address, parse_addresses
+from logpersister.manifest.load import parse_as
 from logpersister_operator.crd.status import MOST_CONDITIONS, Condition, Status
 from logpersister_operator.crd.status_rollout import record_of
 from logpersister_operator.observed_state import Claim, Resource, ResourceKey
 
 _Fields = Mapping[str, Any]
+AnyManifest = TypeVar("AnyManifest", bound=BaseModel)
 
 
 def resource_of(document: _Fields) -> Resource:
     """Return what is kept of a resource: its spec as a manifest, and its status as far as it is understood."""
     metadata, status = document["metadata"], document.get("status") or {}
-    manifest, problems = _manifest(document)
+    manifest, problems = parsed_as(LogPersister, document)
     return Resource(
         key=key_of(document),
         uid=metadata["uid"],
@@ -42,9 +44,13 @@ def key_of(document: _Fields) -> ResourceKey:
     return ResourceKey(metadata["namespace"], metadata["name"], document["kind"])
 
 
-def declared(document: _Fields) -> dict[str, Any]:
-    """Return what a user says of a resource of any kind: the document that a manifest is parsed from."""
-    return {name: document[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in document}
+def parsed_as(kind: type[AnyManifest], document: _Fields) -> tuple[AnyManifest | None, str]:
+    """Return what a user says of a resource as a manifest, or what is wrong with it: also what no CRD can check."""
+    declared = {name: document[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in document}
+    try:
+        return parse_as(kind, declared), ""
+    except ManifestError as error:
+        return None, "; ".join(str(problem) for problem in error.problems)
 
 
 def claim_of(document: _Fields) -> Claim | None:
@@ -78,14 +84,6 @@ def _spelt_out(address: Address, namespace: str) -> str:
         host = address.host.lower().rstrip(".")
         host = host.removesuffix(".cluster.local").removesuffix(".svc") if "." in host else f"{host}.{namespace}"
     return str(Address(host, address.port))
-
-
-def _manifest(document: _Fields) -> tuple[LogPersister | None, str]:
-    """Return the spec as a manifest, or what is wrong with it: it is checked as the CRD does, and for more."""
-    try:
-        return parse(declared(document)), ""
-    except ManifestError as error:
-        return None, "; ".join(str(problem) for problem in error.problems)
 
 
 def understood(status: _Fields) -> Status:

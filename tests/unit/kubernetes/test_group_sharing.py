@@ -8,7 +8,7 @@ import pytest
 from logpersister.group.answers import GroupDescription, GroupMember
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act import drain
-from logpersister_operator.act.drain import Drain
+from logpersister_operator.act.drain import Drain, LeavingMembers
 from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.health.group_sharing import own_names, share
 from logpersister_operator.observe.groups import Groups
@@ -217,8 +217,8 @@ def test_nor_are_they_when_the_resource_is_deleted(monkeypatch: pytest.MonkeyPat
         status={"members": {"desired": 2, "ready": 0, "list": [{"name": name, "ready": False} for name in names]}},
     )
     other = claim("web", at=EARLIER, status=running("ffffffffffff"))
-    draining = Drain(FakeCluster(), lambda: observed(deleted, rivals=[other]), lambda _: Secrets())
-    assert draining.step()
+    members = LeavingMembers(lambda: observed(deleted, rivals=[other]), lambda _: Secrets())
+    assert Drain(FakeCluster(), members.look).step()
     assert sorted(removed) == sorted(["clicks-backup-0a1b2c3d4e5f-0", *(f"{name}.{uid_of(deleted)}" for name in names)])
 
 
