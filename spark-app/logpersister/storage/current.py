@@ -9,13 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Self, TypeVar
 
 from logpersister.ranges import Offset
-from logpersister.storage.errors import StorageError
 from logpersister.storage.names import ObjectName, current_key
-from logpersister.storage.notes import parse_note, written
+from logpersister.storage.notes import MOST_ATTEMPTS, Notes, contended
 from logpersister.storage.store import ObjectStore
-
-ATTEMPTS: Final = 16
-_WHAT: Final = "the document which generation counts"
 
 Found = TypeVar("Found")
 
@@ -125,13 +121,12 @@ def joined(spans: Iterable[Span]) -> Iterator[Span]:
 
 NONE: Final = Current(None, {}, {})
 """Where there was no replay, all that members have stored counts."""
+_NOTES: Final = Notes(Current, "the document which generation counts")
 
 
 def get_current(store: ObjectStore, group: str, topic: str) -> Current:
     """Return the document of a topic; where there is none, all that members have stored counts. Raises StorageError."""
-    key = current_key(store.prefix, group, topic)
-    found = store.get_json(key)
-    return NONE if found is None else parse_note(Current, key, found, _WHAT)
+    return _NOTES.get(store, current_key(store.prefix, group, topic)) or NONE
 
 
 def look_by_current(store: ObjectStore, group: str, topic: str, look: Callable[[Current], Found]) -> Found:
@@ -141,25 +136,14 @@ def look_by_current(store: ObjectStore, group: str, topic: str, look: Callable[[
     the same document stood there before and behind the listing. Raises StorageError.
     """
     current = get_current(store, group, topic)
-    for _ in range(ATTEMPTS):
+    for _ in range(MOST_ATTEMPTS):
         found, before = look(current), current
         current = get_current(store, group, topic)
         if current == before:
             return found
-    raise _always_changed(current_key(store.prefix, group, topic))
+    raise contended(current_key(store.prefix, group, topic))
 
 
 def change_current(store: ObjectStore, group: str, topic: str, change: Callable[[Current], Current]) -> Current:
     """Replace the document of a topic by what `change` makes of it, and return that. Raises StorageError."""
-    key = current_key(store.prefix, group, topic)
-    for _ in range(ATTEMPTS):
-        found = store.get_tagged(key)
-        before, tag = (NONE, None) if found is None else (parse_note(Current, key, found[0], _WHAT), found[1])
-        after = change(before)
-        if after == before or store.replace_json(key, written(after), tag):
-            return after
-    raise _always_changed(key)
-
-
-def _always_changed(key: str) -> StorageError:
-    return StorageError("other", f"object {key!r}: others change it all the time; try again later")
+    return _NOTES.change(store, current_key(store.prefix, group, topic), change, NONE)

@@ -10,15 +10,13 @@ from datetime import datetime
 from typing import Final
 
 from logpersister.ranges import Offset
-from logpersister.storage.asking import ask_each
+from logpersister.records.escaping import escape
 from logpersister.storage.current import Span, joined
-from logpersister.storage.errors import StorageError
-from logpersister.storage.names import ObjectName, deletion_key, deletions_prefix
-from logpersister.storage.notes import parse_note, written
+from logpersister.storage.names import ObjectName, note_key, notes_prefix
+from logpersister.storage.notes import Notes
 from logpersister.storage.store import ObjectStore
 
-ATTEMPTS: Final = 16
-_WHAT: Final = "a note of a deletion"
+_FOLDER: Final = "deletions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +62,21 @@ class Deletion:
         return replace(self, ranges=merged)
 
 
+_NOTES: Final = Notes(Deletion, "a note of a deletion")
+
+
 def _of(one: Deletion, generation: int, partition: int) -> tuple[Span, ...]:
     return one.ranges.get(generation, {}).get(partition, ())
 
 
 def note_deletion(store: ObjectStore, group: str, deletion: Deletion) -> None:
     """Note ranges, beside those that are noted of the window already. Raises StorageError."""
-    key = deletion_key(store.prefix, group, deletion.topic, deletion.topic_id, deletion.since, deletion.until)
-    for _ in range(ATTEMPTS):
-        found = store.get_tagged(key)
-        if found is None:
-            before, tag, after = None, None, deletion
-        else:
-            before, tag = parse_note(Deletion, key, found[0], _WHAT), found[1]
-            after = before.with_ranges(deletion)
-        if after == before or store.replace_json(key, written(after), tag):
-            return
-    raise StorageError("other", f"object {key!r}: others change it all the time; try again later")
+    file = f"{'' if deletion.since is None else deletion.since}_{deletion.until}"
+    file += "" if deletion.topic_id is None else f"_{escape(deletion.topic_id)}"
+    key = note_key(store.prefix, group, _FOLDER, deletion.topic, f"{file}.json")
+    _NOTES.change(store, key, lambda before: before.with_ranges(deletion), replace(deletion, ranges={}))
 
 
 def list_deletions(store: ObjectStore, group: str, topic: str) -> Iterator[Deletion]:
     """Yield all notes of a topic. Raises StorageError."""
-    keys = (listed.key for listed in store.list_objects(deletions_prefix(store.prefix, group, topic)))
-    for key, document in ask_each(lambda key: (key, store.get_json(key)), keys):
-        if document is not None:
-            yield parse_note(Deletion, key, document, _WHAT)
+    return _NOTES.below(store, notes_prefix(store.prefix, group, _FOLDER, topic))

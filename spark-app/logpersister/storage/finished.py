@@ -9,20 +9,18 @@ has a name by its content, and is never changed.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from logpersister.ranges import Offset, Range
 from logpersister.storage import names
-from logpersister.storage.asking import ask_each
 from logpersister.storage.errors import StorageError
-from logpersister.storage.notes import parse_note, written
+from logpersister.storage.notes import MOST_ATTEMPTS, Notes, contended, written
 from logpersister.storage.store import ObjectStore
 
 DIGEST_DIGITS = 12
-MOST_ATTEMPTS = 20
-"""Each is one more than somebody else has changed the same note."""
+_ARRIVALS: Final = "arrivals"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -79,7 +77,9 @@ class Arrival:
     def key(self, prefix: str, group: str) -> str:
         """Return the name of its note."""
         digest = hashlib.sha256("\n".join(self.folders).encode()).hexdigest()[:DIGEST_DIGITS]
-        return names.arrival_key(prefix, group, self.range.partition, self.generation, self.range.start, digest)
+        partition = self.range.partition
+        file = f"{names.range_file(self.generation, partition.partition, self.range.start)}_{digest}.json"
+        return names.note_key(prefix, group, _ARRIVALS, partition.topic, file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,10 @@ class FinishedTo:
         return max(self, later, key=lambda one: one.generation)
 
 
+_CONTENTS: Final = Notes(FolderContent, "what a folder has in it")
+_NOTED_ARRIVALS: Final = Notes(Arrival, "the note of an arrival")
+
+
 def finished_to(store: ObjectStore, group: str, topic: str) -> FinishedTo | None:
     """Return the watermark of a topic; None: no folder is finished. Raises StorageError."""
     found = _finished(store, group, topic)
@@ -129,7 +133,7 @@ def finish_to(store: ObjectStore, group: str, topic: str, finished: FinishedTo) 
         document = {"topic": topic, "finishedTo": now.end, "generation": now.generation}
         if store.replace_json(key, document, None if found is None else found[1]):
             return
-    raise _contended(key)
+    raise contended(key)
 
 
 def _finished(store: ObjectStore, group: str, topic: str) -> tuple[FinishedTo, str] | None:
@@ -140,7 +144,8 @@ def _finished(store: ObjectStore, group: str, topic: str) -> tuple[FinishedTo, s
     document, tag = found
     end, generation = document.get("finishedTo"), document.get("generation", 0)  # which earlier releases did not note
     if document.get("topic") != topic or not isinstance(end, int) or not isinstance(generation, int):
-        raise _damaged(key, "does not say up to when folders are finished")
+        told = "does not say up to when folders are finished; see who changed it, or delete it to have it made again"
+        raise StorageError("damaged", f"object {key!r} {told}")
     return FinishedTo(end, generation), tag
 
 
@@ -148,14 +153,15 @@ def folder_content(store: ObjectStore, group: str, topic: str, path: str) -> tup
     """Return what is noted of a folder, with its entity tag; None: nothing. Raises StorageError."""
     key = names.folder_key(store.prefix, group, topic, path)
     found = store.get_tagged(key)
-    return None if found is None else (parse_note(FolderContent, key, found[0], "what a folder has in it"), found[1])
+    return None if found is None else (_CONTENTS.parsed(key, found[0]), found[1])
 
 
 def list_folders(store: ObjectStore, group: str, topic: str) -> Iterator[str]:
     """Yield the paths of all folders of a topic of which something is noted. Raises StorageError."""
-    for listed in store.list_objects(names.folders_prefix(store.prefix, group, topic)):
-        path = names.parse_folder_key(store.prefix, group, topic, listed.key)
-        if path is not None:
+    prefix = names.notes_prefix(store.prefix, group, names.FINISHED, topic)
+    for listed in store.list_objects(prefix):
+        path = listed.key.removeprefix(prefix).removesuffix(".json")
+        if path != names.WATERMARK:
             yield path
 
 
@@ -177,7 +183,7 @@ def note_told(store: ObjectStore, group: str, told: FolderContent, policy: str) 
         content, tag = found
         if put_folder_content(store, group, replace(content, told={**content.told, policy: told.number}), tag):
             return
-    raise _contended(names.folder_key(store.prefix, group, told.topic, told.path))
+    raise contended(names.folder_key(store.prefix, group, told.topic, told.path))
 
 
 def note_arrival(store: ObjectStore, group: str, arrival: Arrival) -> None:
@@ -188,8 +194,10 @@ def note_arrival(store: ObjectStore, group: str, arrival: Arrival) -> None:
 def list_arrivals(store: ObjectStore, group: str) -> Mapping[str, Sequence[str]]:
     """Return the names of the notes of all arrivals, by topic. Raises StorageError."""
     found: dict[str, list[str]] = {}
-    for listed in store.list_objects(names.arrivals_prefix(store.prefix, group)):
-        topic = names.arrival_topic(store.prefix, group, listed.key)
+    prefix = names.notes_prefix(store.prefix, group, _ARRIVALS)
+    for listed in store.list_objects(prefix):
+        segments = listed.key.removeprefix(prefix).split("/")
+        topic = names.unescape_topic(segments[0]) if len(segments) == 2 else None
         if topic is not None:
             found.setdefault(topic, []).append(listed.key)
     return found
@@ -197,18 +205,4 @@ def list_arrivals(store: ObjectStore, group: str) -> Mapping[str, Sequence[str]]
 
 def read_arrivals(store: ObjectStore, keys: Iterable[str]) -> Iterator[tuple[str, Arrival]]:
     """Yield arrivals with the names of their notes; those that are gone are left out. Raises StorageError."""
-    for key, document in ask_each(lambda key: (key, store.get_json(key)), keys):
-        if document is not None:
-            yield key, parse_note(Arrival, key, document, "the note of an arrival")
-
-
-def _contended(key: str) -> StorageError:
-    return StorageError(
-        "rejected",
-        f"object {key!r} could not be replaced: others keep changing it, or the server refuses puts with If-Match that "
-        "it should take",
-    )
-
-
-def _damaged(key: str, what: str) -> StorageError:
-    return StorageError("damaged", f"object {key!r} {what}; see who changed it, or delete it to have it made again")
+    return _NOTED_ARRIVALS.read(store, keys)

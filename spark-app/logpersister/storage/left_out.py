@@ -8,12 +8,14 @@ cannot tell any more. Name and content depend on range, records and revision onl
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from logpersister.ranges import Range
-from logpersister.storage.asking import ask_each
-from logpersister.storage.names import left_out_key, left_out_prefix
-from logpersister.storage.notes import parse_note, written
+from logpersister.storage.names import note_key, notes_prefix, range_file
+from logpersister.storage.notes import Notes, written
 from logpersister.storage.store import ObjectStore
+
+_FOLDER: Final = "left-out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +31,17 @@ class LeftOutRange:
     """0 in a backup, where Kafka had none to deliver."""
 
 
+_NOTES: Final = Notes(LeftOutRange, "a note of a range that is left out")
+
+
 def note_left_out(store: ObjectStore, group: str, note: LeftOutRange, *, if_absent: bool = False) -> None:
     """Store a note; the same again replaces itself. Raises StorageError."""
-    key = left_out_key(store.prefix, group, note.range.partition, note.generation, note.range.start)
+    partition = note.range.partition
+    file = f"{range_file(note.generation, partition.partition, note.range.start)}.json"
+    key = note_key(store.prefix, group, _FOLDER, partition.topic, file)
     store.put_json(key, written(note), if_absent=if_absent)
 
 
 def list_left_out(store: ObjectStore, group: str, topic: str) -> Iterator[LeftOutRange]:
     """Yield all notes of a topic. Raises StorageError."""
-    keys = (listed.key for listed in store.list_objects(left_out_prefix(store.prefix, group, topic)))
-    for key, document in ask_each(lambda key: (key, store.get_json(key)), keys):
-        if document is not None:
-            yield parse_note(LeftOutRange, key, document, "a note of a range that is left out")
+    return _NOTES.below(store, notes_prefix(store.prefix, group, _FOLDER, topic))

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from logpersister.ranges import Cause, Range
-from logpersister.storage.names import loss_key, losses_prefix
-from logpersister.storage.notes import parse_note, written
+from logpersister.storage.names import LOSSES, loss_key, notes_prefix
+from logpersister.storage.notes import Notes, written
 from logpersister.storage.store import ObjectStore
 
 
@@ -20,6 +21,9 @@ class Loss:
     revision: str
 
 
+_NOTES: Final = Notes(Loss, "a record of a loss")
+
+
 def record_loss(store: ObjectStore, group: str, loss: Loss) -> str:
     """Store a loss and return its key; the same loss again replaces itself. Raises StorageError."""
     key = loss_key(store.prefix, group, loss.range, loss.topic_id)
@@ -29,7 +33,4 @@ def record_loss(store: ObjectStore, group: str, loss: Loss) -> str:
 
 def list_losses(store: ObjectStore, group: str) -> Iterator[Loss]:
     """Yield all recorded losses of a group, by topic, partition (as text) and start. Raises StorageError."""
-    for listed in store.list_objects(losses_prefix(store.prefix, group)):
-        document = store.get_json(listed.key)
-        if document is not None:
-            yield parse_note(Loss, listed.key, document, "a record of a loss")
+    return _NOTES.below(store, notes_prefix(store.prefix, group, LOSSES))

@@ -23,6 +23,11 @@ RULES = 1
 OWN = "_logpersister"
 """The folder below the prefix for what is not records. A topic of this name is escaped, so it cannot meet it."""
 
+LOSSES, REPLAYS, FINISHED, TOPICS = "losses", "replays", "finished", "topics"
+"""Folders of notes; others are named where their notes are."""
+WATERMARK = "_topic"
+"""Stands for a topic as a whole, beside its folders."""
+
 _ESCAPED_TOPICS = {name: "%5F" + name[1:] for name in (OWN, QUARANTINE)}
 """Topics whose names are folders of ours; below another prefix they could meet, too."""
 _UNESCAPED_TOPICS = {segment: name for name, segment in _ESCAPED_TOPICS.items()}
@@ -77,7 +82,7 @@ def object_key(
         raise ValueError(f"{extension!r} is not an extension of object names; expected for example .txt.gz")
     if not is_safe_path(path):
         raise ValueError(f"{path!r} is not a partition path; its segments have to be escaped and not empty")
-    file = f"{generation}_{partition}_{start:020d}{extension}"
+    file = range_file(generation, partition, start) + extension
     return _joined(prefix, _topic_segment(topic), path, file)
 
 
@@ -110,11 +115,6 @@ def replay_extension(replay: str, extension: str) -> str:
     return whole
 
 
-def range_prefix(prefix: str, topic: str, path: str, generation: int, partition: int, start: Offset) -> str:
-    """Return the name of the object of a range and a path without its extension."""
-    return object_key(prefix, topic, path, generation, partition, start, "")
-
-
 def topic_prefix(prefix: str, topic: str) -> str:
     """Return what the names of all objects of `topic` begin with; ends with a slash."""
     return _joined(prefix, _topic_segment(topic), "")
@@ -130,6 +130,21 @@ def archive_key(prefix: str, topic: str, path: str, file: str) -> str:
 def own_prefix(prefix: str, group: str) -> str:
     """Return what the names of everything that `group` remembers begin with; ends with a slash."""
     return _joined(prefix, OWN, escape(group), "")
+
+
+def notes_prefix(prefix: str, group: str, folder: str, topic: str | None = None) -> str:
+    """Return what the names of all notes in a folder begin with, of one topic or of all; ends with a slash."""
+    return _checked(own_prefix(prefix, group) + f"{folder}/" + ("" if topic is None else f"{_topic_segment(topic)}/"))
+
+
+def note_key(prefix: str, group: str, folder: str, topic: str, file: str) -> str:
+    """Return the name of a note about a topic."""
+    return _checked(notes_prefix(prefix, group, folder, topic) + file)
+
+
+def range_file(generation: int, partition: int, start: Offset) -> str:
+    """Return what names of files begin with that are about a range."""
+    return f"{generation}_{partition}_{start:020d}"
 
 
 def groups_prefix(prefix: str) -> str:
@@ -163,15 +178,7 @@ def facts_key(prefix: str, group: str, key: str, attempt: str) -> str:
 
 def facts_prefix(prefix: str, group: str, key: str) -> str:
     """Return what the names of the facts documents of the object `key` begin with, and perhaps those of others."""
-    relative = relative_key(prefix, key)
-    if relative is None or relative.startswith(f"{OWN}/"):
-        raise ValueError(f"{key!r} is not an object of records below {prefix!r}")
-    return own_prefix(prefix, group) + f"facts/{relative}."
-
-
-def losses_prefix(prefix: str, group: str) -> str:
-    """Return what the names of all records of lost and skipped ranges begin with; ends with a slash."""
-    return own_prefix(prefix, group) + "losses/"
+    return own_prefix(prefix, group) + f"facts/{_relative_of_records(prefix, key)}."
 
 
 def loss_key(prefix: str, group: str, lost: Range, topic_id: str | None) -> str:
@@ -182,41 +189,19 @@ def loss_key(prefix: str, group: str, lost: Range, topic_id: str | None) -> str:
     file = f"{lost.partition.partition}_{lost.start:020d}_{lost.end:020d}"
     if topic_id is not None:
         file += f"_{escape(topic_id)}"
-    return _checked(losses_prefix(prefix, group) + f"{_topic_segment(lost.partition.topic)}/{file}.json")
-
-
-def replays_prefix(prefix: str, group: str, topic: str) -> str:
-    """Return what the names of all notes of replays of a topic's quarantine begin with; ends with a slash."""
-    return _checked(own_prefix(prefix, group) + f"replays/{_topic_segment(topic)}/")
+    return note_key(prefix, group, LOSSES, lost.partition.topic, f"{file}.json")
 
 
 def replay_key(prefix: str, group: str, key: str) -> str:
     """Return the name of the note that the object `key` in quarantine is replayed, or was."""
+    return _checked(own_prefix(prefix, group) + f"{REPLAYS}/{_relative_of_records(prefix, key)}.json")
+
+
+def _relative_of_records(prefix: str, key: str) -> str:
     relative = relative_key(prefix, key)
     if relative is None or relative.startswith(f"{OWN}/"):
         raise ValueError(f"{key!r} is not an object of records below {prefix!r}")
-    return _checked(own_prefix(prefix, group) + f"replays/{relative}.json")
-
-
-def replayed_prefix(prefix: str, group: str, topic: str) -> str:
-    """Return what the names of all notes of replays of a topic's history begin with; ends with a slash."""
-    return _checked(own_prefix(prefix, group) + f"replayed/{_topic_segment(topic)}/")
-
-
-def replayed_key(prefix: str, group: str, topic: str, generation: int) -> str:
-    """Return the name of the note which offsets of a topic a generation stores again."""
-    return _checked(replayed_prefix(prefix, group, topic) + f"{generation}.json")
-
-
-def deletions_prefix(prefix: str, group: str, topic: str) -> str:
-    """Return what the names of all notes of what was deleted of a topic begin with; ends with a slash."""
-    return _checked(own_prefix(prefix, group) + f"deletions/{_topic_segment(topic)}/")
-
-
-def deletion_key(prefix: str, group: str, topic: str, topic_id: str | None, since: int | None, until: int) -> str:
-    """Return the name of the note what was deleted of a topic in a window of time (milliseconds since the epoch)."""
-    file = f"{'' if since is None else since}_{until}" + ("" if topic_id is None else f"_{escape(topic_id)}")
-    return _checked(deletions_prefix(prefix, group, topic) + f"{file}.json")
+    return relative
 
 
 def current_key(prefix: str, group: str, topic: str) -> str:
@@ -226,118 +211,45 @@ def current_key(prefix: str, group: str, topic: str) -> str:
 
 def finished_key(prefix: str, group: str, topic: str) -> str:
     """Return the name of the note with the watermark of a topic."""
-    return _checked(folders_prefix(prefix, group, topic) + "_topic.json")
+    return note_key(prefix, group, FINISHED, topic, f"{WATERMARK}.json")
 
 
 def folder_key(prefix: str, group: str, topic: str, path: str) -> str:
     """Return the name of the note what a finished folder has in it."""
     if not path or not is_safe_path(path):
         raise ValueError(f"{path!r} is not the path of a folder")
-    return _checked(folders_prefix(prefix, group, topic) + f"{path}.json")
-
-
-def folders_prefix(prefix: str, group: str, topic: str) -> str:
-    """Return what the names of the notes of all finished folders of a topic begin with; ends with a slash."""
-    return _checked(own_prefix(prefix, group) + f"finished/{_topic_segment(topic)}/")
-
-
-def parse_folder_key(prefix: str, group: str, topic: str, key: str) -> str | None:
-    """Return the path of the folder of such a note; None when it is no such name."""
-    path = key.removeprefix(folders_prefix(prefix, group, topic)).removesuffix(".json")
-    return None if path == "_topic" else path
-
-
-def arrivals_prefix(prefix: str, group: str) -> str:
-    """Return what the names of all notes of objects that may have come late begin with; ends with a slash."""
-    return own_prefix(prefix, group) + "arrivals/"
-
-
-def arrival_key(prefix: str, group: str, partition: TopicPartition, generation: int, start: Offset, digest: str) -> str:
-    """Return the name of the note that a range has objects in folders that may be finished; `digest` is of these."""
-    file = f"{generation}_{partition.partition}_{start:020d}_{digest}.json"
-    return _checked(arrivals_prefix(prefix, group) + f"{_topic_segment(partition.topic)}/{file}")
-
-
-def arrival_topic(prefix: str, group: str, key: str) -> str | None:
-    """Return the topic of such a note; None when it is no such name."""
-    segments = key.removeprefix(arrivals_prefix(prefix, group)).split("/")
-    return unescape_topic(segments[0]) if len(segments) == 2 else None
-
-
-def untold_prefix(prefix: str, group: str, policy: str) -> str:
-    """Return what the names of all notes begin with that somebody is to be told of a folder; ends with a slash."""
-    return own_prefix(prefix, group) + f"untold/{policy}/"
-
-
-def untold_key(prefix: str, group: str, policy: str, topic: str, path: str, number: int) -> str:
-    """Return the name of the note that a number of a folder is to be told."""
-    return _checked(untold_prefix(prefix, group, policy) + f"{_topic_segment(topic)}/{path}/{number}")
-
-
-def parse_untold_key(prefix: str, group: str, policy: str, key: str) -> tuple[str, str, int] | None:
-    """Return topic, path and number of such a note; None when it is no such name."""
-    segment, _, rest = key.removeprefix(untold_prefix(prefix, group, policy)).partition("/")
-    path, _, number = rest.rpartition("/")
-    topic = unescape_topic(segment)
-    return (topic, path, int(number)) if topic and path and number.isdecimal() else None
-
-
-def receipts_prefix(prefix: str, group: str, topic: str, *, kept: bool = False) -> str:
-    """Return what the names of all receipts of a topic begin with; ends with a slash.
-
-    `kept`: of those that stay, for a switch between generations.
-    """
-    folder = "kept-receipts" if kept else "receipts"
-    return _checked(own_prefix(prefix, group) + f"{folder}/{_topic_segment(topic)}/")
+    return note_key(prefix, group, FINISHED, topic, f"{path}.json")
 
 
 def receipt_key(
     prefix: str, group: str, partition: TopicPartition, generation: int, start: Offset, *, kept: bool = False
 ) -> str:
     """Return the name of the receipt of the range that begins at `start`; it is named as the objects of the range."""
-    file = f"{generation}_{partition.partition}_{start:020d}.json"
-    return _checked(receipts_prefix(prefix, group, partition.topic, kept=kept) + file)
+    file = f"{range_file(generation, partition.partition, start)}.json"
+    return note_key(prefix, group, receipts_folder(kept=kept), partition.topic, file)
 
 
-def parse_receipt_key(
-    prefix: str, group: str, topic: str, key: str, *, kept: bool = False
-) -> tuple[int, int, Offset] | None:
-    """Return generation, partition and start of the range of a receipt; None: `receipt_key` never gives this name."""
-    file = _FILE.fullmatch(key.removeprefix(receipts_prefix(prefix, group, topic, kept=kept)))
+def receipts_folder(*, kept: bool) -> str:
+    """Return the folder of receipts; `kept`: of those that stay, for a switch between generations."""
+    return "kept-receipts" if kept else "receipts"
+
+
+def parse_receipt_file(name: str) -> tuple[int, int, Offset] | None:
+    """Return generation, partition and start of the range of a receipt; None: no receipt has this name."""
+    file = _FILE.fullmatch(name)
     if file is None or file[4] != ".json":
         return None
     return int(file[1]), int(file[2]), int(file[3])
 
 
-def left_out_prefix(prefix: str, group: str, topic: str) -> str:
-    """Return what the names of all notes of ranges begin with of which all records are left out; ends with a slash."""
-    return _checked(own_prefix(prefix, group) + f"left-out/{_topic_segment(topic)}/")
-
-
-def left_out_key(prefix: str, group: str, partition: TopicPartition, generation: int, start: Offset) -> str:
-    """Return the name of the note of such a range, which begins at `start`."""
-    file = f"{generation}_{partition.partition}_{start:020d}.json"
-    return _checked(left_out_prefix(prefix, group, partition.topic) + file)
-
-
 def table_key(prefix: str, group: str, topic: str, generation: int, digest: str) -> str:
     """Return the name of the note by which numbers the table of a topic knows certain columns."""
-    return _checked(own_prefix(prefix, group) + f"tables/{_topic_segment(topic)}/{generation}_{digest}.json")
+    return note_key(prefix, group, "tables", topic, f"{generation}_{digest}.json")
 
 
 def topic_key(prefix: str, group: str, topic: str, generation: int) -> str:
     """Return the name of the note which topic (by id) of this name a generation is about."""
-    return _checked(topic_notes_prefix(prefix, group, topic) + f"{generation}.json")
-
-
-def topic_notes_prefix(prefix: str, group: str, topic: str) -> str:
-    """Return what the names of the notes about a topic of this name begin with; ends with a slash."""
-    return _checked(own_prefix(prefix, group) + f"topics/{_topic_segment(topic)}/")
-
-
-def selection_key(prefix: str, group: str, digest: str) -> str:
-    """Return the name of the note which topics there were when a selection (by its digest) was first used."""
-    return own_prefix(prefix, group) + f"selections/{digest}.json"
+    return note_key(prefix, group, TOPICS, topic, f"{generation}.json")
 
 
 def partition_prefix(prefix: str, topic: str, path: str, generation: int, partition: int) -> str:

@@ -44,8 +44,8 @@ def _in_folders(store: ObjectStore, sought: Collection[SoughtRange], paths: Sequ
     for one in sought:
         for path in paths:
             partition = one.partition
-            start = names.range_prefix(
-                store.prefix, partition.topic, path, one.generation, partition.partition, one.start
+            start = names.object_key(
+                store.prefix, partition.topic, path, one.generation, partition.partition, one.start, ""
             )
             keys |= {listed.key: one for listed in store.list_objects(start)}
     return {key: one for key, one in keys.items() if names.parse_object_key(store.prefix, key) is not None}

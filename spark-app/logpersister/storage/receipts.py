@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 from logpersister.manifest.blocks.event_types import ONLY_TYPE
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.storage.errors import StorageError
-from logpersister.storage.names import parse_receipt_key, receipt_key, receipts_prefix
-from logpersister.storage.notes import parse_note, written
+from logpersister.storage.names import notes_prefix, parse_receipt_file, receipt_key, receipts_folder
+from logpersister.storage.notes import Notes, written
 from logpersister.storage.store import ObjectStore
 
 READING_THREADS: Final = 8
@@ -88,6 +88,9 @@ class Receipt:
         return document | {"types": of_types, "without": sorted(self.without)}
 
 
+_NOTES: Final = Notes(Receipt, "a receipt")
+
+
 def put_receipt(
     store: ObjectStore, group: str, receipt: Receipt, *, if_absent: bool = False, kept: bool = False
 ) -> None:
@@ -100,8 +103,9 @@ def list_receipts(
     store: ObjectStore, group: str, topic: str, *, kept: bool = False
 ) -> Iterator[tuple[ReceiptName, datetime]]:
     """Yield the receipts of a topic, and when each was put last. Raises StorageError."""
-    for listed in store.list_objects(receipts_prefix(store.prefix, group, topic, kept=kept)):
-        found = parse_receipt_key(store.prefix, group, topic, listed.key, kept=kept)
+    prefix = notes_prefix(store.prefix, group, receipts_folder(kept=kept), topic)
+    for listed in store.list_objects(prefix):
+        found = parse_receipt_file(listed.key.removeprefix(prefix))
         if found is not None:
             yield ReceiptName(*found), listed.last_modified
 
@@ -131,7 +135,7 @@ def _read(store: ObjectStore, group: str, topic: str, name: ReceiptName, *, kept
     if document is None:
         return None
     tables = document.get("types", {NO_TYPE: document})
-    receipt = parse_note(Receipt, key, document | {"tables": tables}, "a receipt")
+    receipt = _NOTES.parsed(key, document | {"tables": tables})
     if receipt.name != name or receipt.range.partition.topic != topic:
         raise StorageError("damaged", f"object {key!r} is the receipt of {receipt.range}; somebody has renamed it")
     return receipt

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from logpersister.ranges import Range, TopicPartition
-from logpersister.storage.asking import ask_each
 from logpersister.storage.current import Span
-from logpersister.storage.names import ObjectName, replayed_key, replayed_prefix
-from logpersister.storage.notes import parse_note, written
+from logpersister.storage.names import ObjectName, note_key, notes_prefix
+from logpersister.storage.notes import Notes, written
 from logpersister.storage.store import ObjectStore
 
-_WHAT: Final = "a note of a replay"
+_FOLDER: Final = "replayed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,31 +41,29 @@ class ReplayNote:
         return {partitions[number]: Range(partitions[number], *span) for number, span in self.bounds.items()}
 
 
+_NOTES: Final = Notes(ReplayNote, "a note of a replay")
+
+
 def begin_replay(store: ObjectStore, group: str, note: ReplayNote) -> ReplayNote:
     """Note a replay unless its generation is noted already; return what was noted first. Raises StorageError."""
-    store.put_json(_key(store, group, note), written(note), if_absent=True)
+    store.put_json(_key(store, group, note.topic, note.generation), written(note), if_absent=True)
     return get_replay(store, group, note.topic, note.generation) or note
 
 
 def end_replay(store: ObjectStore, group: str, note: ReplayNote) -> None:
     """Note that all of a replay is stored. Raises StorageError."""
-    store.put_json(_key(store, group, note), written(replace(note, done=True)))
+    store.put_json(_key(store, group, note.topic, note.generation), written(replace(note, done=True)))
 
 
 def get_replay(store: ObjectStore, group: str, topic: str, generation: int) -> ReplayNote | None:
     """Return the replay of a topic that a generation is, if it is one. Raises StorageError."""
-    key = replayed_key(store.prefix, group, topic, generation)
-    document = store.get_json(key)
-    return None if document is None else parse_note(ReplayNote, key, document, _WHAT)
+    return _NOTES.get(store, _key(store, group, topic, generation))
 
 
 def list_replayed(store: ObjectStore, group: str, topic: str) -> Iterator[ReplayNote]:
     """Yield the replays of a topic. Raises StorageError."""
-    keys = (listed.key for listed in store.list_objects(replayed_prefix(store.prefix, group, topic)))
-    for key, document in ask_each(lambda key: (key, store.get_json(key)), keys):
-        if document is not None:
-            yield parse_note(ReplayNote, key, document, _WHAT)
+    return _NOTES.below(store, notes_prefix(store.prefix, group, _FOLDER, topic))
 
 
-def _key(store: ObjectStore, group: str, note: ReplayNote) -> str:
-    return replayed_key(store.prefix, group, note.topic, note.generation)
+def _key(store: ObjectStore, group: str, topic: str, generation: int) -> str:
+    return note_key(store.prefix, group, _FOLDER, topic, f"{generation}.json")

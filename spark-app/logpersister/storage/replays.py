@@ -8,15 +8,14 @@ elsewhere.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import Field
 
 from logpersister.ranges import Offset, Range
-from logpersister.storage.asking import ask_each
 from logpersister.storage.facts import ObjectFacts
-from logpersister.storage.names import head, relative_key, replay_key, replays_prefix
-from logpersister.storage.notes import parse_note, written
+from logpersister.storage.names import REPLAYS, head, notes_prefix, relative_key, replay_key
+from logpersister.storage.notes import Notes, written
 from logpersister.storage.store import ObjectStore
 
 REPLAY_DIGITS = 12
@@ -113,6 +112,9 @@ class Replay:
         return {"objects": None, **written(self)}
 
 
+_NOTES: Final = Notes(Replay, "a note of a replay")
+
+
 def begin_replay(store: ObjectStore, group: str, replay: Replay) -> None:
     """Note that an object is replayed, unless that was noted before. Raises StorageError."""
     store.put_json(_key(store, group, replay.source), replay.document(), if_absent=True)
@@ -127,17 +129,12 @@ def settle_replay(store: ObjectStore, group: str, replay: Replay) -> None:
 
 def get_replay(store: ObjectStore, group: str, key: str) -> Replay | None:
     """Return the replay of an object in quarantine, None when there is none. Raises StorageError."""
-    noted = replay_key(store.prefix, group, key)
-    document = store.get_json(noted)
-    return None if document is None else parse_note(Replay, noted, document, "a note of a replay")
+    return _NOTES.get(store, replay_key(store.prefix, group, key))
 
 
 def list_replays(store: ObjectStore, group: str, topic: str) -> Iterator[Replay]:
     """Yield all replays of a topic. Raises StorageError."""
-    keys = (listed.key for listed in store.list_objects(replays_prefix(store.prefix, group, topic)))
-    for key, document in ask_each(lambda key: (key, store.get_json(key)), keys):
-        if document is not None:
-            yield parse_note(Replay, key, document, "a note of a replay")
+    return _NOTES.below(store, notes_prefix(store.prefix, group, REPLAYS, topic))
 
 
 def _key(store: ObjectStore, group: str, source: Source) -> str:

@@ -13,13 +13,13 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from logpersister.ranges import Offset
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
-from logpersister.storage.names import selection_key, topic_key, topic_notes_prefix
-from logpersister.storage.notes import parse_note, written
+from logpersister.storage.names import TOPICS, notes_prefix, own_prefix, topic_key
+from logpersister.storage.notes import Notes, written
 from logpersister.storage.store import ObjectStore
 
 
@@ -34,6 +34,9 @@ class TopicNote:
     """Begin of each of the first partitions; None where that was not decided by time or ``latest``."""
     since: int | None = None
     """Milliseconds since the epoch: where partitions begin that could not be asked."""
+
+
+_NOTES: Final = Notes(TopicNote, "the note of a topic")
 
 
 def bind_topic(store: ObjectStore, group: str, topic: str, generation: int, note: TopicNote) -> TopicNote:
@@ -51,7 +54,7 @@ def first_note(store: ObjectStore, group: str, topic: str, topic_id: str) -> Top
 
     Raises StorageError, and ForeignObjectError for a note that somebody has changed.
     """
-    prefix = topic_notes_prefix(store.prefix, group, topic)
+    prefix = notes_prefix(store.prefix, group, TOPICS, topic)
     names = (
         (listed.key, listed.key.removeprefix(prefix).removesuffix(".json")) for listed in store.list_objects(prefix)
     )
@@ -71,7 +74,7 @@ def note_selection(
     Raises StorageError, and ForeignObjectError for a note that somebody has changed.
     """
     digest = hashlib.sha256(json.dumps(selection, sort_keys=True).encode()).hexdigest()[:12]
-    key = selection_key(store.prefix, group, digest)
+    key = f"{own_prefix(store.prefix, group)}selections/{digest}.json"
     document = _noted_first(store, key, {"selection": selection, "topics": sorted(topics)})
     noted = document.get("topics") if document is not None else None
     if not isinstance(noted, list):
@@ -89,7 +92,7 @@ def _noted_first(store: ObjectStore, key: str, document: Mapping[str, Any]) -> M
 
 def _parsed(key: str, document: Mapping[str, Any] | None) -> TopicNote:
     try:
-        note = parse_note(TopicNote, key, document, "the note of a topic")
+        note = _NOTES.parsed(key, document)
     except StorageError as error:
         raise ForeignObjectError(str(error)) from None
     if note.since is None and None in (note.begins or ()):

@@ -12,6 +12,7 @@ from logpersister.storage import names
 from logpersister.storage.asking import ask_each
 from logpersister.storage.store import ObjectStore
 
+_FOLDER: Final = "untold"
 TABLE: Final = "table"
 """Policy of the notes for a Hive table."""
 
@@ -28,24 +29,29 @@ class Untold:
 
 def put_untold(store: ObjectStore, group: str, policy: str, topic: str, untold: Untold) -> None:
     """Note that a notification is due; idempotent. Raises StorageError."""
-    store.put_marker(names.untold_key(store.prefix, group, policy, topic, untold.path, untold.number))
+    store.put_marker(_key(store, group, policy, topic, untold))
 
 
 def list_untold(store: ObjectStore, group: str, policy: str) -> Mapping[str, Sequence[Untold]]:
     """Return the due notifications of a policy by topic. Raises StorageError."""
     found: dict[str, list[Untold]] = {}
-    for listed in store.list_objects(names.untold_prefix(store.prefix, group, policy)):
-        parsed = names.parse_untold_key(store.prefix, group, policy, listed.key)
-        if parsed is not None:
-            topic, path, number = parsed
-            found.setdefault(topic, []).append(Untold(path, number))
+    prefix = names.notes_prefix(store.prefix, group, f"{_FOLDER}/{policy}")
+    for listed in store.list_objects(prefix):
+        segment, _, rest = listed.key.removeprefix(prefix).partition("/")
+        path, _, number = rest.rpartition("/")
+        topic = names.unescape_topic(segment)
+        if topic and path and number.isdecimal():
+            found.setdefault(topic, []).append(Untold(path, int(number)))
     return found
+
+
+def _key(store: ObjectStore, group: str, policy: str, topic: str, untold: Untold) -> str:
+    return names.note_key(store.prefix, group, f"{_FOLDER}/{policy}", topic, f"{untold.path}/{untold.number}")
 
 
 def delete_untold(store: ObjectStore, group: str, policy: str, topic: str, untold: Sequence[Untold]) -> None:
     """Delete notes; missing ones are fine. Raises StorageError."""
-    keys = [names.untold_key(store.prefix, group, policy, topic, one.path, one.number) for one in untold]
-    for _ in ask_each(store.delete, keys):
+    for _ in ask_each(store.delete, [_key(store, group, policy, topic, one) for one in untold]):
         pass
 
 

@@ -156,7 +156,7 @@ def test_what_a_group_remembers_is_in_a_folder_of_its_own(prefix: str, group: st
         assert names.group_of(prefix, key) == group
         assert parse_object_key(prefix, key) is None
         assert not {"", ".", ".."} & set(key.split("/"))
-    assert own[2].startswith(names.losses_prefix(prefix, group))
+    assert own[2].startswith(names.notes_prefix(prefix, group, names.LOSSES))
 
 
 def test_names_of_what_a_group_remembers() -> None:
