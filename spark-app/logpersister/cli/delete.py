@@ -11,7 +11,7 @@ from logpersister.cli.deleted_ranges import Chosen, choose, choose_archives, ins
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.retrieve import topics_of, without_times
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import printable, table
 from logpersister.finish.archiving import POLICY
 from logpersister.formats.damage import ContentError
 from logpersister.manifest import LogPersister
@@ -23,10 +23,7 @@ from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.replayed import list_replayed
 from logpersister.storage.store import ObjectStore
 
-COLUMNS: Final = [
-    Column("TOPIC"),
-    *(Column(name, right=True) for name in ("RANGES", "OBJECTS", "BYTES", "KEPT")),
-]
+COLUMNS: Final = ("TOPIC", ">RANGES", ">OBJECTS", ">BYTES", ">KEPT")
 _KEPT: Final = (
     ("partly", "records outside of the window, too"),
     ("quarantined", "refused records, whose time is not known: logpersister quarantine replay"),
@@ -114,13 +111,7 @@ def _delete(store: ObjectStore, group: str, chosen: Chosen, window: Window, now:
 def show(found: Sequence[Chosen], out: TextIO) -> None:
     """Write what would be deleted, and what stays though its time is in the window."""
     rows = [
-        [
-            one.topic,
-            number(len(one.ranges)),
-            number(len(one.objects)),
-            size(one.bytes),
-            number(one.partly + one.quarantined + one.newest),
-        ]
+        [one.topic, number(len(one.ranges)), number(len(one.objects)), size(one.bytes), number(one.kept)]
         for one in found
     ]
     table(COLUMNS, rows, out)

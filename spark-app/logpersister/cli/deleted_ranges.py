@@ -59,6 +59,10 @@ class Chosen:
     """Archives that stay with objects of their folders."""
 
     @property
+    def kept(self) -> int:
+        return self.partly + self.quarantined + self.newest
+
+    @property
     def objects(self) -> list[str]:
         return [key for one in self.ranges.values() for key in one.objects]
 

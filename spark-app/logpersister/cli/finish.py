@@ -6,11 +6,11 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from logpersister.cli import brokers, bucket, context
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import printable, table
 from logpersister.finish.by_hand import Judged, State, judge
 from logpersister.finish.look import TopicFolders, in_words
 from logpersister.finish.positions import NotKnownError
@@ -31,14 +31,7 @@ from logpersister.storage.untold import list_untold
 Document = dict[str, Any]
 Told = Mapping[str, Sequence[Judged]]
 
-COLUMNS = [
-    Column("TOPIC"),
-    Column("FOLDER"),
-    Column("ENDS"),
-    Column("STATE"),
-    Column("NUMBER", right=True),
-    Column("WHY"),
-]
+COLUMNS: Final = ("TOPIC", "FOLDER", "ENDS", "STATE", ">NUMBER", "WHY")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -35,12 +35,8 @@ class Judgement:
     """Partition and offset of the first record that was refused for a reason, as ``0:4711``."""
 
     def __str__(self) -> str:
-        said = (f"{count:,} {reason}" + (f" in {path}" if path else "") for (reason, path), count in self.most())
-        return ", ".join(said)
-
-    def most(self) -> list[tuple[Reason, int]]:
-        """Return the reasons with the number of their records, the most frequent one first."""
-        return self.refused.most_common()
+        most = self.refused.most_common()
+        return ", ".join(f"{count:,} {reason}" + (f" in {path}" if path else "") for (reason, path), count in most)
 
     def said_of(self, sample: Sample) -> str:
         """``12 of 10,000 values``."""

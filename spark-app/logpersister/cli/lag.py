@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from logpersister.cli import brokers, context
 from logpersister.cli.brokers import describe_group
 from logpersister.cli.exits import Exit
-from logpersister.cli.tables import Column, table
+from logpersister.cli.tables import table
 from logpersister.group.answers import GroupDescription
 from logpersister.group.observation import Observation, PartitionState, observe
 from logpersister.group.offsets import OffsetReader
@@ -139,7 +139,7 @@ def _show_tables(lag: GroupLag, out: TextIO, *, every: bool) -> None:
         out.write(f"{', '.join(shares)} of {plural(summary.partitions, 'partition')}\n")
     out.write("\n")
     table(
-        [Column("TOPIC"), *(Column(name, right=True) for name in ("PARTITIONS", "BEHIND", "RECORDS", "OLDEST"))],
+        ("TOPIC", ">PARTITIONS", ">BEHIND", ">RECORDS", ">OLDEST"),
         [
             [name, number(topic.partitions), number(topic.behind), number(topic.records), duration(topic.seconds)]
             for name, topic in sorted(summary.topics.items())
@@ -149,11 +149,8 @@ def _show_tables(lag: GroupLag, out: TextIO, *, every: bool) -> None:
     _show_partitions(observation, out, every=every)
     if lag.group.members:
         out.write("\n")
-        table(
-            [Column("MEMBER"), Column("HOST"), Column("PARTITIONS", right=True)],
-            [[member.name, member.host, number(member.partitions)] for member in lag.group.members],
-            out,
-        )
+        members_of = [[member.name, member.host, number(member.partitions)] for member in lag.group.members]
+        table(("MEMBER", "HOST", ">PARTITIONS"), members_of, out)
     out.writelines(f"\ntopic {topic} does not exist yet\n" for topic in lag.missing_topics)
 
 
@@ -165,26 +162,14 @@ def _show_partitions(observation: Observation, out: TextIO, *, every: bool) -> N
     if not states:
         return
     out.write("\n")
-    table(
-        [
-            Column("PARTITION"),
-            *(Column(name, right=True) for name in ("GEN", "POSITION", "END", "RECORDS", "OLDEST")),
-            Column("NOTE"),
-        ],
-        [
-            [
-                str(state.lag.partition),
-                "" if state.generation is None else str(state.generation),
-                number(state.lag.position),
-                number(state.lag.end),
-                number(state.lag.records),
-                duration(state.lag.age_seconds),
-                _note(state),
-            ]
-            for state in states
-        ],
-        out,
-    )
+    columns = ("PARTITION", ">GEN", ">POSITION", ">END", ">RECORDS", ">OLDEST", "NOTE")
+    table(columns, map(_row, states), out)
+
+
+def _row(state: PartitionState) -> list[str]:
+    lag, generation = state.lag, "" if state.generation is None else str(state.generation)
+    offsets = map(number, (lag.position, lag.end, lag.records))
+    return [str(lag.partition), generation, *offsets, duration(lag.age_seconds), _note(state)]
 
 
 def _note(state: PartitionState) -> str:

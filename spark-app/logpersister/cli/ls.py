@@ -5,16 +5,16 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain
-from typing import IO, Any, TextIO, TypeVar
+from typing import IO, Any, Final, TextIO, TypeVar
 
 from logpersister.cli import bucket, context
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.stored import Entry, Folder, Totals, entries, folders, with_facts
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import printable, table
 from logpersister.manifest import LogPersister
 from logpersister.report import plain
 from logpersister.report.human import instant, number, plural, size
@@ -64,12 +64,11 @@ class Listing:
         self._truncated = False
 
     def write_table(self, out: TextIO) -> None:
-        columns = OBJECT_COLUMNS if self._objects else FOLDER_COLUMNS
-        rows: Iterable[list[str]]
+        columns: Sequence[str]
         if self._objects:
-            rows = (_object_row(entry) for entry in self._limited(self._entries()))
+            columns, rows = OBJECT_COLUMNS, map(_object_row, self._limited(self._entries()))
         else:
-            rows = (_folder_row(folder) for folder in self._limited(folders(self._entries())))
+            columns, rows = FOLDER_COLUMNS, map(_folder_row, self._limited(folders(self._entries())))
         wanted = [index for index, column in enumerate(columns) if self._facts or column not in FACTS_COLUMNS]
         table([columns[index] for index in wanted], ([row[index] for index in wanted] for row in rows), out)
         totals = self._totals
@@ -93,11 +92,10 @@ class Listing:
         )
         documents: Iterable[Document]
         if self._objects:
-            documents = (_object_document(entry) for entry in self._limited(self._entries()))
+            documents = map(_object_document, self._limited(self._entries()))
         else:
-            documents = (
-                _folder_document(folder, facts=self._facts) for folder in self._limited(folders(self._entries()))
-            )
+            without = [] if self._facts else ["records"]
+            documents = (plain.document(folder, *without) for folder in self._limited(folders(self._entries())))
         out.writelines((",\n " if index else "\n ") + json.dumps(document) for index, document in enumerate(documents))
         totals: Document = {"objects": self._totals.objects, "bytes": self._totals.bytes}
         if self._facts:
@@ -152,52 +150,21 @@ class Listing:
             yield line
 
 
-FACTS_COLUMNS = [Column("RECORDS", right=True), Column("REVISION")]
-FOLDER_COLUMNS = [
-    Column("TOPIC"),
-    Column("PATH"),
-    Column("GEN", right=True),
-    Column("OBJECTS", right=True),
-    Column("BYTES", right=True),
-    FACTS_COLUMNS[0],
-    Column("FROM", right=True),
-    Column("LAST FROM", right=True),
-]
-OBJECT_COLUMNS = [
-    Column("STORED"),
-    Column("BYTES", right=True),
-    FACTS_COLUMNS[0],
-    FACTS_COLUMNS[1],
-    Column("OBJECT"),
-]
+FACTS_COLUMNS: Final = (">RECORDS", "REVISION")
+FOLDER_COLUMNS: Final = ("TOPIC", "PATH", ">GEN", ">OBJECTS", ">BYTES", ">RECORDS", ">FROM", ">LAST FROM")
+OBJECT_COLUMNS: Final = ("STORED", ">BYTES", *FACTS_COLUMNS, "OBJECT")
 
 
 def _folder_row(folder: Folder) -> list[str]:
-    return [
-        folder.topic,
-        folder.path or "-",
-        str(folder.generation),
-        number(folder.objects),
-        size(folder.bytes),
-        number(folder.records),
-        number(folder.first_start),
-        number(folder.last_start),
-    ]
+    place = [folder.topic, folder.path or "-", str(folder.generation)]
+    counts = number(folder.objects), size(folder.bytes), number(folder.records)
+    return [*place, *counts, number(folder.first_start), number(folder.last_start)]
 
 
 def _object_row(entry: Entry) -> list[str]:
-    facts = entry.facts
-    return [
-        f"{entry.listed.last_modified:%Y-%m-%d %H:%M}",
-        size(entry.listed.size),
-        number(facts.records if facts else None),
-        facts.revision if facts else "?",
-        entry.listed.key,
-    ]
-
-
-def _folder_document(folder: Folder, *, facts: bool) -> Document:
-    return plain.document(folder, *([] if facts else ["records"]))
+    facts, listed = entry.facts, entry.listed
+    said = [number(facts.records), facts.revision] if facts else ["?", "?"]
+    return [f"{listed.last_modified:%Y-%m-%d %H:%M}", size(listed.size), *said, listed.key]
 
 
 def _object_document(entry: Entry) -> Document:

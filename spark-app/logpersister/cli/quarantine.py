@@ -19,7 +19,7 @@ from logpersister.cli.progress import counted
 from logpersister.cli.refused import ACCEPTED, Judge, RefusedRecord, Unreadable, judge_of, refused_records
 from logpersister.cli.rows import bytes_document, text_of
 from logpersister.cli.stored import Entry, entries
-from logpersister.cli.tables import Column, cut, printable, table
+from logpersister.cli.tables import cut, printable, table
 from logpersister.manifest import LogPersister
 from logpersister.records.escaping import QUARANTINE
 from logpersister.report.human import number, plural, size
@@ -32,7 +32,7 @@ Reason = tuple[str, str, str | None]
 
 WIDEST_VALUE: Final = 200
 """Characters of a value that people are shown; ``--json`` has all."""
-COLUMNS = [Column("TOPIC"), Column("RECORDS", right=True), Column("REASON"), Column("FIELD"), Column("FIRST")]
+COLUMNS: Final = ("TOPIC", ">RECORDS", "REASON", "FIELD", "FIRST")
 
 
 def run(arguments: argparse.Namespace) -> int:

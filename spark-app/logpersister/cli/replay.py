@@ -14,7 +14,7 @@ from logpersister.cli import brokers, bucket, check, context
 from logpersister.cli.backed import Backup, backup_manifest, check_backup, text_of
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.run import start
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import printable, table
 from logpersister.forms.sparse import sparse
 from logpersister.group.offsets import OffsetReader
 from logpersister.group.replay_group import replay_group
@@ -36,14 +36,7 @@ log = structlog.get_logger(__name__)
 
 ANY_CODE: Final = ""
 """A replay may be finished by another release than it was begun by: its ranges keep the revision of their promise."""
-COLUMNS: Final = [
-    Column("TOPIC"),
-    Column("PARTITION", right=True),
-    Column("FROM", right=True),
-    Column("TO", right=True),
-    Column("OFFSETS", right=True),
-    Column("KAFKA HAS FROM", right=True),
-]
+COLUMNS: Final = ("TOPIC", ">PARTITION", ">FROM", ">TO", ">OFFSETS", ">KAFKA HAS FROM")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -235,16 +228,9 @@ def _ended(live: LogPersister, planned: Sequence[PlannedTopic]) -> int:
 def show(planned: Sequence[PlannedTopic], out: TextIO) -> None:
     """Write what is stored again of each partition."""
     rows = [
-        [
-            one.note.topic,
-            number(partition),
-            number(start_),
-            number(end),
-            number(end - start_),
-            number(one.deleted.get(partition, 0)),
-        ]
+        [one.note.topic, *map(number, (partition, begin, end, end - begin, one.deleted.get(partition, 0)))]
         for one in planned
-        for partition, (start_, end) in sorted(one.note.bounds.items())
+        for partition, (begin, end) in sorted(one.note.bounds.items())
     ]
     table(COLUMNS, rows, out)
     for one in planned:

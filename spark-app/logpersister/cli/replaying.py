@@ -12,14 +12,14 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, registry
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.stored import Entry, entries
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import printable, table
 from logpersister.compiled.topic import CompiledTopic
 from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister, ManifestError
@@ -50,11 +50,8 @@ from logpersister.storage.store import ObjectStore
 Document = dict[str, Any]
 Commits = Mapping[TopicPartition, CommittedOffset | UnknownMetadataError | None]
 
-COLUMNS = [
-    Column("TOPIC"),
-    *(Column(name, right=True) for name in ("OBJECTS", "RECORDS", "ACCEPTED", "REFUSED", "LEFT OUT")),
-]
-_WAITS = (
+COLUMNS: Final = ("TOPIC", ">OBJECTS", ">RECORDS", ">ACCEPTED", ">REFUSED", ">LEFT OUT")
+_WAITS: Final = (
     "a member or another replay is at work on it, or may soon be; replay it later, with --without-kafka only if the "
     "group has no members any more"
 )

@@ -15,13 +15,13 @@ from kafka.errors import KafkaError
 from logpersister.backup.listing import TopicBackup, read_backup
 from logpersister.cli import brokers, bucket, context
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import printable, table
 from logpersister.formats.damage import ContentError
 from logpersister.kafka_client.admin import admin_client
 from logpersister.manifest import LogPersister, ManifestError
 from logpersister.manifest.secrets import Secrets
 from logpersister.ranges import Offset, TopicPartition
-from logpersister.report import logs
+from logpersister.report import logs, plain
 from logpersister.report.human import number, plural
 from logpersister.restore.execution import restore
 from logpersister.restore.groups import MovedOffset, Offsets, moved, of_topics, read_groups, to_set
@@ -31,16 +31,8 @@ from logpersister.restore.target import TargetCluster, committed
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.store import ObjectStore
 
-_COLUMNS: Final = (
-    Column("TOPIC"),
-    *(Column(name, right=True) for name in ("PARTITIONS", "RECORDS", "HAD", "PRODUCED")),
-)
-_GROUP_COLUMNS: Final = (
-    Column("GROUP"),
-    Column("TOPIC"),
-    *(Column(name, right=True) for name in ("PARTITION", "OLD", "NEW")),
-    Column("STATE"),
-)
+_COLUMNS: Final = ("TOPIC", ">PARTITIONS", ">RECORDS", ">HAD", ">PRODUCED")
+_GROUP_COLUMNS: Final = ("GROUP", "TOPIC", ">PARTITION", ">OLD", ">NEW", "STATE")
 _PRODUCER: Final = "logpersister-restore"
 _PATIENCE_SECONDS: Final = 30.0
 
@@ -313,46 +305,28 @@ def _document(restored: _Restored, moves: Sequence[MovedOffset], states: Mapping
     return {
         "topics": list(restored.topics()),
         "groups": [
-            {
-                "group": one.group,
-                "topic": one.target.topic,
-                "partition": one.target.partition,
-                "old": one.old,
-                "new": one.new,
-                "isAhead": one.is_ahead,
-                "state": states.get((one.group, one.target)),
-            }
+            plain.document(one, "source", "target")
+            | plain.plain(one.target)
+            | {"state": states.get((one.group, one.target))}
             for one in moves
         ],
     }
+
+
+def _moved_row(one: MovedOffset, states: Mapping[Any, str]) -> list[str]:
+    state = states.get((one.group, one.target), "not set") + (", was ahead of the backup" if one.is_ahead else "")
+    return [one.group, one.target.topic, str(one.target.partition), number(one.old), number(one.new), state]
 
 
 def _show(
     restored: _Restored, moves: Sequence[MovedOffset], states: Mapping[Any, str], out: TextIO, *, dry_run: bool
 ) -> None:
     topics = list(restored.topics())
-    table(
-        _COLUMNS,
-        [
-            [one["target"], *(number(one[name]) for name in ("partitions", "records", "had", "produced"))]
-            for one in topics
-        ],
-        out,
-    )
+    counts = ("partitions", "records", "had", "produced")
+    table(_COLUMNS, [[one["target"], *(number(one[name]) for name in counts)] for one in topics], out)
     if moves:
         out.write("\n")
-        rows = [
-            [
-                one.group,
-                one.target.topic,
-                str(one.target.partition),
-                number(one.old),
-                number(one.new),
-                states.get((one.group, one.target), "not set") + (", was ahead of the backup" if one.is_ahead else ""),
-            ]
-            for one in moves
-        ]
-        table(_GROUP_COLUMNS, rows, out)
+        table(_GROUP_COLUMNS, [_moved_row(one, states) for one in moves], out)
     if dry_run:
         missing = sum(one["records"] - one["had"] for one in topics)
         out.write(f"\n{plural(missing, 'record')} would be produced; nothing was written to Kafka\n")

@@ -16,7 +16,7 @@ from typing import Any, Final, TextIO
 from logpersister.backup.listing import read_backup
 from logpersister.cli import bucket, context
 from logpersister.cli.exits import CommandError, Exit
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import printable, table
 from logpersister.finish.archiving import POLICY
 from logpersister.finish.watermark import at
 from logpersister.formats.damage import ContentError
@@ -38,10 +38,7 @@ TERMINAL_SECONDS: Final = 0.5
 LINES_SECONDS: Final = 10.0
 COUNTS: Final = ("objects", "bytes", "fetched", "had", "foreignObjects", "gone", "failed", "sizeOnly")
 """Names of what is counted, from `fetched` to `failed` as in `Outcome`."""
-COLUMNS: Final = [
-    *(Column(name) for name in ("TOPIC", "FROM", "TO")),
-    *(Column(name, right=True) for name in ("OBJECTS", "BYTES", "FETCHED", "HAD")),
-]
+COLUMNS: Final = ("TOPIC", "FROM", "TO", ">OBJECTS", ">BYTES", ">FETCHED", ">HAD")
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, TextIO
 
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import printable, table
 from logpersister.pages.views import Cell, Page, Table, Tone
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def write(page: Page, out: TextIO) -> None:
         out.writelines(f"  {name.ljust(width)}  {printable(text_of(value))}\n" for name, value in page.facts)
     for one in page.tables:
         out.write(f"\n{one.caption}\n")
-        columns = [Column(name.upper(), right=right) for name, right in zip(one.header, _numeric(one), strict=True)]
+        columns = [">" * right + name.upper() for name, right in zip(one.header, _numeric(one), strict=True)]
         table(columns, [[text_of(cell) for cell in row] for row in one.rows], out)
     if page.notes:
         out.write("\n")

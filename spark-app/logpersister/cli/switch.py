@@ -10,7 +10,7 @@ from logpersister.cli import bucket, context
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.switched_tables import SwitchedTables
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import printable, table
 from logpersister.finish.switched import note_switch
 from logpersister.manifest import LogPersister
 from logpersister.replay.switching import AT_ONCE, Change, NoGenerationError, SwitchError, change_to, replaced
@@ -21,13 +21,7 @@ from logpersister.storage.store import ObjectStore
 from logpersister.tables.exchange import Exchange
 from logpersister.verify.inventory import stored_topics
 
-COLUMNS: Final = [
-    Column("TOPIC"),
-    Column("PARTITION", right=True),
-    Column("FROM", right=True),
-    Column("TO", right=True),
-    Column("GENERATION", right=True),
-]
+COLUMNS: Final = ("TOPIC", ">PARTITION", ">FROM", ">TO", ">GENERATION")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from logpersister.cli.head import line
 from logpersister.cli.judging import Judgement, infer, rows_of
 from logpersister.cli.rows import ShownRecord, as_text, readable
 from logpersister.cli.sampling import Sample
-from logpersister.cli.tables import Column, cut, printable, table
+from logpersister.cli.tables import cut, printable, table
 from logpersister.compiled.formats import formats_of
 from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats.base import Encoder, ObjectIdentity
@@ -110,27 +110,26 @@ class Trial:
         total = sum(count for _, count in self._left_out)
         out.write(f"\nleft out by conditions: {number(total)} of {plural(self._sample.records, 'record')}\n")
         cells = [[cut(printable(str(one)), WIDEST_CONDITION), number(count)] for one, count in self._left_out]
-        table([Column("CONDITION"), Column("RECORDS", right=True)], cells, out)
+        table(("CONDITION", ">RECORDS"), cells, out)
 
     def _show_refused(self, out: TextIO) -> None:
         if not self._judgement.refused:
             return
         out.write(f"\nquarantine: {self._judgement.said_of(self._sample)}\n")
-        columns = [Column("REASON"), Column("FIELD"), Column("RECORDS", right=True), Column("FIRST, PARTITION:OFFSET")]
         cells = [
             [reason, path or "-", number(count), self._judgement.first[reason, path]]
-            for (reason, path), count in self._judgement.most()
+            for (reason, path), count in self._judgement.refused.most_common()
         ]
-        table(columns, cells, out)
+        table(("REASON", "FIELD", ">RECORDS", "FIRST, PARTITION:OFFSET"), cells, out)
 
     def _show_adjusted(self, out: TextIO) -> None:
         if not self._adjusted:
             return
         values = self._adjusted.total()
         out.write(f"\nadjusted: {plural(values, 'value')}\n")
-        columns = [Column("REASON"), Column("FIELD"), Column("VALUES", right=True)]
         found = self._adjusted.most_common(MOST_KINDS)
-        table(columns, [[reason, field or "-", number(count)] for (reason, field), count in found], out)
+        cells = [[reason, field or "-", number(count)] for (reason, field), count in found]
+        table(("REASON", "FIELD", ">VALUES"), cells, out)
 
     def _show_lines(self, out: TextIO) -> None:
         """Show how many values are in no file for want of a value, and how many are several lines of text."""
@@ -165,8 +164,7 @@ class Trial:
             cells.append([folder, number(count), str(specs[rule].output.format), size(sizes[folder])])
         if cells:
             out.write("\n")
-            columns = [Column("TYPE"), Column("RECORDS", right=True), Column("FORMAT"), Column("BYTES", right=True)]
-            table(columns, cells, out)
+            table(("TYPE", ">RECORDS", "FORMAT", ">BYTES"), cells, out)
         if len(stored) > MOST_FOLDERS:
             out.write(f"and {len(stored) - MOST_FOLDERS:,} more types\n")
         if left_out := self._sample.records - records.total() - sum(count for _, count in self._left_out):
@@ -195,8 +193,7 @@ class Trial:
         for field, column in zip(schema.columns, whole.columns, strict=True):
             first = readable(field.name, column.slice(0, shown).combine_chunks())
             cells.append([field.name, cut(str(field.type), WIDEST_CELL), number(column.null_count), *map(_cell, first)])
-        header = [Column("COLUMN"), Column("TYPE"), Column("NULLS", right=True)]
-        table([*header, *(Column(f"ROW {one + 1}") for one in range(shown))], cells, out)
+        table(["COLUMN", "TYPE", ">NULLS", *(f"ROW {one + 1}" for one in range(shown))], cells, out)
 
     def _show_values(self, rows: int, out: TextIO) -> None:
         out.write("\n")
@@ -214,20 +211,14 @@ class Trial:
         if folders.keys() <= {""}:
             return
         out.write("\n")
-        columns = [Column("FOLDER"), Column("RECORDS", right=True)]
-        table(columns, [[path or "-", number(count)] for path, count in folders.most_common(MOST_FOLDERS)], out)
+        cells = [[path or "-", number(count)] for path, count in folders.most_common(MOST_FOLDERS)]
+        table(("FOLDER", ">RECORDS"), cells, out)
         if len(folders) > MOST_FOLDERS:
             out.write(f"and {len(folders) - MOST_FOLDERS:,} more folders\n")
 
     def _show_sizes(self, out: TextIO) -> None:
         out.write("\n")
         whole = max(1, self._sample.value_bytes)
-        columns = [
-            Column("FORMAT"),
-            Column("COMPRESSION"),
-            Column("BYTES", right=True),
-            Column("OF VALUES", right=True),
-        ]
         others = [OutputSpec.of(name) for name in FORMATS if name != self._output.format]
         cells = []
         for output in (self._output, *others):
@@ -240,7 +231,7 @@ class Trial:
             found = sum(self._sizes(make_format(output, self._parser, self._schema).encoder).values())
             name = f"{output.format}, as in the manifest" if output is self._output else output.format
             cells.append([name, str(output.compression), size(found), f"{found / whole:.0%}"])
-        table(columns, cells, out)
+        table(("FORMAT", "COMPRESSION", ">BYTES", ">OF VALUES"), cells, out)
 
     def _sizes(self, encoder_of: Callable[[ObjectIdentity], Encoder]) -> Counter[str]:
         """Return the bytes of objects by their outermost folder, if each folder of a partition were one object."""

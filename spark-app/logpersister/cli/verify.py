@@ -19,7 +19,7 @@ from logpersister.cli.backed import BackedOffsets, BackedReader, Backup, backup_
 from logpersister.cli.compared_tables import compared_tables
 from logpersister.cli.exits import Exit, UnreachableError
 from logpersister.cli.progress import counted
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import printable, table
 from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats.damage import ContentError
 from logpersister.group.offsets import OffsetReader
@@ -263,30 +263,20 @@ def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:
     """Write the table of topics, then the findings, problems first, and the verdict."""
     deep = any(result.compared is not None for result in results)
     in_tables = any(result.table_rows is not None for result in results)
-    more = [name for name, is_shown in (("COMPARED", deep), ("TABLE ROWS", in_tables)) if is_shown]
-    numbers = ("PARTITIONS", "OBJECTS", "BYTES", "RECORDS", *more, "NOTES", "PROBLEMS")
-    table(
-        [Column("TOPIC"), *(Column(name, right=True) for name in numbers)],
-        [
-            [
-                result.topic,
-                number(result.partitions),
-                number(result.objects),
-                size(result.bytes),
-                number(result.records),
-                *([number(result.compared or 0)] if deep else []),
-                *([number(result.table_rows or 0)] if in_tables else []),
-                number(result.notes),
-                number(result.problems),
-            ]
-            for result in results
-        ],
-        out,
-    )
+    more = [name for name, is_shown in ((">COMPARED", deep), (">TABLE ROWS", in_tables)) if is_shown]
+    columns = ["TOPIC", ">PARTITIONS", ">OBJECTS", ">BYTES", ">RECORDS", *more, ">NOTES", ">PROBLEMS"]
+    table(columns, [_row(result, deep=deep, in_tables=in_tables) for result in results], out)
     findings = [finding for result in results for finding in result.findings]
     _show_findings([finding for finding in findings if finding.is_problem], out)
     _show_findings(_few([finding for finding in findings if not finding.is_problem]), out)
     out.writelines(f"\n{line}\n" for line in _verdict(group_id, results))
+
+
+def _row(result: TopicResult, *, deep: bool, in_tables: bool) -> list[str]:
+    of_objects = [number(result.partitions), number(result.objects), size(result.bytes), number(result.records)]
+    compared = [number(result.compared or 0)] if deep else []
+    rows = [number(result.table_rows or 0)] if in_tables else []
+    return [result.topic, *of_objects, *compared, *rows, number(result.notes), number(result.problems)]
 
 
 def _show_findings(findings: Sequence[Finding | str], out: TextIO) -> None:

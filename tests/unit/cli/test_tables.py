@@ -2,10 +2,10 @@ import io
 
 import pytest
 
-from logpersister.cli.tables import Column, printable, table
+from logpersister.cli.tables import printable, table
 from logpersister.report.human import duration, size
 
-COLUMNS = [Column("TOPIC"), Column("RECORDS", right=True)]
+COLUMNS = ["TOPIC", ">RECORDS"]
 
 
 class Terminal(io.StringIO):
