@@ -12,11 +12,6 @@ from logpersister.schemas.types import NO_TYPE, Time, Timestamp, TimestampUnit, 
 from logpersister.schemas.written_column import Remark
 from logpersister.values.defaults import NO_DEFAULT, DefaultValue, OneValue, default_problem, default_text
 
-LONGEST_AVRO = 100_000
-"""Characters of an Avro schema."""
-LONGEST_JSON_SCHEMA = 200_000
-"""Characters of a JSON Schema, with all that it refers to."""
-
 _UNITS = ("s", "ms", "us", "ns")
 
 ValueName = Annotated[
@@ -49,27 +44,6 @@ TypeText = Annotated[
                 "write for example int64, timestamp[ms] or list<string> (docs/schemas.md)",
             ),
         ),
-    ),
-]
-
-
-AvroText = Annotated[
-    str,
-    Text(
-        r"^\s*\{[\s\S]*$",
-        "is not the JSON of an Avro schema of type record",
-        "write the schema as producers have it, or name the columns in the fields of spec.value",
-        LONGEST_AVRO,
-    ),
-]
-
-JsonSchemaText = Annotated[
-    str,
-    Text(
-        r"^\s*\{[\s\S]*$",
-        "is not a JSON Schema of objects",
-        "write the schema as producers have it, or name the columns in the fields of spec.value",
-        LONGEST_JSON_SCHEMA,
     ),
 ]
 

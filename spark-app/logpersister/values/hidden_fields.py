@@ -1,43 +1,17 @@
-"""Checks that the fields that a schema hides exist and can be hidden; gives their columns then. Pure."""
+"""Checks that the fields that a schema hides exist and can be hidden. Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import Final, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from logpersister.forms.problems import Finding, PathStep
-from logpersister.schemas.column import Column
-from logpersister.schemas.types import WHOLE, ListOf, MapOf, Member, Plain, Struct, Type
-from logpersister.values.hiding import HashSpec, MaskSpec
+from logpersister.schemas.types import WHOLE, ListOf, MapOf, Plain, Type
+from logpersister.values.row_schema import RowSchema
 
 _WHOLE: Final[Sequence[Type]] = [Plain(name) for name in WHOLE]
 NOT_HIDDEN: Final = "cannot be hidden"
 
 
-class _Schema(Protocol):
-    """Parts of a schema that hiding depends on."""
-
-    @property
-    def hash(self) -> HashSpec | None: ...
-
-    @property
-    def mask(self) -> Sequence[MaskSpec]: ...
-
-    @property
-    def drop(self) -> Sequence[str]: ...
-
-    @property
-    def declared(self) -> Sequence[Member]: ...
-
-    @property
-    def as_parsed(self) -> "_Schema": ...
-
-    @property
-    def columns(self) -> Sequence[Member]: ...
-
-    def type_at(self, path: str) -> Type | None: ...
-
-
-def hiding_findings(schema: _Schema) -> Iterator[Finding]:
+def hiding_findings(schema: RowSchema) -> Iterator[Finding]:
     """Yield what is wrong with the fields that are not stored as they are."""
     declared = {one.name for one in schema.declared}
     for place, name in enumerate(schema.drop):
@@ -63,24 +37,7 @@ def hiding_findings(schema: _Schema) -> Iterator[Finding]:
         seen.add(path)
 
 
-def hashed(columns: Iterable[Column], paths: Sequence[str]) -> tuple[Column, ...]:
-    """Return columns as they are stored when fields are hashed: those of whole numbers are texts then."""
-    split = [tuple(path.split(".")) for path in paths]
-    return tuple(
-        one if (type_ := _hashed(one, split)) == one.type else replace(one, type=type_, default=None) for one in columns
-    )
-
-
-def _hashed(member: Member, paths: Iterable[Sequence[str]]) -> Type:
-    below = [path[1:] for path in paths if path[0] == member.name]
-    if [] in map(list, below):
-        return Plain("string")
-    if not below or not isinstance(member.type, Struct):
-        return member.type
-    return Struct(tuple(replace(one, type=_hashed(one, below)) for one in member.type.members))
-
-
-def _around(schema: _Schema, path: str) -> str | None:
+def _around(schema: RowSchema, path: str) -> str | None:
     """Return which list or map a field is in, or is itself; None: none."""
     names = path.split(".")
     for depth in range(1, len(names) + 1):
@@ -90,7 +47,7 @@ def _around(schema: _Schema, path: str) -> str | None:
     return None
 
 
-def _hidden_texts(schema: _Schema) -> Iterator[tuple[tuple[PathStep, ...], str]]:
+def _hidden_texts(schema: RowSchema) -> Iterator[tuple[tuple[PathStep, ...], str]]:
     for number, path in enumerate(() if schema.hash is None else schema.hash.fields):
         yield ("hash", "fields", number), path
     for place, one in enumerate(schema.mask):

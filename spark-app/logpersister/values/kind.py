@@ -1,18 +1,57 @@
 """What the blocks of all kinds of values have in common."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 
 from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding
+from logpersister.values.faults import WrittenFaultsSpec
 from logpersister.values.field import DocumentFieldSpec, FieldSpec
+from logpersister.values.parser import Parsing
+from logpersister.values.registry import IdRegistrySpec, RegistrySpec
 
 MOST_FIELDS = 256
 
 Fields = Annotated[tuple[FieldSpec, ...], Field(min_length=1, max_length=MOST_FIELDS)]
 DocumentFields = Annotated[tuple[DocumentFieldSpec, ...], Field(min_length=1, max_length=MOST_FIELDS)]
+
+
+class RegisteredKey(Model):
+    """Keys whose writers have schemas of their own."""
+
+    registry: IdRegistrySpec | None = None
+    """Schema registry whose ids stand before them. Default: that of values. Where there is none, or `writer` is set,
+    they have no header.
+    """
+
+    def beside(self, registry: RegistrySpec | None) -> Self:
+        """Return the block beside a registry that it takes for its own unless it says otherwise."""
+        if registry is None or self.registry is not None or getattr(self, "writer", None) is not None:
+            return self
+        return self.model_copy(update={"registry": IdRegistrySpec.of(registry)})
+
+
+class WrittenValue(Model):
+    """Values of a kind whose schemas are not JSON, beside what its keys have."""
+
+    faults: WrittenFaultsSpec = WrittenFaultsSpec()
+    """What becomes of values that do not fit (docs/schemas.md#values-that-do-not-fit)."""
+
+    @property
+    def parser(self) -> Parsing:
+        of_keys: Parsing = super().parser  # type: ignore[misc]
+        return of_keys.model_copy(update={"faults": self.faults.chosen})
+
+
+class RegisteredValue(WrittenValue):
+    """Values whose writers have schemas of their own."""
+
+    registry: IdRegistrySpec | None = None
+    """Schema registry whose ids stand before values. Without `fields` and `schema` a version of the topic's subject
+    declares the columns. Default: values have no header.
+    """
 
 
 def both_declare(schema: str) -> Finding:

@@ -1,17 +1,16 @@
 """The columns that values become, as ``spec.value`` and ``spec.key`` declare them (`values`). Pure."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
 
 from logpersister.forms.problems import some_of
 from logpersister.schemas.column import Column
-from logpersister.schemas.types import Binary, Plain, Struct, Type
+from logpersister.schemas.types import Binary, Member, Plain, Struct, Type
 from logpersister.schemas.written_column import Remark
 from logpersister.values.declared_columns import Declared, Source, Use, columns_by
 from logpersister.values.field import FieldSpec
-from logpersister.values.hidden_fields import hashed
 from logpersister.values.hiding import HashSpec, MaskSpec
 from logpersister.values.parser import Framing, Parsing
 from logpersister.values.registry import RegistrySpec
@@ -119,7 +118,7 @@ class RowSchema:
         if not self.has_columns:
             return (_WHOLE_VALUE,)
         found = self.of_values if self.key is None else (*self.of_values, self.key.declared)
-        return (*(found if self.hash is None else hashed(found, self.hash.fields)), *self.added)
+        return (*(found if self.hash is None else _hashed_columns(found, self.hash.fields)), *self.added)
 
     @property
     def as_parsed(self) -> "RowSchema":
@@ -213,3 +212,20 @@ def no_field(path: str, schema: RowSchema) -> tuple[str, str]:
     if path.partition(".")[0] == "key" and schema.key is None:
         return "spec.key is missing, so that keys become no column", "set spec.key (docs/schemas.md#keys)"
     return "values have no such field", f"name one that they have: {some_of([one.name for one in schema.columns])}"
+
+
+def _hashed_columns(columns: Iterable[Column], paths: Sequence[str]) -> tuple[Column, ...]:
+    """Return columns as they are stored when fields are hashed: those of whole numbers are texts then."""
+    split = [tuple(path.split(".")) for path in paths]
+    return tuple(
+        one if (type_ := _hashed(one, split)) == one.type else replace(one, type=type_, default=None) for one in columns
+    )
+
+
+def _hashed(member: Member, paths: Iterable[Sequence[str]]) -> Type:
+    below = [path[1:] for path in paths if path[0] == member.name]
+    if [] in map(list, below):
+        return Plain("string")
+    if not below or not isinstance(member.type, Struct):
+        return member.type
+    return Struct(tuple(replace(one, type=_hashed(one, below)) for one in member.type.members))

@@ -1,7 +1,7 @@
 """Values that are Avro records: ``avro`` of ``spec.value`` and ``spec.key``."""
 
 from collections.abc import Iterator
-from typing import Annotated, Self
+from typing import Annotated
 
 from pydantic import Field
 
@@ -10,10 +10,8 @@ from logpersister.forms.problems import Finding, PathStep, RefusedError
 from logpersister.forms.rule import refuses
 from logpersister.values.avro.source import AvroSource, check_avro
 from logpersister.values.declared_columns import findings_at
-from logpersister.values.faults import WrittenFaultsSpec
-from logpersister.values.kind import Fields, both_declare
+from logpersister.values.kind import Fields, RegisteredKey, RegisteredValue, both_declare
 from logpersister.values.parser import Framing, Parsing
-from logpersister.values.registry import IdRegistrySpec, RegistrySpec
 from logpersister.values.row_schema import RowSchema
 
 LONGEST_AVRO = 100_000
@@ -38,13 +36,8 @@ class SingleObjectSpec(Model):
     """Schemas by which values were written."""
 
 
-class AvroKey(Model):
+class AvroKey(RegisteredKey):
     """Keys are Avro records."""
-
-    registry: IdRegistrySpec | None = None
-    """Schema registry whose ids stand before them. Default: that of values. Where there is none, or `writer` is set,
-    they have no header.
-    """
 
     single_object: SingleObjectSpec | None = None
     """A fingerprint before them, of a schema in the manifest or of the registry's subject. Default: they do not."""
@@ -59,12 +52,6 @@ class AvroKey(Model):
 
     writer: AvroText | None = None
     """Schema by which they were written where they have no header, if it is another one than `schema`."""
-
-    def beside(self, registry: RegistrySpec | None) -> Self:
-        """Return the block beside a registry that it takes for its own unless it says otherwise."""
-        if registry is None or self.registry is not None or self.writer is not None:
-            return self
-        return self.model_copy(update={"registry": IdRegistrySpec.of(registry)})
 
     @property
     def of_writers(self) -> SingleObjectSpec | None:
@@ -114,17 +101,5 @@ class AvroKey(Model):
             yield Finding("is for values without a header", remedy, ("writer",))
 
 
-class AvroValue(AvroKey):
+class AvroValue(RegisteredValue, AvroKey):
     """Each value is one Avro record."""
-
-    registry: IdRegistrySpec | None = None
-    """Schema registry whose ids stand before values. Without `fields` and `schema` a version of the topic's subject
-    declares the columns. Default: values have no header.
-    """
-
-    faults: WrittenFaultsSpec = WrittenFaultsSpec()
-    """What becomes of values that do not fit (docs/schemas.md#values-that-do-not-fit)."""
-
-    @property
-    def parser(self) -> Parsing:
-        return super().parser.model_copy(update={"faults": self.faults.chosen})

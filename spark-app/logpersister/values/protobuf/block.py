@@ -1,29 +1,20 @@
 """Values that are messages of protobuf: ``protobuf`` of ``spec.value`` and ``spec.key``."""
 
 from collections.abc import Iterator
-from typing import Self
 
 from pydantic import Field
 
-from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
-from logpersister.values.faults import WrittenFaultsSpec
-from logpersister.values.kind import Fields
+from logpersister.values.kind import Fields, RegisteredKey, RegisteredValue
 from logpersister.values.parser import Parsing
 from logpersister.values.protobuf.declaration import MessageName, ProtobufText
 from logpersister.values.protobuf.source import ProtobufSource
-from logpersister.values.registry import IdRegistrySpec, RegistrySpec
 from logpersister.values.row_schema import RowSchema
 
 
-class ProtobufKey(Model):
+class ProtobufKey(RegisteredKey):
     """Keys are messages of protobuf."""
-
-    registry: IdRegistrySpec | None = None
-    """Schema registry whose ids stand before them. Default: that of values. Where there is none, or `writer` is set,
-    they have no header.
-    """
 
     fields: Fields | None = None
     """Fields that become columns. Default: those of `message`."""
@@ -38,12 +29,6 @@ class ProtobufKey(Model):
 
     message: MessageName | None = None
     """Message of `schema` or `writer`. Default: the first one of the file."""
-
-    def beside(self, registry: RegistrySpec | None) -> Self:
-        """Return the block beside a registry that it takes for its own unless it says otherwise."""
-        if registry is None or self.registry is not None or self.writer is not None:
-            return self
-        return self.model_copy(update={"registry": IdRegistrySpec.of(registry)})
 
     @property
     def parser(self) -> Parsing:
@@ -60,17 +45,5 @@ class ProtobufKey(Model):
             yield Finding("is for values without a header and without schema", "remove it", ("writer",))
 
 
-class ProtobufValue(ProtobufKey):
+class ProtobufValue(RegisteredValue, ProtobufKey):
     """Each value is one message of protobuf."""
-
-    registry: IdRegistrySpec | None = None
-    """Schema registry whose ids stand before values. Without `fields` and `schema` a version of the topic's subject
-    declares the columns. Default: values have no header.
-    """
-
-    faults: WrittenFaultsSpec = WrittenFaultsSpec()
-    """What becomes of values that do not fit (docs/schemas.md#values-that-do-not-fit)."""
-
-    @property
-    def parser(self) -> Parsing:
-        return super().parser.model_copy(update={"faults": self.faults.chosen})

@@ -3,8 +3,7 @@
 from typing import Annotated
 
 from logpersister.forms.constraint import Model, Text
-from logpersister.values.faults import WrittenFaultsSpec
-from logpersister.values.kind import Fields
+from logpersister.values.kind import Fields, WrittenValue
 from logpersister.values.parser import Parsing, Protocol
 from logpersister.values.row_schema import RowSchema
 from logpersister.values.thrift.source import ThriftSource
@@ -51,15 +50,8 @@ class ThriftKey(Model):
         return RowSchema(self.fields, ThriftSource(self.idl, self.struct))
 
 
-class ThriftValue(ThriftKey):
+class ThriftValue(WrittenValue, ThriftKey):
     """Each value is one struct of Thrift."""
 
     fields: Fields | None = None
     """Fields of the struct that become columns. Default: all."""
-
-    faults: WrittenFaultsSpec = WrittenFaultsSpec()
-    """What becomes of values that do not fit (docs/schemas.md#values-that-do-not-fit)."""
-
-    @property
-    def parser(self) -> Parsing:
-        return super().parser.model_copy(update={"faults": self.faults.chosen})
