@@ -1,12 +1,9 @@
 """``spec`` of the resource: what the user wants, and which of its sections contradict each other."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated, Literal, Self
-
-from pydantic import Field, PrivateAttr
+from typing import Annotated, Literal
 
 from logpersister.forms.constraint import Duration, Text, Whole, compiled
 from logpersister.forms.problems import Finding
@@ -14,33 +11,20 @@ from logpersister.forms.quantity import format_size
 from logpersister.forms.rule import refuses
 from logpersister.manifest.blocks.accounts import ServiceAccountSpec
 from logpersister.manifest.blocks.autoscale import AutoscaleSpec
-from logpersister.manifest.blocks.event_types import TypeRule, TypesSpec
-from logpersister.manifest.blocks.finish import FinishSpec, Late
-from logpersister.manifest.blocks.kafka import KafkaSpec
-from logpersister.manifest.blocks.keep import Conditions
-from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.manifest.blocks.overrides import MOST_OVERRIDES, Override
 from logpersister.manifest.blocks.pods import PodTemplate
 from logpersister.manifest.blocks.repair import RepairSpec
 from logpersister.manifest.blocks.rollout import RolloutSpec
 from logpersister.manifest.blocks.spark import SparkSpec
-from logpersister.manifest.blocks.storage import MAX_PARTS, StorageSpec
+from logpersister.manifest.blocks.storage import MAX_PARTS
 from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.blocks.upload import UploadSpec
 from logpersister.manifest.rules.finish_rules import FinishRules
 from logpersister.manifest.rules.override_rules import OverrideRules
 from logpersister.manifest.rules.subjects import with_subjects
 from logpersister.manifest.rules.table_rules import TableRules
-from logpersister.manifest.rules.topic_specs import with_override
 from logpersister.manifest.rules.type_rules import TypeRules
-from logpersister.manifest.rules.type_specs import Around, rules_of_types, specs_of_types
-from logpersister.manifest.rules.type_tables import TypeTableRules, tables_of_types
+from logpersister.manifest.rules.type_tables import TypeTableRules
 from logpersister.manifest.rules.verbatim_rules import VerbatimRules
-from logpersister.values.key import KeySpec
-from logpersister.values.parser import Parsing
-from logpersister.values.quarantine import QuarantineSpec
-from logpersister.values.row_schema import RowSchema
-from logpersister.values.value import ANY_BYTES, ValueSpec
 
 Image = Annotated[
     str,
@@ -60,49 +44,6 @@ _NO_TOPIC = r"^[^/]*[!*'()=]"
 
 class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, VerbatimRules):
     """What the user wants."""
-
-    generation: Annotated[int, Whole(1, 2**31 - 1)] = 1
-    """Part of every object's name."""
-
-    kafka: KafkaSpec
-    """Where records come from."""
-
-    storage: StorageSpec
-    """Where objects go."""
-
-    output: OutputSpec = OutputSpec()
-    """Content of objects and their folders."""
-
-    value: ValueSpec = ANY_BYTES
-    """What values are, and the columns that they become. Records with other values are stored in quarantine. Default:
-    any bytes, stored as they are.
-    """
-
-    key: KeySpec | None = None
-    """The column that keys become, of records whose values become columns (docs/schemas.md#keys). Default: none."""
-
-    quarantine: QuarantineSpec = QuarantineSpec()
-    """How records are stored whose values are not what `value` says."""
-
-    keep: Conditions = ()
-    """Conditions that a record must fulfil to be stored, all of them; other records are counted and left out
-    (docs/filters.md).
-    """
-
-    types: TypesSpec | None = None
-    """Types of records in mixed topics (docs/types.md). Not for topics of an `overrides` entry with a value."""
-
-    upload: UploadSpec = UploadSpec()
-    """When records become an object."""
-
-    table: TableSpec | None = None
-    """Table with the rows of the stored objects, each exactly once (docs/tables.md). Only with format `parquet`."""
-
-    overrides: Annotated[tuple[Override, ...], Field(max_length=MOST_OVERRIDES)] = ()
-    """Other values, outputs and limits for some topics."""
-
-    finish: FinishSpec | None = None
-    """Files that tell readers when a folder by time is complete (docs/finish.md)."""
 
     members: Annotated[int, Whole(1, 1000)] = 1
     """Number of members, which share the partitions. With `autoscale` it is the initial number."""
@@ -141,76 +82,27 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
     pod_template: PodTemplate | None = None
     """Merged into the members' pods; their container is named `member`."""
 
-    _around: Around | None = PrivateAttr(default=None)
-    """Columns of what stands around the values of a type."""
-
-    @property
-    def parser(self) -> Parsing:
-        """How values are read."""
-        return self.value.parser.model_copy(update={"quarantine": self.quarantine})
-
-    @property
-    def row_schema(self) -> RowSchema:
-        """The columns that values and keys become."""
-        schema, around = self.value.row_schema, self._around
-        if not schema.has_columns:
-            return schema
-        if self.key is not None:
-            key = self.key.beside(schema.registry)
-            schema = replace(schema, key=key.compiled, registry=schema.registry or key.registry)
-        return schema if around is None else replace(schema, head=around.head, numbers=around.numbers)
-
-    def with_columns(self, around: Around) -> Self:
-        """Return the spec of a type with the columns of what stands around its values."""
-        found = self.model_copy()
-        found._around = around  # noqa: SLF001 - a copy of ours
-        return found
-
-    def override_of(self, topic: str) -> int | None:
-        """Return the place of the entry of `overrides` that applies to a topic; None: the group's blocks do."""
-        return next((place for place, one in enumerate(self.overrides) if one.names(topic)), None)
-
     def for_topic(self, topic: str) -> "Spec":
         """Return what holds for a topic, as a spec without overrides. So it does not depend on those of others."""
         place = self.override_of(topic)
-        found = with_override(self, None if place is None else self.overrides[place])
+        found = self.with_override(None if place is None else self.overrides[place])
         named = with_subjects(found, topic)
         return found.model_copy(update=named) if named else found
 
     def table_of(self, topic: str) -> TableSpec | None:
         """Return the table of a topic."""
         place = self.override_of(topic)
-        return self.table if place is None else with_override(self, self.overrides[place]).table
+        return self.table if place is None else self.with_override(self.overrides[place]).table
 
     @property
     def names_subjects(self) -> bool:
         """Whether the specs of topics differ by the subjects of a registry, overrides aside."""
         return any(with_subjects(variant, "") for variant in self.variants())
 
-    def variants(self) -> "Sequence[Spec]":
-        """Return what holds for topics: the group's spec, and that of each entry of `overrides`, without overrides."""
-        return [with_override(self, one) for one in (None, *self.overrides)]
-
     @property
     def has_types(self) -> bool:
         """Whether records are split by their types."""
         return self.types is not None
-
-    @property
-    def type_rules(self) -> Sequence[TypeRule]:
-        """What becomes of the records of each type, in the order of `of_types`."""
-        return rules_of_types(self)
-
-    def of_types(self) -> "Sequence[Spec]":
-        """Return what holds for the records of each rule of `types`, as specs without types; itself without any."""
-        return specs_of_types(self)
-
-    def tables_of_types(self) -> "Mapping[str, Spec]":
-        """Return what holds for each type with a table, by the value of its folder, as specs without types.
-
-        A topic without types has one, whose name is empty.
-        """
-        return tables_of_types(self)
 
     @property
     def may_have_ids_in_headers(self) -> bool:
@@ -229,11 +121,6 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
         return self.has_types or self.quarantines_late or self.parser.has_quarantine
 
     @property
-    def leaves_out(self) -> bool:
-        """Whether records may be in no object, overrides aside."""
-        return bool(self.keep) or any(one.action == "drop" or one.keep for one in self.type_rules)
-
-    @property
     def keeps_all_in_quarantine(self) -> bool:
         """Whether quarantine is Parquet with all of a record; where it may have null values, it is."""
         beside_archives = self.output.format == "archive" and self.has_quarantine
@@ -243,16 +130,6 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
     def refuses_tombstones(self) -> bool:
         """Whether quarantine may have null values: those without a type, with a bad key, or that came late."""
         return self.has_types or self.quarantines_late or self.row_schema.key is not None
-
-    @property
-    def late(self) -> Late:
-        """Where records go that come when their folder is finished."""
-        return "append" if self.finish is None else self.finish.late
-
-    @property
-    def quarantines_late(self) -> bool:
-        """Whether they go to quarantine."""
-        return self.late == "quarantine"
 
     def shapes(self) -> "Iterator[Spec]":
         """Yield each way in which records are written: of all topics, and of all types."""
@@ -264,11 +141,6 @@ class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, Ve
         place = self.override_of(topic)
         own = None if place is None else self.overrides[place].quarantine
         return (own or self.quarantine).hold_above
-
-    @property
-    def keeps_refused_values(self) -> bool:
-        """Whether values that the parser refuses are stored, of a spec without overrides."""
-        return self.quarantine.keeps_refused_values(hides=bool(self.row_schema.hidden))
 
     def limits_of(self, topic: str) -> UploadSpec:
         """Return the limits that apply to a topic."""

@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator
 
-from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
 from logpersister.manifest.blocks.finish import date_levels, has_time_folders
-from logpersister.manifest.rules.type_specs import Sections, stored_specs
+from logpersister.manifest.rules.sections import Sections
 
 
-class FinishRules(Model):
+class FinishRules(Sections):
     """The rules, for a spec that has these fields."""
 
     @refuses
-    def _finished_folders_are_by_time(self: Sections) -> Iterator[Finding]:
+    def _finished_folders_are_by_time(self) -> Iterator[Finding]:
         if self.finish is None:
             return
-        outputs = [one.output for variant in self.variants() for one in stored_specs(variant)]
+        outputs = [one.output for variant in self.variants() for one in variant.stored_types()]
         by_date = [output.partition_by for output in outputs if date_levels(output.partition_by)]
         if not by_date or not all(map(has_time_folders, by_date)):
             told = "needs folders by time, but the levels by date of partitionBy name none"
@@ -28,7 +27,7 @@ class FinishRules(Model):
             yield Finding(told, remedy, ("finish", "kafka", "topic"))
 
     @refuses
-    def _archives_are_made_of_archives(self: Sections) -> Iterator[Finding]:
+    def _archives_are_made_of_archives(self) -> Iterator[Finding]:
         if self.finish is None or "archive" not in self.finish.policy:
             return
         dated = [one for one in self.variants() if date_levels(one.output.partition_by)]
@@ -37,7 +36,7 @@ class FinishRules(Model):
             yield Finding(told, "set spec.output.archive, or remove it", ("finish", "policy"), '"archive"')
 
     @refuses
-    def _late_records_keep_their_values(self: Sections) -> Iterator[Finding]:
+    def _late_records_keep_their_values(self) -> Iterator[Finding]:
         if self.quarantines_late and not self.keeps_refused_values:
             told = "puts records into quarantine that are good, but their values would not be stored there"
             remedy = (

@@ -2,21 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import cast
 
-from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding, path_text
 from logpersister.forms.rule import refuses, rules_of
 from logpersister.manifest.blocks.overrides import Override
 from logpersister.manifest.blocks.table import ONE_FOR_SEVERAL
-from logpersister.manifest.rules.type_specs import Sections
+from logpersister.manifest.rules.sections import Sections
 
 
-class OverrideRules(Model):
+class OverrideRules(Sections):
     """The rules, for a spec that has these fields."""
 
     @refuses
-    def _overrides_name_topics_of_the_group(self: Sections) -> Iterator[Finding]:
+    def _overrides_name_topics_of_the_group(self) -> Iterator[Finding]:
         for place, one in enumerate(self.overrides):
             if one.table is not None and self.table is None:
                 told = "names a table, and there is no spec.table"
@@ -31,11 +29,10 @@ class OverrideRules(Model):
                     yield Finding(told, "put this entry first, or remove the topic here", at)
 
     @refuses
-    def _overrides_fit(self: Sections) -> Iterator[Finding]:
+    def _overrides_fit(self) -> Iterator[Finding]:
         if not self.overrides:
             return
-        variants = [cast("Model", one) for one in self.variants()]
-        own, *others = ([one for of in rules_of(type(self)) for one in of.findings(spec)] for spec in variants)
+        own, *others = ([one for of in rules_of(type(self)) for one in of.findings(spec)] for spec in self.variants())
         for place, (override, findings) in enumerate(zip(self.overrides, others, strict=True)):
             for finding in findings:
                 is_of_table = override.table is not None and finding.expectation == ONE_FOR_SEVERAL

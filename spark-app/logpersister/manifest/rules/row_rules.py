@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding, PathStep, RefusedError
 from logpersister.forms.rule import refuses
 from logpersister.manifest.blocks.keep import named_columns
@@ -19,7 +18,7 @@ from logpersister.manifest.blocks.output import COLUMNAR
 from logpersister.manifest.rules.condition_values import NOT_COMPARED, condition_findings
 from logpersister.manifest.rules.folders import folder_findings
 from logpersister.manifest.rules.format_limits import format_findings, parquet_findings
-from logpersister.manifest.rules.type_specs import Sections
+from logpersister.manifest.rules.sections import Sections
 from logpersister.values.hidden_fields import hiding_findings
 
 NO_COLUMN_OF_ITS_OWN: Final = "is the name of a column of values, too; case does not count"
@@ -32,11 +31,11 @@ _WRITER: Final = (
 )
 
 
-class RowRules(Model):
+class RowRules(Sections):
     """Rules of a spec with these sections (`Sections`)."""
 
     @refuses
-    def _schemas_of_writers_are_known(self: Sections) -> Iterator[Finding]:
+    def _schemas_of_writers_are_known(self) -> Iterator[Finding]:
         key = None if self.key is None or not self.row_schema.has_columns else self.key.beside(self.value.registry)
         for at, block in (("value", self.value), ("key", key)):
             if block is None:
@@ -57,7 +56,7 @@ class RowRules(Model):
             yield Finding(told, "leave it out, or write the same url and secretName", ("key", kind, "registry"))
 
     @refuses
-    def _columns_are_stored_as_columns(self: Sections) -> Iterator[Finding]:
+    def _columns_are_stored_as_columns(self) -> Iterator[Finding]:
         schema = self.row_schema
         if self.output.format in COLUMNAR:
             return
@@ -70,7 +69,7 @@ class RowRules(Model):
             yield Finding(told, f"{remedy}, or remove hash, mask and drop from spec.value", at)
 
     @refuses
-    def _columns_have_names_of_their_own(self: Sections) -> Iterator[Finding]:
+    def _columns_have_names_of_their_own(self) -> Iterator[Finding]:
         schema = self.row_schema
         if not schema.has_columns:
             return
@@ -89,7 +88,7 @@ class RowRules(Model):
                     yield Finding(ALSO_FOLDER, remedy, ("value",), f'"{one.name}"')
 
     @refuses
-    def _output_and_conditions_are_of_columns(self: Sections) -> Iterator[Finding]:
+    def _output_and_conditions_are_of_columns(self) -> Iterator[Finding]:
         schema = self.row_schema
         yield from format_findings(self.output.format, schema.columns)
         if schema.asks_registry:
@@ -110,7 +109,7 @@ class RowRules(Model):
                 yield replace(one, at=("keep", place, *one.at))
 
     @refuses
-    def _what_is_hidden_is_there_and_needed(self: Sections) -> Iterator[Finding]:
+    def _what_is_hidden_is_there_and_needed(self) -> Iterator[Finding]:
         schema, needed = self.row_schema, named_columns(self.keep)
         if not schema.hidden or schema.asks_registry:
             return
@@ -125,7 +124,7 @@ class RowRules(Model):
                 yield Finding(told, "remove it from the fields of spec.value, and here", at, f'"{name}"')
 
     @refuses
-    def _nothing_hidden_is_shown(self: Sections) -> Iterator[Finding]:
+    def _nothing_hidden_is_shown(self) -> Iterator[Finding]:
         schema = self.row_schema
         if not schema.hidden:
             return

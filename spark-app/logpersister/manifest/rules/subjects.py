@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from logpersister.manifest.blocks.event_types import TypeRule, TypesSpec
-from logpersister.manifest.rules.type_specs import Sections, completed
+from logpersister.manifest.rules.sections import Sections, completed
 from logpersister.values.key import KeySpec
 from logpersister.values.registry import TOPIC, RegistrySpec
 from logpersister.values.value import ValueSpec

@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
 from logpersister.manifest.blocks.finish import has_time_folders
 from logpersister.manifest.blocks.output import Format
 from logpersister.manifest.blocks.table import ONE_FOR_SEVERAL, TOPIC, TYPE, Registration, TableSpec
 from logpersister.manifest.rules.hive_types import hive_refusal
-from logpersister.manifest.rules.type_specs import Sections
+from logpersister.manifest.rules.sections import Sections
 from logpersister.schemas.column import Column
 from logpersister.schemas.types import ListOf, MapOf, Struct, Time, Timestamp, Type
 
@@ -20,11 +19,11 @@ NOT_IN_TABLE: Final = "cannot be a column of the table"
 _COLUMN: Final = re.compile(r"[A-Za-z0-9_-]+=", re.ASCII)
 
 
-class TableRules(Model):
+class TableRules(Sections):
     """The rules, for a spec that has these fields."""
 
     @refuses
-    def _an_iceberg_table_fits(self: Sections) -> Iterator[Finding]:
+    def _an_iceberg_table_fits(self) -> Iterator[Finding]:
         if self.table is None or self.table.format == "hive":
             return
         if self.types is None and self.output.format != "parquet":  # of each type it is told apart (`type_tables`)
@@ -38,7 +37,7 @@ class TableRules(Model):
             yield Finding(told, remedy, ("storage", "caSecretName"))
 
     @refuses
-    def _a_hive_table_fits(self: Sections) -> Iterator[Finding]:
+    def _a_hive_table_fits(self) -> Iterator[Finding]:
         if self.table is None or self.table.format != "hive":
             return
         if self.types is not None:
@@ -58,7 +57,7 @@ class TableRules(Model):
             yield Finding(told, remedy, ("table", "partitions"), '"onFinish"')
 
     @refuses
-    def _each_topic_and_type_has_its_table(self: Sections) -> Iterator[Finding]:
+    def _each_topic_and_type_has_its_table(self) -> Iterator[Finding]:
         if self.table is None:
             return
         at, shown = ("table", "name"), f'"{self.table.name}"'
@@ -71,7 +70,7 @@ class TableRules(Model):
             yield Finding(told, f"{remedy} (docs/tables.md#tables-of-types)", at, shown)
 
     @refuses
-    def _folders_are_columns(self: Sections) -> Iterator[Finding]:
+    def _folders_are_columns(self) -> Iterator[Finding]:
         if self.table is None or self.types is not None:  # of each type it is told apart (`type_tables`)
             return
         has_schema = self.row_schema.has_columns
@@ -88,7 +87,7 @@ class TableRules(Model):
             taken.add(column)
 
     @refuses
-    def _columns_are_those_of_tables(self: Sections) -> Iterator[Finding]:
+    def _columns_are_those_of_tables(self) -> Iterator[Finding]:
         schema = self.row_schema
         if self.table is None or self.types is not None or not schema.has_columns or schema.asks_registry:
             return  # told when the registry has said what the fields are

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import cast
 
 from logpersister.forms.problems import Finding, PathStep, path_text, some_of
 from logpersister.forms.rule import refuses, rules_of
@@ -11,7 +10,7 @@ from logpersister.manifest.blocks.finish import date_levels, time_field
 from logpersister.manifest.blocks.keep import named_columns
 from logpersister.manifest.blocks.output import COLUMNAR
 from logpersister.manifest.rules.row_rules import RowRules
-from logpersister.manifest.rules.type_specs import Sections, specs_of_types, stored_specs
+from logpersister.manifest.rules.sections import Sections
 from logpersister.values.protobuf.errors import ProtobufError
 from logpersister.values.protobuf.parts import Plan
 from logpersister.values.protobuf.schema import read_schema
@@ -31,19 +30,19 @@ class TypeRules(RowRules):
     """The rules, for a spec that has these fields."""
 
     @refuses
-    def _types_are_finished_by_one_time(self: Sections) -> Iterator[Finding]:
+    def _types_are_finished_by_one_time(self) -> Iterator[Finding]:
         if self.finish is None or self.types is None or self.finish.trigger != "partition-time":
             return
         in_frames = self.types.frame is not None and self.types.frame.timestamp is not None
         of_records = "the timestamp of frames" if in_frames else "the record's timestamp"
-        by_date = (one.output.partition_by for one in stored_specs(self) if date_levels(one.output.partition_by))
+        by_date = (one.output.partition_by for one in self.stored_types() if date_levels(one.output.partition_by))
         times = sorted({str(time_field(levels) or of_records) for levels in by_date})
         if len(times) > 1:
             told = f"{_OTHER_TIMES}: {', '.join(times)}"
             yield Finding(told, _ONE_TIME, ("finish", "trigger"), '"partition-time"')
 
     @refuses
-    def _types_can_be_found(self: Sections) -> Iterator[Finding]:
+    def _types_can_be_found(self) -> Iterator[Finding]:
         types = self.types
         if types is None:
             return
@@ -64,7 +63,7 @@ class TypeRules(RowRules):
             yield Finding(told, "name the fields of the whole message in spec.value", ("types",))
 
     @refuses
-    def _types_are_in_the_message(self: Sections) -> Iterator[Finding]:
+    def _types_are_in_the_message(self) -> Iterator[Finding]:
         source = protobuf_of(self.row_schema)
         if self.types is None or source.text is None or self.parser.framing != "plain":
             return
@@ -79,11 +78,11 @@ class TypeRules(RowRules):
             yield from _unknown_members(self.types, plan)
 
     @refuses
-    def _types_fit(self: Sections) -> Iterator[Finding]:
+    def _types_fit(self) -> Iterator[Finding]:
         if self.types is None:
             return
         own = _findings(self)
-        for place, (entry, spec) in enumerate(zip(self.types.rules, specs_of_types(self), strict=True)):
+        for place, (entry, spec) in enumerate(zip(self.types.rules, self.of_types(), strict=True)):
             completed = entry.value is not None and spec.value != entry.value
             if entry.action == "store":
                 found = _of_types(self.types, spec, completed=completed)
@@ -101,7 +100,7 @@ def _unknown_members(types: TypesSpec, plan: Plan) -> Iterator[Finding]:
 
 
 def _findings(spec: Sections) -> list[Finding]:
-    return [one for of in rules_of(RowRules) for one in of.findings(cast("RowRules", spec))]
+    return [one for of in rules_of(RowRules) for one in of.findings(spec)]
 
 
 def _of_types(types: TypesSpec, spec: Sections, *, completed: bool) -> Iterator[Finding]:

@@ -1,37 +1,18 @@
 """Tables of types, and their rules: each type that is stored as Parquet, in a folder with a name."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, cast
+from typing import Final, Self
 
-from logpersister.forms.constraint import Model
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses, rules_of
 from logpersister.manifest.blocks.event_types import ONLY_TYPE, TypeEntry, TypeRule, TypesSpec
+from logpersister.manifest.rules.sections import Sections
 from logpersister.manifest.rules.table_rules import TableRules
 from logpersister.manifest.rules.type_rules import of_entry, where
-from logpersister.manifest.rules.type_specs import AnySpec, Sections, rules_of_types, specs_of_types
 
 MOST_TABLES: Final = 500
 """Most tables of one topic: their columns are part of each revision."""
 _NO_TABLES: Final = "cannot have tables of its types"
-
-
-def tables_of_types(spec: AnySpec) -> Mapping[str, AnySpec]:
-    """Return by the value of its folder what holds for each type with a table, as a spec of a topic without types."""
-    if spec.types is None:
-        return {} if spec.table is None else {ONLY_TYPE: spec}
-    return {
-        name: one.model_copy(update={"table": None if one.table is None else one.table.for_type(name)})
-        for _, rule_, one in _with_tables(spec)
-        for name in _folders(rule_)
-    }
-
-
-def _with_tables(spec: AnySpec) -> Iterator[tuple[int, TypeRule, AnySpec]]:
-    """Yield place, rule and spec of those whose types have tables."""
-    for place, (rule_, one) in enumerate(zip(rules_of_types(spec), specs_of_types(spec), strict=True)):
-        if spec.table is not None and rule_.action == "store" and rule_.table and one.output.format == "parquet":
-            yield place, rule_, one
 
 
 def _folders(rule_: TypeRule) -> Sequence[str]:
@@ -41,14 +22,33 @@ def _folders(rule_: TypeRule) -> Sequence[str]:
     return (rule_.names or ()) if isinstance(rule_, TypeEntry) else ()
 
 
-class TypeTableRules(Model):
+class TypeTableRules(Sections):
     """The rules, for a spec that has these fields."""
 
+    def tables_of_types(self) -> Mapping[str, Self]:
+        """Return what holds for each type with a table, by the value of its folder, as specs without types.
+
+        A topic without types has one, whose name is empty.
+        """
+        if self.types is None:
+            return {} if self.table is None else {ONLY_TYPE: self}
+        return {
+            name: one.model_copy(update={"table": None if one.table is None else one.table.for_type(name)})
+            for _, rule_, one in self.with_tables()
+            for name in _folders(rule_)
+        }
+
+    def with_tables(self) -> Iterator[tuple[int, TypeRule, Self]]:
+        """Yield place, rule and spec of those whose types have tables."""
+        for place, (rule_, one) in enumerate(zip(self.type_rules, self.of_types(), strict=True)):
+            if self.table is not None and rule_.action == "store" and rule_.table and one.output.format == "parquet":
+                yield place, rule_, one
+
     @refuses
-    def _types_can_have_tables(self: Sections) -> Iterator[Finding]:
+    def _types_can_have_tables(self) -> Iterator[Finding]:
         if self.types is None or self.table is None or self.table.format == "hive":
             return
-        tables = tables_of_types(self)
+        tables = self.tables_of_types()
         nameless = list(_without_names(self, self.types))
         if not tables and not nameless:
             told = f"{_NO_TABLES}: none is stored with format parquet"
@@ -60,8 +60,8 @@ class TypeTableRules(Model):
             yield from (*nameless, *_of_one_name(tables, self.types), *_unfit(self, self.types))
 
 
-def _without_names(spec: Sections, types: TypesSpec) -> Iterator[Finding]:
-    for place, rule_, _ in _with_tables(spec):
+def _without_names(spec: TypeTableRules, types: TypesSpec) -> Iterator[Finding]:
+    for place, rule_, _ in spec.with_tables():
         if not _folders(rule_):
             told = f"{_NO_TABLES}: only records say what they are called"
             yield Finding(told, "set folder, or table: false", ("types", *where(place, types)))
@@ -80,10 +80,10 @@ def _of_one_name(tables: Mapping[str, Sections], types: TypesSpec) -> Iterator[F
             yield Finding(told, remedy, ("types", *where(place, types)))
 
 
-def _unfit(spec: Sections, types: TypesSpec) -> Iterator[Finding]:
+def _unfit(spec: TypeTableRules, types: TypesSpec) -> Iterator[Finding]:
     """Yield what a table would refuse of an entry."""
-    for place, _, one in _with_tables(spec):
+    for place, _, one in spec.with_tables():
         for declared in rules_of(TableRules):
-            for finding in declared.findings(cast("TableRules", one)):
+            for finding in declared.findings(one):
                 if finding.at[0] in ("output", "value"):  # those about the table itself hold for all types alike
                     yield of_entry(place, types, finding)
