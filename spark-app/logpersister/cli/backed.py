@@ -69,8 +69,11 @@ class Backup:
 
     @classmethod
     @contextmanager
-    def opened(cls, resource: LogPersister, secrets: Secrets) -> "Iterator[Backup]":
-        """Open the bucket of a backup; errors of the storage inside the block end the command."""
+    def opened(cls, resource: LogPersister | None, secrets: Secrets) -> "Iterator[Backup | None]":
+        """Open the bucket of a backup, if there is one; errors of the storage inside the block end the command."""
+        if resource is None:
+            yield None
+            return
         with bucket.opened(resource, secrets) as store:
             yield cls(resource, store)
 

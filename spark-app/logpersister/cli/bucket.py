@@ -2,15 +2,17 @@
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
+from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister.storage.connection import Timeouts
 from logpersister.storage.errors import PLAIN_SERVER, TLS_SERVER, WRONG_KEYS, StorageError
 from logpersister.storage.store import ObjectStore, open_store
+from logpersister.verify.inventory import stored_topics
 
 
 @contextmanager
@@ -28,6 +30,16 @@ def opened(resource: LogPersister, secrets: Secrets, timeouts: Timeouts | None =
             raise CommandError(f"{field}: {error}", Exit.INVALID) from error
         may_pass = error.retriable and error.code not in (PLAIN_SERVER, TLS_SERVER)
         raise UnreachableError(f"spec.storage: {error}", may_pass=may_pass) from error
+
+
+def topics_of(store: ObjectStore, resource: LogPersister, topics: Sequence[str] | None = None) -> Iterator[str]:
+    """Yield these topics (``--topics``), else those of the manifest. Raises CommandError."""
+    kafka = resource.spec.kafka
+    for topic in topics or ():
+        if not kafka.selects(topic):
+            raise CommandError(f"--topics: {printable(topic)} is no topic that spec.kafka selects", Exit.INVALID)
+    named = topics or kafka.topics
+    yield from filter(kafka.selects, stored_topics(store)) if named is None else dict.fromkeys(named)
 
 
 def described_by(arguments: argparse.Namespace, name: str) -> dict[str, str | None]:

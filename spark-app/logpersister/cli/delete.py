@@ -10,7 +10,7 @@ from logpersister.cli import bucket, context
 from logpersister.cli.deleted_ranges import Chosen, choose, choose_archives, inside_backup, inside_folders
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
-from logpersister.cli.retrieve import topics_of, without_times
+from logpersister.cli.retrieve import without_times
 from logpersister.cli.tables import printable, table
 from logpersister.finish.archiving import POLICY
 from logpersister.formats.damage import ContentError
@@ -39,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     resource, secrets = context.begin(arguments)
     _refuse(resource)
     with bucket.opened(resource, secrets) as store:
-        found = [_chosen(store, resource, topic, window) for topic in topics_of(store, resource, arguments)]
+        topics = bucket.topics_of(store, resource, arguments.topics)
+        found = [_chosen(store, resource, topic, window) for topic in topics]
         show(found, sys.stdout)
         told = _told(found)
         if arguments.dry_run or not any(one.objects or one.archives for one in found):

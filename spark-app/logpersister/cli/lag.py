@@ -16,8 +16,8 @@ from logpersister.cli.tables import table
 from logpersister.group.answers import GroupDescription
 from logpersister.group.observation import Observation, PartitionState, observe
 from logpersister.group.offsets import OffsetReader
-from logpersister.kafka_client import BrokerReport
 from logpersister.manifest import LogPersister
+from logpersister.manifest.secrets import Secrets
 from logpersister.report import plain
 from logpersister.report.document import lag_summary_document, partition_lag_document
 from logpersister.report.human import duration, number, plural
@@ -44,9 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Show the lag once, or again and again."""
     resource, secrets = context.begin(arguments)
     while True:
-        found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)
-        config = brokers.config(resource, secrets, arguments.timeout, found)
-        lag = observed(resource, config, found, arguments.timeout)
+        lag = lag_of(resource, secrets, arguments.timeout)
         if arguments.watch is not None and sys.stdout.isatty() and not arguments.json:
             sys.stdout.write("\033[H\033[2J")  # to the top of an empty screen
         _show(lag, arguments, sys.stdout)
@@ -56,8 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
         time.sleep(arguments.watch)
 
 
-def observed(resource: LogPersister, config: Mapping[str, Any], found: BrokerReport, seconds: float) -> GroupLag:
-    """Ask Kafka for the lag of the group. Raises UnreachableError."""
+def lag_of(resource: LogPersister, secrets: Secrets, seconds: float) -> GroupLag:
+    """Ask Kafka for the lag of the group. Raises CommandError."""
+    found = brokers.reach(resource, secrets, seconds, some_topics=True)
+    config = brokers.config(resource, secrets, seconds, found)
     group = describe_group(config, resource.group_id, seconds)
 
     def ask() -> Observation:
@@ -107,18 +107,12 @@ def document(lag: GroupLag, *, every: bool) -> Document:
         ],
     }  # fmt: skip
     if every:
-        result["partitions"] = [_partition_document(state) for state in observation.partitions]
+        result["partitions"] = [
+            {**partition_lag_document(state.lag), "committed": state.committed, "lostRecords": state.lost,
+             "generation": state.generation, "since": state.since}
+            for state in observation.partitions
+        ]  # fmt: skip
     return result
-
-
-def _partition_document(state: PartitionState) -> Document:
-    return {
-        **partition_lag_document(state.lag),
-        "committed": state.committed,
-        "lostRecords": state.lost,
-        "generation": state.generation,
-        "since": state.since,
-    }
 
 
 def _show_tables(lag: GroupLag, out: TextIO, *, every: bool) -> None:

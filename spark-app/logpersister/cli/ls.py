@@ -21,7 +21,6 @@ from logpersister.report.human import instant, number, plural, size
 from logpersister.storage.current import get_current
 from logpersister.storage.deletions import Deletion, list_deletions
 from logpersister.storage.store import ObjectStore
-from logpersister.verify.inventory import stored_topics
 
 Document = dict[str, Any]
 Line = TypeVar("Line", Entry, Folder)
@@ -105,14 +104,10 @@ class Listing:
         out.write(f'],\n "totals": {json.dumps(totals)}, "truncated": {json.dumps(self._truncated)}{further}}}\n')
 
     def _entries(self) -> Iterator[Entry]:
-        topics = [self._topic] if self._topic is not None else self._resource.spec.kafka.topics
-        selects = self._resource.spec.kafka.selects
-        found: Iterator[Entry]
+        found = entries(self._store, self._resource.spec.kafka, self._topic)
         if self._only_current:
-            named = filter(selects, stored_topics(self._store)) if topics is None else topics
-            found = chain.from_iterable(map(self._counting, named))
-        else:
-            found = entries(self._store, topics, selects)
+            only = None if self._topic is None else [self._topic]
+            found = chain.from_iterable(map(self._counting, bucket.topics_of(self._store, self._resource, only)))
         if self._generation is not None:
             found = (entry for entry in found if entry.name.generation == self._generation)
         if self._facts:
@@ -124,7 +119,7 @@ class Listing:
         current = get_current(self._store, self._resource.group_id, topic)
         deletions = list(list_deletions(self._store, self._resource.group_id, topic))
         self._deletions[topic] = deletions
-        for entry in entries(self._store, [topic], self._resource.spec.kafka.selects):
+        for entry in entries(self._store, self._resource.spec.kafka, topic):
             if current.counts(entry.name) and not any(one.has_object(entry.name) for one in deletions):
                 yield entry
         if get_current(self._store, self._resource.group_id, topic) != current:

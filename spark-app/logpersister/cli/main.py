@@ -9,35 +9,11 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Final
 
 from logpersister.cli.arguments import parser
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.forms.problems import ManifestError
 from logpersister.imports import uncollected
-
-_COMMANDS: Final = (
-    "init",
-    "check",
-    "run",
-    "collect",
-    "drain",
-    "top",
-    "schema",
-    "lag",
-    "ls",
-    "head",
-    "quarantine",
-    "finish",
-    "verify",
-    "delete",
-    "replay",
-    "restore",
-    "retrieve",
-    "switch",
-    "version",
-)
-_MODULES: Final = {name: f"logpersister.cli.{name}" for name in _COMMANDS} | {"try": "logpersister.cli.trial"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,7 +43,7 @@ def _write_no_more() -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    name = _MODULES[arguments.command]
+    name = f"logpersister.cli.{'trial' if arguments.command == 'try' else arguments.command}"
     if name not in sys.modules:
         with uncollected():
             import_module(name)

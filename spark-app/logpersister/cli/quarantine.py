@@ -18,10 +18,9 @@ from logpersister.cli.exits import Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.refused import ACCEPTED, Judge, RefusedRecord, Unreadable, judge_of, refused_records
 from logpersister.cli.rows import bytes_document, text_of
-from logpersister.cli.stored import Entry, entries
+from logpersister.cli.stored import Entry, in_quarantine
 from logpersister.cli.tables import cut, printable, table
 from logpersister.manifest import LogPersister
-from logpersister.records.escaping import QUARANTINE
 from logpersister.report.human import number, plural, size
 from logpersister.storage.finished import horizon_of
 from logpersister.storage.store import ObjectStore
@@ -80,7 +79,8 @@ def _show(resource: LogPersister, walk: "Walk", arguments: argparse.Namespace, o
         for record in shown:
             value = text_of(record.value or b"")
             some = value if arguments.whole else cut(value, WIDEST_VALUE)
-            out.write(f"{_place_and_reason(record)}\t{some}\n")
+            told = [printable(record.entry.name.topic), record.where, record.reason, record.field or "-", some]
+            out.write("\t".join(told) + "\n")
             number_shown += 1
             number_cut += some != value
     if number_cut:
@@ -96,11 +96,9 @@ class Walk:
     def __init__(
         self, resource: LogPersister, store: ObjectStore, topic: str | None, judging: Callable[[str], Judge]
     ) -> None:
-        spec = resource.spec
         self._store, self._group = store, resource.group_id
         self._judging = judging
-        self._topics = [topic] if topic is not None else spec.kafka.topics
-        self._selects = spec.kafka.selects
+        self._found = in_quarantine(store, resource.spec.kafka, topic)
         self.objects = self.bytes = 0
         self.unreadable: list[Unreadable] = []
 
@@ -117,11 +115,10 @@ class Walk:
         return {"unreadable": [{"object": one.entry.listed.key, "message": one.why} for one in self.unreadable]}
 
     def _entries(self) -> Iterator[Entry]:
-        for entry in entries(self._store, self._topics, self._selects):
-            if entry.name.path == QUARANTINE:
-                self.objects += 1
-                self.bytes += entry.listed.size
-                yield entry
+        for entry in self._found:
+            self.objects += 1
+            self.bytes += entry.listed.size
+            yield entry
 
 
 @dataclass(slots=True)
@@ -189,7 +186,3 @@ def _place(one: RefusedRecord) -> Document:
 def _document(one: RefusedRecord) -> Document:
     told = {"topic": one.entry.name.topic, **_place(one), "reason": one.reason, "field": one.field}
     return told | bytes_document("value", one.value)
-
-
-def _place_and_reason(one: RefusedRecord) -> str:
-    return "\t".join([printable(one.entry.name.topic), one.where, one.reason, one.field or "-"])

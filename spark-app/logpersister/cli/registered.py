@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from logpersister.cli import context, registry, sampling
 from logpersister.cli.exits import CommandError, Exit
-from logpersister.cli.judging import judge
+from logpersister.cli.judging import Judgement, judge
 from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
 from logpersister.manifest import LogPersister
@@ -71,16 +71,26 @@ def write(resource: LogPersister, sample: sampling.Sample, secrets: Secrets) -> 
         if not fields:
             raise CommandError(f"topic {sample.topic}: schema {newest} has no field that can be a column", Exit.FAILED)
         sys.stdout.writelines(f"{line}\n" for line in _head(spec, sample, ids.told(newest)))
-        sys.stdout.writelines(f"{line}\n" for line in _fields(columns))
+        named = ((one, printable(one.remark)) for one in columns)
+        lines = [
+            (field_line(one.name, one.type), told if one.type else f"{printable(one.name)}: no column: {told}")
+            for one, told in named
+        ]
+        sys.stdout.writelines(f"{line}\n" for line in commented(lines))
         declared = tuple(FieldSpec(name=one.name, type=str(one.type)) for one in fields)
         schema = replace(spec.row_schema, fields=declared)
         parser = make_parser(spec.parser, schema, writers)
         assert parser is not None
         misfits = judge(sample, parser, portion_of(spec.parser, schema))
+    tell_misfits(sample, misfits)
+    return Exit.OK
+
+
+def tell_misfits(sample: sampling.Sample, misfits: Judgement) -> None:
+    """Say on standard error what of a sample does not fit a schema, and what to do next."""
     if misfits.refused:
         print(f"{misfits.said_of(sample)} do not fit and would go into quarantine: {misfits}", file=sys.stderr)
     print("next: put it into the manifest, then logpersister try -f FILE", file=sys.stderr)
-    return Exit.OK
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +178,16 @@ def _head(spec: Spec, sample: sampling.Sample, told: str) -> Iterator[str]:
         header = ", framing: apicurio" if framing == "apicurio" else ""
         yield f"      registry: {{url: {scalar(named.url)}{secret}{subject}{header}}}"
         yield from ["      singleObject: {}"] if framing == "singleObject" else []
-
-
-def _fields(columns: Sequence[WrittenColumn]) -> Iterator[str]:
     yield "      fields:"
-    lines = [_line(one) for one in columns]
-    width = max(map(len, lines))
-    for line, one in zip(lines, columns, strict=True):
-        remark = printable(one.remark)
-        yield f"{line:{width}}  # {remark}" if line else f"        # {printable(one.name)}: no column: {remark}"
 
 
-def _line(one: WrittenColumn) -> str:
-    if one.type is None:
-        return ""
-    return f"        - {{name: {scalar(one.name)}, type: {scalar(str(one.type))}}}"
+def field_line(name: str, type_: object) -> str:
+    """Return the line of a field; empty without a type, which is no column."""
+    return "" if type_ is None else f"        - {{name: {scalar(name)}, type: {scalar(str(type_))}}}"
+
+
+def commented(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield lines with comments, which stand below each other; those of empty lines stand as fields do."""
+    width = max(len(line) for line, _ in lines)
+    for line, comment in lines:
+        yield f"{line:{width}}  # {comment}" if line else f"{'':8}# {comment}"

@@ -2,8 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Final, TextIO
 
@@ -53,8 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     topics = resource.spec.kafka.topics or ()
     if backed_up is not None:
         check_backup(backed_up, live, topics)
-    with _opened(resource, backed_up, secrets) as (store, backup):
-        backups = dict(_backups(resource, backup))
+    with bucket.opened(resource, secrets) as store, Backup.opened(backed_up, secrets) as backup:
+        kept = {topic: None if backup is None else backup.topic(topic) for topic in topics}
+        backups = {topic: found for topic, found in kept.items() if found is not None}
         planned = _planned(arguments, live, resource, secrets, store, backup, backups)
         show(planned, sys.stderr)
         if arguments.dry_run:
@@ -144,25 +145,6 @@ def _topics(live: LogPersister, arguments: argparse.Namespace, secrets: Secrets)
     if not wanted:
         raise CommandError("spec.kafka: Kafka has none of its topics, so there is nothing to replay", Exit.UNREACHABLE)
     return list(wanted)
-
-
-@contextmanager
-def _opened(
-    resource: LogPersister, backup: LogPersister | None, secrets: Secrets
-) -> Iterator[tuple[ObjectStore, Backup | None]]:
-    with ExitStack() as stack:
-        store = stack.enter_context(bucket.opened(resource, secrets))
-        of_backup = None
-        if backup is not None:
-            of_backup = stack.enter_context(Backup.opened(backup, secrets))
-        yield store, of_backup
-
-
-def _backups(resource: LogPersister, backup: Backup | None) -> Iterator[tuple[str, TopicBackup]]:
-    for topic in resource.spec.kafka.topics or ():
-        found = None if backup is None else backup.topic(topic)
-        if found is not None:
-            yield topic, found
 
 
 def _planned(

@@ -18,7 +18,7 @@ from logpersister import __version__
 from logpersister.cli import brokers, bucket, context, registry
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
-from logpersister.cli.stored import Entry, entries
+from logpersister.cli.stored import Entry, in_quarantine
 from logpersister.cli.tables import printable, table
 from logpersister.compiled.topic import CompiledTopic
 from logpersister.group.offsets import OffsetReader
@@ -34,7 +34,6 @@ from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.rules import other_rules, rules_of
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import TopicPartition
-from logpersister.records.escaping import QUARANTINE
 from logpersister.registry import RegistryError
 from logpersister.replay.execution import Judgement, Replayer
 from logpersister.replay.output import TopicOutput
@@ -105,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         registry.all_opened(secrets) as registries,
         registry.resources(resource, secrets) as resource_with_columns,
     ):
-        found = _in_quarantine(store, resource, arguments.topic)
+        found = list(in_quarantine(store, resource.spec.kafka, arguments.topic))  # a replay adds some
         commits: Commits | None = None
         away: dict[str, str] = {}
         if found and not arguments.without_kafka:
@@ -184,13 +183,6 @@ class Outputs:
         if others:
             raise SourceError(f"its replay was begun by {others}; finish it with that build")
         return TopicOutput(revision_of_document(snapshot), self._compiled(resource))
-
-
-def _in_quarantine(store: ObjectStore, resource: LogPersister, topic: str | None) -> list[Entry]:
-    """Return the objects in quarantine that there are now: a replay adds some, of what it has refused."""
-    kafka = resource.spec.kafka
-    listed = entries(store, [topic] if topic is not None else kafka.topics, kafka.selects)
-    return [entry for entry in listed if entry.name.path == QUARANTINE]
 
 
 def _commits(

@@ -30,7 +30,6 @@ from logpersister.retrieve.selection import SamePlaceError, Selected, Window, al
 from logpersister.storage.current import Current, look_by_current
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.store import ObjectStore
-from logpersister.verify.inventory import stored_topics
 
 Document = dict[str, Any]
 
@@ -69,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     resource, secrets = context.begin(arguments)
     failures: list[Fetched] = []
     with bucket.opened(resource, secrets) as store:
-        found = {topic: _chosen(store, resource, topic, arguments) for topic in topics_of(store, resource, arguments)}
+        topics = bucket.topics_of(store, resource, arguments.topics)
+        found = {topic: _chosen(store, resource, topic, arguments) for topic in topics}
         results = {topic: Result(one) for topic, one in found.items()}
         files = _files(store, found.values(), arguments)
         if not arguments.dry_run:
@@ -84,29 +84,16 @@ def run(arguments: argparse.Namespace) -> int:
     return Exit.FAILED if failures else Exit.OK
 
 
-def topics_of(store: ObjectStore, resource: LogPersister, arguments: argparse.Namespace) -> Iterator[str]:
-    """Yield the topics of ``--topics``, else those of the manifest. Raises CommandError."""
-    kafka = resource.spec.kafka
-    for topic in arguments.topics or ():
-        if not kafka.selects(topic):
-            raise CommandError(f"--topics: {printable(topic)} is no topic that spec.kafka selects", Exit.INVALID)
-    named = arguments.topics or kafka.topics
-    yield from filter(kafka.selects, stored_topics(store)) if named is None else dict.fromkeys(named)
-
-
 def _chosen(store: ObjectStore, resource: LogPersister, topic: str, arguments: argparse.Namespace) -> Selected:
     """Return what is fetched of a topic, with archives in the place of what they are made of."""
     window, spec = Window(arguments.since, arguments.until), resource.spec.for_topic(topic)
-    selected, layout = _selected(store, resource, topic, window), folders_by_time(spec)
+    layout = folders_by_time(spec)
+    selected = look_by_current(
+        store, resource.group_id, topic, lambda current: _counting(store, resource, topic, current, window)
+    )
     if layout is not None and spec.finish is not None and POLICY in spec.finish.policy:
         selected = with_archives(store, resource.group_id, selected, layout, window)
     return in_folders(selected, arguments.folders) if arguments.folders else selected
-
-
-def _selected(store: ObjectStore, resource: LogPersister, topic: str, window: Window) -> Selected:
-    return look_by_current(
-        store, resource.group_id, topic, lambda current: _counting(store, resource, topic, current, window)
-    )
 
 
 def _counting(store: ObjectStore, resource: LogPersister, topic: str, current: Current, window: Window) -> Selected:

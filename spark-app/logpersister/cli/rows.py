@@ -66,12 +66,9 @@ def shown(row: Mapping[str, Any]) -> ShownRecord:
     is_tombstone = value is None and own.keys() == _IN_QUARANTINE
     as_it_is = is_tombstone or (isinstance(value, bytes) and own.keys() <= _IN_QUARANTINE)
     text = value if as_it_is else json.dumps(own, default=as_text, ensure_ascii=False).encode()
-    of_kafka = kafka.get("offset"), kafka.get("timestamp"), kafka.get("key"), _headers(kafka)
+    headers = tuple((_bytes(one["key"]), one["value"]) for one in kafka.get("headers") or ())
+    of_kafka = kafka.get("offset"), kafka.get("timestamp"), kafka.get("key"), headers
     return ShownRecord(text or b"", *of_kafka, is_tombstone)
-
-
-def _headers(kafka: Mapping[str, Any]) -> tuple[tuple[bytes, bytes | None], ...]:
-    return tuple((_bytes(one["key"]), one["value"]) for one in kafka.get("headers") or ())
 
 
 def _bytes(name: Any) -> bytes:

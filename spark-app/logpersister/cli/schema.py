@@ -9,7 +9,6 @@ from typing import Final
 from logpersister.cli import context, registered, sampling
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.judging import JSON, infer, judge
-from logpersister.cli.manifest_text import scalar
 from logpersister.cli.tables import printable
 from logpersister.records.inference import InferredField
 from logpersister.values.json.rows import make_rows
@@ -41,10 +40,7 @@ def _infer(sample: sampling.Sample) -> int:
             Exit.FAILED,
         )
     sys.stdout.writelines(f"{line}\n" for line in _text(sample, found.fields))
-    misfits = judge(sample, make_rows(JSON, schema))
-    if misfits.refused:
-        print(f"{misfits.said_of(sample)} do not fit and would go into quarantine: {misfits}", file=sys.stderr)
-    print("next: put it into the manifest, then logpersister try -f FILE", file=sys.stderr)
+    registered.tell_misfits(sample, judge(sample, make_rows(JSON, schema)))
     return Exit.OK
 
 
@@ -68,17 +64,11 @@ def fields_text(fields: Sequence[InferredField]) -> Iterator[str]:
             without[one.problem] += 1
             if without[one.problem] > MOST_NAMED:
                 continue
-        lines.append((_line(one), _comment(one)))
-    width = max(len(line) for line, _ in lines)
-    for line, comment in lines:
-        yield f"{line:{width}}  # {comment}" if line else f"{'':8}# {comment}"
+        lines.append((registered.field_line(one.name, one.type if one.problem is None else None), _comment(one)))
+    yield from registered.commented(lines)
     for problem, count in without.items():
         if count > MOST_NAMED:
             yield f"{'':8}# {count - MOST_NAMED:,} more: no column: {problem}; {_KEPT} them"
-
-
-def _line(one: InferredField) -> str:
-    return f"        - {{name: {scalar(one.name)}, type: {scalar(str(one.type))}}}" if one.problem is None else ""
 
 
 def _comment(one: InferredField) -> str:

@@ -1,10 +1,12 @@
 """The objects of a group in the bucket, one after the other, and summed up by folder."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.ranges import Offset
+from logpersister.records.escaping import QUARANTINE
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each
 from logpersister.storage.facts import ForeignObjectError, ObjectFacts
@@ -77,17 +79,21 @@ class Totals:
         self.records += one.records or 0
 
 
-def entries(store: ObjectStore, topics: Sequence[str] | None, selects: Callable[[str], bool]) -> Iterator[Entry]:
-    """Yield the objects of the topics, or of all that the manifest `selects` when there is no list."""
+def entries(store: ObjectStore, kafka: KafkaSpec, topic: str | None) -> Iterator[Entry]:
+    """Yield the objects of a topic, or of all topics that the manifest selects (None)."""
+    topics = kafka.topics if topic is None else [topic]
     if topics is not None:
-        for topic in topics:
-            for name, listed in store.inventory(topic):
-                yield Entry(name, listed)
+        yield from (Entry(*found) for one in topics for found in store.inventory(one))
         return
     for listed in _without_own_folder(store):
         parsed = names.parse_object_key(store.prefix, listed.key)
-        if parsed is not None and selects(parsed.topic):
+        if parsed is not None and kafka.selects(parsed.topic):
             yield Entry(parsed, listed)
+
+
+def in_quarantine(store: ObjectStore, kafka: KafkaSpec, topic: str | None) -> Iterator[Entry]:
+    """Yield those of them that are in quarantine."""
+    return (entry for entry in entries(store, kafka, topic) if entry.name.path == QUARANTINE)
 
 
 def _without_own_folder(store: ObjectStore) -> Iterator[ListedObject]:

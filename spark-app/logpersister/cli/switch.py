@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TextIO
 
@@ -19,7 +19,6 @@ from logpersister.storage.current import Current, change_current, get_current
 from logpersister.storage.replayed import ReplayNote, list_replayed
 from logpersister.storage.store import ObjectStore
 from logpersister.tables.exchange import Exchange
-from logpersister.verify.inventory import stored_topics
 
 COLUMNS: Final = ("TOPIC", ">PARTITION", ">FROM", ">TO", ">GENERATION")
 
@@ -41,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     resource, secrets = context.begin(arguments)
     group = resource.group_id
     with bucket.opened(resource, secrets) as store:
-        notes = {topic: list(list_replayed(store, group, topic)) for topic in _topics(resource, store)}
+        notes = {topic: list(list_replayed(store, group, topic)) for topic in bucket.topics_of(store, resource)}
         wanted = _wanted(arguments, notes)
         tables = SwitchedTables(resource, secrets, store)
         try:
@@ -77,11 +76,6 @@ def _switch(
     current = change_current(store, group, topic, change)
     folders = note_switch(store, group, topic, resource.spec.for_topic(topic), current)
     return Switched(topic, current, exchanges, folders)
-
-
-def _topics(resource: LogPersister, store: ObjectStore) -> Iterator[str]:
-    named = resource.spec.kafka.topics
-    yield from named if named is not None else filter(resource.spec.kafka.selects, stored_topics(store))
 
 
 def _wanted(arguments: argparse.Namespace, notes: dict[str, list[ReplayNote]]) -> list[str]:

@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final, TextIO
 
-from logpersister.cli import brokers, context, shown_page
+from logpersister.cli import context, shown_page
 from logpersister.cli.asked_status import ask, checked
 from logpersister.cli.exits import CommandError, Exit
-from logpersister.cli.lag import GroupLag, observed
+from logpersister.cli.lag import GroupLag, lag_of
 from logpersister.manifest import FeedCollector, LogPersister
-from logpersister.manifest.secrets import Secrets
 from logpersister.pages.reported import Report, collector_page, group_page
 from logpersister.pages.views import Page
 from logpersister.report import logs
@@ -89,12 +88,6 @@ def look_at_group(
         notes += _of_kafka(group, asked=sum(one.get("group") == resource.group_id for one in found))
     page = group_page(resource.group_id, found, summary, datetime.now(UTC), notes)
     return page, summary is not None and all(one.get("group") == resource.group_id for one in found)
-
-
-def lag_of(resource: LogPersister, secrets: Secrets, seconds: float) -> GroupLag:
-    """Ask Kafka for the lag of the group. Raises CommandError."""
-    found = brokers.reach(resource, secrets, seconds, some_topics=True)
-    return observed(resource, brokers.config(resource, secrets, seconds, found), found, seconds)
 
 
 def _unanswered(reports: Sequence[Report]) -> list[str]:

@@ -71,8 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
         topics = _topics(resource, store, found, arguments.topic)
         writing_of = _writings(resource, store, registries)
         compared = compared_tables(resource, store, secrets, reader, writing_of, deep=arguments.deep)
+        # A backup may have begun before the group.
+        from_earliest = resource.spec.kafka.start_from == "earliest" and arguments.backup is None
         verification = Verification(
-            VerifiedGroup(resource.group_id, resource.spec.generation, _from_earliest(resource, arguments)),
+            VerifiedGroup(resource.group_id, resource.spec.generation, from_earliest),
             offsets,
             reader,
             lambda topic: compared.objects(topic, _judged(store, resource, offsets, topic)),
@@ -136,17 +138,14 @@ def _kafka(
     config = brokers.config(resource, secrets, seconds, found)
     offsets = brokers.patiently("the offsets could not be read", seconds, lambda: OffsetReader.of(resource, config))
     with closing(offsets), closing(open_reader(resource, secrets, headers=arguments.deep)) as reader:
-        if arguments.backup is None:
-            yield offsets, reader
-            return
-        backed_up = backup_manifest(arguments.backup, resource, verbatim=True)
-        with Backup.opened(backed_up, secrets) as backup, closing(BackedReader(reader, backup)) as backed:
-            yield BackedOffsets(offsets, backup), backed
-
-
-def _from_earliest(resource: LogPersister, arguments: argparse.Namespace) -> bool:
-    """Whether the group has all from the first record on that can be read; a backup may have begun before it."""
-    return resource.spec.kafka.start_from == "earliest" and arguments.backup is None
+        named = arguments.backup
+        backed_up = None if named is None else backup_manifest(named, resource, verbatim=True)
+        with Backup.opened(backed_up, secrets) as backup:
+            if backup is None:
+                yield offsets, reader
+                return
+            with closing(BackedReader(reader, backup)) as backed:
+                yield BackedOffsets(offsets, backup), backed
 
 
 def _topics(resource: LogPersister, store: ObjectStore, found: BrokerReport, only: str | None) -> list[tuple[str, int]]:
@@ -167,12 +166,10 @@ def _judged(
     def commits_of(generation: int, partitions: Iterable[TopicPartition]) -> Commits:
         return offsets.committed(partitions, replay_group(resource.group_id, generation))
 
-    notes = list_replayed(store, resource.group_id, topic)
-    yield from judged(notes, commits_of, lambda: _stored(store, topic))
+    def stored() -> Iterator[StoredObject]:
+        return counted(with_facts(store, store.inventory(topic)), f"objects of {printable(topic)} read")
 
-
-def _stored(store: ObjectStore, topic: str) -> Iterator[StoredObject]:
-    return counted(with_facts(store, store.inventory(topic)), f"objects of {printable(topic)} read")
+    return judged(list_replayed(store, resource.group_id, topic), commits_of, stored)
 
 
 def _writings(resource: LogPersister, store: ObjectStore, registries: registry.Registries) -> WritingOf:
@@ -250,13 +247,13 @@ def document(resource: LogPersister, results: Sequence[TopicResult]) -> Document
              "pending": result.pending, "problems": result.problems, "notes": result.notes}
             for result in results
         ],
-        "findings": [_finding_document(finding) for result in results for finding in result.findings],
+        "findings": [
+            {"problem": finding.is_problem, "object": finding.key, **plain.document(finding, "key")}
+            for result in results
+            for finding in result.findings
+        ],
         "errors": [{"topic": result.topic, "message": error} for result in results for error in result.errors],
     }  # fmt: skip
-
-
-def _finding_document(finding: Finding) -> Document:
-    return {"problem": finding.is_problem, "object": finding.key, **plain.document(finding, "key")}
 
 
 def show(group_id: str, results: Sequence[TopicResult], out: TextIO) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from logpersister.cli import bucket as cli_bucket
 from logpersister.cli import check, context, main
 from logpersister.cli import replay as cli_replay
 from logpersister.cli.backed import check_backup, text_of
@@ -104,8 +105,8 @@ def test_a_topic_that_is_done_is_not_stored_again_beside_one_that_is_not(
     notes = [ReplayNote(topic, "id", 2, "abc", {0: (0, 9)}, done=topic == "a") for topic in "ab"]
 
     @contextmanager
-    def opened(*_: object) -> Iterator[tuple[ObjectStore, None]]:
-        yield bucket.store, None
+    def opened(*_: object) -> Iterator[ObjectStore]:
+        yield bucket.store
 
     def start(resource: LogPersister, _: object, options: MemberOptions) -> int:
         assert options.replay is not None
@@ -114,13 +115,13 @@ def test_a_topic_that_is_done_is_not_stored_again_beside_one_that_is_not(
 
     for name, instead in {
         "_topics": lambda *_: ["a", "b", "c"],
-        "_opened": opened,
         "_planned": lambda *_: [PlannedTopic(one, resumes=True) for one in notes],
         "_is_whole": lambda *_: True,
         "start": start,
         "fork_early": lambda _: None,
     }.items():
         monkeypatch.setattr(cli_replay, name, instead)
+    monkeypatch.setattr(cli_bucket, "opened", opened)
     monkeypatch.setattr(check, "before_start", lambda *_, **__: None)
     monkeypatch.setattr(logs, "configure", lambda *_, **__: None)
     assert replay(tmp_path, kafka__topics=["a", "b", "c"]) == Exit.OK
