@@ -1,11 +1,10 @@
 """The archive of a folder: by number, against others that make it at once, and where it cannot be made."""
 
 import gzip
-import hashlib
 import io
 import json
 import tarfile
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
@@ -19,13 +18,11 @@ from logpersister.formats.archive.write import ArchiveFormat
 from logpersister.ranges import Range, TopicPartition
 from logpersister.storage.errors import StorageError
 from logpersister.storage.finished import FolderContent, FolderObject
-from logpersister.storage.imprint import Imprint
 from logpersister.storage.losses import Loss
-from logpersister.storage.object_requests import StoredObject
-from logpersister.storage.store import ListedObject, ObjectStore
-from tests.unit.finish.world import MIDNIGHT, MIDNIGHT_MS
+from tests.unit.finish.world import MIDNIGHT_MS
 from tests.unit.formats.samples import Record, batch, encode, with_headers
 from tests.unit.manifest.documents import accepted
+from tests.unit.replay.bucket import Bucket
 
 PATH = "prices/dt=2026-03-28/hr=00"
 ROOT = f"raw/clicks/{PATH}/"
@@ -37,74 +34,12 @@ BY_HOUR = [
 ]
 
 
-class Store:
-    """A bucket in memory, as far as archives need one."""
-
-    prefix = "raw"
-
-    def __init__(self) -> None:
-        self.objects: dict[str, tuple[bytes, Mapping[str, str]]] = {}
-        self.before_finish: Callable[[], None] = lambda: None
-        """A test may let something happen before an object becomes visible."""
-
-    def list_objects(self, prefix: str) -> Iterator[ListedObject]:
-        yield from (
-            ListedObject(key, len(self.objects[key][0]), MIDNIGHT)
-            for key in sorted(self.objects)
-            if key.startswith(prefix)
-        )
-
-    def read(self, key: str) -> Generator[bytes, None, None]:
-        if key not in self.objects:
-            raise StorageError("rejected", f"object {key!r} is gone", code="NoSuchKey")
-        yield self.objects[key][0]
-
-    def imprint(self, key: str) -> Imprint | None:
-        found = self.objects.get(key)
-        return None if found is None else Imprint(found[1], len(found[0]), self.tag(key) or "")
-
-    def tag(self, key: str) -> str | None:
-        found = self.objects.get(key)
-        return None if found is None else hashlib.sha256(repr(found).encode()).hexdigest()
-
-    def get_json(self, key: str) -> None:
-        return None
-
-    def delete_all(self, keys: list[str]) -> None:
-        for key in keys:
-            self.objects.pop(key, None)
-
-    def writer(self, key: str, metadata: Mapping[str, str], **options: Any) -> "Writer":
-        return Writer(self, key, metadata, options)
-
-
-class Writer:
-    def __init__(self, store: Store, key: str, metadata: Mapping[str, str], options: Mapping[str, Any]) -> None:
-        self._store, self._key, self._metadata, self._options = store, key, metadata, options
-        self._content = bytearray()
-        self.aborted = False
-
-    def write(self, data: Any) -> None:
-        self._content += memoryview(data)
-
-    def finish(self, facts: Mapping[str, str]) -> StoredObject:
-        self._store.before_finish()
-        there, replaces = self._store.tag(self._key), self._options["replaces"]
-        if there != (None if replaces is None else replaces.strip('"')):
-            return StoredObject(self._key, len(self._content), existing=True)
-        self._store.objects[self._key] = bytes(self._content), {**self._metadata, **facts}
-        return StoredObject(self._key, len(self._content))
-
-    def abort(self) -> None:
-        self.aborted = True
-
-
 class World:
     """A folder with archives of ranges."""
 
     def __init__(self, naming: str = "primary", fields: Sequence[str] = ()) -> None:
         """Fields name levels between the key and the date."""
-        self.store = Store()
+        self.store = Bucket()
         levels = [BY_HOUR[0], *({"field": one} for one in fields), *BY_HOUR[1:]]
         value = {"json": {"fields": [{"name": one, "type": "string"} for one in fields]}} if fields else {"bytes": {}}
         output = {"archive": {"naming": naming}, "partitionBy": levels}
@@ -126,7 +61,7 @@ class World:
 
     def archive(self, content: FolderContent | None = None) -> None:
         content = content or self.content
-        with Archiver(cast("ObjectStore", self.store), self.resource).session() as send:
+        with Archiver(self.store.store, self.resource).session() as send:
             send(Message("id", f"clicks/{content.path}", content.number, b"{}", content))
 
     @property

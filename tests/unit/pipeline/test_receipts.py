@@ -3,8 +3,7 @@
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,36 +24,11 @@ from logpersister.records.type_names import TypeNames
 from logpersister.storage.object_requests import StoredObject
 from logpersister.storage.receipts import NO_TYPE, Receipt, ReceiptName, TableFiles, list_receipts, read_receipts
 from tests.unit.formats.samples import Record, batch
+from tests.unit.replay.bucket import Bucket
 
 IDS = {"value": 7, "kafka_offset": 9}
 BINDING = TableBinding("lake.clicks", "uuid", 2, 1, ("dt", "country"), IDS)
 RANGE = Range(TopicPartition("clicks", 3), 100, 200)
-
-
-class Bucket:
-    """Documents and objects in memory."""
-
-    prefix = "raw"
-
-    def __init__(self) -> None:
-        self.documents: dict[str, Any] = {}
-        self.content = b""
-
-    def put_json(self, key: str, document: Mapping[str, Any], *, if_absent: bool = False) -> None:
-        self.documents[key] = document
-
-    def get_json(self, key: str) -> Any:
-        return self.documents.get(key)
-
-    def list_objects(self, prefix: str) -> Iterator[Any]:
-        for key in self.documents:
-            yield type("Listed", (), {"key": key, "last_modified": datetime(2026, 11, 26, tzinfo=UTC)})()
-
-    def size(self, key: str) -> int:
-        return len(self.content)
-
-    def read_piece(self, key: str, start: int, length: int) -> bytes:
-        return self.content[start : start + length]
 
 
 class Writer:
@@ -83,8 +57,7 @@ def written(path: str, records: int) -> tuple[bytes, Mapping[str, Any] | None]:
 
 
 def receipt_of(bucket: Bucket, writer: Writer, **of: Any) -> Receipt:
-    store: Any = bucket
-    anything: Any = writer
+    store, anything = bucket.store, cast("Any", writer)
     Receipts(store, "group", "revision", **({"bindings": {NO_TYPE: BINDING}} | of)).leave(anything)
     [(name, _)] = list_receipts(store, "group", "clicks")
     assert name == ReceiptName(4, 3, 100)
@@ -142,7 +115,7 @@ def test_each_type_has_its_files_and_all_others_are_named() -> None:
         (keys["1"].key, ("1",)),
     ]
     assert receipt.without == ("b", "c")
-    assert receipt.document() == next(iter(bucket.documents.values()))
+    assert [receipt.document()] == [bucket.get_json(key) for key in bucket.objects]
 
 
 def test_late_rows_are_rows_of_the_partition_of_their_own_folder() -> None:
@@ -162,18 +135,17 @@ def test_quarantine_is_in_no_table() -> None:
 
 @pytest.mark.parametrize("size", [10, 20_000], ids=["a small file", "a footer in two pieces"])
 def test_what_an_earlier_execution_has_stored_is_what_the_table_is_told_of(size: int) -> None:
-    bucket = Bucket()
-    sink = io.BytesIO()
+    bucket, sink = Bucket(), io.BytesIO()
+    stored = StoredObject("raw/clicks/x.parquet", 5, existing=True)
     columns: dict[str, pa.DataType] = {"value": pa.binary(), "kafka_offset": pa.int64()}
     schema = with_field_ids(pa.schema(columns), IDS)
     rows = pa.Table.from_arrays([pa.array([b"x"] * size), pa.array(range(size))], schema=schema)
     pq.write_table(rows, sink, row_group_size=10, store_schema=False)
-    bucket.content = sink.getvalue()
+    bucket.objects[stored.key] = sink.getvalue(), {}
     _, less = written("", 2)
     assert less is not None
-    stored = StoredObject("raw/clicks/x.parquet", 5, existing=True)
     [file] = left(bucket, Writer(("", stored, less), read_from=150)).files
-    assert (file.records, file.bytes, len(file.splits)) == (size, len(bucket.content), size // 10)
+    assert (file.records, file.bytes, len(file.splits)) == (size, len(sink.getvalue()), size // 10)
     [again] = left(bucket, Writer(("", stored, less))).files
     assert again.records == 2, "without a loss it is what this execution has written"
 

@@ -1,7 +1,8 @@
 """A bucket in memory, whose every request may be the last one of the process that sends it."""
 
+import hashlib
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from logpersister.replay.output import TopicOutput
 from logpersister.storage import names
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import LEFT_OUT, VALUES, ObjectFacts, parse_facts
+from logpersister.storage.imprint import Imprint
 from logpersister.storage.names import ObjectName
 from logpersister.storage.object_requests import StoredObject
 from logpersister.storage.store import ListedObject, ObjectStore
@@ -45,6 +47,8 @@ class Bucket:
     dies_at: tuple[int, bool] | None = None
     """At which request the process dies, and whether the bucket has still done what it asked for."""
     prefix: str = "raw"
+    before_finish: Callable[[], None] = lambda: None
+    """A test may let something happen before an object becomes visible."""
 
     @property
     def store(self) -> ObjectStore:
@@ -103,11 +107,22 @@ class Bucket:
     def read(self, key: str) -> Generator[bytes, None, None]:
         self._request(done=False)
         if key not in self.objects:
-            raise StorageError("other", "NoSuchKey", code="NoSuchKey")
+            raise StorageError("rejected", f"object {key!r} is gone", code="NoSuchKey")
         yield self.objects[key][0]
 
-    def writer(self, key: str, metadata: Mapping[str, str], **_: Any) -> "Upload":
-        return Upload(self, key, metadata)
+    def read_piece(self, key: str, start: int, length: int) -> bytes:
+        return self.objects[key][0][start : start + length]
+
+    def size(self, key: str) -> int:
+        return len(self.objects[key][0])
+
+    def imprint(self, key: str) -> Imprint | None:
+        found = self.objects.get(key)
+        tag = hashlib.sha256(repr(found).encode()).hexdigest()
+        return None if found is None else Imprint(found[1], len(found[0]), tag)
+
+    def writer(self, key: str, metadata: Mapping[str, str], **options: Any) -> "Upload":
+        return Upload(self, key, metadata, options)
 
     def list_objects(self, prefix: str) -> Iterator[ListedObject]:
         for key, (content, _) in sorted(self.objects.items()):
@@ -136,15 +151,24 @@ class Upload:
     bucket: Bucket
     key: str
     metadata: Mapping[str, str]
+    options: Mapping[str, Any] = field(default_factory=dict)
     content: bytearray = field(default_factory=bytearray)
 
     def write(self, data: Bytes) -> None:
         self.content += memoryview(data)
 
-    def finish_async(self, facts: Mapping[str, str]) -> Future[StoredObject]:
+    def finish(self, facts: Mapping[str, str]) -> StoredObject:
+        self.bucket.before_finish()
+        there = self.bucket.imprint(self.key)
+        tag = None if there is None else f'"{there.tag}"'
+        if self.options.get("replaces", tag) != tag:
+            return StoredObject(self.key, len(self.content), existing=True)
         self.bucket.put(self.key, bytes(self.content), {**self.metadata, **facts})
+        return StoredObject(self.key, len(self.content))
+
+    def finish_async(self, facts: Mapping[str, str]) -> Future[StoredObject]:
         future: Future[StoredObject] = Future()
-        future.set_result(StoredObject(self.key, len(self.content)))
+        future.set_result(self.finish(facts))
         return future
 
     def abort(self) -> None:

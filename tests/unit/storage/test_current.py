@@ -1,8 +1,8 @@
 """Which objects count: each offset in one generation, before and after any switches."""
 
 import itertools
+from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import cast
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from logpersister.storage.current import NONE, Current, Segment, change_current,
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import ObjectName
 from logpersister.storage.notes import written
-from logpersister.storage.store import ObjectStore
+from tests.unit.replay.bucket import Bucket
 
 MOST = 30
 MEMBERS = 1
@@ -68,37 +68,21 @@ def test_another_topic_of_the_name_has_no_segments() -> None:
     assert current.begun("other", 3, WHOLE) == Current("other", {2: WHOLE, 3: WHOLE}, {})
 
 
-class FakeStore:
-    """A bucket with one document, which others replace before the first puts."""
+class Contested(Bucket):
+    """A bucket in which others replace the document before the first puts."""
 
-    prefix = "raw"
+    def __init__(self, overtaken: int) -> None:
+        super().__init__()
+        self.generations = iter(range(7, 7 + overtaken))
 
-    def __init__(self, overtaken: int = 0) -> None:
-        self._document: tuple[dict[str, object], str] | None = None
-        self._overtaken, self._puts = overtaken, 0
-
-    def get_json(self, key: str) -> dict[str, object] | None:
-        assert not key or key == "raw/_logpersister/group/current/t.json"
-        return None if self._document is None else self._document[0]
-
-    def get_tagged(self, key: str) -> tuple[dict[str, object], str] | None:
-        return None if self.get_json(key) is None else self._document
-
-    def replace_json(self, key: str, document: dict[str, object], tag: str | None) -> bool:
-        if self._puts < self._overtaken:
-            self._put(written(Current("id", {}, {}).begun("id", 7 + self._puts, WHOLE)))
-        if tag != (None if self._document is None else self._document[1]):
-            return False
-        self._put(document)
-        return bool(key)
-
-    def _put(self, document: dict[str, object]) -> None:
-        self._puts += 1
-        self._document = document, str(self._puts)
+    def replace_json(self, key: str, document: Mapping[str, object], tag: str | None) -> bool:
+        for generation in itertools.islice(self.generations, 1):
+            self.put_json(key, written(Current("id", {}, {}).begun("id", generation, WHOLE)))
+        return super().replace_json(key, document, tag)
 
 
 def test_a_change_is_made_of_what_stands_there() -> None:
-    store = cast("ObjectStore", FakeStore(overtaken=2))
+    store = Contested(overtaken=2).store
     assert get_current(store, "group", "t") == NONE
     found = change_current(
         store, "group", "t", lambda current: current.begun("id", 2, {0: (1, 4)}).switched(2, {0: (1, 4)})
@@ -108,14 +92,14 @@ def test_a_change_is_made_of_what_stands_there() -> None:
 
 
 def test_one_who_is_always_overtaken_gives_up() -> None:
-    store = cast("ObjectStore", FakeStore(overtaken=100))
+    store = Contested(overtaken=100).store
     with pytest.raises(StorageError, match="others keep changing it"):
         change_current(store, "group", "t", lambda current: current.begun("id", 2, WHOLE))
 
 
 @pytest.mark.parametrize("changes", [0, 2, 100])
 def test_who_lists_while_the_document_changes_lists_again(changes: int) -> None:
-    store, looked = cast("ObjectStore", FakeStore()), list[Current]()
+    store, looked = Bucket().store, list[Current]()
 
     def look(current: Current) -> Current:
         looked.append(current)
@@ -129,7 +113,8 @@ def test_who_lists_while_the_document_changes_lists_again(changes: int) -> None:
 
 
 def test_what_is_no_such_document_is_told() -> None:
-    store = FakeStore()
-    store.replace_json("", {"topicId": None, "replays": {}, "partitions": {"0": [{"start": 1}]}}, None)
+    bucket = Bucket()
+    document = {"topicId": None, "replays": {}, "partitions": {"0": [{"start": 1}]}}
+    bucket.put_json("raw/_logpersister/group/current/t.json", document)
     with pytest.raises(StorageError, match="is not the document which generation counts"):
-        get_current(cast("ObjectStore", store), "group", "t")
+        get_current(bucket.store, "group", "t")
