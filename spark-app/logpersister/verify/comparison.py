@@ -3,8 +3,10 @@
 import math
 import sys
 import zlib
+from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,50 +53,77 @@ class Tally:
         ]
 
 
-class ExactComparison:
-    """An object must hold these records, all of them, in this order, and nothing else."""
+class Comparison(ABC):
+    """An object, and the records of Kafka that it should hold; after a difference nothing is compared any more."""
 
     def __init__(self, content: Content, stored: Iterator[pa.RecordBatch]) -> None:
-        self._offsets_of = content.offsets
         self._expected = content.expectation()
         self._stored = stored
-        self._ahead: pa.RecordBatch | None = None
-        """Rows that were read and not compared yet; None: none."""
         self.difference: str | None = None
         """The first one that was found."""
-        self.is_unreadable = False
-        """Whether this is no difference, but an instant that cannot be read back, and that Kafka has, too."""
         self._has_met_far_instant = False
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Compare the next records; after a difference nothing is compared any more."""
-        if self.difference is None:
-            self._compare(batch)
-        if self._has_met_far_instant and not self.is_unreadable:
-            self.is_unreadable = has_far_instants(self._expected(batch))
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether this is no difference, but an instant that cannot be read back."""
+        return self._has_met_far_instant
 
-    def _compare(self, batch: pa.RecordBatch) -> None:
-        expected, done = self._expected(batch), 0
-        try:
-            while done < expected.num_rows and self.difference is None:
-                found = self._take(expected.num_rows - done)
-                wanted = expected.slice(done, 0 if found is None else found.num_rows)
-                if found is None or not alike(found, wanted):
-                    self.difference = self._describe(batch, expected, done, found)
-                done += wanted.num_rows
-        except ContentError as error:
-            self.difference = str(error)
-            self._has_met_far_instant = isinstance(error, FarInstantError)
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Compare the next records."""
+        self._guarded(lambda: self._compare(batch))
 
     def finish(self) -> None:
         """Compare the end."""
-        if self.difference is not None:
-            return
-        try:
-            if self._take(1) is not None:
-                self.difference = "it holds more than Kafka's records"
-        except ContentError as error:
-            self.difference = str(error)
+        self._guarded(self._end)
+
+    def _guarded(self, compare: Callable[[], str | None]) -> None:
+        if self.difference is None:
+            try:
+                self.difference = compare()
+            except ContentError as error:
+                self.difference = str(error)
+                self._has_met_far_instant = isinstance(error, FarInstantError)
+
+    @abstractmethod
+    def _compare(self, batch: pa.RecordBatch) -> str | None:
+        """Return the first difference of these records. Raises `ContentError`."""
+
+    @abstractmethod
+    def _end(self) -> str | None:
+        """Return the first difference behind all records. Raises `ContentError`."""
+
+
+class ExactComparison(Comparison):
+    """An object must hold these records, all of them, in this order, and nothing else."""
+
+    def __init__(self, content: Content, stored: Iterator[pa.RecordBatch]) -> None:
+        super().__init__(content, stored)
+        self._offsets_of = content.offsets
+        self._ahead: pa.RecordBatch | None = None
+        """Rows that were read and not compared yet; None: none."""
+        self._kafka_has_far_instant = False
+
+    @property
+    def is_unreadable(self) -> bool:
+        return self._kafka_has_far_instant
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        super().add(batch)
+        if self._has_met_far_instant and not self._kafka_has_far_instant:
+            self._kafka_has_far_instant = has_far_instants(self._expected(batch))
+
+    def _compare(self, batch: pa.RecordBatch) -> str | None:
+        expected, done = self._expected(batch), 0
+        while done < expected.num_rows:
+            found = self._take(expected.num_rows - done)
+            wanted = expected.slice(done, 0 if found is None else found.num_rows)
+            if found is None or not alike(found, wanted):
+                return self._describe(batch, expected, done, found)
+            done += wanted.num_rows
+        return None
+
+    def _end(self) -> str | None:
+        return None if self._take(1) is None else "it holds more than Kafka's records"
 
     def _take(self, most: int) -> pa.RecordBatch | None:
         """Return the next rows, at least one and at most so many; None: there are no more."""
@@ -127,43 +156,22 @@ class ExactComparison:
         return f"{where} it holds {shortened(item)}, Kafka {shortened(wanted[first - done])}"
 
 
-class PartialComparison:
+class PartialComparison(Comparison):
     """An object must hold these records, in this order, and may hold more: Kafka has deleted some since."""
 
     def __init__(self, content: Content, stored: Iterator[pa.RecordBatch]) -> None:
-        self._expected = content.expectation()
+        super().__init__(content, stored)
         self._rows = (row for batch in stored for row in rows_of(batch))
-        self.difference: str | None = None
-        """The first one that was found."""
-        self.is_unreadable = False
-        """Whether this is no difference, but an instant that cannot be read back: maybe that of a deleted record."""
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Look for the next records; after a difference for none any more."""
-        if self.difference is not None:
-            return
-        try:
-            for expected in rows_of(self._expected(batch)):
-                if not any(same(row, expected) for row in self._rows):
-                    first, last = batch.column("offset")[0].as_py(), batch.column("offset")[-1].as_py()
-                    self.difference = (
-                        f"it lacks {shortened(expected)}, which Kafka has between offsets {first} and {last}"
-                    )
-                    return
-        except ContentError as error:
-            self.difference = str(error)
-            self.is_unreadable = isinstance(error, FarInstantError)
+    def _compare(self, batch: pa.RecordBatch) -> str | None:
+        for expected in rows_of(self._expected(batch)):
+            if not any(same(row, expected) for row in self._rows):
+                first, last = batch.column("offset")[0].as_py(), batch.column("offset")[-1].as_py()
+                return f"it lacks {shortened(expected)}, which Kafka has between offsets {first} and {last}"
+        return None
 
-    def finish(self) -> None:
-        """Read the end."""
-        if self.difference is not None:
-            return
-        try:
-            for _ in self._rows:
-                pass
-        except ContentError as error:
-            self.difference = str(error)
-            self.is_unreadable = isinstance(error, FarInstantError)
+    def _end(self) -> None:
+        deque(self._rows, maxlen=0)
 
 
 class OwnFacts:

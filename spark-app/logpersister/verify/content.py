@@ -4,13 +4,18 @@ Objects are read by the readers of `formats`. What records become is said by the
 that its encoder would get, or the lines that it gives. Formats: docs/formats.md.
 """
 
+import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Any, Final, Protocol
+from itertools import islice
+from typing import IO, Any, Final
 
 import pyarrow as pa
 
+from logpersister.formats.archive.entries import Entries, Entry, hash_text
+from logpersister.formats.archive.read import entries_in
 from logpersister.formats.archive.write import ArchiveFormat
 from logpersister.formats.avro.read import AvroRows
 from logpersister.formats.avro.write import AvroFormat
@@ -39,7 +44,6 @@ from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import FIELD, REASON
 from logpersister.storage.facts import ObjectFacts
-from logpersister.verify.archive_content import ArchiveContent
 from logpersister.verify.parquet_footer import require_footer
 from logpersister.verify.writing import Writing
 
@@ -47,34 +51,48 @@ BATCH_ROWS: Final = 1024
 _OFFSET: Final = KAFKA_FIELDS["offset"].name
 _TOLD: Final = (REASON, FIELD)
 """Columns of quarantine that are for people, and not compared."""
+_COLUMNS: Final[dict[str, pa.DataType]] = {
+    "offset": pa.int64(),
+    "timestamp": pa.int64(),
+    "key": pa.binary(),
+    "name": pa.string(),
+    "replica": pa.string(),
+    "content": pa.string(),
+}
+_ENTRIES: Final = pa.schema(_COLUMNS)
 
 
-class Content(Protocol):
+class Content(ABC):
     """How the objects of a path are read and what records become in them."""
+
+    sorting: Sequence[SortColumnSpec] = ()
+    """By what the rows of a row group are sorted, which `stored` yields at once; empty: in order of offsets."""
 
     @property
     def skips_tombstones(self) -> bool:
         """Whether records with a null value are left out."""
+        return False
 
     @property
     def may_split_values(self) -> bool:
         """Whether one record may be several rows."""
+        return False
 
-    @property
-    def sorting(self) -> Sequence[SortColumnSpec]:
-        """By what the rows of a row group are sorted, which `stored` yields at once; empty: in order of offsets."""
-
+    @abstractmethod
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of an object. Raises `ContentError`."""
 
+    @abstractmethod
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
         """Return a function that gives the rows of consecutive records of one object."""
 
-    def values(self, rows: pa.RecordBatch) -> list[bytes] | None:
+    def values(self, rows: pa.RecordBatch) -> list[bytes] | None:  # noqa: ARG002
         """Return the values of stored rows; None where they are not kept as they were. Raises `ContentError`."""
+        return None
 
-    def offsets(self, rows: pa.RecordBatch) -> list[Offset] | None:
+    def offsets(self, rows: pa.RecordBatch) -> list[Offset] | None:  # noqa: ARG002
         """Return the offsets of rows; None where they are not kept."""
+        return None
 
 
 def content_of(  # noqa: PLR0911  (one for each format)
@@ -111,7 +129,7 @@ def content_of(  # noqa: PLR0911  (one for each format)
 
 
 @dataclass(frozen=True)
-class RowContent:
+class RowContent(Content):
     """Rows of files that have columns."""
 
     columns: Columns
@@ -119,7 +137,6 @@ class RowContent:
     opened: Callable[[IO[bytes]], FileRows]
     kept_as: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda rows: rows
     """Returns what of rows the format can keep."""
-    may_split_values: bool = False
     sorting: Sequence[SortColumnSpec] = ()
 
     @property
@@ -148,7 +165,6 @@ class RowContent:
         return _plain(rows, _OFFSET) if "offset" in self.columns.kafka else None
 
     def _compared(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the columns that are compared, in the units of the schema: files may have finer ones."""
         told = _TOLD if self.identity.path == QUARANTINE else ()
         fields = [field for field in self.columns.schema if field.name not in told]
         found = [_as_declared(rows.column(field.name), field) for field in fields]
@@ -156,12 +172,11 @@ class RowContent:
 
 
 def _plain(rows: pa.RecordBatch, name: str) -> list[Any]:
-    """Return a column without nulls."""
     return rows.column(name).to_pylist()
 
 
 def _as_declared(column: Any, field: "pa.Field[Any]") -> Any:
-    wanted = nullable_type(field.type)
+    wanted = nullable_type(field.type)  # files may have finer units
     try:
         return column if column.type == wanted else column.cast(wanted)
     except pa.ArrowException as error:
@@ -169,12 +184,10 @@ def _as_declared(column: Any, field: "pa.Field[Any]") -> Any:
 
 
 @dataclass(frozen=True)
-class SequenceContent:
+class SequenceContent(Content):
     """Keys and values of SequenceFiles, in either layout of keys."""
 
     file_format: SequenceFileFormat
-    may_split_values: bool = False
-    sorting: Sequence[SortColumnSpec] = ()
 
     @property
     def skips_tombstones(self) -> bool:
@@ -190,10 +203,10 @@ class SequenceContent:
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
         return lambda batch: without_nulls(batch.select(self._names), self.file_format.settings.tombstones)
 
-    def values(self, rows: pa.RecordBatch) -> list[bytes]:
+    def values(self, rows: pa.RecordBatch) -> list[bytes] | None:
         return _plain(rows, "value")
 
-    def offsets(self, rows: pa.RecordBatch) -> list[Offset]:
+    def offsets(self, rows: pa.RecordBatch) -> list[Offset] | None:
         return _plain(rows, "offset")
 
     @property
@@ -203,12 +216,11 @@ class SequenceContent:
 
 
 @dataclass(frozen=True)
-class TextContent:
+class TextContent(Content):
     """Lines of text. A value with the delimiter in it is several lines, on both sides of a comparison."""
 
     file_format: TextFormat
     identity: ObjectIdentity
-    sorting: Sequence[SortColumnSpec] = ()
 
     @property
     def skips_tombstones(self) -> bool:
@@ -230,22 +242,17 @@ class TextContent:
     def values(self, rows: pa.RecordBatch) -> list[bytes]:
         return [*map(bytes if self.may_split_values else unescaped, _lines_in(rows))]
 
-    def offsets(self, rows: pa.RecordBatch) -> None:  # noqa: ARG002  (a line says nothing of its record)
-        return None
-
     @property
     def _delimiter(self) -> bytes:
         return self.file_format.settings.delimiter.encode()
 
 
 @dataclass(frozen=True)
-class JsonLinesContent:
+class JsonLinesContent(Content):
     """Lines of JSON."""
 
     file_format: JsonLinesFormat
     identity: ObjectIdentity
-    may_split_values: bool = False
-    sorting: Sequence[SortColumnSpec] = ()
 
     @property
     def skips_tombstones(self) -> bool:
@@ -285,13 +292,10 @@ class JsonLinesContent:
 
 
 @dataclass(frozen=True)
-class KafkaContent:
-    """Record batches, of which only the records of the range count."""
+class KafkaContent(Content):
+    """Record batches, of which only the records of the range count; the checksum of facts is not of values."""
 
     facts: ObjectFacts
-    skips_tombstones: bool = False
-    may_split_values: bool = False
-    sorting: Sequence[SortColumnSpec] = ()
 
     def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         segment = Segment(pieces, self.facts.first, self.facts.range.end)
@@ -302,10 +306,35 @@ class KafkaContent:
     def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
         return lambda batch: batch
 
-    def values(self, rows: pa.RecordBatch) -> None:  # noqa: ARG002  (its checksum is not of values)
-        return None
+    def offsets(self, rows: pa.RecordBatch) -> list[Offset] | None:
+        return _plain(rows, "offset")
 
-    def offsets(self, rows: pa.RecordBatch) -> list[Offset]:
+
+@dataclass(frozen=True)
+class ArchiveContent(Content):
+    """A row for each record of an archive, whether it is a file or a repeat.
+
+    Rows have the name of the file, in which stands a hash of its content, and not the content. So a record is compared
+    also where Kafka has deleted the one that it repeats. That files have their hashes, and that repeats have a record
+    before them with the same content, is looked at while an archive is read.
+    """
+
+    compression: str
+
+    @property
+    def skips_tombstones(self) -> bool:
+        return True
+
+    def stored(self, pieces: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+        rows = map(_entry_row, _proven(entries_in(self.compression, pieces)))
+        while some := list(islice(rows, BATCH_ROWS)):
+            yield _entry_batch(some)
+
+    def expectation(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+        entries = Entries()
+        return lambda batch: _entry_batch([*map(_entry_row, entries.of(batch))])
+
+    def offsets(self, rows: pa.RecordBatch) -> list[Offset] | None:
         return _plain(rows, "offset")
 
 
@@ -331,3 +360,25 @@ def _lines_in(rows: pa.RecordBatch) -> list[bytes]:
 
 def _without_reason(line: bytes) -> bytes:
     return json.dumps({name: one for name, one in document(line).items() if name not in _TOLD}).encode()
+
+
+def _proven(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Pass entries through. Raises `ContentError` where a file is another one, or a repeat repeats nothing."""
+    last: dict[bytes | None, str] = {}
+    for one in entries:
+        if one.is_repeat and last.get(one.key) != one.content:
+            raise ContentError(f"it leaves out offset {one.offset}, and no file before has the same content")
+        if not one.is_repeat and hash_text(hashlib.sha256(one.value).digest()) not in one.name:
+            raise ContentError(f"its file {one.name} has another content than its name says")
+        last[one.key] = one.content
+        yield one
+
+
+def _entry_row(entry: Entry) -> tuple[Any, ...]:
+    return tuple(getattr(entry, name) for name in _ENTRIES.names)
+
+
+def _entry_batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = [*zip(*rows, strict=True)] or [()] * len(_ENTRIES)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _ENTRIES, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_ENTRIES)

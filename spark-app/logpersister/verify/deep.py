@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from itertools import chain
+from typing import Final
 
 import pyarrow as pa
 
@@ -15,7 +16,7 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.topic_layout import TopicLayout
 from logpersister.storage.facts import ObjectFacts
 from logpersister.storage.names import parse_object_key
-from logpersister.verify.comparison import ExactComparison, OwnFacts, PartialComparison, Tally
+from logpersister.verify.comparison import Comparison, ExactComparison, OwnFacts, PartialComparison, Tally
 from logpersister.verify.content import Content, content_of
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
@@ -247,16 +248,17 @@ class _TileComparison:
 
     def _rows(self, one: StoredObject, facts: ObjectFacts, stack: ExitStack) -> Iterator[pa.RecordBatch]:
         rows = stack.enter_context(closing(self._deep.rows(self._content(one), one)))
-        return _held(rows) if _size(facts) <= SMALL_BYTES else rows
+        # All of a small one is read when its first row is asked for, so it is not open until the last.
+        return chain.from_iterable(map(list, [rows])) if _size(facts) <= SMALL_BYTES else rows
 
     def _pass(
         self,
         objects: Sequence[StoredObject],
-        comparisons: "Sequence[_Comparison]",
+        comparisons: Sequence[Comparison],
         tallies: "defaultdict[str, Tally] | None",
     ) -> None:
         """Read all records of the range once, and give each to the comparisons of its path."""
-        comparisons_of: defaultdict[str, list[_Comparison]] = defaultdict(list)
+        comparisons_of: defaultdict[str, list[Comparison]] = defaultdict(list)
         for one, comparison in zip(objects, comparisons, strict=True):
             comparisons_of[one.name.path].append(comparison)
         for batch in map(self._share.records, self._deep.records(self._wanted, self._estimate)):
@@ -308,27 +310,17 @@ class _TileComparison:
 _Difference = tuple[Kind, str]
 
 
-class _Comparison(Protocol):
-    difference: str | None
-    is_unreadable: bool
-
-    def add(self, batch: pa.RecordBatch) -> None: ...
-
-    def finish(self) -> None: ...
-
-
-def _difference(comparison: _Comparison) -> _Difference | None:
-    """Return what a comparison has found."""
+def _difference(comparison: Comparison) -> _Difference | None:
     if comparison.difference is None:
         return None
     return Kind.NOT_COMPARED if comparison.is_unreadable else Kind.WRONG_CONTENT, comparison.difference
 
 
-def _exact(content: Content, stored: Iterator[pa.RecordBatch]) -> _Comparison:
+def _exact(content: Content, stored: Iterator[pa.RecordBatch]) -> Comparison:
     return SortedComparison(content, stored) if content.sorting else ExactComparison(content, stored)
 
 
-def _partial(content: Content, stored: Iterator[pa.RecordBatch]) -> _Comparison:
+def _partial(content: Content, stored: Iterator[pa.RecordBatch]) -> Comparison:
     return SortedPartialComparison(content, stored) if content.sorting else PartialComparison(content, stored)
 
 
@@ -357,11 +349,6 @@ def _size(facts: ObjectFacts) -> int:
     if facts.payload is None:
         return SMALL_BYTES + 1
     return sum(facts.payload) + facts.records * _ITEM_BYTES
-
-
-def _held(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Read all rows when the first is asked for: the object and its decompressor are not open until the last."""
-    yield from list(rows)
 
 
 def _judged(found: Finding, writing: Writing) -> Finding:

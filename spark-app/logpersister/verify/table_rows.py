@@ -17,7 +17,7 @@ from logpersister.formats.file_rows import plain
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
 from logpersister.ranges import Offset, Range, TopicPartition
-from logpersister.verify.comparison import rows_of, same
+from logpersister.verify.comparison import rows_of, same, shortened
 from logpersister.verify.content import content_of
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.missing_offsets import Reader
@@ -241,7 +241,8 @@ class _Chunk:
             return False
         row = found[places.pop(0)]
         column = next((number for number, pair in enumerate(zip(row, item, strict=True)) if not same(*pair)), 0)
-        self._tell(Kind.WRONG_CONTENT, offset, f"has {_short(row[column])} where Kafka has {_short(item[column])}")
+        told = f"has {shortened(row[column])} where Kafka has {shortened(item[column])}"
+        self._tell(Kind.WRONG_CONTENT, offset, told)
         return False
 
     def _tell(self, kind: Kind, offset: Offset, what: str) -> None:
@@ -323,8 +324,3 @@ def folder_values(path: str) -> tuple[str | None, ...]:
     """Return what the folders of a path say, outermost first; None where one says that there is nothing."""
     names = [segment.split("=", 1)[-1] for segment in path.split("/")] if path else []
     return tuple(None if name == "__HIVE_DEFAULT_PARTITION__" else unquote(name) for name in names)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "…"

@@ -165,9 +165,10 @@ class Verification:
         deletions = list(self._deletions(topic))
         views = self._views(topic, in_kafka, result)
         for partition in sorted({*in_kafka, *objects}):
-            unreadable = [entry for entry in (before.get(partition), after.get(partition)) if _unknown(entry)]
-            if unreadable:
-                result.errors.append(f"partition {partition.partition}: {unreadable[0]}")
+            entries = before.get(partition), after.get(partition)
+            unreadable = next((one for one in entries if isinstance(one, UnknownMetadataError)), None)
+            if unreadable is not None:
+                result.errors.append(f"partition {partition.partition}: {unreadable}")
                 continue
             if partition in in_kafka and partition not in views:
                 continue  # said in the errors
@@ -202,13 +203,15 @@ class Verification:
         if description is None:
             result.errors.append("Kafka does not describe it")
         result.errors += [f"{partitions_text(some)}: {why}" for why, some in errors.items()]
-        if description is None:
-            return {}
-        return {
-            partition: KafkaView(description.topic_id, starts.values[partition], ends.values[partition])
-            for partition in partitions
-            if partition in starts.values and partition in ends.values
-        }
+        return (
+            {}
+            if description is None
+            else {
+                partition: KafkaView(description.topic_id, starts.values[partition], ends.values[partition])
+                for partition in partitions
+                if partition in starts.values and partition in ends.values
+            }
+        )
 
 
 def waiting(results: Iterable[TopicResult]) -> int:
@@ -218,10 +221,6 @@ def waiting(results: Iterable[TopicResult]) -> int:
         return 0
     findings = (finding for result in results for finding in result.findings)
     return sum(finding.end - finding.start for finding in findings if finding.kind is Kind.NOT_BEGUN)
-
-
-def _unknown(entry: CommittedOffset | UnknownMetadataError | None) -> bool:
-    return isinstance(entry, UnknownMetadataError)
 
 
 def _known(entry: CommittedOffset | UnknownMetadataError | None) -> CommittedOffset | None:

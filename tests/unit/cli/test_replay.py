@@ -113,13 +113,14 @@ def test_a_topic_that_is_done_is_not_stored_again_beside_one_that_is_not(
         started.append((resource.spec.kafka.topics, list(options.replay.bounds)))
         return Exit.OK
 
-    for name, instead in {
+    replaced: dict[str, Any] = {
         "_topics": lambda *_: ["a", "b", "c"],
         "_planned": lambda *_: [PlannedTopic(one, resumes=True) for one in notes],
         "_is_whole": lambda *_: True,
         "start": start,
         "fork_early": lambda _: None,
-    }.items():
+    }
+    for name, instead in replaced.items():
         monkeypatch.setattr(cli_replay, name, instead)
     monkeypatch.setattr(cli_bucket, "opened", opened)
     monkeypatch.setattr(check, "before_start", lambda *_, **__: None)
