@@ -86,7 +86,6 @@ def flaw(backup: Spec, facts: ObjectFacts) -> str | None:
 
 
 def _needed(live: Spec) -> Iterator[tuple[Part, str]]:
-    """Yield what objects have of records beside values and offsets, and the field that says so."""
     if live.has_types:
         yield from ((part, "spec.types") for part in PARTS)
     for spec in live.of_types():

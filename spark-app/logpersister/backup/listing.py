@@ -88,7 +88,6 @@ def _object(key: str, facts: ObjectFacts, spec: Spec | None) -> BackupObject:
 
 
 def _explained(store: ObjectStore, group: str, topic: str) -> Iterator[tuple[str | None, Explained]]:
-    """Yield the notes of offsets that are in no object, and the id of the topic that each is about."""
     for note in list_left_out(store, group, topic):
         yield note.topic_id, Explained(note.range, note.generation, is_lost=False)
     for loss in list_losses(store, group):

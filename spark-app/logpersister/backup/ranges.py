@@ -156,7 +156,6 @@ def _beneath(objects: Sequence[BackupObject], above: Sequence[Piece]) -> Iterato
 
 
 def _behind(taken: Sequence[Range], position: int, own: Range) -> int:
-    """Return the index of the first of the ranges, from `position` on, that lies behind another one."""
     while position < len(taken) and taken[position].start < own.end:
         position += 1
     return position

@@ -72,7 +72,6 @@ class ComparedTables(Objects):
     def __init__(
         self, resource: LogPersister, store: ObjectStore, secrets: Secrets, reader: Reader, writing_of: WritingOf
     ) -> None:
-        """Take what reads records, and what says how a revision has written them."""
         self._resource, self._store = resource, store
         self._reader, self._writing_of = reader, writing_of
         spec = resource.spec.table
@@ -146,7 +145,6 @@ class ComparedTables(Objects):
         self._tell_others(seen, result, without, compared.not_in_kafka)
 
     def _tell_others(self, seen: _Seen, result: TopicResult, without: int, not_in_kafka: int) -> None:
-        """Tell of rows that were counted only."""
         table = seen.content.table
         if not_in_kafka:
             told = f"{not_in_kafka:,} rows of table {table} were counted only: Kafka has their records no more"
@@ -206,7 +204,6 @@ class ComparedTables(Objects):
 
 
 def _holds(held: Held, current: Current) -> Held:
-    """Return what a table holds by generation, with the segments of replays, of which it has all rows."""
     found = {of: dict(offsets) for of, offsets in held.items()}
     for partition, segments in current.partitions.items():
         for one in segments:

@@ -123,7 +123,6 @@ def show(found: Sequence[Chosen], out: TextIO) -> None:
 
 
 def _told(found: Sequence[Chosen]) -> str:
-    """Return how many objects of ranges, and archives of folders, go."""
     objects, archives = sum(len(one.objects) for one in found), sum(len(one.archives) for one in found)
     return plural(objects, "object") + (f" and {plural(archives, 'archive')}" if archives else "")
 

@@ -81,7 +81,6 @@ class TellingOutcome:
 
 
 def _tell(whom: Iterable[Teller], store: ObjectStore, group: str, topics: Collection[str]) -> Iterator[TellingOutcome]:
-    """Send the due notifications of topics, also those that members have left; yield the result per topic."""
     for teller in whom:
         untold = list_untold(store, group, teller.policy)
         for topic in sorted(untold.keys() & set(topics)):

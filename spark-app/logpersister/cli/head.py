@@ -190,7 +190,6 @@ class Shown:
         out.writelines(line(record) + "\n" for record in records)
 
     def _from(self, offset: int | None) -> Iterator[ShownRecord]:
-        """Leave out what is before the offset, where the object tells."""
         records, facts = self._preview.records, self._located.facts
         if offset is None or facts is None:
             return records

@@ -130,13 +130,11 @@ class Listing:
             )
 
     def _deleted(self) -> Iterator[tuple[str, int, datetime]]:
-        """Yield topics of which something was deleted on purpose, how many offsets, and the last time."""
         for topic, found in sorted(self._deletions.items()):
             if found:
                 yield topic, sum(one.offsets for one in found), max(one.at for one in found)
 
     def _limited(self, lines: Iterator[Line]) -> Iterator[Line]:
-        """Yield the lines up to the limit, sum them up, and note whether there would be more."""
         for index, line in enumerate(lines):
             if self._limit and index >= self._limit:
                 self._truncated = True

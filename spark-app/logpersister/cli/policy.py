@@ -40,7 +40,6 @@ def bucket_arn(storage: StorageSpec) -> str:
 
 
 def _aws_partition(region: str | None) -> str:
-    """Return the name of the part of AWS that a region is in; names of resources begin with it."""
     return next((name for prefix, name in _AWS_PARTITIONS.items() if (region or "").startswith(prefix)), "aws")
 
 

@@ -141,8 +141,6 @@ def counted(items: Iterable[Item], what: str) -> Iterator[Item]:
 
 
 class _Lines:
-    """A line of the log when something has changed, in whatever format the log has."""
-
     def __init__(self) -> None:
         self._last: dict[str, object] = {}
         self._rate_meter = RateMeter()
@@ -177,8 +175,6 @@ def _estimate_fields(estimate: RateEstimate | None) -> dict[str, object]:
 
 
 class _Bar:
-    """A bar of rich below the log lines: what is stored, of what is stored and left."""
-
     def __init__(self, out: TextIO) -> None:
         # Only here: importing rich takes longer than everything else that a pipe needs.
         from rich.console import Console  # noqa: PLC0415

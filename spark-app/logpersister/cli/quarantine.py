@@ -67,7 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(resource: LogPersister, walk: "Walk", arguments: argparse.Namespace, out: TextIO) -> None:
-    """Write the first records that are wanted; hints go to standard error."""
     wanted = (one for one in walk.records() if arguments.reason in (None, one.reason))
     shown = islice(wanted, arguments.records)
     number_shown = number_cut = 0

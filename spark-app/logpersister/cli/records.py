@@ -199,7 +199,6 @@ def _written(store: ObjectStore, key: str, peeked: Peeked) -> tuple[Spec | None,
 
 
 def _prefixes(own: str, key: str, topic: str) -> Iterator[str]:
-    """Yield the prefixes below which the object of a topic can have this name, the manifest's first."""
     folders = key.split("/")[:-1]
     candidates = [own, *("/".join(folders[:count]) for count in range(len(folders)))]
     for prefix in dict.fromkeys(candidates):

@@ -95,8 +95,6 @@ def tell_misfits(sample: sampling.Sample, misfits: Judgement) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Ids:
-    """The ids of schemas before values of a sample."""
-
     counts: Counter[int]
     """The number of their records."""
     framing: Framing
@@ -135,7 +133,6 @@ class _Ids:
 
 
 def _newest(ids: _Ids, writers: Writers, spec: Spec) -> tuple[int, list[WrittenColumn]]:
-    """Return the newest id whose schema has columns, and those."""
     problems: list[str] = []
     found = writers.schemas(ids.counts)
     for one in ids.newest_first():

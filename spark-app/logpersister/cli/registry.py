@@ -65,7 +65,6 @@ def resources(resource: LogPersister, secrets: Secrets) -> Iterator[Callable[[st
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Let errors of a registry, and of its Secret, end the command."""
     try:
         yield
     except RegistryError as error:

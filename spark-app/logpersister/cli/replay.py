@@ -106,7 +106,6 @@ def replayed(live: LogPersister, topics: Sequence[str]) -> LogPersister:
 
 
 def _refuse(arguments: argparse.Namespace, live: LogPersister, backup: LogPersister | None) -> None:
-    """Raise for what a replay cannot do, before anything is asked."""
     if arguments.source == "backup" and backup is None:
         raise CommandError("--source backup: needs --backup FILE, the manifest of the backup", Exit.INVALID)
     if arguments.source == "kafka" and backup is not None:

@@ -188,7 +188,6 @@ class Outputs:
 def _commits(
     resource: LogPersister, secrets: Secrets, seconds: float, partitions: Iterable[TopicPartition]
 ) -> tuple[Commits, dict[str, str]]:
-    """Return the committed offsets, and why there are none of topics that may not be read."""
     report = brokers.reach(resource, secrets, seconds, some_topics=True)
     config = brokers.config(resource, secrets, seconds, report)
 
@@ -201,7 +200,6 @@ def _commits(
 
 
 def _unfinished(store: ObjectStore, group: str, found: Sequence[Entry]) -> set[tuple[str, int]]:
-    """Return topics and generations that a replay of history is about to write."""
     topics = {entry.name.topic for entry in found}
     return {(topic, it.generation) for topic in topics for it in list_replayed(store, group, topic) if not it.done}
 
@@ -286,7 +284,6 @@ def document(resource: LogPersister, told: Sequence[Told], *, dry_run: bool) -> 
 
 
 def _adjusted(told: Iterable[Told]) -> Document:
-    """Return how many values the parser has adjusted, as members report them."""
     reasons: Counter[str] = Counter()
     for one in told:
         reasons += one.judgement.adjusted

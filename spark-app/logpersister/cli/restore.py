@@ -79,7 +79,6 @@ def _hear_nothing(_: str) -> None:
 
 
 def _names(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return the topic of the target by that of the backup."""
     renamed: dict[str, str] = {}
     for entry in arguments.rename or ():
         old, separator, new = entry.partition("=")
@@ -146,8 +145,6 @@ def printable_lines(text: str) -> str:
 
 
 class _Restored:
-    """What is restored."""
-
     def __init__(
         self, resource: LogPersister, store: ObjectStore, target: TargetCluster, names: Mapping[str, str]
     ) -> None:

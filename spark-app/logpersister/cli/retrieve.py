@@ -85,7 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(store: ObjectStore, resource: LogPersister, topic: str, arguments: argparse.Namespace) -> Selected:
-    """Return what is fetched of a topic, with archives in the place of what they are made of."""
     window, spec = Window(arguments.since, arguments.until), resource.spec.for_topic(topic)
     layout = folders_by_time(spec)
     selected = look_by_current(
@@ -142,7 +141,6 @@ def _files(store: ObjectStore, found: Iterable[Selected], arguments: argparse.Na
 def _fetch(
     fetcher: Fetcher, files: Mapping[str, Path], results: Mapping[str, Result], arguments: argparse.Namespace
 ) -> list[Fetched]:
-    """Fetch all, and return what failed."""
     topics = {one.key: topic for topic, result in results.items() for one in result.selected.objects}
     progress = _Progress(fetcher, len(files), sum(result.bytes for result in results.values()), sys.stderr)
     failures = []

@@ -29,7 +29,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _infer(sample: sampling.Sample) -> int:
-    """Write the part of a manifest that has the schema of JSON values."""
     found = infer(sample)
     schema, no_objects = found.schema, found.no_objects
     if schema is None:

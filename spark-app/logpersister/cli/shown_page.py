@@ -73,7 +73,6 @@ def _styled(value: str | Cell) -> "Text":
 
 
 def _numeric(one: Table) -> list[bool]:
-    """Return which columns are of numbers, which stand right."""
     columns = zip(*one.rows, strict=True) if one.rows else ([] for _ in one.header)
     return [
         all(text_of(cell)[:1].isdigit() or text_of(cell) in {"", "?", "never"} for cell in column) for column in columns

@@ -27,7 +27,6 @@ class SwitchedTables:
     """The tables of a manifest."""
 
     def __init__(self, resource: LogPersister, secrets: Secrets, store: ObjectStore) -> None:
-        """Ask nothing yet."""
         self._resource, self._store = resource, store
         spec = resource.spec.table
         self._open = None if spec is None else table_opener(resource, spec, secrets)

@@ -97,7 +97,6 @@ def _unanswered(reports: Sequence[Report]) -> list[str]:
 
 
 def _of_kafka(group: GroupLag, *, asked: int) -> list[str]:
-    """Return what Kafka says that members do not."""
     notes = []
     members = len(group.group.members)
     if members > asked:

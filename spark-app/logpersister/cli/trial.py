@@ -104,7 +104,6 @@ class Trial:
         self._show_sizes(out)
 
     def _show_left_out(self, out: TextIO) -> None:
-        """Show how many records conditions leave out, each at the first one that it does not fulfil."""
         if not self._left_out:
             return
         total = sum(count for _, count in self._left_out)
@@ -150,7 +149,6 @@ class Trial:
             )
 
     def _show_types(self, spec: Spec, types: TypesSpec, out: TextIO) -> None:
-        """Show what becomes of each type that is stored, and how many records are left out."""
         records: Counter[str] = Counter()
         for _, path, rows in self._parts:
             records[path.split("/")[0]] += rows.num_rows
@@ -277,7 +275,6 @@ def _left_out(spec: Spec, type_name: str | None, stored: Callable[[Spec], int]) 
 
 
 def _of_type(parts: list[FolderRows], spec: Spec, types: TypesSpec, name: str) -> tuple[list[FolderRows], Spec]:
-    """Return the parts of one type, and what holds for its records. Raises `CommandError` where it is not stored."""
     place = TypeNames(types).place(name.encode())
     if place.rule < 0:
         raise CommandError(f"--type {printable(name)}: spec.types does not store records of this type", Exit.INVALID)

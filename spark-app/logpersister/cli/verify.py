@@ -206,8 +206,6 @@ def _omissions(
     registries: registry.Registries,
     writing_of: WritingOf | None,
 ) -> Omissions:
-    """Return which records of a topic are left out; None as `writing_of`: what is noted is believed."""
-
     @cache
     def by_manifest() -> LeavesOut:  # made only where an offset is in no object, because a registry may be asked
         found = with_columns(topic)
@@ -283,7 +281,6 @@ def _show_findings(findings: Sequence[Finding | str], out: TextIO) -> None:
 
 
 def _few(notes: Sequence[Finding]) -> list[Finding | str]:
-    """Return the first notes of each kind, and how many there are besides."""
     seen: Counter[Kind] = Counter()
     shown: list[Finding | str] = []
     for note in notes:
@@ -311,7 +308,6 @@ def _verdict(group_id: str, results: Sequence[TopicResult]) -> Iterator[str]:
 
 
 def _in_no_row(results: Sequence[TopicResult]) -> Iterator[str]:
-    """Say how many stored records readers of the rows do not see."""
     records = sum(result.records for result in results)
     if quarantined := sum(result.quarantined for result in results):
         yield (

@@ -21,8 +21,6 @@ class Asked:
 
 
 class _Nobody:
-    """Takes records, and figures of polls, for nobody."""
-
     is_full = False
 
     def put(self, record: Record, forget: object) -> None: ...

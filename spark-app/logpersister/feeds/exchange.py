@@ -67,7 +67,6 @@ def redirected(request: Request, answer: Answer) -> Request | None:
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None] | None:
-    """Return scheme, host and port; None: it is no URL, such as ``http://[``."""
     try:
         parts = urlsplit(url)
     except ValueError:

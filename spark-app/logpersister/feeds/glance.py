@@ -160,7 +160,6 @@ class CollectorSource:
         )
 
     def _new(self, feed: PolledFeed) -> str:
-        """Return when a feed last gave something new; before that, when it was polled first."""
         if not feed.polls["new"]:
             return "never"
         return when(datetime.fromtimestamp(self._wall() - (self._clock() - feed.new_since), UTC))

@@ -76,8 +76,6 @@ class FeedMetrics(Instruments):
 
 
 class _NowCollector(MetricCollector):
-    """Figures that are looked up when they are scraped."""
-
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 

@@ -136,14 +136,10 @@ class Transfers:
 
 
 class _Received:
-    """Bytes of bodies of all requests that run."""
-
     bytes = 0
 
 
 class _Transfer:
-    """One request that runs."""
-
     __slots__ = ("_body", "_headers", "_is_too_large", "_left", "_received", "curl", "done", "request")
 
     def __init__(self, curl: Any, request: Request, done: Done, received: _Received) -> None:
@@ -217,5 +213,4 @@ def _parsed(lines: bytes) -> dict[str, str]:
 
 
 def _files() -> int:
-    """Return how many files the process may have open."""
     return os.sysconf("SC_OPEN_MAX")

@@ -114,7 +114,6 @@ class Archiver:
         versions: "Mapping[str, _Version]",
         newest: str | None,
     ) -> None:
-        """Make the archive of a number, which replaces these versions."""
         made = Consolidation()
         for key in chosen.sources:
             made.add_source(self._entries(key))
@@ -198,8 +197,6 @@ class Archiver:
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """An archive that is to be made."""
-
     sources: Sequence[str]
     format: ArchiveFormat
     base: str
@@ -211,8 +208,6 @@ class _Chosen:
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """An archive that is there."""
-
     number: int
     tag: str
     """Entity tag."""

@@ -76,8 +76,6 @@ def _found(
 def _of_types(
     store: ObjectStore, root: str, layout: TypeFolders, after: int | None, until: int, *, outer: bool
 ) -> Iterator[TimeFolder]:
-    """Yield the folders of all types, a few of which are listed at once."""
-
     def listed(type_: str) -> list[TimeFolder]:
         inner = layout.of_type(type_)
         if inner is None:
@@ -92,7 +90,6 @@ def _of_types(
 def _of_levels(
     store: ObjectStore, root: str, layout: TimeFolders, after: int | None, until: int, *, outer: bool
 ) -> Iterator[TimeFolder]:
-    """Yield the folders of the finest level by date, or those of all others."""
     for one in layout.outer if outer else (layout,):
         yield from _below(store, root, "", one, after, until)
 

@@ -300,7 +300,6 @@ class TopicFolders:
                 self._publisher.mark_finished(self.topic, outer)
 
     def _finished(self, arrival: Arrival, done: int) -> tuple[set[TimeFolder], set[TimeFolder]]:
-        """Return the folders of an arrival that are finished, and those that are not."""
         folders = {one for path in arrival.folders if (one := self.layout.folder_of(path)) is not None}
         finished = {folder for folder in folders if folder.end <= done}
         return finished, folders - finished

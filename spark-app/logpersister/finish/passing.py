@@ -34,7 +34,6 @@ class Passing:
         now: Callable[[], float] = time.time,
         assume_idle: bool = False,
     ) -> None:
-        """Begin without having seen anything of the topic. Arguments: as of `finish.look.TopicFolders`."""
         self._topic = topic
         self._layout = layout
         self._spec = spec
@@ -121,5 +120,4 @@ class Passing:
         return {partition: guess for partition, guess in found.items() if guess is not None}
 
     def _now_ms(self) -> int:
-        """Return the time by the clock, in milliseconds since the epoch."""
         return int(self._now() * 1000)

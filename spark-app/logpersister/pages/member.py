@@ -162,13 +162,11 @@ class MemberSource:
 
 
 def _stuck(status: Status) -> set[str]:
-    """Return topics with partitions on which nothing is done."""
     held = {one.partition.topic for one in status.held_partitions}
     return held | {one.partition.topic for one in status.unreadable_partitions}
 
 
 def _topics(status: Status, stored: Mapping[str, object]) -> set[str]:
-    """Return the topics that the member knows."""
     lags = () if status.lag is None else status.lag.topics
     return _stuck(status).union(stored, lags, (partition.topic for partition in status.assignment))
 
@@ -211,7 +209,6 @@ def _state(status: Status, topic: str) -> Cell:
 
 
 def _troubles(status: Status, topic: str | None = None) -> tuple[Table, ...]:
-    """Return what is wrong with a topic, or with any."""
     held = [one for one in status.held_partitions if topic in {None, one.partition.topic}]
     unreadable = [one for one in status.unreadable_partitions if topic in {None, one.partition.topic}]
     losses = [one for one in status.losses if topic in {None, one.partition.topic}]

@@ -130,7 +130,6 @@ def _facts(known: Sequence[Report], lag: LagSummary | None, now: datetime) -> li
 
 
 def _revision(generation: object, revision: object, members: int) -> str:
-    """Return a revision, and how many members run it: of a rollout there are two."""
     return f"{generation}, {revision}" if members == 1 else f"{generation}, {revision} in {members} members"
 
 
@@ -166,7 +165,6 @@ def _stranger(one: Report, columns: int) -> Sequence[str | Cell]:
 
 
 def _strangers(reports: Sequence[Report], field: str, name: str) -> Iterator[str]:
-    """Yield what is wrong with addresses at which nobody of this name answers."""
     for one in reports:
         if one.get(field) != name:
             other = one.get(field)

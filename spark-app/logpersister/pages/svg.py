@@ -50,17 +50,7 @@ def plot(
     height: int = 120,
     mark: Mark | None = None,
 ) -> Plot:
-    """Return a plot of values at Unix times; NaN is a gap.
-
-    Args:
-        title: of the plot.
-        times: the oldest first.
-        values: one for each time.
-        show: makes words of a value.
-        width: in pixels.
-        height: in pixels.
-        mark: a level that is drawn too.
-    """
+    """Return a plot of values at Unix times; NaN is a gap."""
     known = [value for value in values if not math.isnan(value)]
     if not known:
         return Plot(title, "Nothing is known yet.", width, height, "")

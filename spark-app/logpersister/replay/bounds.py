@@ -44,7 +44,6 @@ def bounds(
 
     Args:
         stored: what stands there already, of each replay and of members. None of it may have a bound within a range.
-        committed: the committed offset of the group.
         available: first offset of the source.
         since: first offset that is wanted; None: all that the source has.
         until: first offset that is not wanted; None: up to where the group stores.

@@ -86,11 +86,8 @@ class Replayer:
         """Begin.
 
         Args:
-            store: where the objects are.
-            group: whose they are.
             output_of: how the manifest writes a topic now.
             output_under: how a revision does that has begun a replay. Raises SourceError.
-            put_revision: stores the snapshot of a revision, before the first note names it.
             horizon_of: returns up to when the folders of a topic are finished now, for what a generation stores.
             leaves_out: whether a replay that begins deletes records which the manifest leaves out; else they stay in
                 quarantine.
@@ -226,7 +223,6 @@ class Replayer:
         return source, get_replay(self._store, self._group, key)
 
     def _is_live(self, key: str, name: ObjectName) -> bool:
-        """Return False for an object of a replay that is not settled."""
         if name.replay is None:
             return True
         metadata = self._store.metadata(key)
@@ -320,7 +316,6 @@ class Replayer:
 
 
 def _of(note: Replay) -> Judgement:
-    """Return what a settled replay has made of its records."""
     refused = f"/{QUARANTINE}/"
     objects = note.objects or {}
     accepted = sum(count for path, count in objects.items() if refused not in f"/{path}")
@@ -329,8 +324,6 @@ def _of(note: Replay) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class _Objects:
-    """The objects of a replay in the bucket."""
-
     store: ObjectStore
     of_source: Mapping[str, str]
     name: ObjectName

@@ -39,7 +39,6 @@ class LinesRecords:
         return batches_of(self._lines(), most_rows)
 
     def _lines(self) -> Iterator[bytes]:
-        """Yield the lines from the first one on."""
         self._file.seek(0)
         pieces = iter(lambda: self._file.read(READ_BYTES), b"")
         return chain.from_iterable(whole_lines(self._compression, pieces, LINE_FEED))

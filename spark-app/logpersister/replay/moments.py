@@ -30,7 +30,6 @@ class BackupMoments:
         return backup.end if behind == len(backup.pieces) else backup.pieces[behind].range.start
 
     def _behind(self, backup: PartitionBackup, moment: int) -> int:
-        """Return the number of pieces that begin before a time."""
         return bisect_left(backup.pieces, moment, key=self._begins)
 
     def _begins(self, piece: Piece) -> int:

@@ -269,7 +269,6 @@ class Planner:
         *,
         ends: bool,
     ) -> dict[TopicPartition, Offset]:
-        """Return where a time lies; partitions without a word of it are missing."""
         if moment is None:
             return {}
         answer = self._offsets.first_since(dict.fromkeys(committed, moment))

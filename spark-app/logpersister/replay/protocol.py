@@ -77,12 +77,7 @@ def next_step(source: Source | None, note: Replay | None, *, is_live: bool = Tru
 
 
 def may_be_written(source: Source, committed: CommittedOffset | None) -> bool:
-    """Return whether a member may still be at work on the range of a source, which then is not replayed yet.
-
-    Args:
-        source: an object in quarantine.
-        committed: what stands in the register of its partition; None: nothing.
-    """
+    """Return whether a member may still be at work on the range of a source, which then is not replayed yet."""
     if committed is None or committed.metadata is None:
         return True  # who owns the partition next finds its position by the objects, and none may go while he looks
     metadata = committed.metadata

@@ -63,13 +63,7 @@ class SourceRecords:
     @classmethod
     @contextmanager
     def read(cls, source: Source, pieces: Generator[bytes, None, None], most_rows: int = MOST_ROWS) -> Iterator[Self]:
-        """Read an object. Raises SourceError, and what reading raises.
-
-        Args:
-            source: what the records must be.
-            pieces: the bytes of the object.
-            most_rows: how many records a batch may have.
-        """
+        """Read an object. Raises SourceError, and what reading raises."""
         with closing(pieces), spooled(pieces) as file:
             yield cls(source, file, most_rows)
 

@@ -35,7 +35,6 @@ def change_to(
     Raises SwitchError, as the change does where it would count what has gone; and StorageError.
 
     Args:
-        notes: of the replays of the topic.
         delete_old: whether the objects of members are to be deleted that a replay replaces.
     """
     note = next((one for one in notes if one.generation == generation), None)

@@ -105,7 +105,6 @@ class ReportServer:
 
         Args:
             address: ``HOST:PORT``; port 0 takes a free one; an empty host is every interface, by IPv4 and IPv6.
-            router: answers requests.
             setting: where the address comes from, for messages.
         """
         self._setting = setting

@@ -411,7 +411,6 @@ def _short(message: str) -> str:
 
 
 def _bounded(items: Iterable[T], limit: int) -> tuple[int, tuple[T, ...]]:
-    """Return how many there are and the first `limit` of them."""
     iterator = iter(items)
     first = tuple(islice(iterator, limit))
     return len(first) + sum(1 for _ in iterator), first

@@ -70,15 +70,6 @@ def restore(
 ) -> None:
     """Produce all records that the target does not have yet.
 
-    Args:
-        plans: what each partition gets.
-        target: where to.
-        producers: who produces, by topic of the target.
-        read: reads the backup.
-        told: takes progress.
-        clock: gives seconds.
-        sleep: waits for seconds.
-
     Raises:
         RestoreError: the target is not what the plan takes it for, or refuses records.
         ContentError: an object of the backup is damaged.
@@ -120,8 +111,6 @@ def _exchange(active: Sequence["_PartitionRestore"], target: Target, producers: 
 
 
 class _PartitionRestore:
-    """The records of one partition, on their way."""
-
     def __init__(self, plan: PartitionPlan, target: Target, read: ReadObject, clock: Callable[[], float]) -> None:
         self.plan, self._target, self._read, self._clock = plan, target, read, clock
         self.sent: list[tuple[Offset, Batch]] = []
@@ -194,7 +183,6 @@ class _PartitionRestore:
 
 
 def _remedy(error: Exception) -> str:
-    """Return what to do about a refusal, where that is known."""
     if isinstance(error, _TOO_LARGE):
         return "; set the topic's max.message.bytes to that of the source, and segment.bytes above it, and run it again"
     if isinstance(error, errors.TopicAuthorizationFailedError):
@@ -251,7 +239,6 @@ def _counted(piece: Piece, read: ReadObject) -> Iterator[Batch]:
 
 @contextmanager
 def _named(key: str) -> Iterator[None]:
-    """Have errors say which object is damaged."""
     try:
         yield
     except ContentError as error:

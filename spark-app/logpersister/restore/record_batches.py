@@ -72,13 +72,7 @@ def frames(pieces: Iterable[bytes], most: int = MOST_BYTES) -> Iterator[bytes]:
 
 
 def batches(found: Iterable[bytes], start: Offset, end: Offset) -> Iterator[Batch]:
-    """Yield the records with offsets in ``[start, end)`` as batches that a broker takes.
-
-    Args:
-        found: record batches as they are stored (`frames`).
-        start: offset from which on records are wanted.
-        end: offset behind the last one that is wanted.
-    """
+    """Yield the records with offsets in ``[start, end)`` as batches that a broker takes."""
     for frame in found:
         whole = _as_it_is(frame, start, end)
         if whole is not None:

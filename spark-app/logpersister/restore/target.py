@@ -155,7 +155,6 @@ class TargetCluster:
         return answers
 
     def _look(self, partitions: Iterable[TopicPartition]) -> None:
-        """Find the leaders of partitions that have none known."""
         unknown = {partition.topic for partition in partitions if self._leaders.get(partition, -1) < 0}
         for name, described in self._log.describe(unknown).items():
             self._leaders |= {TopicPartition(name, number): node for number, node in described.leaders.items()}
@@ -178,7 +177,6 @@ class TargetCluster:
 
 
 def _retention(settings: Mapping[str, str]) -> str | None:
-    """Return the settings by which Kafka deletes old records of a topic; None: it keeps them."""
     if "delete" not in settings.get(_CLEANUP, ""):
         return None
     limits = (f"{name}={settings[name]}" for name in _RETENTION if settings.get(name, "-1") != "-1")
@@ -186,7 +184,6 @@ def _retention(settings: Mapping[str, str]) -> str | None:
 
 
 def _refusal(made: Mapping[str, Any]) -> str | None:
-    """Return why a topic was not made; None: it is there."""
     error = errors.for_code(made["error_code"])
     if error in (errors.NoError, errors.TopicAlreadyExistsError):
         return None
@@ -215,7 +212,6 @@ def _request(sent: Sequence[Keyed]) -> ProduceRequest:
 
 
 def _answers(sent: Sequence[Keyed], reply: Any) -> Iterator[tuple[TopicPartition, Answer]]:
-    """Yield the answer for each partition of a request."""
     if isinstance(reply, Exception):
         yield from ((partition, reply) for partition, _ in sent)
         return
@@ -227,6 +223,5 @@ def _answers(sent: Sequence[Keyed], reply: Any) -> Iterator[tuple[TopicPartition
 
 
 def _told(entry: Any) -> str:
-    """Return what a broker says of records that it refuses."""
     single = [one.batch_index_error_message for one in entry.record_errors or () if one.batch_index_error_message]
     return "; ".join([*single[:1], *([entry.error_message] if entry.error_message else [])])

@@ -36,7 +36,6 @@ def with_archives(store: ObjectStore, group: str, selected: Selected, layout: An
 
 
 def _archive_of(store: ObjectStore, group: str, topic: str, folder: TimeFolder) -> tuple[Wanted | None, frozenset[str]]:
-    """Return the archive of a folder, and the names of the objects that need not be fetched beside it."""
     # First: what is noted as archived is in what is listed then.
     noted = folder_content(store, group, topic, folder.path)
     root = names.topic_prefix(store.prefix, topic)

@@ -59,7 +59,6 @@ class Fetcher:
     """Fetches the objects of one group."""
 
     def __init__(self, store: ObjectStore, group: str, *, unpacks: bool = False) -> None:
-        """Fetch nothing yet; `unpacks`: whether archives are unpacked beside their files."""
         self._store = store
         self._group = group
         self._unpacks = unpacks
@@ -116,7 +115,6 @@ class Fetcher:
         return Fetched(key, Outcome.FAILED, problem=f"{problem}; logpersister verify --deep tells more")
 
     def _unpacked(self, fetched: Fetched, file: Path) -> Fetched:
-        """Return what became of an object once its archive is unpacked, also where the file was there."""
         if not self._unpacks or not is_archive(file):
             return fetched
         try:
@@ -127,7 +125,6 @@ class Fetcher:
         return fetched
 
     def _is_whole(self, file: Path, imprint: Imprint) -> bool:
-        """Whether a file is the object already."""
         if not file.is_file() or file.stat().st_size != imprint.size:
             return False
         with file.open("rb") as content:

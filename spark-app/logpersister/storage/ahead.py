@@ -75,7 +75,6 @@ def _folders(store: ObjectStore, topic: str) -> list[str] | StorageError:
 def _starts(
     store: ObjectStore, partition: TopicPartition, generation: int, position: Offset, paths: Iterable[str]
 ) -> Iterator[Offset]:
-    """Yield the start of the first object behind a position, of each path."""
     for path in paths:
         prefix = names.partition_prefix(store.prefix, partition.topic, path, generation, partition.partition)
         # Behind every name that begins with the offset before: an extension may follow the digits, or nothing.

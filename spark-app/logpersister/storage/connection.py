@@ -206,7 +206,6 @@ def _remove_own(name: str, pid: int) -> None:
 
 
 def _count_retries(client: "S3Client", on_retry: RetryCounter) -> None:
-    """Have `on_retry` called with the kind of the failure whenever botocore repeats a request."""
     failure = "logpersister_failure"
 
     def remember(response: Any, caught_exception: Exception | None, request_dict: dict[str, Any], **_: object) -> None:

@@ -248,7 +248,6 @@ def _is_answer_without_tls(error: BaseException) -> bool:
 
 
 def _words(cause: BaseException, summary: str) -> str:
-    """Return the summary with the deepest reason that is known, for example ``connection refused``."""
     reasons = [inner.strerror for inner in _chain(cause) if isinstance(inner, OSError) and inner.strerror]
     if not reasons and isinstance(cause, aws.ConnectionClosedError):
         return f"{summary} (the server there takes the connection and gives no answer of S3)"

@@ -24,8 +24,6 @@ _MD5: Final = re.compile("[0-9a-f]{32}")
 
 
 class _Sum(Protocol):
-    """A running sum of bytes."""
-
     def update(self, data: memoryview | bytes, /) -> None: ...
 
     def digest(self) -> bytes: ...
@@ -98,7 +96,6 @@ class Imprint:
         return taken == self.size and sums == value
 
     def _room(self, number: int, parts: int | None) -> int:
-        """Return the bytes of a part, or of the whole object."""
         return self.size if parts is None else part_size(number, self.first_part or 0)
 
     def _wanted(self) -> tuple[Callable[[], _Sum], bytes, int | None] | None:

@@ -125,7 +125,6 @@ def signed_headers(
 
 @lru_cache(maxsize=8)
 def _signing_key(secret_key: str, scope: str) -> bytes:
-    """Return the key that signs for a whole day and region."""
     key = f"AWS4{secret_key}".encode()
     for step in scope.split("/"):
         key = hmac.digest(key, step.encode(), "sha256")

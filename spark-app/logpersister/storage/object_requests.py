@@ -210,7 +210,6 @@ class Requests:
         return answer["ContentLength"], decode_metadata(answer["Metadata"])
 
     def _condition(self, request: ObjectRequest) -> dict[str, Any]:
-        """Return what makes the storage refuse the request if another object stands there."""
         if not self._conditions:
             return {}
         if request.replaces is not None:
@@ -277,6 +276,5 @@ _HEADERS = {
 
 
 def _headers(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers that botocore makes of the arguments of a put."""
     headers = {_HEADERS[name]: value for name, value in arguments.items() if name != "Metadata"}
     return headers | {f"x-amz-meta-{name}": value for name, value in arguments["Metadata"].items()}

@@ -55,8 +55,6 @@ def prove(
     Raises StorageError: its remedy is the setting with which the storage was found to do everything, if there is one.
 
     Args:
-        connection: to the storage as the manifest has it.
-        key: the object.
         connect: makes connections with other settings.
         reach: finds out whether the bucket can be listed.
         note: gets the error before settings are tried, which may take as long as all of this.

@@ -73,7 +73,6 @@ def _documents(connection: Connection, facts: str) -> Iterator[str]:
 
 
 def _uploads(connection: Connection, key: str) -> Iterator[str]:
-    """Yield the ids of the unfinished uploads of exactly this key."""
     with connection.doing("listing unfinished uploads", key) as client:
         pages = client.get_paginator("list_multipart_uploads").paginate(Bucket=connection.storage.bucket, Prefix=key)
         for page in pages:

@@ -115,7 +115,6 @@ class ObjectWriter:
         return future
 
     def _send_part(self) -> None:
-        """Hand the gathered part to the senders."""
         number = len(self._sent) + 1
         next_size = part_size(number + 1, self._resources.first_part)
         if self._upload is None:

@@ -87,7 +87,6 @@ class Appender:
     def __init__(
         self, store: ObjectStore, group: str, open_table: OpenTable, pause: Callable[[float], None] = time.sleep
     ) -> None:
-        """Take the bucket with the receipts, whose they are, what opens a table, and what waits after a conflict."""
         self._store = store
         self._group = group
         self._open_table = open_table
@@ -166,7 +165,6 @@ class Appender:
         ]
 
     def _commit(self, topic: Topic, key: TableKey, loaded: Loaded, files: Sequence[TableFile], found: Appends) -> int:
-        """Append files; return how many rows they have."""
         started, rows = time.perf_counter(), sum(file.records for file in files)
         loaded.append(files, found.held)
         log.info(

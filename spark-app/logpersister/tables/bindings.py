@@ -66,8 +66,6 @@ class EnsuredTable(Protocol[Taken_contra]):
 
 @dataclass(slots=True)
 class _Table:
-    """What is known of one table, for one revision of a topic."""
-
     binding: TableBinding | None = None
     answer: "Future[TableBinding | None] | None" = None
     """Answer of the bucket, which is None where there is no note, or of the catalog."""
@@ -80,8 +78,6 @@ class _Table:
 
 @dataclass(slots=True)
 class _Asked(Generic[OfTable]):
-    """What is known of the tables of one revision of a topic."""
-
     revision: Revision
     generation: int
     columns: Mapping[str, OfTable]
@@ -177,7 +173,6 @@ class Bindings(Generic[OfTable]):
         return _Asked(revision, generation, columns, {type_: _Table() for type_ in columns})
 
     def _turn(self, topic: str, type_: str, asked: _Asked[OfTable], table: _Table) -> bool:
-        """Ask for a table, or take its answer; return whether that changes what is known."""
         if table.binding is not None:
             return False
         now = self._clock()

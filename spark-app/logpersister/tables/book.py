@@ -29,16 +29,12 @@ class TableKey(NamedTuple):
 
 
 class _Bound(NamedTuple):
-    """Table that a revision has written files for."""
-
     uuid: str
     spec_id: int
 
 
 @dataclass(slots=True)
 class _Entry:
-    """Receipt as this process remembers it."""
-
     range: Range
     topic_id: str | None
     generation: int

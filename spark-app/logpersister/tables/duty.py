@@ -181,7 +181,6 @@ class TableDuty:
             book.drop(done)
 
     def _note(self, topic: str, key: TableKey, outcome: Outcome) -> None:
-        """Note the result of a table for the reports."""
         if outcome.snapshot_at is not None:
             at = datetime.fromtimestamp(outcome.snapshot_at / 1000, UTC)
             self._snapshots.setdefault(topic, {})[key] = at
@@ -190,7 +189,6 @@ class TableDuty:
             self._listener.appended(topic, key.name, outcome.rows)
 
     def _standing(self, topic: str, book: ReceiptBook) -> Iterator[TableReport]:
-        """Yield how far tables of a topic are, of which anything is known."""
         receipts, snapshots = book.receipts(), self._snapshots.get(topic, {})
         for key in sorted({*receipts, *snapshots}):
             waiting, oldest = receipts.get(key, (0, None))
@@ -202,7 +200,6 @@ class TableDuty:
         self._listener.tables(self._report)
 
     def _append(self, topic: Topic, unreached: Collection[TableKey]) -> Iterator[tuple[TableKey, Outcome]]:
-        """Append to each table that has not all rows; yield what became of it."""
         moves = self._behind(topic)
         order = [key for key in dict.fromkeys([*topic.book.waiting(), *moves]) if key not in unreached]
         turn = self._turns[topic.name] = self._turns[topic.name] + 1

@@ -154,7 +154,6 @@ def check_receipts(table: str, current: Current, kept: Iterable[Receipt], type_:
 
 
 def _missing(segment: Segment, receipts: Sequence[Receipt]) -> Iterator[Offset]:
-    """Yield the first offset of a segment that no receipt has."""
     position = segment.start
     for receipt in sorted(receipts, key=lambda one: one.range.start):
         if receipt.range.start <= position < receipt.range.end:

@@ -22,8 +22,6 @@ class PatientHiveCatalog(HiveCatalog):
 
 
 class _Client(_HiveClient):
-    """A connection for each use."""
-
     def __init__(self, uri: str, ugi: str | None) -> None:
         self._uri, self._user = uri, ugi
         self._of_thread = threading.local()

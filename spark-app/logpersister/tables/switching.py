@@ -109,7 +109,6 @@ class TableSwitch:
         return found
 
     def _candidates(self, view: TableView, kept: Mapping[ReceiptName, Receipt]) -> Mapping[str, TableFile]:
-        """Return the files of kept receipts, by address. Raises `TableError` for those of another table."""
         found: dict[str, TableFile] = {}
         for receipt in kept.values():
             of = receipt.tables.get(self._type)
@@ -140,7 +139,6 @@ class TableSwitch:
                 )
 
     def _keep(self, view: TableView, removed: Sequence[TableFile]) -> None:
-        """Put receipts of what is taken out, unless they are there."""
         by_range: defaultdict[ReceiptName, list[TableFile]] = defaultdict(list)
         for file in map(self._of_key, removed):
             name = parse_object_key(self._store.prefix, file.key)
@@ -173,7 +171,6 @@ class TableSwitch:
         return {one.name: one for one in found}
 
     def _name(self, address: str) -> ObjectName | None:
-        """Return the name of an object of the topic; None: the file was written by others."""
         key = self._key(address)
         found = None if key == address else parse_object_key(self._store.prefix, key)
         return found if found is not None and found.topic == self._topic else None

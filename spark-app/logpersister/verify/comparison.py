@@ -138,7 +138,6 @@ class ExactComparison(Comparison):
     def _describe(
         self, batch: pa.RecordBatch, expected: pa.RecordBatch, done: int, found: pa.RecordBatch | None
     ) -> str:
-        """Return what differs, of expected rows of which so many are done."""
         wanted = rows_of(expected.slice(done, 0 if found is None else found.num_rows))
         first, item = done, None
         if found is not None:

@@ -94,7 +94,6 @@ class DeepVerification:
         return result
 
     def _share(self, tile: Tile, replay: str | None, horizon: int | None, examination: Examination) -> "Share | str":
-        """Return which records of a range a member, or a replay, has written; or why that is not known."""
         replays = examination.replays
         if replay is None:
             own = replays.of_member(tile.span, tile.objects[0].name.generation)
@@ -111,7 +110,6 @@ class DeepVerification:
         return Share(refused, len(noted.keys) - len(replaced), bool(replaced), of.horizon, of.keeps_left_out)
 
     def _refused(self, noted: NotedReplay, examination: Examination) -> "Records | str":
-        """Return what gives the records that an object in quarantine had, of those of its range."""
         source = noted.replay.source
         writing, name = self._writing_of(source.revision), parse_object_key("", source.path)
         if isinstance(writing, str):
@@ -240,7 +238,6 @@ class _TileComparison:
     def _exactly(
         self, objects: Sequence[Known], tallies: "defaultdict[str, Tally] | None"
     ) -> "list[_Difference | None]":
-        """Compare objects with all that Kafka has; return the first difference of each."""
         with ExitStack() as stack:
             comparisons = [_exact(self._content(one), self._rows(one, facts, stack)) for one, facts in objects]
             self._pass([one for one, _ in objects], comparisons, tallies)

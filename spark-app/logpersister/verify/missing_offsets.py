@@ -71,8 +71,6 @@ class Omissions:
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """Offsets of which it is noted why no object has them."""
-
     span: Span
     records: int
     by: LeavesOut | None

@@ -92,7 +92,6 @@ class SortedPartialComparison(Comparison):
 
 
 def _digest(item: Any) -> bytes:
-    """Return what stands for an item, which takes more memory."""
     return hashlib.blake2b(repr(_canonical(item)).encode(), digest_size=16).digest()
 
 

@@ -86,7 +86,6 @@ class TableRows:
     """The comparison of one table."""
 
     def __init__(self, table: str, rows: Rows, reader: Reader, readable: Mapping[int, Range]) -> None:
-        """Take the table's name, its rows, what reads records, and what of each partition can be read."""
         self._table = table
         self._rows = rows
         self._reader = reader
@@ -154,7 +153,6 @@ class TableRows:
                 yield Finding(Kind.NOT_IN_TABLE, of.partition, of.start, of.end, told)
 
     def _expected(self, chunk: "_Chunk", wanted: Range) -> "Iterator[_Expected]":
-        """Yield what rows should be, of each range and path, in the order of offsets."""
         for read in self._reader.read([ReadRequest(wanted, 1 << 20)]):
             for batch in read.batches():
                 if batch.num_rows:
@@ -163,8 +161,6 @@ class TableRows:
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """What some rows should be."""
-
     columns: FileColumns
     values: tuple[str | None, ...]
     offsets: Sequence[Offset]
@@ -250,8 +246,6 @@ class _Chunk:
 
 
 class _Items:
-    """Rows of a table as items of files, by the columns that files have."""
-
     def __init__(self, rows: pa.Table, names: Mapping[int, str]) -> None:
         self._rows = rows
         self._names = names
@@ -313,7 +307,6 @@ def _chunks(ranges: Sequence[StoredRange]) -> Iterator[tuple[Offset, Offset]]:
 
 
 def _pieces(one: StoredRange) -> Iterator[tuple[Offset, Offset, int]]:
-    """Yield pieces of a range, with about how many records each has."""
     span = one.range.end - one.range.start
     step = max(1, min(span, span * CHUNK // max(1, one.rows)))
     for start in range(one.range.start, one.range.end, step):

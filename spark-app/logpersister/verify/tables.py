@@ -44,7 +44,6 @@ def table_findings(
 
     Args:
         is_file: whether objects of a revision are files of the table.
-        keeps_tombstones: whether null values are rows.
         counts_rows: whether rows are to be counted where files of others are in it.
     """
     live, rows = Counter[str](), 0

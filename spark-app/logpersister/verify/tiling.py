@@ -127,7 +127,6 @@ def _is_left(one: StoredObject, result: Examination) -> bool:
 
 
 def _is_own(one: StoredObject, result: Examination) -> bool:
-    """Whether an object takes part in the tiling; what does not is named."""
     evidence, span = result.evidence, (one.name.start, one.claimed_end)
     if one.group != evidence.group:
         whose = f"written by group {one.group}" if one.group else "not written by logpersister"
@@ -173,7 +172,6 @@ def _is_live(one: StoredObject, result: Examination) -> bool:
 
 
 def _check_replays(result: Examination) -> None:
-    """Check that what a replay has taken out of quarantine stands where its note says."""
     facts = {one.key: one.facts for one in result.evidence.objects}
     for noted in result.replays.noted:
         source = noted.replay.source
@@ -211,7 +209,6 @@ def _implausible(name: ObjectName, facts: ObjectFacts) -> str | None:
 
 
 def _tiles(objects: Iterable[StoredObject]) -> list[Tile]:
-    """Gather the objects of each range, by rising start."""
     ranges: defaultdict[Span, list[StoredObject]] = defaultdict(list)
     for one in objects:
         ranges[one.name.start, one.claimed_end].append(one)
@@ -308,7 +305,6 @@ def _settled(generation: int, tiles: Sequence[Tile], result: Examination) -> lis
 
 
 def _find_missing(spans: dict[int, list[Span]], result: Examination) -> None:
-    """Find the offsets without an object: in each generation, and in all of them together."""
     evidence = result.evidence
     if evidence.before is None and spans:
         everything = [span for found in spans.values() for span in found]
@@ -374,7 +370,6 @@ def _name_deleted(result: Examination) -> None:
 
 
 def _losses(result: Examination) -> list[Span]:
-    """Return the recorded losses of the topic, and name them."""
     evidence = result.evidence
     found: list[Span] = []
     for loss in evidence.losses:

@@ -18,7 +18,6 @@ def judged(
     """Yield the objects of a topic without those that a replay may yet write again.
 
     Args:
-        notes: of the replays of the topic.
         stored: lists its objects. It is called when it is known how far replays are, so those are whole up to there.
     """
     settled: dict[tuple[int, TopicPartition], tuple[ReplayNote, int]] = {}

@@ -43,7 +43,6 @@ def registry_findings(resource: LogPersister, secrets: Secrets, _: float, *, com
 def _reach(
     resource: LogPersister, registries: registry.Registries, away: dict[RegistryPlace, RegistryError]
 ) -> Iterator[Finding]:
-    """Ask each registry for what it knows; `away` gets those that do not answer."""
     specs = [*resource.spec.variants(), *resource.spec.shapes()]  # that of a topic may say of which type records are
     asked: dict[RegistryPlace, tuple[RegistryWriters, bool]] = {}
     for spec in specs:

@@ -160,7 +160,6 @@ class RegistrationDuty:
         return False
 
     def _unregistered(self, topic: str, of: RegisteredTopic) -> Iterator[Partition]:
-        """Yield the folders that should be partitions, and are none."""
         if of.when == "onFinish":
             paths = finished_folders(self._store, self._group, topic, deepest=of.deepest)
         else:
@@ -191,7 +190,6 @@ class RegistrationDuty:
         return False
 
     def _partitions(self, topic: str, of: RegisteredTopic, note: Untold) -> Sequence[Partition]:
-        """Return what a note is about; nothing where its folders are of other levels than the table."""
         paths = [note.path]
         if note.number:
             paths = list(folders_in(self._store, self._group, topic, note.path, deepest=of.deepest))

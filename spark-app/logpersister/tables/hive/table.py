@@ -112,7 +112,6 @@ class HiveTable:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Name the table in what a metastore says."""
         try:
             yield
         except TableError as error:
@@ -149,7 +148,6 @@ class HiveTable:
             )
 
     def _missing(self, table: StoredTable, columns: HiveColumns) -> Sequence[Column]:
-        """Return the columns that a table lacks. Raises `TableError` where adding columns is not enough."""
         if table.input_format != columns.classes.input:
             raise TableError(
                 "file-format",

@@ -181,5 +181,4 @@ def _field(name: str, type_: str) -> Any:
 
 
 def _said(error: TException) -> str:
-    """Return a metastore's own words; one has them in a field."""
     return short(getattr(error, "message", None) or error)
