@@ -4,6 +4,7 @@ from typing import Final
 
 from logpersister.pages.views import Figure
 from logpersister.report.human import duration, number, size
+from logpersister.report.lag import LagSummary, TopicLag
 
 
 def rounded(value: float) -> str:
@@ -18,15 +19,12 @@ def _short(value: float) -> str:
     return f"{value:,.1f}".removesuffix(".0")
 
 
-def _records_a_second(value: float) -> str:
-    return f"{_short(value)}/s"
-
-
-def _bytes_a_second(value: float) -> str:
-    return f"{size(round(value))}/s"
+def lag_in_words(lag: LagSummary | TopicLag | None) -> tuple[str, str]:
+    """Return in how many records the lag is, and how long the oldest waits."""
+    return (number(None), duration(None)) if lag is None else (number(lag.records), duration(lag.seconds))
 
 
 LAG: Final = Figure("lag", "Lag in records", rounded)
 OLDEST: Final = Figure("seconds", "Oldest record waits", duration)
-RECORDS: Final = Figure("records", "Records stored", _records_a_second)
-BYTES: Final = Figure("bytes", "Bytes uploaded", _bytes_a_second)
+RECORDS: Final = Figure("records", "Records stored", lambda value: f"{_short(value)}/s")
+BYTES: Final = Figure("bytes", "Bytes uploaded", lambda value: f"{size(round(value))}/s")

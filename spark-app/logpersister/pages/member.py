@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from logpersister.pages.figures import BYTES, LAG, OLDEST, RECORDS, a_minute, rounded
+from logpersister.pages.figures import BYTES, LAG, OLDEST, RECORDS, a_minute, lag_in_words, rounded
 from logpersister.pages.history import WHOLE, History, Reading
 from logpersister.pages.views import (
     OF_PROCESS,
@@ -29,21 +29,10 @@ from logpersister.report.lag import TopicLag
 from logpersister.report.metrics import Metrics
 from logpersister.report.status import MemberState, RecentError, Status, StatusBoard, utc_now
 
-_NOTHING: Final[Mapping[str, float]] = {}
-
-
 _FAILURES: Final = Figure("failures", "Upload failures of this member", a_minute)
 _HEADER: Final = (
-    "topic",
-    "state",
-    "lag",
-    "oldest waits",
-    "stored",
-    "last upload",
-    "failures",
-    "quarantined",
-    "lag before",
-)
+    "topic", "state", "lag", "oldest waits", "stored", "last upload", "failures", "quarantined", "lag before"
+)  # fmt: skip
 _NUMBERS: Final = ("lag", "oldest waits", "stored", "failures", "quarantined")
 _NOTE: Final = "Records and uploads since the start of the process. Failures are those among its 20 newest ones."
 
@@ -69,7 +58,9 @@ class MemberSource:
     def readings(self) -> Mapping[str, Reading]:
         status, stored = self._board.snapshot(), self._metrics.by_topic()
         lags = {} if status.lag is None else status.lag.topics
-        found = {WHOLE: self._whole(status)}
+        whole = {"lag": None if status.lag is None else status.lag.records}
+        totals = {"bytes": status.totals.bytes, "failures": status.totals.upload_failures}
+        found = {WHOLE: Reading(whole, totals)}
         for topic in stored.keys() | lags.keys():
             lag, counts = lags.get(topic), stored.get(topic, {})
             self._look_for_uploads(topic, counts.get("objects", 0.0))
@@ -89,12 +80,11 @@ class MemberSource:
         failures = Counter(_topic_of(error) for error in status.errors)
         rows = []
         for topic in topics:
-            lag, counts = lags.get(topic), stored.get(topic, _NOTHING)
+            lag, counts = lags.get(topic), stored.get(topic, {})
             row = (
                 link_to(self.word, topic),
                 _state(status, topic),
-                number(_records(lag)),
-                duration(None if lag is None else lag.seconds),
+                *lag_in_words(lag),
                 rounded(counts.get("records", 0.0)),
                 self._last_upload(topic, status),
                 number(failures[topic]),
@@ -122,12 +112,12 @@ class MemberSource:
         lag = None if status.lag is None else status.lag.topics.get(name)
         if name not in _topics(status, stored):
             return None
-        counts = stored.get(name, _NOTHING)
+        counts, (records, oldest) = stored.get(name, {}), lag_in_words(lag)
         facts = (
             ("Partitions here", "?" if lag is None else number(lag.partitions)),
             ("Partitions behind", "?" if lag is None else number(lag.behind)),
-            ("Lag in records", number(_records(lag))),
-            ("Oldest record waits", duration(None if lag is None else lag.seconds)),
+            ("Lag in records", records),
+            ("Oldest record waits", oldest),
             ("Records stored", rounded(counts.get("records", 0.0))),
             ("Bytes uploaded", size(round(counts.get("bytes", 0.0)))),
             ("In quarantine", rounded(counts.get("quarantined", 0.0))),
@@ -154,12 +144,6 @@ class MemberSource:
         seen = self._uploads.get(topic)
         return when(recent[0] if recent else None if seen is None else seen[1])
 
-    @staticmethod
-    def _whole(status: Status) -> Reading:
-        lag = status.lag
-        gauges = {"lag": None if lag is None else lag.records}
-        return Reading(gauges, {"bytes": status.totals.bytes, "failures": status.totals.upload_failures})
-
 
 def _stuck(status: Status) -> set[str]:
     held = {one.partition.topic for one in status.held_partitions}
@@ -180,14 +164,14 @@ def _member_state(status: Status) -> Cell:
 
 
 def _facts(status: Status) -> Sequence[tuple[str, str | Cell]]:
-    totals, lag = status.totals, status.lag
+    totals, (records, oldest) = status.totals, lag_in_words(status.lag)
     return (
         ("Generation, revision", f"{status.identity.generation}, {status.identity.revision}"),
         ("Version", status.identity.version),
         ("Started", when(status.started_at)),
         ("Partitions here", number(status.assigned)),
-        ("Lag in records", number(None if lag is None else lag.records)),
-        ("Oldest record waits", duration(None if lag is None else lag.seconds)),
+        ("Lag in records", records),
+        ("Oldest record waits", oldest),
         ("Uploaded", f"{number(totals.objects)} objects, {size(totals.bytes)}, {number(totals.records)} records"),
         ("Last upload", when(status.last_upload)),
         ("Upload failures in the last hour", alarm(status.upload_failures_last_hour)),
@@ -289,10 +273,6 @@ def _stored(status: Status, topic: str) -> tuple[Table, ...]:
 
 def _topic_of(error: RecentError) -> str:
     return "" if isinstance(error.failure, BucketFailed) else error.failure.range.partition.topic
-
-
-def _records(lag: TopicLag | None) -> int | None:
-    return None if lag is None else lag.records
 
 
 def _seconds(lag: TopicLag | None) -> float:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from logpersister.pages.views import ROWS, Cell, Page, Table, first_of
+from logpersister.pages.figures import lag_in_words
+from logpersister.pages.views import ROWS, Cell, Page, Table, alarm, first_of
 from logpersister.report.human import duration, number, size
-from logpersister.report.lag import LagSummary, TopicLag
+from logpersister.report.lag import LagSummary
 from logpersister.report.status import MemberState
 
 FAILURES: Final = 10
@@ -112,25 +113,22 @@ def _facts(known: Sequence[Report], lag: LagSummary | None, now: datetime) -> li
     def total(*names: str) -> int:
         return sum(one.count(*names) or 0 for one in known)
 
-    revisions = Counter((one.get("generation"), one.get("revision")) for one in known)
+    revisions = Counter(f"{one.get('generation')}, {one.get('revision')}" for one in known)
+    records, oldest = lag_in_words(lag)
     uploads = [time for one in known if (time := one.time("uploads", "last")) is not None]
     return [
         (
             "Generation, revision",
-            "; ".join(_revision(*one, count) for one, count in sorted(revisions.items(), key=str)),
+            "; ".join(one if count == 1 else f"{one} in {count} members" for one, count in sorted(revisions.items())),
         ),
-        ("Lag in records", number(None if lag is None else lag.records)),
-        ("Oldest record waits", duration(None if lag is None else lag.seconds)),
+        ("Lag in records", records),
+        ("Oldest record waits", oldest),
         ("Uploaded", f"{number(total('uploads', 'objects'))} objects, {size(total('uploads', 'bytes'))}"),
         ("Last upload", _ago(max(uploads, default=None), now)),
-        ("Upload failures in the last hour", _alarm(total("uploads", "failuresLastHour"))),
-        ("Records in quarantine", _alarm(total("quarantine", "records"))),
-        ("Offsets lost", _alarm(total("dataLoss", "offsets"))),
+        ("Upload failures in the last hour", alarm(total("uploads", "failuresLastHour"))),
+        ("Records in quarantine", alarm(total("quarantine", "records"))),
+        ("Offsets lost", alarm(total("dataLoss", "offsets"))),
     ]
-
-
-def _revision(generation: object, revision: object, members: int) -> str:
-    return f"{generation}, {revision}" if members == 1 else f"{generation}, {revision} in {members} members"
 
 
 def _member(one: Report, group: str, now: datetime) -> Sequence[str | Cell]:
@@ -147,8 +145,8 @@ def _member(one: Report, group: str, now: datetime) -> Sequence[str | Cell]:
         duration(seconds),
         size(one.count("uploads", "bytes") or 0),
         _ago(one.time("uploads", "last"), now),
-        _alarm(one.count("errors", "lastHour") or 0),
-        _alarm(one.count("heldPartitions", "count") or 0),
+        alarm(one.count("errors", "lastHour") or 0),
+        alarm(one.count("heldPartitions", "count") or 0),
     )
 
 
@@ -175,16 +173,11 @@ def _topics(lag: LagSummary | None) -> Iterator[Table]:
     if lag is None:
         return
 
-    def trouble(topic: str) -> tuple[float, int, str]:
-        one = lag.topics[topic]
-        return -(one.seconds or 0.0), -one.records, topic
-
-    rows = [_topic(topic, lag.topics[topic]) for topic in sorted(lag.topics, key=trouble)[:ROWS]]
+    worst_first = sorted(lag.topics.items(), key=lambda item: (-(item[1].seconds or 0.0), -item[1].records, item[0]))
+    rows = [
+        (topic, number(one.partitions), number(one.behind), *lag_in_words(one)) for topic, one in worst_first[:ROWS]
+    ]
     yield Table("Topics", _TOPICS, rows, first_of(len(lag.topics), len(rows)))
-
-
-def _topic(topic: str, lag: TopicLag) -> Sequence[str]:
-    return (topic, number(lag.partitions), number(lag.behind), number(lag.records), duration(lag.seconds))
 
 
 def _troubles(known: Sequence[Report], now: datetime) -> Iterator[Table]:
@@ -224,21 +217,17 @@ def _replica(one: Report, collector: str) -> Sequence[str | Cell]:
         str(one.get("replica")),
         Cell("working", "good") if away is None else Cell(f"Kafka is away: {away}", "bad"),
         number(one.count("feeds", "total")),
-        _alarm(one.count("feeds", "silent") or 0),
-        _alarm(one.count("feeds", "failing") or 0),
+        alarm(one.count("feeds", "silent") or 0),
+        alarm(one.count("feeds", "failing") or 0),
         number(polls.get("new")),
         number(polls.get("unchanged")),
         number(others),
-        _alarm(polls.get("missed", 0)),
+        alarm(polls.get("missed", 0)),
         number(one.count("records", "sent")),
         number(one.count("spool", "records")),
-        _alarm(one.count("spool", "dropped") or 0),
+        alarm(one.count("spool", "dropped") or 0),
     )
 
 
 def _ago(time: datetime | None, now: datetime) -> str:
     return "never" if time is None else f"{duration(max(0.0, round((now - time).total_seconds())))} ago"
-
-
-def _alarm(value: int) -> str | Cell:
-    return Cell(number(value), "warning") if value else "0"

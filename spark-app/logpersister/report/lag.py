@@ -48,12 +48,14 @@ class TopicLag:
 
     def with_topic(self, other: "TopicLag") -> "TopicLag":
         """Return the lag of two topics taken together."""
+        # What is behind without a known age must not be pulled to 0 by what is not behind.
+        ages = [one.seconds for one in (self, other) if one.behind] or [0.0]
         return TopicLag(
             self.partitions + other.partitions,
             self.behind + other.behind,
             self.records + other.records,
             max(self.records_max, other.records_max),
-            _max((self.seconds, other.seconds)),
+            _max(ages),
         )
 
 
@@ -115,7 +117,9 @@ def summarise(partitions: Iterable[PartitionLag], observed_at: datetime, worst: 
     heap: list[tuple[float, int, str, int, PartitionLag]] = []
     for lag in partitions:
         name = lag.partition.topic
-        topics[name] = _add(topics.get(name), lag)
+        age = lag.age_seconds if lag.records else 0.0
+        one = TopicLag(1, int(lag.records > 0), lag.records, lag.records, age)
+        topics[name] = topics[name].with_topic(one) if name in topics else one
         if lag.records:
             # The topic and the partition end every tie, so that a PartitionLag is never compared.
             entry = (lag.age_seconds or 0.0, lag.records, name, lag.partition.partition, lag)
@@ -124,26 +128,6 @@ def summarise(partitions: Iterable[PartitionLag], observed_at: datetime, worst: 
             elif worst:
                 heapq.heappushpop(heap, entry)
     return LagSummary(observed_at, topics, tuple(entry[-1] for entry in sorted(heap, reverse=True)))
-
-
-def _add(topic: TopicLag | None, lag: PartitionLag) -> TopicLag:
-    # A partition that is behind without a known age must not pull the topic's age to 0.
-    age = lag.age_seconds if lag.records else 0.0
-    if topic is None:
-        return TopicLag(1, int(lag.records > 0), lag.records, lag.records, age)
-    if topic.behind and not lag.records:
-        seconds = topic.seconds
-    elif lag.records and not topic.behind:
-        seconds = age
-    else:
-        seconds = _max((topic.seconds, age))
-    return TopicLag(
-        partitions=topic.partitions + 1,
-        behind=topic.behind + int(lag.records > 0),
-        records=topic.records + lag.records,
-        records_max=max(topic.records_max, lag.records),
-        seconds=seconds,
-    )
 
 
 def _max(values: Iterable[float | None]) -> float | None:

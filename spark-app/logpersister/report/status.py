@@ -127,13 +127,6 @@ class Totals:
             late=self.late + (written.late.records if written.late else 0),
         )
 
-    def failed(self, failed: RangeFailed) -> "Totals":
-        return replace(
-            self,
-            range_failures=self.range_failures + 1,
-            upload_failures=self.upload_failures + int(failed.upload),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Rebalances:
@@ -216,7 +209,7 @@ class StatusBoard:
 
     def __init__(self, identity: Identity, clock: Callable[[], datetime] = utc_now) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         now = clock()
         self._all_failures = HourlyCount()
         self._upload_failures = HourlyCount()
@@ -235,9 +228,7 @@ class StatusBoard:
 
     def assigned(self, partitions: Collection[TopicPartition]) -> None:
         """All partitions that the member owns now."""
-        first = tuple(sorted(partitions)[:MAX_ASSIGNMENT])
-        with self._lock:
-            self._set(assigned=len(partitions), assignment=first)
+        self._set(assigned=len(partitions), assignment=tuple(sorted(partitions)[:MAX_ASSIGNMENT]))
 
     def rebalanced(self, group_generation: int | None = None) -> None:
         """The member's assignment changed, in a new group generation if that is known."""
@@ -251,17 +242,14 @@ class StatusBoard:
         with self._lock:
             before = self._status.rebalances
             now = replace(before, group_generation=group_generation, lost_partitions=lost_partitions)
-            if now != before:
-                self._set(rebalances=now)
+            self._set(rebalances=now)
 
     def lag(self, summary: LagSummary) -> None:
-        with self._lock:
-            self._set(lag=summary, lag_message="")
+        self._set(lag=summary, lag_message="")
 
     def lag_unknown(self, message: str) -> None:
         """The lag could not be observed, and why. The last known one is forgotten: it is never shown as current."""
-        with self._lock:
-            self._set(lag=None, lag_message=_short(message))
+        self._set(lag=None, lag_message=_short(message))
 
     def range_written(self, written: RangeWritten) -> None:
         """A range is stored and its end committed; call once for each range."""
@@ -283,49 +271,44 @@ class StatusBoard:
     def range_failed(self, failed: RangeFailed) -> None:
         with self._lock:
             now = self._clock()
-            self._errors.append(RecentError(now, replace(failed, message=_short(failed.message))))
+            self._errors.append(RecentError(now, _shortened(failed)))
             self._all_failures.add(now)
             if failed.upload:
                 self._upload_failures.add(now)
-            self._set(totals=self._status.totals.failed(failed), last_failure=now)
+            self._count(range_failures=1, upload_failures=int(failed.upload))
+            self._set(last_failure=now)
 
     def bucket_failed(self, failed: BucketFailed) -> None:
         """Call for each attempt. The same failure again takes the place of the last one, so that it hides no other."""
         with self._lock:
-            now = self._clock()
-            failure = replace(failed, message=_short(failed.message))
+            now, failure = self._clock(), _shortened(failed)
             if self._errors and self._errors[-1].failure == failure:
                 self._errors.pop()
             self._errors.append(RecentError(now, failure))
             self._upload_failures.add(now)
-            totals = replace(self._status.totals, upload_failures=self._status.totals.upload_failures + 1)
-            self._set(totals=totals, last_failure=now)
+            self._count(upload_failures=1)
+            self._set(last_failure=now)
 
     def pending(self, intents: Iterable[PendingIntent]) -> None:
         """All intents that are not yet kept, of the member's partitions."""
         count, first = _bounded(intents, MAX_INTENTS)
-        with self._lock:
-            self._set(pending=count, intents=first)
+        self._set(pending=count, intents=first)
 
     def held(self, partitions: Iterable[HeldPartition]) -> None:
         """All partitions that are held now."""
         count, first = _bounded(partitions, MAX_HELD)
-        with self._lock:
-            self._set(held=count, held_partitions=tuple(replace(one, message=_short(one.message)) for one in first))
+        self._set(held=count, held_partitions=tuple(map(_shortened, first)))
 
     def unreadable(self, partitions: Iterable[UnreadablePartition]) -> None:
         """All partitions that cannot be read now."""
         count, first = _bounded(partitions, MAX_HELD)
-        short = tuple(replace(one, message=_short(one.message)) for one in first)
-        with self._lock:
-            self._set(unreadable=count, unreadable_partitions=short)
+        self._set(unreadable=count, unreadable_partitions=tuple(map(_shortened, first)))
 
     def data_lost(self, loss: DataLoss) -> None:
         """Call once for each gap that is found."""
         with self._lock:
-            totals = self._status.totals
             self._losses.append(loss)
-            self._set(totals=replace(totals, data_loss_offsets=totals.data_loss_offsets + loss.offsets))
+            self._count(data_loss_offsets=loss.offsets)
 
     def running(self, jobs: Iterable[RunningJob]) -> None:
         """All jobs that run now, the oldest first."""
@@ -336,56 +319,46 @@ class StatusBoard:
             self._set(jobs=seen, progress_at=at)
 
     def executors(self, count: int | None) -> None:
-        with self._lock:
-            self._set(executors=count)
+        self._set(executors=count)
 
     def shadow(self, report: ShadowReport) -> None:
         """What the member has compared with the old revision by now."""
-        short = None if report.error is None else _short(report.error)
-        with self._lock:
-            self._set(shadow=replace(report, error=short))
+        self._set(shadow=replace(report, error=None if report.error is None else _short(report.error)))
 
     def replay(self, progress: ReplayProgress) -> None:
         """How far the replay is of which this is a member."""
-        with self._lock:
-            self._set(replay=progress)
+        self._set(replay=progress)
 
     def duty(self, report: DutyReport) -> None:
         """Where one duty stands now."""
-        short = tuple(replace(one, message=_short(one.message)) for one in report.first_failing)
+        report = replace(report, first_failing=tuple(map(_shortened, report.first_failing)))
         with self._lock:
-            others = [one for one in self._status.duties if one.duty != report.duty]
-            duties = sorted([*others, replace(report, first_failing=short)], key=lambda one: one.duty)
-            self._set(duties=tuple(duties))
+            known = {one.duty: one for one in self._status.duties} | {report.duty: report}
+            self._set(duties=tuple(known[duty] for duty in sorted(known)))
 
     def finish(self, report: FinishReport) -> None:
         """Where the member stands with finished folders."""
-        with self._lock:
-            self._set(finish=report)
+        self._set(finish=report)
 
     def tables(self, report: TablesReport) -> None:
         """Set how far tables are behind."""
-        with self._lock:
-            self._set(tables=report)
+        self._set(tables=report)
 
     def late(self, records: int) -> None:
         """Records have come into folders that were finished before."""
-        with self._lock:
-            totals = self._status.totals
-            self._set(totals=replace(totals, late=totals.late + records))
+        self._count(late=records)
 
     def telling(self, report: TellingReport) -> None:
         """Where one of those stands who are told of finished folders."""
         last = report.last_refused
         report = report if last is None else replace(report, last_refused=replace(last, reason=_short(last.reason)))
         with self._lock:
-            others = [one for one in self._status.telling if one.policy != report.policy]
-            self._set(telling=tuple(sorted([*others, report], key=lambda one: one.policy)))
+            known = {one.policy: one for one in self._status.telling} | {report.policy: report}
+            self._set(telling=tuple(known[policy] for policy in sorted(known)))
 
     def outages(self, outages: tuple[Outage, ...]) -> None:
         """All servers that are away now."""
-        with self._lock:
-            self._set(outages=outages)
+        self._set(outages=outages)
 
     def snapshot(self) -> Status:
         with self._lock:
@@ -403,11 +376,23 @@ class StatusBoard:
             )
 
     def _set(self, **changes: Any) -> None:
-        self._status = replace(self._status, **changes)
+        with self._lock:
+            self._status = replace(self._status, **changes)
+
+    def _count(self, **more: int) -> None:
+        with self._lock:
+            totals = self._status.totals
+            self._set(totals=replace(totals, **{name: getattr(totals, name) + by for name, by in more.items()}))
 
 
 def _short(message: str) -> str:
     return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 1] + "…"
+
+
+def _shortened(one: T) -> T:
+    told: Any = one
+    short: T = replace(told, message=_short(told.message))
+    return short
 
 
 def _bounded(items: Iterable[T], limit: int) -> tuple[int, tuple[T, ...]]:
