@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from logpersister.kafka_client import sockets
+from logpersister.kafka_client import patches
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, run_verify
 from tests.stack import GlueRegistry, HiveMetastore, IcebergCatalog, Kafka, KafkaBroker, MinioServer, SchemaRegistry
@@ -45,7 +45,7 @@ def _abandoned_sockets_are_found_here() -> Iterator[None]:
 
     Those of connections that fail are closed as in the product; clients of tests would keep dozens of them.
     """
-    sockets.close_failed()
+    patches.close_failed()
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)

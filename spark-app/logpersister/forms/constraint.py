@@ -118,8 +118,6 @@ class Text:
     """Checked before the pattern: they know better what is wrong."""
     conditions: tuple[Condition, ...] = ()
     """Checked after the pattern."""
-    remedy_of: Callable[[str], str | None] = lambda _: None
-    """A better remedy for a text that does not match the pattern; None: there is none."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self.validate, core_schema.str_schema(strict=True))
@@ -135,7 +133,7 @@ class Text:
     def validate(self, value: str) -> str:
         self._check(self.before, value)
         if compiled(self.pattern).search(value) is None:
-            raise refuse(self.expectation, self.remedy_of(value) or self.remedy)
+            raise refuse(self.expectation, self.remedy)
         if len(value) > self.longest:
             raise refuse(f"is longer than {self.longest} characters", "shorten it")
         self._check(self.conditions, value)

@@ -91,7 +91,7 @@ def read(
             raise ManifestError(problems, source)
         return Document(_construct(nodes[0]), nodes[0])
     except yaml.YAMLError as error:
-        problem = _yaml_problem(error, _quoting(error, content) if variables is not None else "")
+        problem = _yaml_problem(error)
     except RecursionError:
         problem = Problem("", "is nested too deeply", "write a manifest as in examples/")
     raise ManifestError([problem], source)
@@ -105,15 +105,6 @@ def _tag_of(text: str) -> str:
         return tag
     finally:
         loader.dispose()
-
-
-def _quoting(error: yaml.YAMLError, content: str | bytes) -> str:
-    """Return what to do when the line has a reference without quotes inside of {} or [], where YAML cuts it apart."""
-    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-    text = content.decode(errors="replace") if isinstance(content, bytes) else content
-    lines = text.splitlines()
-    line = lines[mark.line] if mark is not None and mark.line < len(lines) else ""
-    return "put ${NAME} in quotes inside of {} and []" if "${" in line else ""
 
 
 def _construct(node: yaml.Node) -> Any:
@@ -136,9 +127,9 @@ def _not_one_document(nodes: list[yaml.Node]) -> Problem:
     return Problem("", f"has {len(nodes)} documents", "put each in a file of its own", line=line)
 
 
-def _yaml_problem(error: yaml.YAMLError, remedy: str) -> Problem:
+def _yaml_problem(error: yaml.YAMLError) -> Problem:
     """Say what the parser says, but without its excerpt of the text, which could hold a secret."""
-    remedy = remedy or "correct the YAML (mind indentation and quotes)"
+    remedy = "correct the YAML (mind indentation and quotes)"
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
         context = f" {error.context}" if error.context else ""

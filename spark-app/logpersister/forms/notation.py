@@ -76,18 +76,6 @@ def _tells_an_instant(notation: str) -> bool:
     return whole and len(set(kinds)) == len(kinds)
 
 
-def _remedy_of(notation: str) -> str | None:
-    """Return what to do about letters of a pattern that are no part of a time."""
-    words = [one.text for one in pattern_parts(notation) or () if not one.is_literal]
-    other = next((one for one in words if one not in get_args(Token) and one[0] != "S"), None)
-    if other is None:
-        return None
-    parts = ", ".join(get_args(Token))
-    return (
-        f"write '{other}' in quotes if it stands for itself; parts of a time are {parts} and S (docs/schemas.md#times)"
-    )
-
-
 Notation = Annotated[
     str,
     Text(
@@ -103,6 +91,5 @@ Notation = Annotated[
                 "write yyyy, MM or MMM, and dd, each once; with mm also HH, with ss also mm, with S also ss",
             ),
         ),
-        remedy_of=_remedy_of,
     ),
 ]

@@ -24,7 +24,7 @@ _SUFFIXES = _DECIMAL | _BINARY
 SIZE_PATTERN = r"^[0-9]{1,18}(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?$"
 LONGEST_SIZE = 20
 _SIZE = re.compile(r"([0-9]{1,18})(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?")
-_PART_OF_SIZE = re.compile(r"([0-9]{1,18}\.[0-9]{1,18})(Ki|Mi|Gi|Ti|k|M|G|T)")
+_SIZE_REMEDY = "write for example 256Mi (Kubernetes quantity)"
 
 # At most three decimals: a thousandth of a second is the smallest part. All units at their longest are 240 years, which
 # is less than what Go can count.
@@ -60,25 +60,14 @@ class Share:
 
 def parse_size(value: object) -> int:
     """Return the bytes that a quantity means; raise `RefusedError` for anything else, also for parts of a byte."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise refuse("is not a size", "write for example 256Mi (Kubernetes quantity)")
-    found = _SIZE.fullmatch(str(value))
+    found = None if isinstance(value, bool) or not isinstance(value, str | int) else _SIZE.fullmatch(str(value))
     if found is None:
-        raise refuse("is not a size", _size_remedy(str(value)))
+        raise refuse("is not a size", _SIZE_REMEDY)
     number, suffix = found.groups()
     size = int(number) * _SUFFIXES[suffix or ""]
     if size > _LARGEST_SIZE:
-        raise refuse("is larger than any size can be (2^63 bytes)", "write for example 256Mi (Kubernetes quantity)")
+        raise refuse("is larger than any size can be (2^63 bytes)", _SIZE_REMEDY)
     return size
-
-
-def _size_remedy(text: str) -> str:
-    usual = "write for example 256Mi (Kubernetes quantity)"
-    if re.fullmatch(r"[0-9.]+ *[kmgtpe]i?b", text, re.IGNORECASE):
-        return f"{usual}, without the B"
-    if part := _PART_OF_SIZE.fullmatch(text):
-        return f"write it as a whole number, {format_size(round(Fraction(part[1]) * _SUFFIXES[part[2]]))}"
-    return usual
 
 
 def format_size(size: int) -> str:
@@ -94,28 +83,14 @@ def format_size(size: int) -> str:
 
 def parse_duration(text: object) -> timedelta:
     """Return the time that a duration means, whole milliseconds; raise `RefusedError` for anything else."""
-    usual = "write for example 15m, 1h30m or 90s"
-    if not isinstance(text, str):
-        raise refuse("is not a duration", f"{usual}, with its unit")
-    if not text or _DURATION.fullmatch(text) is None:
-        raise refuse("is not a duration", f"{usual}{_duration_rule(text)}")
+    remedy = "write for example 15m, 1h30m or 90s, with its unit"
+    if not isinstance(text, str) or not text or _DURATION.fullmatch(text) is None:
+        raise refuse("is not a duration", remedy)
     parts = _DURATION_PART.findall(text)
     milliseconds = int(sum(Fraction(number) * _MILLISECONDS[unit] for number, unit in parts))
     if milliseconds > _LONGEST / timedelta(milliseconds=1):
-        raise refuse("is longer than ten years", usual)
+        raise refuse("is longer than ten years", remedy)
     return timedelta(milliseconds=milliseconds)
-
-
-def _duration_rule(text: str) -> str:
-    """Return the rule that a text most likely breaks, as the end of a sentence."""
-    if text.isdigit():
-        return ", with its unit"
-    units = [unit for _, unit in _DURATION_PART.findall(text)]
-    if units != sorted(set(units), key=lambda unit: -_MILLISECONDS[unit]):
-        return ", each unit once and the longest first"
-    if re.search(r"\.[0-9]{4}|\.[0-9]+(d|ms)", text):
-        return ", days and milliseconds as whole numbers and the others with three decimals at most"
-    return ""
 
 
 def format_duration(duration: timedelta) -> str:

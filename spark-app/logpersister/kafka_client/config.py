@@ -4,7 +4,7 @@ import logging
 import socket
 from typing import Any
 
-from logpersister.kafka_client import bootstrap, sockets
+from logpersister.kafka_client import patches
 from logpersister.kafka_client.login import login_config
 from logpersister.kafka_client.tls import ssl_context
 from logpersister.manifest.blocks.kafka import KafkaSpec
@@ -21,8 +21,8 @@ def client_config(kafka: KafkaSpec, secrets: Secrets) -> dict[str, Any]:
     group and isolation are not in it: not every client takes them.
     """
     _never_log_requests()
-    sockets.close_failed()
-    bootstrap.leave_silent()
+    patches.close_failed()
+    patches.leave_silent()
     config: dict[str, Any] = {
         "bootstrap_servers": [str(address) for address in kafka.addresses],
         "client_id": CLIENT_ID,

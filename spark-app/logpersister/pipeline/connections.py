@@ -4,6 +4,9 @@ Each topic of a group may have a revision of its own (docs/design/topics.md), so
 connect to, and not by revision.
 """
 
+import threading
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
@@ -17,10 +20,38 @@ from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.manifest.spec import Spec
 from logpersister.pipeline.reader import KafkaReader, ReaderSettings
-from logpersister.pipeline.retries import RetryTally
 from logpersister.records.topic_layout import WritersOf
 from logpersister.registry import Registries, RegistryWriters
 from logpersister.storage.store import ObjectStore, open_store
+
+
+class RetryTally:
+    """Retries by reason since they were last taken. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._watched: list[tuple[Mapping[str, int], Counter[str]]] = []
+
+    def count(self, reason: str) -> None:
+        with self._lock:
+            self._counts[reason] += 1
+
+    def watch(self, totals: Mapping[str, int]) -> None:
+        """Count what is added to these totals from now on."""
+        with self._lock:
+            self._watched.append((totals, Counter(dict(totals))))
+
+    def take(self) -> dict[str, int]:
+        """Return the counts and begin anew."""
+        with self._lock:
+            taken, self._counts = self._counts, Counter()
+            for index, (totals, seen) in enumerate(self._watched):
+                now = Counter(dict(totals))  # one step, whoever counts meanwhile
+                taken += now - seen
+                self._watched[index] = (totals, now)
+        return dict(taken)
+
 
 MOST_CONNECTIONS: Final = 4
 """Most connections to different brokers or buckets; over one only while revisions change, or some read headers."""

@@ -4,7 +4,8 @@ The seam between planning and reading is the same for all of them: ranges in, re
 the records of a range changes nothing of what is written.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,11 +19,30 @@ from logpersister.formats.text.settings import TextSpec
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import Secrets
 from logpersister.pipeline.backup_content import records_of
-from logpersister.pipeline.pace import Pace
 from logpersister.pipeline.reader import KafkaReader, RangeRead, RangeReadError, ReadRequest
 from logpersister.ranges import Offset, Range
 from logpersister.storage.errors import StorageError
 from logpersister.storage.store import ObjectStore, open_store
+
+
+class Pace:
+    """Bytes that one task may read in a second. What it did not read before does not count: there are no bursts."""
+
+    def __init__(
+        self,
+        bytes_per_second: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._rate = bytes_per_second
+        self._clock, self._sleep = clock, sleep
+        self._free_at = float("-inf")
+
+    def spend(self, size: int) -> None:
+        """Take note of bytes that were read; return when the next may be."""
+        now = self._clock()
+        self._free_at = max(self._free_at, now) + size / self._rate
+        self._sleep(self._free_at - now)
 
 
 class Reading(Protocol):

@@ -1,7 +1,5 @@
 """Names of columns."""
 
-import re
-from dataclasses import replace
 from typing import Annotated, Final
 
 from logpersister.forms.constraint import Text, never
@@ -22,14 +20,6 @@ _NAME: Final = Text(
 )
 FieldName = Annotated[str, _NAME]
 
-
-def _whole_column(path: str) -> str | None:
-    found = re.fullmatch(rf"({NAME})(\.{NAME})+", path)
-    return None if found is None else f"only whole columns can be left out: write {found[1]}, or hide the field by mask"
-
-
-WholeColumn = Annotated[str, replace(_NAME, remedy_of=_whole_column)]
-"""Column name, in fields that cannot name a field of a struct."""
 
 NullText = Annotated[
     str,

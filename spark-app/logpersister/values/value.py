@@ -10,21 +10,33 @@ from logpersister.forms.constraint import Model, Unique
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import exactly_one, refuses
 from logpersister.values.avro.block import AvroValue
-from logpersister.values.bytes import BytesValue
 from logpersister.values.csv.block import CsvValue
 from logpersister.values.hiding import HashSpec, MaskSpec
 from logpersister.values.json.block import JsonValue
 from logpersister.values.kind import MOST_FIELDS, chosen, is_by_writer
 from logpersister.values.messagepack.block import MessagePackValue
-from logpersister.values.names import WholeColumn
+from logpersister.values.names import FieldName
 from logpersister.values.parser import Parsing
 from logpersister.values.protobuf.block import ProtobufValue
 from logpersister.values.readable import column_findings
 from logpersister.values.regex.block import RegexValue
 from logpersister.values.registry import RegistrySpec
 from logpersister.values.renaming import RenameSpec
-from logpersister.values.row_schema import RowSchema
+from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
 from logpersister.values.thrift.block import ThriftValue
+
+
+class BytesValue(Model):
+    """Values are stored as they are, unchecked."""
+
+    @property
+    def parser(self) -> Parsing:
+        return Parsing()
+
+    @property
+    def row_schema(self) -> RowSchema:
+        return AS_THEY_ARE
+
 
 KINDS: Final = ("bytes", "json", "avro", "protobuf", "thrift", "messagepack", "csv", "regex")
 
@@ -66,7 +78,7 @@ class ValueSpec(Model):
     mask: Annotated[tuple[MaskSpec, ...], Field(max_length=20)] = ()
     """Fields of which at most the end is stored."""
 
-    drop: Annotated[tuple[WholeColumn, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
+    drop: Annotated[tuple[FieldName, ...], Field(max_length=MOST_FIELDS), Unique()] = ()
     """Columns that are not stored: of a schema or the registry; of `fields` only those that `spec.keep` needs."""
 
     @property

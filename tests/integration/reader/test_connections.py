@@ -14,7 +14,7 @@ import pytest
 from kafka.net.connection import KafkaConnection
 from kafka.net.transport import KafkaTCPTransport
 
-from logpersister.kafka_client import bootstrap
+from logpersister.kafka_client import patches
 from logpersister.pipeline.reader import RangeReadError, ReaderSettings
 from logpersister.pipeline.reader.settings import MIB
 from tests.integration.reader.reading import (
@@ -71,7 +71,7 @@ def test_tls_and_login(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open, 
 
 
 def test_one_server_of_several_says_nothing(kafka: KafkaBroker, topic: MakeTopic, open_reader: Open) -> None:
-    bootstrap.leave_silent()  # as `client_config` does
+    patches.leave_silent()  # as `client_config` does
     name = topic()
     produce(kafka.bootstrap, name, [b"v"] * 10)
     requests = whole(kafka.bootstrap, name)

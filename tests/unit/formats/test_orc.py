@@ -13,11 +13,10 @@ from pyarrow import orc
 
 from logpersister.formats.damage import ContentError
 from logpersister.formats.file_rows import plain_type
-from logpersister.formats.orc.footer import with_calendar
 from logpersister.formats.orc.instants import with_whole_seconds
 from logpersister.formats.orc.read import FarInstantError, OrcRows, has_far_instants
 from logpersister.formats.orc.structs import with_whole_structs
-from logpersister.formats.orc.write import GROUP_BYTES
+from logpersister.formats.orc.write import GROUP_BYTES, with_calendar
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.pipeline.splitting import by_path

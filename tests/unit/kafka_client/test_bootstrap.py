@@ -11,16 +11,16 @@ import pytest
 from kafka.errors import KafkaConnectionError, KafkaTimeoutError, UnknownBrokerIdError
 from kafka.future import Future
 
-from logpersister.kafka_client import bootstrap
+from logpersister.kafka_client import patches
 from logpersister.kafka_client.admin import admin_client
 from logpersister.kafka_client.brokers import PATIENCE_SECONDS, Brokers
 
 
 def test_a_silent_bootstrap_address_is_left_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """kafka-python gives all of its time to the one that it takes first."""
-    monkeypatch.setattr(bootstrap, "SECONDS", 0.2)
+    monkeypatch.setattr(patches, "SECONDS", 0.2)
     monkeypatch.setattr(random, "choice", lambda found: found[0])
-    bootstrap.leave_silent()
+    patches.leave_silent()
     with closing(socket.create_server(("127.0.0.1", 0))) as one, closing(socket.create_server(("127.0.0.1", 0))) as two:
         met = {server: threading.Event() for server in (one, two)}
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from kafka.errors import KafkaConfigurationError, KafkaError
 
-from logpersister.kafka_client import producer, sockets
+from logpersister.kafka_client import patches, producer
 from logpersister.kafka_client.admin import admin_client
 from logpersister.kafka_client.producer import NotDeliveredError, producing
 
@@ -22,7 +22,7 @@ def test_no_thread_is_left_when_no_broker_answers(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(producer, "BOOTSTRAP_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as server:
         nobody = f"127.0.0.1:{server.getsockname()[1]}"
-    sockets.close_failed()
+    patches.close_failed()
     before = set(threading.enumerate())
     for _ in range(2):
         with (

@@ -6,7 +6,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 from kafka.net.inet import KafkaNetSocket
 
-from logpersister.kafka_client import sockets
+from logpersister.kafka_client import patches
 
 
 def test_no_socket_is_left_of_attempts_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +20,7 @@ def test_no_socket_is_left_of_attempts_that_fail(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(KafkaNetSocket, "socket", note)
     with socket.create_server(("127.0.0.1", 0)) as server:
         nobody = f"127.0.0.1:{server.getsockname()[1]}"
-    sockets.close_failed()
+    patches.close_failed()
 
     with pytest.raises(KafkaError):
         KafkaAdminClient(bootstrap_servers=nobody, bootstrap_timeout_ms=300, reconnect_backoff_max_ms=50)

@@ -50,15 +50,6 @@ def test_not_sizes(text: object) -> None:
         parse_size(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "remedy"),
-    [("1.5Gi", "whole number, 1536Mi"), ("0.5Ki", "512"), ("1.5", "256Mi"), ("1.5MB", "without the B")],
-)
-def test_parts_of_a_size_are_told_how_to_be_written(text: str, remedy: str) -> None:
-    with pytest.raises(RefusedError, match=remedy):
-        parse_size(text)
-
-
 def test_sizes_have_an_end() -> None:
     with pytest.raises(RefusedError, match="larger than any size"):
         parse_size("8Ei")
@@ -109,15 +100,6 @@ NO_DURATIONS = ["15", "m", "1.5d", "0.5ms", "1.0001s", "-5s", "1y", "5us", "30m1
 @pytest.mark.parametrize("text", [*NO_DURATIONS, "", "15 m", " 15m", "15m\n", "1h 30m", 15, None, True])
 def test_not_durations(text: object) -> None:
     with pytest.raises(RefusedError, match="is not a duration"):
-        parse_duration(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [("15", "with its unit"), ("30m1h", "the longest first"), ("0.3ms", "as whole numbers"), ("x", "90s$")],
-)
-def test_what_is_not_a_duration_is_told_why(text: str, rule: str) -> None:
-    with pytest.raises(RefusedError, match=rule):
         parse_duration(text)
 
 

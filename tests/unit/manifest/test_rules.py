@@ -1156,11 +1156,11 @@ TOLD: list[tuple[dict[str, Any], str]] = [
     (rows(column("id", "list<INT>")), "there is no type 'INT' (position 6); did you mean int32?"),
     (
         rows({"name": "_id", "type": "int64"}) | folders({"field": "_id"}),
-        '"_id" cannot name folders, whose names begin with a letter or digit; set prefix, for example id=',
+        '"_id" cannot name folders, which begin with a letter or digit, have no @ or $, and at most',
     ),
     (
         rows(column("a", "struct<dt: int8>")) | {F + "partitionBy": [{"field": "a.dt"}, DAY]},
-        "dt= is that of partitionBy[1], too; give one of them a prefix of its own, for example a_dt=",
+        "dt= is that of partitionBy[1], too; give one of them a prefix of its own",
     ),
     (folders({"ofset": {"every": 1}}), "partitionBy[0].ofset: is an unknown field; did you mean offset?"),
     (

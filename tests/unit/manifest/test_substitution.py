@@ -91,12 +91,6 @@ def test_values_of_variables_are_not_searched_again() -> None:
     assert note("${NOTE}", NOTE="${BUCKET}") == "${BUCKET}"
 
 
-def test_a_reference_that_yaml_cuts_apart_gets_its_remedy() -> None:
-    (error,) = errors(MANIFEST.replace('"${BROKERS}"', "${BROKERS}"))
-    assert error.startswith("clicks.yaml:6: is not YAML")
-    assert error.endswith("put ${NAME} in quotes inside of {} and []")
-
-
 def test_without_variables_everything_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "clicks.yaml"
     file.write_text("""

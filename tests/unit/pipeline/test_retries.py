@@ -1,6 +1,6 @@
 """Retries of a worker, told once each."""
 
-from logpersister.pipeline.retries import RetryTally
+from logpersister.pipeline.connections import RetryTally
 
 
 def test_what_was_taken_is_not_told_again() -> None:

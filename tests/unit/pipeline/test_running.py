@@ -1,4 +1,4 @@
-from logpersister.pipeline.running import RunningJobs
+from logpersister.pipeline.job import RunningJobs
 from logpersister.pipeline.work import RevisionWork, TaskSpec
 from tests.unit.pipeline.fakes import work
 from tests.unit.report.samples import NOON, Clock

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from logpersister.backup.part import BackupPart
 from logpersister.backup.ranges import BackupObject, Explained, PartitionBackup, partition_backups
-from logpersister.pipeline.pace import Pace
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
-from logpersister.pipeline.source import SourceReader
+from logpersister.pipeline.source import Pace, SourceReader
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.schema import RECORDS
 from logpersister.storage.errors import StorageError

@@ -3,18 +3,47 @@
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 import pyarrow as pa
 import zstandard
 
+import logpersister_native as native
 from logpersister.formats.avro import numbers as avro_numbers
-from logpersister.formats.avro.blocks import AvroBlocks
 from logpersister.formats.avro.container import MAGIC
+from logpersister.formats.avro.numbers import written
 from logpersister.formats.binary_file import MOST_BYTES, BinaryFile
 from logpersister.formats.damage import damage_told
 from logpersister.formats.file_rows import nullable_type, plain_type
 from logpersister.values.reading.columns import UTC, map_of
+from logpersister.values.reading.resolved_rows import GIVEN
+
+
+class AvroBlocks:
+    """Makes rows of the blocks of an Avro file. A block holds what an array of its rows would hold."""
+
+    def __init__(self, columns: pa.Schema, text: str) -> None:
+        """Learn what stands in the file. Raises ValueError where that cannot become the columns.
+
+        Args:
+            columns: of the rows, by their names in the file; it may have more.
+            text: the schema of the file.
+        """
+        rows = pa.field("rows", pa.list_(pa.field("element", pa.struct([*columns]), nullable=False)), nullable=False)
+        self._native = native.AvroParser(pa.schema([rows]), framing="plain")
+        block = {"name": "rows", "type": {"type": "array", "items": json.loads(text)}}
+        self._native.add_writer(GIVEN, json.dumps({"type": "record", "name": "block", "fields": [block]}))
+
+    def rows(self, count: int, content: bytes) -> pa.RecordBatch:
+        """Return the rows of a block. Raises ValueError where these are not so many rows of the file's schema."""
+        if not 0 <= count <= len(content):
+            raise ValueError(f"a block in it has {count} rows in {len(content)} bytes")
+        array = written(count) + content + written(0) if count else written(0)
+        found, *_ = self._native.parse(cast("Any", pa.array([array], pa.binary())))
+        if found.num_rows != 1 or (not count and content):
+            raise ValueError("a row in it is damaged")
+        return pa.RecordBatch.from_struct_array(cast("Any", found.column(0)).flatten())
+
 
 EXTENSION: Final = ".avro"
 _MARKER_BYTES: Final = 16

@@ -13,7 +13,28 @@ import pyarrow.dataset as ds
 
 from logpersister.formats.damage import ContentError, damage_told
 from logpersister.formats.file_rows import around
-from logpersister.formats.orc.unclosed import Unclosed
+
+
+class Unclosed:
+    """What pyarrow needs of a file; to close it does nothing."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.read, self.seek, self.tell = file.read, file.seek, file.tell
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Leave it open."""
+
 
 EXTENSION: Final = ".orc"
 MAGIC: Final = b"ORC"

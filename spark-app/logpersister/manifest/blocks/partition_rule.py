@@ -1,6 +1,5 @@
 """One level of ``spec.output.partitionBy``: by what records are laid out in folders."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -219,7 +218,5 @@ def levels_of_same_folders(levels: Sequence[PartitionRule]) -> Iterator[Finding]
         prefix = level.folder_prefix
         before = others.setdefault(prefix.lower(), index)
         if before != index:
-            name = re.sub("[^A-Za-z0-9_]", "_", level.source).lstrip("_")
-            name = name if f"{name}=".lower() not in others else f"{name}_{index + 1}"
             told = f"{SAME_FOLDER}: {prefix} is that of partitionBy[{before}], too"
-            yield Finding(told, f"give one of them a prefix of its own, for example {name}=", ("partitionBy", index))
+            yield Finding(told, "give one of them a prefix of its own", ("partitionBy", index))

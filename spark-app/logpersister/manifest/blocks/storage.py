@@ -41,23 +41,16 @@ BucketName = Annotated[
         _AS_LISTED,
         63,
         conditions=(
-            never(r"^.?.?$", "is shorter than 3 characters", _AS_LISTED),
-            never(r"[.][.]", "has two dots in a row, which no bucket has", _AS_LISTED),
-            never(r"^[0-9]+[.][0-9]+[.][0-9]+[.][0-9]+$", "is an address, which no bucket may be named", _AS_LISTED),
             never(
-                r"^(xn--|sthree-|amzn-s3-demo-)",
-                "begins with a prefix that S3 reserves (xn--, sthree-, amzn-s3-demo-)",
+                r"^.?.?$|[.][.]|^[0-9]+([.][0-9]+){3}$|^(xn--|sthree-|amzn-s3-demo-)"
+                r"|(-s3alias|--ol-s3|[.]mrap|--table-s3)$",
+                "is shorter than 3 characters, has two dots in a row, is an address, or is what S3 reserves for others",
                 _AS_LISTED,
             ),
             never(
                 r"--x-s3$",
                 "is a directory bucket, whose listings are not in order",
                 "use a general purpose bucket",
-            ),
-            never(
-                r"(-s3alias|--ol-s3|[.]mrap|--table-s3)$",
-                "ends with a suffix that S3 reserves (-s3alias, --ol-s3, .mrap, --table-s3)",
-                "name the bucket itself, not an alias of it",
             ),
         ),
     ),
@@ -68,13 +61,10 @@ PREFIX = Text(
     "use letters, digits and !-_.*'()=, with / between folders",
     400,
     conditions=(
-        never(r"^/", "begins with a slash, which would make a folder without a name", "write it without: raw"),
-        never(r"/$", "ends with a slash, which is added anyway", "write it without: raw"),
-        never(r"//", "has two slashes in a row", "write one: raw/events"),
         never(
-            r"(^|/)[.][.]?(/|$)",
-            "has a folder named . or .., which tools resolve",
-            "write the folder's name",
+            r"^/|/$|//|(^|/)[.][.]?(/|$)",
+            "has a slash at an end or two in a row, or a folder named . or ..",
+            "write for example raw/events",
         ),
         never(
             rf"(^|/){RESERVED_FOLDER}(/|$)",
@@ -84,23 +74,15 @@ PREFIX = Text(
     ),
 )
 Prefix = Annotated[str, PREFIX]
-_ONLY_SERVER = "write scheme, host and port only, for example http://127.0.0.1:9000"
 
 Endpoint = Annotated[
     str,
     Text(
         rf"^https?://{HOST}(:{PORT})?/?$",
         "is not an http or https URL of a server",
-        _ONLY_SERVER,
+        "write scheme, host and port only, for example http://127.0.0.1:9000",
         2000,
-        before=(
-            never("@", "has credentials in it", "put them in the Secret that secretName names"),
-            never(
-                r"^https?://[^/?#]*(/.+|[?#].*)$",
-                "has more than scheme, host and port",
-                f"{_ONLY_SERVER}; the bucket has a field of its own",
-            ),
-        ),
+        before=(never("@", "has credentials in it", "put them in the Secret that secretName names"),),
     ),
 ]
 Region = Annotated[

@@ -1,5 +1,6 @@
 """Checks that the fields of ``spec.output.partitionBy`` are in ``spec.value``, and can name folders. Pure."""
 
+import re
 from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
@@ -35,19 +36,15 @@ def folder_findings(level: PartitionRule, index: int, schema: RowSchema) -> Iter
     found = schema.type_at(level.source)
     if not isinstance(found, Plain) or found.name not in names:
         yield _finding(level.source, found, words, where, schema)
-    elif level.prefix is None and not level.folder_prefix[0].isalnum():
-        remedy = f"set prefix, for example {_ascii(level.folder_prefix)}"
-        yield Finding(f"{NO_FOLDERS}, whose names begin with a letter or digit", remedy, where, f'"{level.source}"')
-    elif level.prefix is None and not set(level.folder_prefix).isdisjoint("@$"):
-        yield Finding(f"{NO_FOLDERS}, which have no @ or $", "set prefix", where, f'"{level.source}"')
-    elif len(level.folder_prefix.encode()) > _MOST_PREFIX_BYTES:
-        told, remedy = f"{NO_FOLDERS}: its name has too many bytes in UTF-8", "set prefix, for example value="
-        yield Finding(told, remedy, where, f'"{level.source}"')
-
-
-def _ascii(prefix: str) -> str:
-    """Return a prefix that can be set in the place of the default one."""
-    return (prefix if prefix.isascii() else "").lstrip("_@$-") or "value="
+    elif (
+        not level.folder_prefix[0].isalnum()
+        or re.search("[@$]", level.folder_prefix)
+        or (len(level.folder_prefix.encode()) > _MOST_PREFIX_BYTES)
+    ):
+        told = (
+            f"{NO_FOLDERS}, which begin with a letter or digit, have no @ or $, and at most {_MOST_PREFIX_BYTES} bytes"
+        )
+        yield Finding(told, "set prefix, for example value=", where, f'"{level.source}"')
 
 
 def _date_findings(date: DateRule, field: str, at: tuple[PathStep, ...], schema: RowSchema) -> Iterator[Finding]:

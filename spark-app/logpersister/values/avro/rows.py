@@ -4,10 +4,14 @@ The parser is native (spark-app/native). It resolves each writer's schema agains
 Avro's specification; docs/schemas.md says which types become which.
 """
 
-from typing import Final
+import json
+from collections.abc import Collection
+from functools import lru_cache
+from typing import Any, Final
+
+import structlog
 
 import logpersister_native as native
-from logpersister.values.avro.unread_fields import tell, unread_fields
 from logpersister.values.faults import REFUSED, FaultsSpec
 from logpersister.values.parser import Framing
 from logpersister.values.reading.columns import row_columns
@@ -62,3 +66,21 @@ class AvroRows(ResolvedRows):
             return f"{self._told(writer_id)} cannot become the columns ({error})"
         tell(self._told(writer_id), unread_fields(text, self._read))
         return ""
+
+
+log = structlog.get_logger(__name__)
+_MOST_NAMED = 20
+
+
+def unread_fields(text: str, read: Collection[str]) -> tuple[str, ...]:
+    """Return the fields of the record of an Avro schema that are none of those that are read."""
+    found: Any = json.loads(text)
+    fields = found.get("fields", ()) if isinstance(found, dict) else ()
+    return tuple(str(one["name"]) for one in fields if one["name"] not in read)
+
+
+@lru_cache(maxsize=4096)
+def tell(schema: str, fields: tuple[str, ...]) -> None:
+    """Say which fields of a schema have no column; once in a process."""
+    if fields:
+        log.info("schema.fields.unread", schema=schema, fields=list(fields[:_MOST_NAMED]), count=len(fields))

@@ -1,12 +1,14 @@
-"""A bootstrap address that is silent is left for the next one. Written against kafka-python 3.0.12.
+"""What this program changes in kafka-python. Written against kafka-python 3.0.12.
 
-kafka-python chooses a bootstrap address by chance, also one that has just failed, and gives all of its time to a server
-that takes the connection and never answers.
+A bootstrap address that is silent is left for the next one: kafka-python chooses one by chance, also one that has just
+failed, and gives all of its time to a server that takes the connection and never answers. Sockets that never came to be
+connected are closed.
 """
 
 from typing import Any, Final
 
 from kafka.cluster import ClusterMetadata
+from kafka.net.inet import KafkaNetSocket
 from kafka.net.manager import KafkaConnectionManager
 
 SECONDS: Final = 4.0
@@ -42,3 +44,24 @@ def _least_failed(self: ClusterMetadata) -> list[Any]:
 
 def _failures(manager: KafkaConnectionManager, node_id: Any) -> int:
     return int(manager._backoff.get(node_id, (0,))[0])  # noqa: SLF001
+
+
+_connect = KafkaNetSocket.sock_connect
+
+
+def close_failed() -> None:
+    """Let every client of this process close the socket of an attempt to connect that has failed.
+
+    kafka-python leaves it to the garbage collector, which does not find all of them, because exceptions that are kept
+    hold on to their frames: a member loses some three descriptors a minute while a broker is away, until it has none
+    left. What waited for the socket is over by then, so nobody uses its number any more.
+    """
+    KafkaNetSocket.sock_connect = _connect_or_close
+
+
+async def _connect_or_close(self: KafkaNetSocket, net: Any, sock: Any, *arguments: Any, **named: Any) -> Any:
+    try:
+        return await _connect(self, net, sock, *arguments, **named)
+    except BaseException:
+        sock.close()
+        raise
