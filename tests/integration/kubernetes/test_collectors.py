@@ -91,9 +91,11 @@ def test_the_life_of_a_collector(
     assert told["message"] == "1 of 2 feeds give nothing new: weather (nothing new)"
     collector.wait("KafkaReachable", "False", "KafkaAway")
     collector.wait_events("FeedsSilent")
-    labels = f'resource_kind="FeedCollector",resource_name="prices",resource_namespace="{collector.namespace}"'
-    series = [name for name in operator.metrics() if 'type="FeedsSpeaking"' in name]
-    assert all(label in series[0] for label in [*labels.split(","), 'status="False"']), series
+    where = f'resource_name="prices",resource_namespace="{collector.namespace}"'
+    labels = ['resource_kind="FeedCollector"', where, 'status="False"', 'type="FeedsSpeaking"']
+    collector.eventually(
+        "its metric says so", lambda: any(all(label in name for label in labels) for name in operator.metrics())
+    )
     shown = row(read(operator.page("/")), f"{collector.namespace}/prices", "Feed collectors")
     assert (shown["state"], shown["silent"], shown["replicas"]) == ("Kafka is away", "1", "2/2")
 
