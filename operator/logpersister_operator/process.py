@@ -119,7 +119,9 @@ def run(
             "operator.started", image=settings.image, namespaces=list(found) or "all", kinds=[one.name for one in known]
         )
         with (
-            _site(operator, collectors) as site,
+            Site(
+                GroupSource(operator.glances, collectors.shown), EVERY_SECONDS, history=History(POINTS, GROUPS)
+            ) as site,
             ReportServer(f":{settings.metrics_port}", OperatorEndpoints(operator.metrics, site), _METRICS_PORT),
         ):
             try:
@@ -129,10 +131,6 @@ def run(
             finally:
                 for supervisors in kinds:
                     supervisors.close()
-
-
-def _site(operator: Operator, collectors: Collectors) -> Site:
-    return Site(GroupSource(operator.glances, collectors.shown), EVERY_SECONDS, history=History(POINTS, GROUPS))
 
 
 async def _serve(

@@ -88,7 +88,6 @@ class Release:
         return released
 
     def _stubbornly(self, failure: str, step: Callable[[], bool]) -> None:
-        """Repeat a step until it says that it is done."""
         while True:
             error = ""
             try:

@@ -101,7 +101,9 @@ class Supervisors:
         supervision = self._supervisions.get(metadata["uid"])
         if supervision is not None:
             supervision.note_change()
-        elif _waits_for_us(body) and metadata["uid"] not in self._drained:
+            return
+        waits_for_us = _is_being_deleted(body) and FINALIZER in metadata.get("finalizers", ())
+        if waits_for_us and metadata["uid"] not in self._drained:
             log.info("drain.resumed", resource=str(key_of(body)))
             await self._drain(_copy(body))
 
@@ -225,10 +227,6 @@ class _Supervision:
         finally:
             for wait in waits:
                 wait.cancel()
-
-
-def _waits_for_us(body: kopf.Body) -> bool:
-    return _is_being_deleted(body) and FINALIZER in body["metadata"].get("finalizers", ())
 
 
 def _is_being_deleted(body: kopf.Body) -> bool:

@@ -74,7 +74,6 @@ class Connection:
         return content_of(f"{method} {path}", answer.status, content)
 
     def _client(self) -> tuple[Configuration, RESTClientObject]:
-        """Return the client of the present configuration."""
         configuration = self._access.configuration
         with self._lock:
             if self._made is None or self._made[0] is not configuration:

@@ -53,7 +53,6 @@ def _without_words(schema: Schema) -> Schema:
 
 
 def _stripped(schema: Schema, names: Collection[str]) -> Schema:
-    """Leave out keywords at all depths."""
     return everywhere(schema, lambda one: without(one, names))
 
 

@@ -67,7 +67,6 @@ def _course(observed: ObservedState, validity: Validity) -> Course:
 
 
 def _acts(observed: ObservedState, course: Course, told: Plan) -> Plan:
-    """Return the plan with everything that is to be done beside the status."""
     own, rollout = observed.own, course.rollout
     if rollout is not None:
         events = [*told.events, *rollout.events(), *course.repair.events]
@@ -121,7 +120,6 @@ def _application(observed: ObservedState, validity: Validity) -> tuple[Applicati
 
 
 def _hands_off(observed: ObservedState, rollout: RolloutPlan | None) -> str:
-    """Return why no member may be restarted now; empty when restarts are allowed."""
     if observed.is_being_deleted or observed.secrets.missing:
         return "it would not come back"
     if observed.is_unattended:

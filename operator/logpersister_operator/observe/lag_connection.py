@@ -138,7 +138,6 @@ class _Batch:
         return found
 
     def _selected(self) -> list[dict[str, TopicDescription]]:
-        """Return the topics of each group that exist."""
         by_pattern = any(group.kafka.topics is None for group in self._groups)
         everything = self._reader.topics_matching(lambda _: True) if by_pattern else []
         names = [_selected(group.kafka, everything) for group in self._groups]

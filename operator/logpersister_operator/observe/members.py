@@ -63,7 +63,6 @@ class MemberReader:
         return MemberReport(document)
 
     def _in_words(self, error: Exception) -> str:
-        """Return what went wrong without the names of classes."""
         match error:
             case urllib3.exceptions.NewConnectionError():
                 cause = error.__cause__ if isinstance(error.__cause__, OSError) else None

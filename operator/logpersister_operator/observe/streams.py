@@ -121,7 +121,6 @@ class Streams:
             raise ClusterError(f"GET {path}: the API server did not answer: {str(error) or repr(error)}") from error
 
     def _client(self) -> "_Client":
-        """Return the client of the present configuration."""
         configuration = self._access.configuration
         if self._present is None or self._present.configuration is not configuration:
             self._present = _Client(configuration, RESTClientObject(_asynchronous(configuration)))

@@ -13,7 +13,6 @@ HOUR = timedelta(hours=1)
 
 
 def _counts(document: Mapping[str, Any]) -> Counter[str]:
-    """Return what the report of a member says, or the status of a resource: here they are alike."""
     uploads, quarantine = (document.get(name) or {} for name in ("uploads", "quarantine"))
     found = {name: uploads.get(name) for name in ("objects", "bytes", "records", "dropped", "failures", "late")}
     found["quarantined"] = quarantine.get("records")

@@ -63,7 +63,8 @@ def tables(glance: Glance, steps: Sequence[Step]) -> Iterator[Table]:
     yield Table(
         "Newest objects", ("key", "time", "size", "records"), objects, "", ("size", "records"), "No upload yet."
     )
-    yield Table("Failures", ("time", "range", "kind", "message"), _failures(documents), "Each was tried again.")
+    failures = _newest(_each(documents, "errors", "recent", _failure))[:FAILURES]
+    yield Table("Failures", ("time", "range", "kind", "message"), failures, "Each was tried again.")
     yield Table(
         "Quarantine by reason",
         ("reason", "records", "last", "newest object"),
@@ -146,10 +147,6 @@ def _objects(documents: Iterable[Report]) -> list[Row]:
 def _object(one: Report) -> _Dated:
     time = datetime.fromisoformat(one["time"])
     return time, (str(one["key"]), when(time), size(one["bytes"]), number(one["records"]))
-
-
-def _failures(documents: Iterable[Report]) -> list[Row]:
-    return _newest(_each(documents, "errors", "recent", _failure))[:FAILURES]
 
 
 def _failure(one: Report) -> _Dated:

@@ -201,7 +201,6 @@ def _facts_of_collectors(statuses: Mapping[ResourceKey, CollectorStatus]) -> Seq
 
 
 def _namespaces(keys: Iterable[ResourceKey], chosen: str) -> Sequence[Cell]:
-    """Return links to the groups of each namespace, where there are several."""
     counts = Counter(key.namespace for key in keys)
     if len(counts) < 2 and not chosen:
         return ()

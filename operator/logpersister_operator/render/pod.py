@@ -33,7 +33,8 @@ is written are logs, and the files that Spark unpacks."""
 def member_template(app: Application) -> Document:
     """Return the template of members' pods with ``spec.podTemplate`` merged over it."""
     frame = _frame(app, MEMBER, app.component)
-    spec = frame.pod(_member_container(app), [_volume_of_config(app)])
+    config = {"name": "config", "configMap": {"name": app.revision_name}}
+    spec = frame.pod(_member_container(app), [config])
     spec["terminationGracePeriodSeconds"] = _grace_seconds(app)
     spec["automountServiceAccountToken"] = app.has_executors  # only Spark's driver talks to the API server
     spec |= frame.spread()
@@ -53,13 +54,11 @@ def executor_pod(app: Application) -> Document:
 
 
 def _frame(app: Application, account: str, component: str = "") -> PodFrame:
-    """Return the frame of pods with the account of members or executors, of that component unless another is named."""
     account_name = app.account_name(account)
     return PodFrame(app.owner, component or account, account_name, app.image, app.secret_names, app.defaults)
 
 
 def _marks(app: Application) -> dict[str, dict[str, str]]:
-    """Return the labels and annotations of pods of a revision."""
     digest = {SECRETS_ANNOTATION: app.secrets_digest} if app.secrets_digest else {}
     return {"labels": {REVISION_LABEL: app.revision}, "annotations": digest}
 
@@ -101,7 +100,3 @@ def _driver_environment(app: Application) -> list[Document]:
         {"name": "LOGPERSISTER_EXECUTOR_TEMPLATE", "value": f"{CONFIG_DIRECTORY}/{EXECUTOR_KEY}"},
         {"name": "LOGPERSISTER_EXECUTOR_ACCOUNT", "value": app.account_name(EXECUTOR)},
     ]
-
-
-def _volume_of_config(app: Application) -> Document:
-    return {"name": "config", "configMap": {"name": app.revision_name}}

@@ -110,6 +110,5 @@ class Replays(Companion[Kept]):
         return [one for one in pods if isinstance(job, Job) and one.is_owned_by(job.uid)]
 
     def _told(self, key: ResourceKey) -> dict[str, Mapping[str, Any]]:
-        """Return what pods say that are still there."""
         names, reports = {one.name for one in self._storing(key)}, self._reports.answer(key) or {}
         return {name: one.document for name, one in reports.items() if name in names and one.document is not None}

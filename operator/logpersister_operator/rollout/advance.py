@@ -103,7 +103,6 @@ def _proven(record: RolloutRecord, inputs: RolloutInputs) -> str | None:
 
 
 def _begin(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
-    """Begin to roll out the revision of the spec."""
     joining = Phase.SHADOWING if shadow_analysis.is_wanted(record, inputs) else Phase.CANARY
     phase = Phase.RECREATING if inputs.policy.recreates else joining
     return RolloutRecord(
@@ -175,12 +174,10 @@ def _compare_shadow(record: RolloutRecord, inputs: RolloutInputs) -> RolloutReco
 
 
 def _join(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
-    """Start the canary, after the shadow or without one."""
     return replace(_enter(record, Phase.CANARY, inputs), began=record.began)
 
 
 def _pause(record: RolloutRecord, inputs: RolloutInputs) -> RolloutRecord:
-    """Keep the pause after a step whose members are ready."""
     pause = inputs.policy.pause_after(record.step)
     if pause is None or inputs.is_promoted(record.candidate, record.step):
         return _next_size(record, inputs)

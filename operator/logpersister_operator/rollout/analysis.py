@@ -123,7 +123,6 @@ def _trial(record: RolloutRecord, inputs: RolloutInputs) -> Trial:
 
 
 def _cause(record: RolloutRecord, inputs: RolloutInputs) -> str:
-    """Return what looks wrong with the candidate; empty when nothing does."""
     mine, trial = inputs.fleet(record.candidate), record.trial
     if mine.sick:
         return mine.sick

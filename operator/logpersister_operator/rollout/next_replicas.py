@@ -30,7 +30,6 @@ def next_replica_counts(record: RolloutRecord, inputs: RolloutInputs) -> dict[st
 
 
 def _retained(record: RolloutRecord, inputs: RolloutInputs, aims: dict[str, int]) -> dict[str, int]:
-    """Return how many members of those that are wanted each revision keeps."""
     retained = dict.fromkeys((*aims, *inputs.fleets), 0)
     retained |= _superseded(record, inputs)
     if record.candidate is not None:
@@ -51,7 +50,8 @@ def _of_candidate(record: RolloutRecord, inputs: RolloutInputs, aim: int) -> int
         return min(mine.wanted, max(aim, missing)) if mine.ready else 0
     if record.phase is not Phase.RETURNING:
         return min(mine.wanted, aim)
-    if _is_failed(record, record.candidate) or inputs.policy.recreates or _is_overdue(record, inputs):
+    overdue = inputs.now - record.since >= inputs.policy.progress_deadline
+    if _is_failed(record, record.candidate) or inputs.policy.recreates or overdue:
         return 0
     # Nothing is wrong with it: somebody wants the old revision back, without a gap.
     old = inputs.fleet(record.stable)
@@ -103,10 +103,6 @@ def _ready(record: RolloutRecord, inputs: RolloutInputs) -> int:
 
 def _is_failed(record: RolloutRecord, revision: str | None) -> bool:
     return revision is not None and record.phase not in ONGOING and record.has_failed(revision)
-
-
-def _is_overdue(record: RolloutRecord, inputs: RolloutInputs) -> bool:
-    return inputs.now - record.since >= inputs.policy.progress_deadline
 
 
 # scaling up

@@ -61,7 +61,9 @@ def excess(
         tried: how long the trial takes, and how many ranges it needs.
     """
     trial, most = record.trial, inputs.analysis.max_quarantine_ratio
-    if trial is None or not _is_evident(trial, mine, inputs, tried) or not _is_comparable(record, inputs):
+    if trial is None or inputs.refuse_alike or not _has_peers(record, inputs):
+        return ""
+    if not _is_evident(trial, mine, inputs, tried):
         return ""
     ours, usual = Share.of(record.candidate_stored), _usual(record, inputs)
     if not ours.exceeds(usual, most) or (most > 0 and ours.quarantined < _FEWEST):
@@ -73,10 +75,6 @@ def excess(
 def _is_evident(trial: Trial, mine: Evidence, inputs: RolloutInputs, tried: AnalysisSpec | ShadowSpec) -> bool:
     """Whether as much was seen as is needed to pass: quiet topics pass by time."""
     return gained(mine.ranges, trial.ranges) >= tried.min_ranges or inputs.now - trial.since >= tried.duration
-
-
-def _is_comparable(record: RolloutRecord, inputs: RolloutInputs) -> bool:
-    return not inputs.refuse_alike and _has_peers(record, inputs)
 
 
 def _has_peers(record: RolloutRecord, inputs: RolloutInputs) -> bool:

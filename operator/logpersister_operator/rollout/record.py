@@ -52,11 +52,7 @@ class Failure(InStatus):
     """The time of the failure."""
 
 
-def _is_empty(tally: Tally) -> bool:
-    return not tally.told
-
-
-_Stored = Annotated[Tally, Field(exclude_if=_is_empty)]
+_Stored = Annotated[Tally, Field(exclude_if=lambda tally: not tally.told)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,6 @@ def _fails_uploads(record: RolloutRecord, inputs: RolloutInputs) -> bool:
 
 
 def _cause(record: RolloutRecord, inputs: RolloutInputs, policy: ShadowSpec) -> str:
-    """Return what looks wrong with the shadow; empty when nothing does."""
     shadow, trial = inputs.shadow, record.trial
     if shadow.fleet.sick:
         return shadow.fleet.sick

@@ -15,10 +15,6 @@ MOST_EXAMPLES: Final = 5
 _NEITHER: Final = Both()
 
 
-def _is_empty(text: str) -> bool:
-    return not text
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison(InStatus):
     """What all members of a shadow have compared together."""
@@ -41,7 +37,7 @@ class Comparison(InStatus):
     """Differences that were found."""
     examples: Annotated[tuple[Cause, ...], Field(max_length=MOST_EXAMPLES)] = ()
     """The first of them."""
-    error: Annotated[Cause, Field(exclude_if=_is_empty)] = ""
+    error: Annotated[Cause, Field(exclude_if=lambda text: not text)] = ""
     """Why nothing more can be compared."""
 
 

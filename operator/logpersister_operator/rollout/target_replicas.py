@@ -17,7 +17,6 @@ def target_replica_counts(record: RolloutRecord, inputs: RolloutInputs) -> dict[
 
 
 def _numbers(record: RolloutRecord, inputs: RolloutInputs) -> tuple[int, int]:
-    """Return the members of the candidate and of the stable revision."""
     wanted, policy = inputs.members, inputs.policy
     match record.phase:
         case Phase.STARTING | Phase.RECREATING:

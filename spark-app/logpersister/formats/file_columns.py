@@ -75,7 +75,7 @@ def columns_of(path: str, schema: pa.Schema | None, kafka: Sequence[str], *, kee
     if path == QUARANTINE:
         return quarantine_columns(kafka, keeps_tombstones=keeps_tombstones)
     if schema is None:
-        return Columns.of([_RAW], kafka, _of_values, keeps_tombstones=keeps_tombstones)
+        return Columns.of([_RAW], kafka, lambda batch: [batch.column(VALUE)], keeps_tombstones=keeps_tombstones)
     fields = [field.with_nullable(keeps_tombstones or field.nullable) for field in schema]
     return Columns.of(fields, kafka, _of_rows, keeps_tombstones=keeps_tombstones)
 
@@ -90,10 +90,6 @@ def quarantine_columns(kafka: Sequence[str], *, nullable: bool = False, keeps_to
 
 def _of_rows(batch: pa.RecordBatch) -> "Sequence[pa.Array[Any]]":
     return cast("pa.StructArray", batch.column(ROW)).flatten()
-
-
-def _of_values(batch: pa.RecordBatch) -> "Sequence[pa.Array[Any]]":
-    return [batch.column(VALUE)]
 
 
 def _of_refused(batch: pa.RecordBatch) -> "Sequence[pa.Array[Any]]":

@@ -47,7 +47,6 @@ class Lines:
         return lines
 
     def _end_of(self, text: bytes) -> bytes:
-        """Return what may be the begin of a delimiter."""
         return text[max(0, len(text) - len(self._delimiter) + 1) :]
 
 

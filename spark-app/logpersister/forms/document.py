@@ -98,7 +98,6 @@ def read(
 
 
 def _tag_of(text: str) -> str:
-    """Return the tag of a scalar without quotes."""
     loader = _Loader("")
     try:
         tag: str = loader.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]

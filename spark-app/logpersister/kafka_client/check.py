@@ -175,7 +175,6 @@ def _may_use_others(answers: _Answers, kafka: KafkaSpec, refused: Mapping[str, P
 
 
 def _authorization_problems(answers: _Answers, kafka: KafkaSpec) -> dict[str, Problem]:
-    """Return what this user may not do, by topic, or `_GROUP`."""
     found: dict[str, Problem] = {}
     refused = errors.TopicAuthorizationFailedError.errno
     for topic in answers.metadata.topics:
@@ -207,7 +206,6 @@ def _away(
 
 
 def _none_answers(answers: _Answers, away: Sequence[tuple[int, Address, Failure]]) -> bool:
-    """Whether no address answers that brokers advertise; several may advertise one."""
     return bool(away) and len(away) == len({(broker.host, broker.port) for broker in answers.metadata.brokers})
 
 

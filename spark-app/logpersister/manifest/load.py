@@ -122,7 +122,6 @@ def _unknown_metadata(document: yaml_document.Document) -> list[Problem]:
 def _validate(
     kind: type[Kind], document: Any, source: str | None, line_of: LineOf, found: Sequence[Problem] = ()
 ) -> Kind:
-    """Validate; `found` is what is known to be wrong already."""
     if not isinstance(document, dict):
         problem = Problem("", "is not a mapping", "begin with apiVersion, kind, metadata and spec")
         raise ManifestError([problem], source)

@@ -239,7 +239,6 @@ class Cycle:
             self.states.step(partition, Reconsider())
 
     def _commit_progress(self) -> None:
-        """Commit how far partitions are."""
         commits = self.states.writes()
         if not commits:
             return

@@ -230,7 +230,6 @@ class DutyThread:
         )
 
     def _failing(self, topic: str, state: _Topic) -> FailingTopic | None:
-        """Return how a topic fails, if it does."""
         if state.begun is not None and self._clock() - state.begun[0] >= STUCK_SECONDS:
             if not state.hangs:
                 state.hangs = True

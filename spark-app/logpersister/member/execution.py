@@ -100,7 +100,6 @@ class Execution:
         return min(free, MOST_RETRIES - retries) if retry else free
 
     def _submit(self, job: Job, revisions: Mapping[str, Mapping[str, Any]], *, retry: bool) -> None:
-        """Hand what may be run of a job to Spark."""
         partitions = {work.range.partition for task in job for work in task}
         tokens = {p: token for p in partitions if (token := self._states.token(p)) is not None}
         allowed = self._group.retain(tokens)

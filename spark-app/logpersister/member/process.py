@@ -418,7 +418,6 @@ class Member:
         return {p for p in left if now - since.get(p, now) >= UNREADABLE_SECONDS} | unread
 
     def _is_unanswered(self, topic: str) -> bool:
-        """Whether the registry or catalog of a topic has not answered for that long."""
         now = time.monotonic()
         since = self._cycle.resolver.output_revisions.waiting_since.get(topic, now)
         failing = max(self._reports.refusals.seconds(server, topic) for server in OF_TOPICS)

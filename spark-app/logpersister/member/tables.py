@@ -96,7 +96,6 @@ def types_of(spec: Spec) -> frozenset[str]:
 
 
 def _table(resource: LogPersister, topic: str, type_: str) -> TableSpec:
-    """Return the table of a type, or of a topic without types."""
     spec = resource.spec.table_of(topic)
     assert spec is not None
     return spec if type_ == NO_TYPE else spec.for_type(type_)

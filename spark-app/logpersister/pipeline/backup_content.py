@@ -105,13 +105,11 @@ def _rows(kept: BackupObject, content: Iterable[bytes], text: TextSpec) -> Itera
 
 
 def _with_values_alone(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return records without keys and times."""
     times, keys = pa.array([-1] * batch.num_rows, pa.int64()), pa.nulls(batch.num_rows, pa.binary())
     return pa.RecordBatch.from_arrays([batch.column("offset"), times, keys, batch.column("value")], schema=RECORDS)
 
 
 def _with_headers(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return records with headers; none has any where they are not kept."""
     if batch.num_columns == len(RECORDS_WITH_HEADERS):
         return batch
     headers = pa.array([[]] * batch.num_rows, HEADERS)

@@ -80,7 +80,6 @@ class DryRun:
 
 
 def _said(facts: ObjectFacts) -> dict[str, str]:
-    """Return what an object says of its records, as far as it depends on nothing but them."""
     said = {"first": str(facts.first), "last": str(facts.last), "records": str(facts.records)}
     if facts.checksum_is_of_payloads:
         said |= {"tombstones": str(facts.tombstones), "checksum": facts.checksum}

@@ -99,7 +99,7 @@ class SparkJobs:
 
     def warm_up(self) -> "Future[int]":
         """Start what runs tasks, executors and Python workers, by a job that does nothing."""
-        return self._threads.submit(self._touch)
+        return self._threads.submit(self._context.parallelize(range(self.cores), numSlices=self.cores).count)
 
     def answers(self) -> bool:
         """Whether Spark is there: asks the JVM, which raises or blocks when it is not."""
@@ -123,9 +123,6 @@ class SparkJobs:
             self._context.stop()
         except Exception as error:
             log.warning("spark.not_stopped", error=repr(error))
-
-    def _touch(self) -> int:
-        return self._context.parallelize(range(self.cores), numSlices=self.cores).count()
 
     def _run(self, tasks: list[TaskSpec]) -> JobResult:
         with self._lock:

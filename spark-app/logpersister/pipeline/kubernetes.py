@@ -128,7 +128,6 @@ def _in_url(address: str) -> str:
 
 
 def _mebibytes(memory: Any) -> int:
-    """Return the memory that a pod's template gives to executors."""
     try:
         found = parse_size(memory) // 2**20
     except RefusedError as error:

@@ -169,7 +169,6 @@ class PathObjects:
         return is_whole and self._room.has_stream(len(self._open), self.held_bytes)
 
     def _stream(self, path: int) -> None:
-        """Begin to stream a held path."""
         if self._open_with_held_rows(path):
             self._paths.states[path] = State.STREAMED
             self._drop_rows_not_held()
@@ -211,7 +210,6 @@ class PathObjects:
         self._drop_rows_not_held()
 
     def _drop_rows_not_held(self) -> None:
-        """Free the rows of paths that are no longer in state HELD."""
         is_gone = self._paths.states != State.HELD
         for held in self._held.values():
             held.drop(is_gone)

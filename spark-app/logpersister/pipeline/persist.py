@@ -78,7 +78,6 @@ class RangeWriter(RangeResults):
             self._take_in(records)
 
     def _progress(self, batch: pa.RecordBatch) -> float:
-        """Return the share of the range that has been read when a batch ends."""
         first, end = self.work.read_from, self.work.range.end
         last: Offset = batch.column("offset")[-1].as_py()
         return (last + 1 - first) / (end - first)

@@ -107,7 +107,6 @@ def _rules_of(spec: Spec) -> dict[str, int | str]:
 
 
 def _reads_times(spec: Spec) -> bool:
-    """Whether folders depend on texts, numbers or dates that are times, or rows on texts in other notations."""
     dates = [rule.date for rule in spec.output.partition_by if rule.date is not None]
     schema = spec.row_schema
     types = {date.field: schema.type_at(date.field) for date in dates if date.field is not None}
@@ -121,7 +120,6 @@ def _reads_times(spec: Spec) -> bool:
 
 
 def _adjusts(parser: Parsing, schema: RowSchema) -> bool:
-    """Whether rows have more or other values than their fields."""
     has_defaults = any(one.column.default is not None for one in schema.fields or ())
     return parser.faults != REFUSED or parser.rest is not None or has_defaults
 

@@ -207,7 +207,6 @@ def _rows_by_rule(typed: TypedRecords) -> Iterator[tuple[int, Places | None]]:
 
 
 def _refused_by_type(typed: TypedRecords) -> Side:
-    """Return records whose types are not stored, each with the reason that its type gives."""
     places, indices, records = typed.found.places, typed.found.indices, as_read(typed.records)
     reasons = pa.array([place.reason for place in places], pa.string()).take(pa.array(indices, pa.int32()))
     rows = _with_reasons(records, reasons, pa.nulls(records.num_rows, pa.string()))
@@ -215,7 +214,6 @@ def _refused_by_type(typed: TypedRecords) -> Side:
 
 
 def _sides_of_rule(typed: TypedRecords, layout: TopicLayout, rule: int, tally: TypeTally | None) -> Iterator[Side]:
-    """Yield the sides of records of one rule, for each portion that can be parsed at once."""
     of_rule, found, begin = layout.rules[rule], typed.found, 0
     folders = [place.segment for place in found.places]
     for piece in pieces(typed.records, of_rule.portion):
@@ -275,12 +273,10 @@ def _sides_of(batch: pa.RecordBatch, assignment: Assignment) -> Iterator[Side]:
 
 
 def _refused_side(rows: pa.RecordBatch, reason: str) -> Side:
-    """Return the side of refused records with reasons; `reason`: of the first one."""
     return Side(rows, [QUARANTINE], np.zeros(rows.num_rows, np.int32), reason)
 
 
 def _joined_refused(found: Sequence[Side]) -> Side:
-    """Return one side of all records of refused sides, at least one."""
     if len(found) == 1:
         return found[0]
     first = min((one for one in found if one.has_refused), key=lambda one: one.first_refused, default=found[0])
@@ -331,7 +327,6 @@ def order_by_group(
 
 
 def _with_rows(batch: pa.RecordBatch, rows: pa.StructArray | None) -> pa.RecordBatch:
-    """Return records with a column of parsed rows; None: the parser makes none."""
     return batch if rows is None else batch.append_column(ROW, rows)
 
 
@@ -340,7 +335,6 @@ def _with_reasons(records: pa.RecordBatch, reasons: pa.StringArray, fields: pa.S
 
 
 def _without_values(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return records with empty values, no keys and no headers."""
     rows = batch.num_rows
     empty: dict[str, pa.Array[Any]] = {"value": pa.array([b""] * rows, pa.binary()), "key": pa.nulls(rows, pa.binary())}
     if "headers" in batch.schema.names:

@@ -161,7 +161,6 @@ class Task:
         return RangeWriter(item, layout, of.topic.formats, of.open_upload, of.room, item.hold_above, of.event_times)
 
     def _one_pass(self, read: RangeRead, writer: Writer, again: dict[Range, Writer]) -> Iterator[RangeOutcome]:
-        """Take a range through one pass; yields its outcome only when it failed."""
         target = self._dry_runs.pop(writer.work.range, writer)
         try:
             if isinstance(target, VerbatimWriter):

@@ -274,5 +274,4 @@ def _repair(context: PartitionContext, tail: StoredTail, beginning: Offset, log_
 
 
 def _begun_alike(one: StoredRange, other: StoredRange) -> bool:
-    """Whether two ranges can be of one intent."""
     return (one.revision, one.horizon) == (other.revision, other.horizon)

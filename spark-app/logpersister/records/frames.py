@@ -49,7 +49,6 @@ def _are_frames(frame: FrameSpec, values: pa.BinaryArray) -> npt.NDArray[np.bool
 
 
 def _lengths(frame: FrameSpec, values: pa.BinaryArray) -> tuple[Int64s, Int64s]:
-    """Return the lengths of header and body that values have."""
     body = _numbers(values, frame.body.length_at, LENGTH_BYTES)
     if frame.header is None:
         return np.zeros_like(body), body

@@ -288,7 +288,6 @@ def _are_keys(values: Values) -> bool:
 
 
 def _narrowed(fields: list[InferredField]) -> list[InferredField]:
-    """Return the fields with the widest of them as ``json``, until the schema has few enough columns."""
     widths = [sum(1 for _ in leaves(one.type)) if one.problem is None else 0 for one in fields]
     while sum(widths) > MOST_COLUMNS:
         widest = widths.index(max(widths))

@@ -167,7 +167,6 @@ def _tests(schema: RowSchema, conditions: Sequence[Condition]) -> Iterator[tuple
 
 
 def _field(rows: pa.StructArray, path: Sequence[str]) -> Any:
-    """Return a field of the rows; null also where a struct around it is null."""
     struct_field = cast("Callable[[Any, list[str]], Any]", pc.struct_field)
     return struct_field(rows, list(path))
 

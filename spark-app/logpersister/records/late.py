@@ -67,7 +67,6 @@ class Lateness:
 
 
 def _refused(found: Assignment, paths: Sequence[str], late: Marks) -> Assignment:
-    """Return an assignment in which the records of some paths are refused, too."""
     came_late = np.append(late, False)[found.indices]
     accepted = found.indices < len(paths)
     rows = None if found.rows is None else found.rows.filter(pa.array(~came_late[accepted], pa.bool_()))

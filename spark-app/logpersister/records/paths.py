@@ -206,7 +206,7 @@ class PathLayout:
     def assign(self, batch: pa.RecordBatch) -> Assignment:
         """Return the path of each row of `batch` (columns of `records.schema`)."""
         if batch.num_rows == 0:
-            return _empty()
+            return Assignment([], np.zeros(0, np.int32))
         if not self.steps:
             return Assignment([""], np.zeros(batch.num_rows, np.int32))
         result = self.steps[0].assign(batch)
@@ -273,7 +273,6 @@ def _unique_scattered(values: Int64s) -> tuple[Int64s, Indices]:
 
 
 def _join(left: Assignment, right: Assignment) -> Assignment:
-    """Join two assignments of the same rows: of all pairs of paths, those that occur."""
     width = len(right.paths)
     pairs, indices = _unique(left.indices.astype(np.int64) * width + right.indices)
     paths = [f"{left.paths[pair // width]}/{right.paths[pair % width]}" for pair in pairs.tolist()]
@@ -283,10 +282,6 @@ def _join(left: Assignment, right: Assignment) -> Assignment:
 def _int64s(batch: pa.RecordBatch, column: str) -> Int64s:
     values: Int64s = batch.column(column).to_numpy(zero_copy_only=True)
     return values
-
-
-def _empty() -> Assignment:
-    return Assignment([], np.zeros(0, np.int32))
 
 
 def _check_prefix(prefix: str) -> None:

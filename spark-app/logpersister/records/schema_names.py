@@ -116,7 +116,6 @@ def _avro_names(schema: WriterSchema) -> _AvroNames:
 
 
 def _record_name(node: Any) -> str | None:
-    """Return the full name of a record, as Avro's specification has it."""
     if not isinstance(node, dict) or node.get("type") not in ("record", "error"):
         return None
     name, space = node.get("name"), node.get("namespace") or ""

@@ -98,7 +98,6 @@ def of_answer(status: int, code: int | None, message: str) -> tuple[RegistryErro
 
 
 def _chain(cause: BaseException) -> Iterator[BaseException]:
-    """Yield an error and what led to it."""
     inner: Any = cause
     for _ in range(8):
         if not isinstance(inner, BaseException):

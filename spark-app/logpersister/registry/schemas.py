@@ -117,7 +117,6 @@ class RegistrySchemas:
         return None
 
     def _columns(self, topic: str, now: OutputSchema) -> RowSchema:
-        """Return the columns that a schema declares, with the names that values have."""
         return self.with_schema(topic, now).spec.row_schema.as_written
 
     def _misfit(self, columns: RowSchema, subject: str, version: int, text: str | None = None) -> str | None:

@@ -174,7 +174,6 @@ Type = Plain | Binary | Time | Timestamp | Decimal | Struct | ListOf | MapOf
 
 
 def _named(name: str) -> str:
-    """Return a name as it is written in types: in backticks where it is no name of a column."""
     return name if re.fullmatch(NAME, name) else f"`{name.replace('`', '``')}`"
 
 

@@ -61,14 +61,10 @@ def both_declare(schema: str) -> Finding:
 
 def chosen(block: Model, kinds: Sequence[str]) -> tuple[str, Any] | None:
     """Return which of the kinds is set, and its block; None: none is."""
-    found = ((name, getattr(block, _attribute(name))) for name in kinds)
+    found = ((name, getattr(block, "json_" if name == "json" else name)) for name in kinds)
     return next((one for one in found if one[1] is not None), None)
 
 
 def is_by_writer(block: Model) -> bool:
     """Whether the only schema of a block is that of its `writer`."""
     return getattr(block, "read_schema", None) is None and getattr(block, "writer", None) is not None
-
-
-def _attribute(name: str) -> str:
-    return "json_" if name == "json" else name

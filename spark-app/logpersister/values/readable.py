@@ -40,7 +40,6 @@ def column_findings(kind: str, schema: RowSchema, *, by_writer: bool = False) ->
 
 
 def _text_findings(schema: RowSchema) -> Iterator[Finding]:
-    """Yield what is wrong with the schema that is a text."""
     source = schema.source
     if source is None or not source.has_text:
         return
@@ -56,7 +55,6 @@ def _text_findings(schema: RowSchema) -> Iterator[Finding]:
 
 
 def _field_findings(kind: str, schema: RowSchema) -> Iterator[Finding]:
-    """Yield what is wrong with names and types of the fields that a manifest names."""
     fields = schema.fields or ()
     if sum(1 for field in fields for _ in leaves(field.parsed)) > MOST_COLUMNS:
         told = f"has more than {MOST_COLUMNS} columns at all depths together"
@@ -86,7 +84,6 @@ def _misfit(kind: str, type_: Type) -> tuple[str, str] | None:
 
 
 def _unnamed(schema: RowSchema) -> Iterator[Finding]:
-    """Yield the fields whose names columns cannot have."""
     if schema.fields is None:
         return
     dropped = frozenset((*(one.field for one in schema.rename if one.to in schema.drop), *schema.drop))
@@ -97,11 +94,7 @@ def _unnamed(schema: RowSchema) -> Iterator[Finding]:
         if not has_remedy or "case" in one.text:  # which is told as a repetition
             continue
         is_field = one.path in names
-        place = names.index(one.path) if is_field else next(n for n, name in enumerate(names) if _is_in(name, one.path))
+        inside = (n for n, name in enumerate(names) if one.path.startswith((f"{name}.", f"{name}[", f"{name}{{")))
+        place = names.index(one.path) if is_field else next(inside)
         at: Place = ("fields", place, "name" if is_field else "type")
         yield Finding(f"{NO_NAME} ({FOR_COLUMNS})", remedy, at, f'"{one.path}"')
-
-
-def _is_in(name: str, path: str) -> bool:
-    """Whether a path leads into the field of a name."""
-    return path.startswith((f"{name}.", f"{name}[", f"{name}{{"))

@@ -51,7 +51,6 @@ def _rows_of(parser: Parsing, schema: RowSchema, writers: Writers | None) -> Par
 
 
 def _resolved_rows(parser: Parsing, schema: RowSchema, writers: Writers | None) -> Parser:
-    """Return what makes rows of values whose writers have schemas of their own."""
     rows = AvroRows if parser.type == "avro" else ProtobufRows
     if parser.framing == "plain":
         return rows(schema, parser.framing, None, parser.faults)

@@ -81,7 +81,6 @@ def _cause(reported: Reported, pods: Iterable[Pod]) -> tuple[Reason, str]:
 
 
 def _last_end(pod: Pod) -> tuple[datetime, str] | None:
-    """Return when and how a container of a pod ended last."""
     found: list[tuple[datetime, str]] = []
     for container in pod.containers:
         ended = container.ended_before

@@ -244,7 +244,6 @@ def _inputs(
 
 
 def _refuse_alike(own: OwnObjects, app: Application, record: RolloutRecord | None) -> bool:
-    """Whether the candidate is known to refuse the same records as the stable revision."""
     if record is None or record.candidate is None:
         return False
     candidate = app if record.candidate == app.revision else stored(own, app, record.candidate)

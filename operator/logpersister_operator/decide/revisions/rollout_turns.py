@@ -14,7 +14,7 @@ from logpersister_operator.decide.health.observed_fleets import fleets
 from logpersister_operator.observed_state import ObservedState, OwnObjects, ResourceKey, named
 from logpersister_operator.render.application import Application
 from logpersister_operator.render.workload import settings_of
-from logpersister_operator.rollout.fleet import NONE, Fleet
+from logpersister_operator.rollout.fleet import NONE
 from logpersister_operator.rollout.record import RolloutRecord
 from logpersister_operator.rollout.transitions import ONGOING, Phase
 
@@ -86,9 +86,8 @@ def standing(observed: ObservedState, app: Application, *, paused: bool, held: b
     stands_still = paused or bool(observed.secrets.missing) or observed.is_being_deleted
     if record is None or stands_still:
         return RolloutStanding()
-    if record.phase is Phase.HALTED and _is_down(
-        fleets(own, observed.now, observed.told).get(record.stable or "", NONE)
-    ):
+    stable = fleets(own, observed.now, observed.told).get(record.stable or "", NONE)
+    if record.phase is Phase.HALTED and stable.wanted > 0 and stable.ready == 0 and stable.lasting:
         return RolloutStanding()  # it fails for a reason of its own: what failed says nothing about the new revision
     begun = record.candidate == app.revision and record.phase in _BEGUN
     if begun and held and record.stable not in own.config_maps():
@@ -96,10 +95,6 @@ def standing(observed: ObservedState, app: Application, *, paused: bool, held: b
     if as_before(own, record, app) is None:
         return RolloutStanding()
     return RolloutStanding(wants=not begun, holds=begun)
-
-
-def _is_down(fleet: Fleet) -> bool:
-    return fleet.wanted > 0 and fleet.ready == 0 and fleet.lasting
 
 
 def first_standing(record: RolloutRecord | None) -> RolloutStanding:

@@ -119,7 +119,6 @@ def autoscale(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs, revi
 
 
 def _behind(spec: AutoscaleSpec, state: Autoscale, seen: AutoscaleInputs, most: int) -> AutoscaleDecision:
-    """Add members, unless it gets better by itself."""
     watch, wait = state.watch, spec.scale_up_stabilization
     assert watch is not None
     finding = f"the oldest record waits longer than {duration(seen.target)}"
@@ -214,7 +213,6 @@ def _watch(lag: str, seen: AutoscaleInputs) -> Watch:
 
 
 def _rates(watch: Watch, seen: AutoscaleInputs) -> _Rates | None:
-    """Return what was stored and written since, a second; None when no time has passed."""
     seconds = (seen.at - watch.since).total_seconds()
     if seconds < 1.0:
         return None
@@ -241,7 +239,6 @@ def _recovers(watch: Watch, seen: AutoscaleInputs, within: timedelta) -> bool:
 
 
 def _last(state: Autoscale) -> Reason:
-    """Return what was done last."""
     if state.last is None:
         return Reason.ENOUGH_MEMBERS
     return Reason.SCALED_UP if state.last.after > state.last.before else Reason.SCALED_DOWN

@@ -170,7 +170,6 @@ def _waits_alike(own: OwnObjects, spec: Spec, revision: str) -> bool:
 
 
 def _waiting(spec: Spec) -> object:
-    """Return what it depends on how long records wait."""
     overrides = [(one.topics, one.topic_pattern, one.upload) for one in spec.overrides]
     return spec.upload, overrides, spec.cycle_interval
 

@@ -182,7 +182,6 @@ def _judged(lag: KnownLag, reports: Mapping[str, MemberReport], *, is_paused: bo
 
 
 def _owner(partition: TopicPartition, reports: Mapping[str, MemberReport]) -> str:
-    """Return which member has a partition, if it is among those that one names."""
     for name, report in sorted(reports.items()):
         if str(partition) in ((report.document or {}).get("assignment") or {}).get("partitions", ()):
             return f" of member {name}"

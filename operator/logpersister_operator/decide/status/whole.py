@@ -65,7 +65,6 @@ def status_of(observed: ObservedState, validity: Validity, course: Course) -> St
 
 
 def _sections(observed: ObservedState, course: Course) -> Status:
-    """Return the status without the verdicts on it."""
     own, reported, readiness, rollout = observed.own, course.reported, course.readiness, course.rollout
     known = Status(
         observed_generation=observed.resource.generation,
@@ -94,7 +93,6 @@ def _sections(observed: ObservedState, course: Course) -> Status:
 
 
 def _verdicts(observed: ObservedState, course: Course, known: Status, validity: Validity) -> Sequence[Verdict]:
-    """Return what is found about each aspect, in the order in which conditions are shown."""
     reported, readiness, shared, rollout = course.reported, course.readiness, course.sharing, course.rollout
     hindered = _hindrance(observed, course, validity)
     reconciling, unattended = verdicts.reconciling(readiness, hindered), list[Verdict]()

@@ -90,7 +90,8 @@ class Entries:
         for row, (offset, timestamp, key, value) in enumerate(rows):
             digest = hashlib.sha256(value).digest()
             content = _content(contents[row], digest)
-            is_repeat = self._last.pop(key, None) == content and self._may_be_left_out(key)
+            may_be_left_out = self._repeats < MOST_REPEATS and len(key or b"") <= LONGEST_KEY
+            is_repeat = self._last.pop(key, None) == content and may_be_left_out
             self._repeats = self._repeats + 1 if is_repeat else 0
             self._last[key] = content
             if len(self._last) > MOST_FEEDS:
@@ -105,9 +106,6 @@ class Entries:
                 is_repeat,
                 b"" if is_repeat else value,
             )
-
-    def _may_be_left_out(self, key: bytes | None) -> bool:
-        return self._repeats < MOST_REPEATS and len(key or b"") <= LONGEST_KEY
 
 
 def renamed(name: str, key: bytes | None, timestamp: int, to: int) -> str:
@@ -141,7 +139,6 @@ def _is_usable(timestamp: int) -> bool:
 
 
 def _header(batch: pa.RecordBatch, name: bytes) -> list[Any]:
-    """Return a header of each record; None where it has none."""
     return last_header(batch, name).to_pylist() if "headers" in batch.schema.names else [None] * batch.num_rows
 
 

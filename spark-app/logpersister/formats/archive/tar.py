@@ -36,7 +36,6 @@ def file_header(name: str, size: int, seconds: int, comment: str = "") -> bytes:
 
 
 def _extended_header(texts: Mapping[str, str]) -> bytes:
-    """Return a header with texts by keyword."""
     content = b"".join(_record(keyword, text) for keyword, text in texts.items())
     return _header(b"././@PaxHeader", len(content), 0, _EXTENDED) + content + padding(len(content))
 

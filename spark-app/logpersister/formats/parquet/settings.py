@@ -117,7 +117,6 @@ class ParquetSpec(ColumnarSpec):
 
 
 def _repeated(values: Iterable[tuple[Place, str | int]]) -> Iterator[tuple[Place, str | int]]:
-    """Yield the values that are there before, with their places."""
     seen: set[str | int] = set()
     for at, value in values:
         if value in seen:

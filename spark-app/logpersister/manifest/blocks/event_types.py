@@ -162,10 +162,6 @@ class TypesSpec(TypePlace):
         return self.model_copy(update={"entries": (*self.entries[:rule], changed, *self.entries[rule + 1 :])})
 
     @property
-    def _size_of_patterns(self) -> int:
-        return sum(size_of(one.pattern) for one in self.entries if one.pattern is not None)
-
-    @property
     def labels(self) -> frozenset[str]:
         """What counts are told under, whatever types producers write."""
         return frozenset([OTHER_TYPES, *(label for one in self.entries for label in one.labels)])
@@ -182,7 +178,7 @@ class TypesSpec(TypePlace):
 
     @refuses
     def _each_type_is_of_one_entry(self) -> Iterator[Finding]:
-        if self._size_of_patterns > LARGEST_PATTERNS:
+        if sum(size_of(one.pattern) for one in self.entries if one.pattern is not None) > LARGEST_PATTERNS:
             told = f"has patterns of more than {LARGEST_PATTERNS:,} characters and classes together"
             remedy = "repeat less in them, or name types by names (docs/types.md#what-becomes-of-a-type)"
             yield Finding(f"{told}, which take too much memory", remedy, ("entries",))
@@ -201,7 +197,8 @@ class TypesSpec(TypePlace):
     @refuses
     def _folders_differ(self) -> Iterator[Finding]:
         """Each folder has objects of one entry only: they have one format, and one name for each range."""
-        taken = {name: place for place, one in enumerate(self.entries) if _has_own_folders(one) for name in _names(one)}
+        of_types = [(n, one) for n, one in enumerate(self.entries) if one.action == "store" and one.folder is None]
+        taken = {name: place for place, one in of_types for name in _names(one)}
         for place, one in enumerate(self.entries):
             before = place if one.folder is None else taken.setdefault(one.folder, place)
             if before != place:
@@ -240,10 +237,6 @@ class RuleFinder:
 def _pattern_label(pattern: str) -> str:
     label = f"/{pattern}/"
     return label if len(label) <= MOST_LABEL else f"{label[: MOST_LABEL - 1]}…"
-
-
-def _has_own_folders(one: TypeRule) -> bool:
-    return one.action == "store" and one.folder is None
 
 
 def _names(one: TypeRule) -> Sequence[str]:

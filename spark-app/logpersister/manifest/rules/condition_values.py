@@ -106,7 +106,6 @@ def typed(value: object, type_: Type, notation: str) -> bool | int | float | Num
 
 
 def _allowed(type_: Type, *, is_header: bool) -> frozenset[Operator]:
-    """Return the operators that a type has, beside absent."""
     match type_:
         case Plain("string"):
             return _LISTS if is_header else _LISTS | {"matches"}

@@ -41,7 +41,6 @@ class OverrideRules(Sections):
 
 
 def _of_override(place: int, override: Override, finding: Finding) -> Finding:
-    """Return what is wrong with the spec of the topics of an entry, told where it can be put right."""
     at = ("overrides", place)
     if finding.at and finding.at[0] in override.blocks:
         return replace(finding, at=(*at, *finding.at))

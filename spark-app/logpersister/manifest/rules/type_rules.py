@@ -90,7 +90,6 @@ class TypeRules(RowRules):
 
 
 def _unknown_members(types: TypesSpec, plan: Plan) -> Iterator[Finding]:
-    """Yield the names of entries that no field of a oneof has."""
     members = [one["name"] for one in plan["members"] if one["name"]]
     for place, entry in enumerate(types.entries):
         for number, name in enumerate(entry.names or ()):
@@ -134,7 +133,6 @@ def _of_types(types: TypesSpec, spec: Sections, *, completed: bool) -> Iterator[
 
 
 def _names_beside_types(types: TypesSpec, spec: Sections) -> Iterator[Finding]:
-    """Yield the columns that have a name of what ``spec.types`` adds."""
     schema, column = spec.row_schema, types.prefix.removesuffix("=").lower()
     names = [one.name.lower() for one in schema.columns if schema.has_columns]
     for added in schema.added:

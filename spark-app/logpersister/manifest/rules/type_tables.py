@@ -81,7 +81,6 @@ def _of_one_name(tables: Mapping[str, Sections], types: TypesSpec) -> Iterator[F
 
 
 def _unfit(spec: TypeTableRules, types: TypesSpec) -> Iterator[Finding]:
-    """Yield what a table would refuse of an entry."""
     for place, _, one in spec.with_tables():
         for declared in rules_of(TableRules):
             for finding in declared.findings(one):

@@ -164,7 +164,6 @@ def _layout(spec: Spec) -> object:
 
 
 def _kept(spec: Spec) -> object:
-    """Return by what records are left out."""
     rules = [one.type_rules for one in spec.variants()]
     of_types = [[(rule.action == "drop", rule.keep) for rule in some] for some in rules]
     return [one.keep for one in spec.variants()], of_types

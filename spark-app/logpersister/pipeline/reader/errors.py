@@ -50,10 +50,8 @@ class RangeReadError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions are pickled by their args, which would lose everything but the message.
-        return _restore, (self.kind, self.partition, self.offset, self.reason, self._details())
-
-    def _details(self) -> dict[str, Any]:
-        return {"retriable": self.retriable, "log_start": self.log_start, "log_end": self.log_end}
+        details = {"retriable": self.retriable, "log_start": self.log_start, "log_end": self.log_end}
+        return _restore, (self.kind, self.partition, self.offset, self.reason, details)
 
 
 def _restore(

@@ -157,7 +157,6 @@ class Fetching:
         self._wait(deadline)
 
     def _dispatch(self) -> None:
-        """Send what can be sent now."""
         if not self._wanting:
             return
         now = self._inbox.now()
@@ -179,7 +178,6 @@ class Fetching:
         future.add_done_callback(lambda done: self._inbox.put(partial(then, done)))
 
     def _wait(self, deadline: float) -> None:
-        """Wait for an event, for a pause to end, or for the deadline."""
         now = self._inbox.now()
         pauses = [state.not_before for state in self._wanting] + list(self._silent_until.values())
         if self.leaders.waiting:
@@ -367,7 +365,6 @@ class Fetching:
         self._forget_satisfied()
 
     def _check(self, state: RangeState, location: Location) -> None:
-        """Check that the topic exists, is readable, and is the one that is meant."""
         name, verdict = judge(location.error)
         topic_id = topic_id_text(location.topic_id)
         if verdict is Verdict.UNAUTHORIZED:

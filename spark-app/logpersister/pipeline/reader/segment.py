@@ -50,7 +50,6 @@ class Segment:
             raise ContentError(f"the last {size} bytes of it are no whole record batch of its range")
 
     def _decoded(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records of the whole record batches at the front of the rest, and take these off."""
         view, used, self._needed = memoryview(self._rest), 0, 0
         while used < len(view):
             try:

@@ -88,7 +88,6 @@ def _column(types: "_Types", field: Mapping[str, Any], namespace: str) -> Writte
 
 
 def _told(node: Any) -> str:
-    """Return what Avro calls a type, as a remark."""
     if isinstance(node, list):
         return ", ".join(map(_told, node))
     if isinstance(node, dict):
@@ -98,7 +97,6 @@ def _told(node: Any) -> str:
 
 
 def _namespace(node: Mapping[str, Any], around: str) -> str:
-    """Return the namespace of what is in a named type."""
     return _full(str(node["name"]), str(node.get("namespace", around))).rpartition(".")[0]
 
 
@@ -266,5 +264,4 @@ def _is_whole(default: Any, bits: int) -> bool:
 
 
 def _is_bytes(default: Any) -> bool:
-    """Return whether each character stands for a byte."""
     return isinstance(default, str) and all(ord(one) < 256 for one in default)

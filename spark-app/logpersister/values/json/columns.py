@@ -163,7 +163,6 @@ def _decides(shape: Shape) -> bool:
 
 
 def _types_of(shape: Shape) -> tuple[frozenset[str], bool]:
-    """Return the types that values may have, and whether they may be null."""
     if shape.types is not None:
         return shape.types - {"null"}, "null" in shape.types
     if shape.values is not None:
@@ -206,7 +205,6 @@ def _scalar(types: Sequence[str], shape: Shape) -> Type:
 
 
 def _whole(shape: Shape) -> Type:
-    """Return the type of whole numbers; those that are said to be beyond 64 bits are decimals."""
     named = [*shape.bounds, *(one for one in shape.values or () if isinstance(one, int))]
     if not all(map(math.isfinite, named)):
         return ANYTHING

@@ -59,7 +59,6 @@ def _type_problems(path: str, type_: Type, written: Type | None) -> Iterator[str
 
 
 def _fits(type_: Type, written: Type) -> bool:
-    """Return whether each value of one type is one of another."""
     match type_, written:
         case Plain("float64"), Plain("int64") | Decimal():
             return True

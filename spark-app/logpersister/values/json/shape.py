@@ -121,7 +121,6 @@ def _add(shape: Shape, part: Placed) -> None:
 
 
 def _both(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-    """Return the types that two schemas allow; each integer is a number."""
     found = one & other
     return (
         found | {"integer"} if "integer" in one | other and "number" in one | other and "number" not in found else found

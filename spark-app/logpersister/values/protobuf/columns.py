@@ -89,7 +89,6 @@ class _Types:
         return WrittenColumn(one.name, member.type, told, member.required, member.default, remarks=remarks)
 
     def _told(self, one: Field) -> str:
-        """Return what protobuf calls a type, as a remark."""
         if one.repeated and one.of in self._schema.entries:
             key, value = self._schema.messages[one.of]
             return f"map<{self._told(key)}, {self._told(value)}>"

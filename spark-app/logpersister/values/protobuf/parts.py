@@ -53,7 +53,6 @@ def oneof_in(schema: Schema, message: str, path: str, *, parts: bool) -> Plan:
 
 
 def _followed(schema: Schema, message: str, path: Iterable[str]) -> tuple[list[Plan], str]:
-    """Return the steps of a path of messages in each other, and the last message."""
     steps: list[Plan] = []
     for name in path:
         fields = schema.messages[message]
@@ -68,7 +67,6 @@ def _followed(schema: Schema, message: str, path: Iterable[str]) -> tuple[list[P
 
 
 def _siblings(schema: Schema, fields: Sequence[Field], of: Field) -> list[Plan]:
-    """Return the fields that remove another one when they are set."""
     return [_known(schema, one) for one in fields if of.oneof is not None and one.oneof == of.oneof and one is not of]
 
 

@@ -33,7 +33,6 @@ def misfit(schema: RowSchema, text: str) -> str | None:
 
 
 def _message(text: str, name: str | None) -> str:
-    """Return the full name of the message that declares the columns. Raises ProtobufError."""
     return read_schema(text).message(name)
 
 

@@ -78,9 +78,8 @@ class Schema:
         """Return the full name of a message; None is the first one of the file. Raises ProtobufError."""
         if name is None and self.roots:
             return self.roots[0].name
-        found = (
-            name if name in self.messages else next((one.name for one in self.roots if _last(one.name) == name), None)
-        )
+        by_last_name = (one.name for one in self.roots if one.name.rpartition(".")[2] == name)
+        found = name if name in self.messages else next(by_last_name, None)
         if found is None:
             raise ProtobufError("it has no message" if name is None else f"it has no message {name}")
         return found
@@ -162,10 +161,6 @@ def resolve(files: Sequence[FileDescriptorProto]) -> Schema:
     if not files:
         raise ProtobufError("it has no file")
     return _Resolver(files).schema()
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
 
 
 class _Resolver:
@@ -280,7 +275,6 @@ class _Resolver:
         return Field(one.number, one.name, kind, of, repeated, presence, oneof)
 
     def _type(self, scope: str, one: FieldDescriptorProto) -> tuple[str, str]:
-        """Return the kind of a field, and the name of its message or enum."""
         if not one.type_name:
             if not one.HasField("type") or TYPES[one.type] in _NAMED:
                 raise ProtobufError(f"its field {scope}.{one.name} has no type")
@@ -313,7 +307,6 @@ def _inside(scope: str, name: str) -> str:
 
 
 def _names(scope: str, messages: Sequence[DescriptorProto]) -> Iterator[str]:
-    """Yield the full names of messages and of all in them."""
     for one in messages:
         full = _inside(scope, one.name)
         yield full

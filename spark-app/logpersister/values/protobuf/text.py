@@ -174,7 +174,6 @@ class _Reader:
         message.field.append(field)
 
     def _number(self) -> int:
-        """Return a number of 32 bits, as descriptors have them."""
         number = self._tokens.whole()
         if not -(2**31) <= number < 2**31:
             raise ProtobufError(f"it has the number {number} for a field or an enum value")

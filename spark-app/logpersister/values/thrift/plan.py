@@ -75,7 +75,6 @@ class _Planner:
 
 
 def _fits(kind: Kind, type_: Type, notation: str) -> bool:  # noqa: PLR0911 - one for each type
-    """Whether a value that is not made of others can become one of a type."""
     match type_:
         case Plain("bool"):
             return kind.word == "bool"

@@ -73,7 +73,6 @@ class ThriftSource(Source):
 
 
 def _remedy(error: UnfitColumnError) -> str:
-    """Return what to do about a column that a struct cannot become."""
     if not error.known:
         return "write another type (docs/schemas.md#thrift)"
     found = one_of(error.known, error.path.rpartition(".")[2])
