@@ -1,14 +1,14 @@
 """The part of ``verify --deep`` that looks into the tables of a topic: that of its rows, or those of its types."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from logpersister.manifest import LogPersister
 from logpersister.manifest.revisions.revision import resource_of
-from logpersister.manifest.revisions.table_binding import TableBinding, table_of, tables_of
+from logpersister.manifest.revisions.table_binding import table_of, tables_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.tables import table_opener
 from logpersister.ranges import TopicPartition
@@ -20,7 +20,7 @@ from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
 from logpersister.tables.columns import table_columns
 from logpersister.tables.errors import TableError
-from logpersister.tables.offsets import Held, Numbering, held_by
+from logpersister.tables.offsets import Held, Numbering, held_by, held_to
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.missing_offsets import Reader
@@ -164,8 +164,7 @@ class ComparedTables(Objects):
             facts = one.facts
             if facts is None or one.name.path == QUARANTINE or one.name.replay:
                 continue
-            held = seen.content.held.get(Numbering(one.name.generation, facts.topic_id or ""), {})
-            if facts.range.end <= held.get(one.name.partition, 0):
+            if facts.range.end <= held_to(seen.content.held, one.name.generation, facts.topic_id, one.name.partition):
                 by_range[facts.range, one.name.generation, facts.revision, facts.rules, facts.horizon].append(one)
         found, without = [], 0
         for (range_, generation, revision, rules, horizon), objects in by_range.items():
@@ -192,8 +191,10 @@ class ComparedTables(Objects):
         Then also whether null values are left out, and whether rows say of which record they are.
         """
         document = get_revision(self._store, self._resource.group_id, revision)
-        binding = None if document is None else _binding(document, type_)
-        if document is None or binding is None or binding.uuid != uuid:
+        if document is None:
+            return None
+        binding = table_of(document) if type_ == NO_TYPE else tables_of(document).get(type_)
+        if binding is None or binding.uuid != uuid:
             return None
         resource = resource_of(document)
         resource = resource.model_copy(update={"spec": resource.spec.tables_of_types()[type_]})
@@ -210,10 +211,6 @@ def _holds(held: Held, current: Current) -> Held:
             offsets = found.setdefault(Numbering(one.generation, current.topic_id or ""), {})
             offsets[partition] = max(offsets.get(partition, 0), one.end)
     return found
-
-
-def _binding(document: Mapping[str, Any], type_: str) -> TableBinding | None:
-    return table_of(document) if type_ == NO_TYPE else tables_of(document).get(type_)
 
 
 def _note(topic: str, told: str) -> Finding:

@@ -30,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
         _must_be_new(arguments.output)
     secrets = context.secrets(arguments)
     name = arguments.name or default_name(arguments.topics, arguments.bucket)
-    resource = context.resource(name, _kafka(arguments), _storage(arguments))
+    storage = {**bucket.described_by(arguments, arguments.bucket), "prefix": arguments.prefix}
+    resource = context.resource(name, _kafka(arguments), storage)
     report = brokers.reach(resource, secrets, arguments.timeout)
     _must_have_topics(arguments, report)
     config = brokers.config(resource, secrets, arguments.timeout, report)
@@ -61,10 +62,6 @@ def _kafka(arguments: argparse.Namespace) -> dict[str, Any]:
         "caSecretName": arguments.kafka_ca_secret,
     }
     return {**kafka, "security": {name: value for name, value in security.items() if value is not None}}
-
-
-def _storage(arguments: argparse.Namespace) -> dict[str, Any]:
-    return {**bucket.described_by(arguments, arguments.bucket), "prefix": arguments.prefix}
 
 
 def _must_be_new(output: str) -> None:

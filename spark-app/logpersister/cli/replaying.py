@@ -120,7 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
             lru_cache(outputs.horizon),
             leaves_out=arguments.leave_out,
         )
-        unfinished = _unfinished(store, resource.group_id, found)
+        replays = {topic: list_replayed(store, resource.group_id, topic) for topic in {one.name.topic for one in found}}
+        unfinished = {(topic, it.generation) for topic, notes in replays.items() for it in notes if not it.done}
         told = list(_told(replayer, found, commits, away, unfinished, dry_run=arguments.dry_run))
     if arguments.json:
         print(json.dumps(document(resource, told, dry_run=arguments.dry_run)))
@@ -197,11 +198,6 @@ def _commits(
 
     commits = brokers.patiently("the committed offsets could not be read", seconds, ask)
     return commits, {topic: str(problem) for topic, problem in report.refused.items()}
-
-
-def _unfinished(store: ObjectStore, group: str, found: Sequence[Entry]) -> set[tuple[str, int]]:
-    topics = {entry.name.topic for entry in found}
-    return {(topic, it.generation) for topic in topics for it in list_replayed(store, group, topic) if not it.done}
 
 
 def _told(

@@ -172,7 +172,8 @@ class Trial:
 
     def _show_columns(self, schema: RowSchema, rows: int, out: TextIO) -> None:
         out.write("\n")
-        found = [_rows(batch) for _, _, batch in self._shown if ROW in batch.schema.names]
+        typed = (batch.column(ROW).drop_null() for _, _, batch in self._shown if ROW in batch.schema.names)
+        found = [pa.RecordBatch.from_struct_array(cast("pa.StructArray", one)) for one in typed]
         self._show_rows(schema, found, rows, out)
 
     def _show_inferred(self, rows: int, out: TextIO) -> bool:
@@ -279,10 +280,6 @@ def _of_type(parts: list[FolderRows], spec: Spec, types: TypesSpec, name: str) -
     if place.rule < 0:
         raise CommandError(f"--type {printable(name)}: spec.types does not store records of this type", Exit.INVALID)
     return [one for one in parts if one[1].split("/")[0] == place.segment], spec.of_types()[place.rule]
-
-
-def _rows(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return pa.RecordBatch.from_struct_array(cast("pa.StructArray", batch.column(ROW).drop_null()))
 
 
 def _instant(milliseconds: int) -> str:

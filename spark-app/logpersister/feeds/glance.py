@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from logpersister.feeds.polled_feed import RESULTS, PolledFeed
 from logpersister.feeds.reports import FeedMetrics, Parts
@@ -64,12 +64,14 @@ class CollectorSource:
         self._feeds: Final = {feed.spec.id: feed for feed in parts.feeds}
 
     def readings(self) -> Mapping[str, Reading]:
+        def of_polls(counts: Mapping[Any, int]) -> dict[str, float]:
+            return {result: counts[result] for result in RESULTS}
+
         found = {
-            feed: Reading({"seconds": one.seconds}, _counts(one), 2.0 * one.is_silent + bool(one.reason))
+            feed: Reading({"seconds": one.seconds}, of_polls(one.polls), 2.0 * one.is_silent + bool(one.reason))
             for feed, one in self._feeds.items()
         }
-        counts: dict[str, float] = {result: self._metrics.totals[result] for result in RESULTS}
-        found[WHOLE] = Reading({"waiting": self._parts.spool.fill.entries}, counts)
+        found[WHOLE] = Reading({"waiting": self._parts.spool.fill.entries}, of_polls(self._metrics.totals))
         return found
 
     def home(self, history: History, wanted: Wanted) -> Page:
@@ -163,10 +165,6 @@ class CollectorSource:
         if not feed.polls["new"]:
             return "never"
         return when(datetime.fromtimestamp(self._wall() - (self._clock() - feed.new_since), UTC))
-
-
-def _counts(feed: PolledFeed) -> dict[str, float]:
-    return {result: feed.polls[result] for result in RESULTS}
 
 
 def _state(feed: PolledFeed) -> Cell:

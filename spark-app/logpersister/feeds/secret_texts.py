@@ -55,7 +55,7 @@ class SecretValues:
 
     def _text(self, name: str, key: str, path: str) -> str:
         text = self._secrets.require(name, key, path).reveal()
-        if not _can_be_sent(text):
+        if not all(" " <= sign <= "~" for sign in text):
             problem = "names a Secret whose value has characters other than printable ones of ASCII"
             raise ManifestError([Problem(path, f"{problem} ({name}/{key})", "correct the Secret")])
         escaped = quote(text, safe="")
@@ -66,10 +66,6 @@ class SecretValues:
     def _certificates(self, name: str, path: str) -> str:
         self._secrets.require(name, AUTHORITY, path)
         return self._secrets.authority(name, path) or ""
-
-
-def _can_be_sent(text: str) -> bool:
-    return all(" " <= sign <= "~" for sign in text)
 
 
 @dataclass(frozen=True, slots=True)

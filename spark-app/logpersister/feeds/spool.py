@@ -128,7 +128,8 @@ class Spool:
     @property
     def fill(self) -> Fill:
         with self._lock:
-            return Fill(self._waiting(), self._bytes, self._dropped)
+            waiting = sum(segment.end - max(segment.first, self._released) for segment in self._segments)
+            return Fill(waiting, self._bytes, self._dropped)
 
     @property
     def oldest(self) -> bytes | None:
@@ -144,9 +145,6 @@ class Spool:
             self._note()
             self._end_segment()
             self._taken.close()
-
-    def _waiting(self) -> int:
-        return sum(segment.end - max(segment.first, self._released) for segment in self._segments)
 
     def _give_up(self, segment: Segment, start: int) -> int:
         """Drop what of a segment cannot be read; return the number behind it."""

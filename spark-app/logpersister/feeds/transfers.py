@@ -53,7 +53,8 @@ class Transfers:
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
-        self._multi.setopt(pycurl.M_MAXCONNECTS, max(16, min(idle_connections, _MOST_IDLE, _files() // 2)))
+        most_idle = min(idle_connections, _MOST_IDLE, os.sysconf("SC_OPEN_MAX") // 2)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, max(16, most_idle))
         self._epoll = select.epoll()
         self._watched: set[int] = set()
         self._deadline: float | None = None
@@ -210,7 +211,3 @@ class _Transfer:
 def _parsed(lines: bytes) -> dict[str, str]:
     split = (line.partition(":") for line in lines.decode("latin-1").split("\n")[1:])
     return {name.strip().lower(): value.strip() for name, colon, value in split if colon}
-
-
-def _files() -> int:
-    return os.sysconf("SC_OPEN_MAX")

@@ -12,7 +12,7 @@ from logpersister.storage.asking import ask_each
 from logpersister.storage.current import NONE, Current, get_current
 from logpersister.storage.facts import ObjectFacts, check_name
 from logpersister.storage.finished import FolderObject
-from logpersister.storage.store import ListedObject, ObjectStore
+from logpersister.storage.store import ObjectStore
 
 
 def existing_folders(
@@ -140,7 +140,9 @@ def content_of(
     found = {one.key: (names.parse_object_key(store.prefix, one.key), one) for one in store.list_objects(root)}
     listed = {key: (name, one) for key, (name, one) in found.items() if name is not None and current.counts(name)}
     old = {
-        key: known[name] for key, (_, one) in listed.items() if _is_known(name := key.removeprefix(root), one, known)
+        key: known[name]
+        for key, (_, one) in listed.items()
+        if (name := key.removeprefix(root)) in known and known[name].bytes == one.size
     }
     new = {key: one for key, one in listed.items() if key not in old}
     final, pending = list(old.values()), []
@@ -149,16 +151,9 @@ def content_of(
             continue
         check_name(key, new[key][0], facts)
         if positions.is_final(facts) or current.is_of_replay(new[key][0]):  # one that counts is whole
-            final.append(_object(key.removeprefix(root), facts, new[key][1].size))
+            name, range_ = key.removeprefix(root), facts.range
+            partition, size = range_.partition.partition, new[key][1].size
+            final.append(FolderObject(name, partition, facts.generation, range_.start, facts.records, size))
         else:
             pending.append(facts)
     return Content(tuple(sorted(final)), tuple(pending), current)
-
-
-def _is_known(name: str, listed: ListedObject, known: Mapping[str, FolderObject]) -> bool:
-    return name in known and known[name].bytes == listed.size
-
-
-def _object(name: str, facts: ObjectFacts, size: int) -> FolderObject:
-    partition = facts.range.partition.partition
-    return FolderObject(name, partition, facts.generation, facts.range.start, facts.records, size)

@@ -62,12 +62,10 @@ class Positions:
 
         One of which everything is stored is in any: a higher generation stores no record of it again.
         """
-        found = [self.registered[number].metadata for number, end in self.ends.items() if self._is_behind(number, end)]
+        stored = {number: self.stored_to(number) for number in self.ends}
+        behind = [number for number, to in stored.items() if to is not None and to < self.ends[number]]
+        found = [self.registered[number].metadata for number in behind]
         return min([most, *(metadata.generation for metadata in found if metadata is not None)])
-
-    def _is_behind(self, partition: int, end: Offset) -> bool:
-        stored_to = self.stored_to(partition)
-        return stored_to is not None and stored_to < end
 
     def newest(self, field: str) -> dict[int, int | None]:
         """Return the newest event of each partition, by a field; None where none of this field is known."""

@@ -106,7 +106,7 @@ class Webhook:
         words = " ".join(told.decode(errors="replace").split()) or "without a word"
         location = answer.headers.get("Location")
         reason = f"it answered {answer.status} ({f'it points to {location[:MOST_TOLD]}' if location else words})"
-        raise self._refused(reason) if answer.status in REFUSALS else self._failed(reason)
+        raise self._failed(reason, RefusedError if answer.status in REFUSALS else NotTakenError)
 
     def _headers(self, message: Message, token: SecretValue | None, key: bytes | None) -> Mapping[str, str]:
         headers = {
@@ -122,11 +122,8 @@ class Webhook:
             headers["webhook-signature"] = signature(key, message.id, at, message.body)
         return headers
 
-    def _failed(self, reason: str) -> NotTakenError:
-        return NotTakenError(f"webhook {self.spec.url.partition('?')[0]}: {reason}")
-
-    def _refused(self, reason: str) -> RefusedError:
-        return RefusedError(f"webhook {self.spec.url.partition('?')[0]}: {reason}")
+    def _failed(self, reason: str, kind: type[Exception] = NotTakenError) -> Exception:
+        return kind(f"webhook {self.spec.url.partition('?')[0]}: {reason}")
 
 
 def key_of(text: str) -> bytes:

@@ -5,12 +5,11 @@ docs/monitoring.md describes each field. The document is read by the operator, s
 
 from collections.abc import Callable
 
-from logpersister.report.duties import DutyReport
 from logpersister.report.facts import BucketFailed, RunningJob
 from logpersister.report.finish import finish_document
 from logpersister.report.lag import LagSummary, PartitionLag
 from logpersister.report.plain import Document, document, plain, rfc3339
-from logpersister.report.shadow import ShadowReport, figures_document
+from logpersister.report.shadow import figures_document
 from logpersister.report.status import MAX_PARTITIONS_OF_JOB, RecentError, RecentQuarantine, Status, StatusBoard
 from logpersister.report.tables import tables_document
 from logpersister.report.types import types_document
@@ -59,10 +58,13 @@ def status_document(status: Status) -> Document:
         },
         "dataLoss": {"offsets": status.totals.data_loss_offsets, "recent": plain(status.losses)},
         "rebalance": document(status.rebalances),
-        "duties": [_duty(duty) for duty in status.duties],
+        "duties": [
+            {"duty": it.duty, "topics": it.topics, "failing": {"count": it.failing, "first": plain(it.first_failing)}}
+            for it in status.duties
+        ],
         "finish": None if status.finish is None else finish_document(status.finish, status.telling),
         "tables": None if status.tables is None else tables_document(status.tables),
-        "shadow": None if status.shadow is None else _shadow(status.shadow),
+        "shadow": None if (it := status.shadow) is None else document(it, "figures") | figures_document(it.figures),
         "replay": None if status.replay is None else document(status.replay),
     }
 
@@ -122,15 +124,6 @@ def _error(error: RecentError) -> Document:
     else:
         where = {}
     return {"time": rfc3339(error.time), **where, **document(failure)}
-
-
-def _duty(duty: DutyReport) -> Document:
-    failing = {"count": duty.failing, "first": plain(duty.first_failing)}
-    return {"duty": duty.duty, "topics": duty.topics, "failing": failing}
-
-
-def _shadow(report: ShadowReport) -> Document:
-    return document(report, "figures") | figures_document(report.figures)
 
 
 def _rounded(seconds: float | None) -> float | None:

@@ -1,6 +1,6 @@
 """Archives of finished folders in the place of the objects that they are made of."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from logpersister.finish.archiving import NUMBER, POLICY
@@ -56,9 +56,5 @@ def _number(store: ObjectStore, key: str) -> int:
 
 def in_folders(selected: Selected, folders: Sequence[str]) -> Selected:
     """Return what of a selection stands in one of these folders below that of its topic."""
-    return replace(selected, objects=[*_inside(selected.objects, folders)])
-
-
-def _inside(objects: Sequence[Wanted], folders: Sequence[str]) -> Iterator[Wanted]:
     wanted = tuple(f"{folder.strip('/')}/" for folder in folders)
-    yield from (one for one in objects if f"{one.path}/".startswith(wanted))
+    return replace(selected, objects=[one for one in selected.objects if f"{one.path}/".startswith(wanted)])

@@ -98,7 +98,8 @@ def within(store: ObjectStore, topic: str, current: Current, layout: AnyFolders,
     folders = [one for one in existing if window.meets(layout.begin_of(one), one.end)]
     spans = [(layout.begin_of(one), one.end) for one in folders]
     objects = [replace(one, folder=folder) for folder, one in _inside(store, topic, current, folders)]
-    for one in _late(store, topic, current):
+    late = f"{names.topic_prefix(store.prefix, topic)}{LATE}/"
+    for one in _counting(_named(store, late), current):
         folder = folder_of(one.path, layout)
         if folder is None:
             continue
@@ -129,10 +130,6 @@ def _inside(
 
     for some in ask_each(listed, folders):
         yield from some
-
-
-def _late(store: ObjectStore, topic: str, current: Current) -> Iterator[Wanted]:
-    return _counting(_named(store, names.topic_prefix(store.prefix, topic) + f"{LATE}/"), current)
 
 
 def _named(store: ObjectStore, prefix: str) -> Iterator[tuple[ObjectName, ListedObject]]:

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol
 
 from isal import isal_zlib
@@ -46,10 +47,6 @@ class _Crc32:
 
     def digest(self) -> bytes:
         return self._value.to_bytes(4, "big")
-
-
-def _md5() -> _Sum:
-    return hashlib.md5(usedforsecurity=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,8 @@ class Imprint:
         if crc32 and self._knows(crc32_parts):
             return _Crc32, base64.b64decode(crc32), int(crc32_parts) if crc32_parts else None
         if _MD5.fullmatch(tag) and not self.has_own_key and self._knows(tag_parts):
-            return _md5, bytes.fromhex(tag), int(tag_parts) if tag_parts else None
+            kind = partial(hashlib.md5, usedforsecurity=False)
+            return kind, bytes.fromhex(tag), int(tag_parts) if tag_parts else None
         return None
 
     def _knows(self, parts: str) -> bool:

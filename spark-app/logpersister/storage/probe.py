@@ -202,7 +202,10 @@ def _list(connection: Connection) -> None:
             client.list_objects_v2(Bucket=storage.bucket, Prefix=names.head(storage.prefix), MaxKeys=1)
     except StorageError as error:
         if error.kind == "unreachable" and _speaks_tls(storage.endpoint or ""):
-            raise _wants_tls(storage) from None
+            told = "the endpoint is http, and the server there speaks TLS only"
+            raise Place(storage.endpoint or "", storage.bucket).failure(
+                "unreachable", TLS_SERVER, told, "listing the bucket"
+            ) from None
         raise
 
 
@@ -219,10 +222,3 @@ def _speaks_tls(endpoint: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _wants_tls(storage: StorageSpec) -> StorageError:
-    place = Place(storage.endpoint or "", storage.bucket)
-    return place.failure(
-        "unreachable", TLS_SERVER, "the endpoint is http, and the server there speaks TLS only", "listing the bucket"
-    )

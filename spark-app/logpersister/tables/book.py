@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from logpersister.ranges import Offset, Range
+from logpersister.ranges import Range
 from logpersister.storage.errors import StorageError
 from logpersister.storage.receipts import Receipt, ReceiptName
 from logpersister.tables.appends import Portion
-from logpersister.tables.offsets import Held, Numbering
+from logpersister.tables.offsets import Held, held_to
 
 
 class TableKey(NamedTuple):
@@ -91,7 +91,8 @@ class ReceiptBook:
         """Take in what a table holds, as it was loaded."""
         bit = 1 << self._places[key.type, key.name]
         for entry in self._entries.values():
-            if entry.left & bit and entry.range.end <= _held_of(held, entry):
+            partition = entry.range.partition.partition
+            if entry.range.end <= held_to(held, entry.generation, entry.topic_id, partition):
                 entry.left &= ~bit
 
     def waive(self, key: TableKey) -> None:
@@ -170,8 +171,3 @@ class ReceiptBook:
 
     def _tables(self, bits: int) -> Iterator[TableKey]:
         return (key for place, key in enumerate(self._keys) if bits >> place & 1)
-
-
-def _held_of(held: Held, entry: _Entry) -> Offset:
-    of = Numbering(entry.generation, entry.topic_id or "")
-    return held.get(of, {}).get(entry.range.partition.partition, 0)

@@ -15,7 +15,7 @@ from logpersister.storage.current import Current, Segment, Span
 from logpersister.storage.names import ObjectName
 from logpersister.storage.receipts import Receipt, ReceiptName, TableFile
 from logpersister.tables.errors import TableError
-from logpersister.tables.offsets import Held, Numbering, TableView
+from logpersister.tables.offsets import Held, TableView, held_to
 
 NameOf = Callable[[str], ObjectName | None]
 """Returns the name of the object at an address; None: it is none of the topic."""
@@ -125,9 +125,8 @@ def _check_foreign(view: TableView, file: LiveFile, current: Current) -> None:
 def check_not_behind(view: TableView, held: Held, current: Current, waiting: Iterable[ReceiptName]) -> None:
     """Raise `TableError` where a receipt waits of rows that a replay has stored again: they would be appended later."""
     for name in waiting:
-        holds = held.get(Numbering(name.generation, current.topic_id or ""), {}).get(name.partition, 0)
-        spans = (bounds[name.partition] for bounds in current.replays.values() if name.partition in bounds)
-        if holds <= name.start and any(start <= name.start < end for start, end in spans):
+        holds = held_to(held, name.generation, current.topic_id, name.partition)
+        if holds <= name.start and current.is_replayed(name.partition, name.start):
             raise TableError(
                 "behind",
                 f"table {view.table} has the rows of partition {name.partition} before offset {holds}, and those from "

@@ -43,7 +43,8 @@ class LiveRows:
     def of(self, partition: int, start: Offset, end: Offset) -> pa.Table:
         """Return the rows of records of a partition at offsets in ``[start, end)``. Raises `TableError`."""
         wanted = f"{PARTITION} = {partition} and {OFFSET} >= {start} and {OFFSET} < {end}"
-        tasks = [task for task in self._tasks if self._may_have(task.file, partition, start, end)]
+        bounds = ((PARTITION, partition, partition + 1), (OFFSET, start, end))
+        tasks = [task for task in self._tasks if all(self._overlaps(task.file, *one) for one in bounds)]
         return self._read(tasks, wanted, self._schema)
 
     def without_place(self) -> int:
@@ -61,11 +62,8 @@ class LiveRows:
         with _told(self._table):
             return list(self._table.scan().plan_files())
 
-    def _may_have(self, file: DataFile, partition: int, start: Offset, end: Offset) -> bool:
-        """Whether a file may have such rows, by the bounds of its columns."""
-        return self._overlaps(file, PARTITION, partition, partition + 1) and self._overlaps(file, OFFSET, start, end)
-
     def _overlaps(self, file: DataFile, column: str, start: int, end: int) -> bool:
+        """Whether values in ``[start, end)`` may be in a file, by the bounds of its column."""
         field = self._schema.find_field(column)
         lower, upper = (bounds.get(field.field_id) for bounds in (file.lower_bounds or {}, file.upper_bounds or {}))
         if lower is None or upper is None:

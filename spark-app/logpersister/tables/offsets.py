@@ -40,6 +40,11 @@ Held = Mapping[Numbering, Mapping[int, Offset]]
 """Offset per partition before which the table has every row, by generation and topic id."""
 
 
+def held_to(held: Held, generation: int, topic_id: str | None, partition: int) -> Offset:
+    """Return the offset before which the table has every row of a partition."""
+    return held.get(Numbering(generation, topic_id or ""), {}).get(partition, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Ancestor:
     """A snapshot of the table, or one that it was made from."""

@@ -6,14 +6,14 @@ they do not say of which record they are, the number of rows.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from logpersister.ranges import TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.storage.names import object_address
 from logpersister.storage.receipts import ReceiptName
-from logpersister.tables.offsets import Held, Numbering
+from logpersister.tables.offsets import Held, held_to
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
 
@@ -58,7 +58,7 @@ def table_findings(
         if facts is None or one.name.path == QUARANTINE or one.name.replay or not is_file(facts.revision):
             continue
         own = facts.records if keeps_tombstones else facts.records - (facts.tombstones or 0)
-        holds = _holds(content.held, one, facts.topic_id)
+        holds = held_to(content.held, one.name.generation, facts.topic_id, one.name.partition)
         count = live[object_address(bucket, one.key)]
         if count > 1:
             yield _finding(Kind.TWICE_IN_TABLE, one, f"table {content.table} has it {count} times", one.key)
@@ -81,11 +81,6 @@ def table_findings(
             f"table {content.table} has {rows} rows, and the objects that it should have, {sum(expected.values())}; "
             "files of others are in it, so that no single one can be named",
         )
-
-
-def _holds(held: Held, one: StoredObject, topic_id: str | None) -> int:
-    offsets: Mapping[int, int] = held.get(Numbering(one.name.generation, topic_id or ""), {})
-    return offsets.get(one.name.partition, 0)
 
 
 def _finding(kind: Kind, one: StoredObject, message: str, key: str) -> Finding:

@@ -140,7 +140,8 @@ class ThriftMetastore:
         except TApplicationException as error:
             raise TableError("unavailable", f"the metastore does not know a request ({short(error)})") from error
         except TException as error:
-            raise TableError("refused", f"the metastore refuses: {_said(error)}") from error
+            told = short(getattr(error, "message", None) or error)
+            raise TableError("refused", f"the metastore refuses: {told}") from error
         finally:
             transport.close()
 
@@ -178,7 +179,3 @@ def _away(uri: str, error: Exception | None) -> TableError:
 
 def _field(name: str, type_: str) -> Any:
     return ttypes.FieldSchema(name=name, type=type_)
-
-
-def _said(error: TException) -> str:
-    return short(getattr(error, "message", None) or error)
