@@ -14,10 +14,6 @@ class ByteBudget:
         self._used = 0
         self._changed = threading.Condition()
 
-    @property
-    def used(self) -> int:
-        return self._used
-
     def take(self, amount: int) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._used == 0 or self._used + amount <= self._limit)

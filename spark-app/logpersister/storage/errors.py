@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 from botocore import exceptions as aws
@@ -72,17 +73,6 @@ CONDITION_IGNORED: Final = "ConditionIgnored"
 """Our code for a storage that replaced an object although the request said not to."""
 NOT_LISTED: Final = "NotListed"
 """Our code for a storage whose listing lacks an object that it has stored."""
-WRONG_KEYS: Final = frozenset(
-    {
-        "InvalidAccessKeyId",
-        "SignatureDoesNotMatch",
-        "ExpiredToken",
-        "InvalidToken",
-        "InvalidTokenId",
-        "TokenRefreshRequired",
-    }
-)
-"""Codes that say that the keys or the session token themselves are wrong, not that they may too little."""
 _ELSEWHERE: Final = "(without it: where the AWS SDK of this process finds it)"
 
 _REMEDIES_BY_CODE: dict[str, str] = {
@@ -91,10 +81,10 @@ _REMEDIES_BY_CODE: dict[str, str] = {
     PLAIN_SERVER: "write http:// in spec.storage.endpoint, or the port on which the storage speaks TLS",
     TLS_SERVER: "write https:// in spec.storage.endpoint, or the port on which the storage speaks plain http",
     "RequestTimeTooSkewed": "set the clock of this machine",
-    "PermanentRedirect": "set spec.storage.region to the region of the bucket",
-    "AuthorizationHeaderMalformed": "set spec.storage.region to the region of the bucket",
-    "IllegalLocationConstraintException": "set spec.storage.region to the region of the bucket",
-    "301": "set spec.storage.region to the region of the bucket",
+    **dict.fromkeys(
+        ["PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "301"],
+        "set spec.storage.region to the region of the bucket",
+    ),
     "NotImplemented": "the storage does not support this; `logpersister check` finds out which setting of spec.storage "
     "(checksums, acl, conditionalWrites) helps",
     "InvalidPart": "write the range again; if the storage takes only parts of one size (Cloudflare R2), raise "
@@ -136,11 +126,7 @@ class StorageError(Exception):
         return StorageError(self.kind, message, retriable=self.retriable, code=self.code)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, ({"kind": self.kind, "message": str(self), "retriable": self.retriable, "code": self.code},)
-
-
-def _rebuild(arguments: dict[str, Any]) -> StorageError:
-    return StorageError(**arguments)
+        return partial(StorageError, self.kind, str(self), retriable=self.retriable, code=self.code), ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +162,10 @@ class Place:
     ) -> StorageError:
         """Return the error of a request, with what to do about it."""
         where = f"bucket {self.bucket!r} of {self.endpoint}" + (f", object {key!r}" if key else "")
-        message = self._without_secrets(f"{where}: {reason} ({doing}); {_remedy(kind, code)}")
+        message = f"{where}: {reason} ({doing}); {_remedy(kind, code)}"
+        for secret in filter(None, self.secrets):
+            message = message.replace(secret, HIDDEN)
         return StorageError(kind, message, retriable=True if code in _LATER else None, code=code)
-
-    def _without_secrets(self, text: str) -> str:
-        for secret in self.secrets:
-            if secret:
-                text = text.replace(secret, HIDDEN)
-        return text
 
 
 def _remedy(kind: StorageErrorKind, code: str) -> str:
@@ -200,6 +182,8 @@ _WRONG_KEYS: Final = {
     ),
 }
 
+WRONG_KEYS: Final = frozenset(_WRONG_KEYS)
+"""Codes that say that the keys or the session token themselves are wrong, not that they may too little."""
 _LATER = frozenset({"NoSuchUpload", "ConditionalRequestConflict", "OperationAborted", "BadDigest", "IncompleteBody"})
 """Refusals that depend on what others did at that moment, or on broken transport: the same work may well succeed."""
 

@@ -66,11 +66,6 @@ class ObjectFacts:
         return self.checksum.startswith("crc32:")
 
 
-def facts_document(metadata: Mapping[str, str], facts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the facts document of a multipart object. It repeats the range, so that nobody can mistake it."""
-    return {**metadata, **facts}
-
-
 def parse_facts(key: str, metadata: Mapping[str, str], document: Mapping[str, Any] | None) -> ObjectFacts:
     """Merge the metadata of the object `key` with its facts document, if it has one.
 

@@ -152,12 +152,6 @@ def groups_prefix(prefix: str) -> str:
     return _joined(prefix, OWN, "")
 
 
-def group_of(prefix: str, key: str) -> str | None:
-    """Return the group that remembers something at `key`; None when it is no such name."""
-    relative = relative_key(groups_prefix(prefix), key)
-    return unescape(relative.split("/")[0]) if relative else None
-
-
 def revision_key(prefix: str, group: str, revision: str) -> str:
     """Return the name of the snapshot of the revision with this hash (lower-case hex)."""
     if not _HASH.fullmatch(revision):

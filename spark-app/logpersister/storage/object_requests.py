@@ -2,7 +2,7 @@
 
 import base64
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -44,6 +44,11 @@ class ObjectRequest:
     attempt: str = field(default_factory=new_attempt)
     """An object in parts says this of itself, and the name of its facts document ends with it."""
 
+    def has_met(self, error: StorageError) -> bool:
+        """Whether a request failed because another object stands there."""
+        replaced = self.replaces is not None and error.code in _REPLACED
+        return replaced or (self.if_absent and error.code == _ALREADY_THERE)
+
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
@@ -75,7 +80,7 @@ class Requests:
     """Sends them; stateless apart from the connection."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self.connection = connection
         self._bucket = connection.storage.bucket
         self._checksums = connection.storage.checksums == "when_supported"
         self._conditions = connection.storage.conditional_writes
@@ -97,22 +102,28 @@ class Requests:
             if stored is not None:
                 return stored
         try:
-            with self._connection.doing("putting an object", request.key) as client:
+            with self.connection.doing("putting an object", request.key) as client:
                 client.put_object(Bucket=self._bucket, Key=request.key, Body=content, **arguments)
         except StorageError as error:
-            if error.code == _ALREADY_THERE and request.if_absent:
-                return StoredObject(request.key, len(body), existing=True)
-            if error.code in _REPLACED and request.replaces is not None:
-                return StoredObject(request.key, len(body), existing=True)
-            raise
+            if not request.has_met(error):
+                raise
+            return StoredObject(request.key, len(body), existing=True)
         return StoredObject(request.key, len(body))
+
+    def listed(self, doing: str, prefix: str, kind: str = "Contents", **more: Any) -> Iterator[Any]:
+        """Yield all entries of a kind (``Contents``, ``CommonPrefixes``, ``Uploads``) that begin with a prefix."""
+        of: Any = "list_multipart_uploads" if kind == "Uploads" else "list_objects_v2"
+        with self.connection.doing(doing, prefix) as client:
+            pages: Any = client.get_paginator(of).paginate(Bucket=self._bucket, Prefix=prefix, **more)
+            for page in pages:
+                yield from page.get(kind, ())
 
     def first_keys(self, prefix: str, start_after: str, most: int) -> list[str]:
         """Return the first names of a listing, in their order."""
         found = self._on_short_way(lambda lean: lean.first_keys(prefix, start_after, most))
         if found is not None:
             return found
-        with self._connection.doing("listing objects", prefix) as client:
+        with self.connection.doing("listing objects", prefix) as client:
             page = client.list_objects_v2(Bucket=self._bucket, Prefix=prefix, StartAfter=start_after, MaxKeys=most)
         return [item["Key"] for item in page.get("Contents", ())]
 
@@ -123,18 +134,18 @@ class Requests:
             ask: makes the request, and returns the status of the answer and what is wanted of it.
             accepted: other statuses than success that say nothing against this way.
         """
-        lean = self._connection.lean
+        lean = self.connection.lean
         if lean is None:
             return None
         try:
             status, value = ask(lean)
         except Exception as cause:  # noqa: BLE001 - whatever it is, botocore meets it too and says it better
-            self._connection.without_lean(cause)
+            self.connection.without_lean(cause)
             return None
         if status == HTTPStatus.OK:
             return value
         if status not in accepted:
-            self._connection.without_lean(status)
+            self.connection.without_lean(status)
         return None
 
     def create(self, request: ObjectRequest) -> tuple[str, bool]:
@@ -145,14 +156,14 @@ class Requests:
         arguments = self._arguments(request, {**request.metadata, "facts": request.attempt})
         if self._checksums:
             arguments["ChecksumAlgorithm"] = "CRC32"
-        with self._connection.doing("beginning an upload", request.key) as client:
+        with self.connection.doing("beginning an upload", request.key) as client:
             answer = client.create_multipart_upload(Bucket=self._bucket, Key=request.key, **arguments)
         return answer["UploadId"], answer["ResponseMetadata"]["RetryAttempts"] > 0
 
     def send(self, key: str, upload: str, number: int, body: PartBody) -> SentPart:
         checksum: Any = self._checksum(body)
         content: Any = body
-        with self._connection.doing(f"uploading part {number}", key) as client:
+        with self.connection.doing(f"uploading part {number}", key) as client:
             answer = client.upload_part(
                 Bucket=self._bucket, Key=key, UploadId=upload, PartNumber=number, Body=content, **checksum
             )
@@ -169,7 +180,7 @@ class Requests:
             return StoredObject(request.key, size, existing=True)
         listed: Any = [part.listed() for part in parts]
         try:
-            with self._connection.doing("completing an upload", request.key) as client:
+            with self.connection.doing("completing an upload", request.key) as client:
                 client.complete_multipart_upload(
                     Bucket=self._bucket,
                     Key=request.key,
@@ -178,21 +189,17 @@ class Requests:
                     **self._condition(request),
                 )
         except StorageError as error:
-            if error.code == _ALREADY_THERE and request.if_absent:
+            if request.has_met(error):
                 self.abort(request.key, upload)
-                return StoredObject(request.key, size, existing=True)
-            if error.code in _REPLACED and request.replaces is not None:
-                self.abort(request.key, upload)
-                return StoredObject(request.key, size, existing=True)
-            if error.code == _NO_UPLOAD and self._is_stored(request, size):
-                return StoredObject(request.key, size, existing=True)
-            raise
+            elif error.code != _NO_UPLOAD or not self._is_stored(request, size):
+                raise
+            return StoredObject(request.key, size, existing=True)
         return StoredObject(request.key, size)
 
     def abort(self, key: str, upload: str) -> None:
         """End an upload without an object; one that is gone already is fine."""
         try:
-            with self._connection.doing("aborting an upload", key) as client:
+            with self.connection.doing("aborting an upload", key) as client:
                 client.abort_multipart_upload(Bucket=self._bucket, Key=key, UploadId=upload)
         except StorageError as error:
             if error.code != _NO_UPLOAD:
@@ -201,7 +208,7 @@ class Requests:
     def head(self, key: str) -> tuple[int, dict[str, str]] | None:
         """Return size and user metadata of an object, or None when it is not there."""
         try:
-            with self._connection.doing("reading metadata", key) as client:
+            with self.connection.doing("reading metadata", key) as client:
                 answer = client.head_object(Bucket=self._bucket, Key=key)
         except StorageError as error:
             if error.code in ABSENT:
@@ -221,7 +228,7 @@ class Requests:
         if self._conditions or not (request.if_absent or request.replaces):
             return False
         try:
-            with self._connection.doing("looking whether an object is there", request.key) as client:
+            with self.connection.doing("looking whether an object is there", request.key) as client:
                 tag = client.head_object(Bucket=self._bucket, Key=request.key)["ETag"]
         except StorageError as error:
             if error.code in ABSENT:
@@ -238,7 +245,7 @@ class Requests:
         return request.if_absent or (same and stored_size == size)
 
     def _arguments(self, request: ObjectRequest, metadata: Mapping[str, str]) -> dict[str, Any]:
-        storage: StorageSpec = self._connection.storage
+        storage: StorageSpec = self.connection.storage
         arguments: dict[str, Any] = {"Metadata": encode_metadata(metadata), "ContentType": request.content_type}
         if storage.storage_class is not None and not request.document:
             arguments["StorageClass"] = storage.storage_class

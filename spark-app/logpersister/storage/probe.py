@@ -179,8 +179,7 @@ def check(
     if answer.done():
         return answer.result()
     silent = TimeoutError(f"no answer within {deadline:g} s")
-    place = Place(storage.endpoint or "AWS S3", storage.bucket)
-    raise latest[-1] if latest else place.error("checking the bucket", None, silent)
+    raise latest[-1] if latest else _place(storage).error("checking the bucket", None, silent)
 
 
 def _try_until(until: float, use: Callable[[], list[str]], latest: list[StorageError]) -> list[str]:
@@ -203,9 +202,7 @@ def _list(connection: Connection) -> None:
     except StorageError as error:
         if error.kind == "unreachable" and _speaks_tls(storage.endpoint or ""):
             told = "the endpoint is http, and the server there speaks TLS only"
-            raise Place(storage.endpoint or "", storage.bucket).failure(
-                "unreachable", TLS_SERVER, told, "listing the bucket"
-            ) from None
+            raise _place(storage).failure("unreachable", TLS_SERVER, told, "listing the bucket") from None
         raise
 
 

@@ -17,7 +17,7 @@ from logpersister.storage.budget import ByteBudget
 from logpersister.storage.connection import Connection, RetryCounter, Timeouts
 from logpersister.storage.deleting import delete_object, delete_objects
 from logpersister.storage.errors import StorageError
-from logpersister.storage.facts import ObjectFacts, facts_document, parse_facts
+from logpersister.storage.facts import ObjectFacts, parse_facts
 from logpersister.storage.imprint import Imprint, get_imprint
 from logpersister.storage.names import ObjectName
 from logpersister.storage.object_requests import ObjectRequest, Requests, StoredObject
@@ -225,14 +225,9 @@ class ObjectStore:
     def list_objects(self, prefix: str | None = None, *, start_after: str = "") -> Iterator[ListedObject]:
         """Yield the objects whose names begin with `prefix` (default: that of the manifest), in the order of names."""
         whole = names.head(self.prefix) if prefix is None else prefix
-        arguments: dict[str, Any] = {"StartAfter": start_after} if start_after else {}
-        with self._connection.doing("listing objects", whole) as client:
-            pages = client.get_paginator("list_objects_v2").paginate(
-                Bucket=self.storage.bucket, Prefix=whole, **arguments
-            )
-            for page in pages:
-                for item in page.get("Contents", ()):
-                    yield ListedObject(item["Key"], item["Size"], item["LastModified"])
+        arguments = {"StartAfter": start_after} if start_after else {}
+        for item in self._requests.listed("listing objects", whole, **arguments):
+            yield ListedObject(item["Key"], item["Size"], item["LastModified"])
 
     def first_keys(self, prefix: str, *, start_after: str, most: int) -> list[str]:
         """Return the first names that begin with `prefix` and stand behind another one, in one small request."""
@@ -250,21 +245,9 @@ class ObjectStore:
 
         Only those behind the name `behind`, if it is given.
         """
-        arguments: dict[str, Any] = {"StartAfter": prefix + behind} if behind else {}
-        with self._connection.doing("listing folders", prefix) as client:
-            pages = client.get_paginator("list_objects_v2").paginate(
-                Bucket=self.storage.bucket, Prefix=prefix, Delimiter="/", **arguments
-            )
-            for page in pages:
-                for item in page.get("CommonPrefixes", ()):
-                    yield item["Prefix"]
-
-    def groups(self) -> Iterator[str]:
-        """Yield the groups that remember something below the prefix of this manifest."""
-        for folder in self.folders(names.groups_prefix(self.prefix)):
-            group = names.group_of(self.prefix, folder)
-            if group is not None:
-                yield group
+        arguments = {"StartAfter": prefix + behind} if behind else {}
+        for item in self._requests.listed("listing folders", prefix, "CommonPrefixes", Delimiter="/", **arguments):
+            yield item["Prefix"]
 
     def metadata(self, key: str) -> Mapping[str, str] | None:
         """Return the user metadata of an object as it was given, or None when the object is not there."""
@@ -337,14 +320,15 @@ class ObjectStore:
             return self._resources
 
     def _put_facts(self, request: ObjectRequest, facts: Mapping[str, str]) -> None:
-        self.put_json(self._facts_key(request), facts_document(request.metadata, facts))
+        # It repeats the range, so that nobody can mistake it.
+        self.put_json(self._facts_key(request), {**request.metadata, **facts})
 
     def _drop_facts(self, request: ObjectRequest) -> None:
-        sweep.drop_facts(self._connection, self._requests, request.key, self._facts_key(request))
+        sweep.drop_facts(self._requests, request.key, self._facts_key(request))
 
     def _sweep(self, request: ObjectRequest, own: str) -> None:
         facts = names.facts_prefix(self.prefix, request.metadata["group"], request.key)
-        sweep.sweep(self._connection, self._requests, request.key, own, facts)
+        sweep.sweep(self._requests, request.key, own, facts)
 
     def _facts_key(self, request: ObjectRequest) -> str:
         return names.facts_key(self.prefix, request.metadata["group"], request.key, request.attempt)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import structlog
 
-from logpersister.storage.connection import Connection
+from logpersister.storage.deleting import delete_object
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import is_attempt
 from logpersister.storage.object_requests import Requests
@@ -21,7 +21,7 @@ log = structlog.get_logger()
 _SUFFIX = ".json"
 
 
-def sweep(connection: Connection, requests: Requests, key: str, own: str, facts: str) -> None:
+def sweep(requests: Requests, key: str, own: str, facts: str) -> None:
     """Abort the uploads of exactly `key` other than `own`; delete the facts documents that no object has any more.
 
     Errors are logged only: the object itself is stored.
@@ -32,48 +32,37 @@ def sweep(connection: Connection, requests: Requests, key: str, own: str, facts:
     """
     try:
         # Listed first: who has put one of these had begun its upload before, and that is ended below.
-        documents = list(_documents(connection, facts)) if own else []
-        for upload in _uploads(connection, key):
-            if upload != own:
-                requests.abort(key, upload)
+        documents = list(_documents(requests, facts)) if own else []
+        for upload in requests.listed("listing unfinished uploads", key, "Uploads"):
+            if upload["Key"] == key and upload["UploadId"] != own:
+                requests.abort(key, upload["UploadId"])
                 log.info("upload.aborted", key=key)
         if len(documents) > 1:
-            _drop(connection, requests, key, documents)
+            _drop(requests, key, documents)
     except StorageError as error:
         log.warning("upload.sweep_failed", key=key, error=str(error))
 
 
-def drop_facts(connection: Connection, requests: Requests, key: str, document: str) -> None:
+def drop_facts(requests: Requests, key: str, document: str) -> None:
     """Delete the facts document of an attempt whose upload has ended, unless the object `key` is of that attempt."""
     try:
-        _drop(connection, requests, key, [document])
+        _drop(requests, key, [document])
     except StorageError as error:
         log.warning("facts.not_deleted", key=key, error=str(error))
 
 
-def _drop(connection: Connection, requests: Requests, key: str, documents: Sequence[str]) -> None:
+def _drop(requests: Requests, key: str, documents: Sequence[str]) -> None:
     found = requests.head(key)
     if found is None:
         return
     current = found[1].get("facts", "-")
     for document in documents:
         if not document.endswith(f".{current}{_SUFFIX}"):
-            with connection.doing("deleting facts", document) as client:
-                client.delete_object(Bucket=connection.storage.bucket, Key=document)
+            delete_object(requests.connection, document)
 
 
-def _documents(connection: Connection, facts: str) -> Iterator[str]:
+def _documents(requests: Requests, facts: str) -> Iterator[str]:
     """Yield the names of the facts documents of one key: others may begin likewise."""
-    with connection.doing("listing facts", facts) as client:
-        pages = client.get_paginator("list_objects_v2").paginate(Bucket=connection.storage.bucket, Prefix=facts)
-        for page in pages:
-            for item in page.get("Contents", ()):
-                if is_attempt(item["Key"][len(facts) :].removesuffix(_SUFFIX)):
-                    yield item["Key"]
-
-
-def _uploads(connection: Connection, key: str) -> Iterator[str]:
-    with connection.doing("listing unfinished uploads", key) as client:
-        pages = client.get_paginator("list_multipart_uploads").paginate(Bucket=connection.storage.bucket, Prefix=key)
-        for page in pages:
-            yield from (item["UploadId"] for item in page.get("Uploads", ()) if item["Key"] == key)
+    for item in requests.listed("listing facts", facts):
+        if is_attempt(item["Key"][len(facts) :].removesuffix(_SUFFIX)):
+            yield item["Key"]

@@ -101,13 +101,6 @@ def test_a_foreign_object_and_a_lost_facts_document_are_told_apart(
         store.facts(key_of(100))
 
 
-def test_groups_that_share_a_prefix_are_found(store: ObjectStore) -> None:
-    assert list(store.groups()) == []
-    put_revision(store, "a/b", "0123456789ab", {})
-    put_revision(store, "zwölf", "0123456789ab", {})
-    assert list(store.groups()) == ["a/b", "zwölf"]
-
-
 def test_a_revision_is_stored_once_and_never_changed(store: ObjectStore) -> None:
     assert get_revision(store, GROUP, "0123456789ab") is None
     put_revision(store, GROUP, "0123456789ab", {"spec": {"generation": 1}})

@@ -12,7 +12,7 @@ def test_the_bound_holds_under_contention_and_everybody_gets_through() -> None:
     def use(amount: int) -> None:
         budget.take(amount)
         with lock:
-            most[0] = max(most[0], budget.used)
+            most[0] = max(most[0], budget._used)
         budget.give_back(amount)
 
     with ThreadPoolExecutor(8) as pool:
@@ -21,7 +21,7 @@ def test_the_bound_holds_under_contention_and_everybody_gets_through() -> None:
         for future in done:
             future.result()
     assert 0 < most[0] <= 100
-    assert budget.used == 0
+    assert budget._used == 0
 
 
 def test_a_demand_above_the_bound_waits_until_it_is_alone() -> None:
@@ -39,4 +39,4 @@ def test_a_demand_above_the_bound_waits_until_it_is_alone() -> None:
     budget.give_back(1)
     assert taken.wait(10)
     thread.join()
-    assert budget.used == 1000
+    assert budget._used == 1000

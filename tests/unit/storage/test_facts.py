@@ -3,7 +3,7 @@
 import pytest
 
 from logpersister.ranges import Range, TopicPartition
-from logpersister.storage.facts import ForeignObjectError, facts_document, parse_facts
+from logpersister.storage.facts import ForeignObjectError, parse_facts
 
 RANGE = {
     "group": "g",
@@ -20,7 +20,7 @@ CONTENT = {"first": "11", "last": "18", "records": "5", "tombstones": "1", "chec
 
 def test_metadata_alone_or_with_a_document_say_the_same() -> None:
     alone = parse_facts("k", {**RANGE, **CONTENT}, None)
-    assert alone == parse_facts("k", RANGE, facts_document(RANGE, CONTENT))
+    assert alone == parse_facts("k", RANGE, {**RANGE, **CONTENT})
     assert alone.range == Range(TopicPartition("clicks", 3), 10, 20)
     assert alone.payload is None
     assert (alone.unexplained, parse_facts("k", {**RANGE, **CONTENT, "unexplained": "2"}, None).unexplained) == (0, 2)

@@ -153,7 +153,6 @@ def test_what_a_group_remembers_is_in_a_folder_of_its_own(prefix: str, group: st
     assert len(set(own)) == len(own)
     for key in own:
         assert key.startswith(names.own_prefix(prefix, group))
-        assert names.group_of(prefix, key) == group
         assert parse_object_key(prefix, key) is None
         assert not {"", ".", ".."} & set(key.split("/"))
     assert own[2].startswith(names.notes_prefix(prefix, group, names.LOSSES))
