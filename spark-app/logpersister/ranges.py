@@ -1,15 +1,19 @@
-"""The words that every layer shares: topic partition, offset, range, and the newest event of some records.
+"""The words that every layer shares: topic partition, offset, span, range, and the newest event of some records.
 
 Pure: imports nothing of the project, nothing that does I/O.
 """
 
 from base64 import urlsafe_b64encode
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from uuid import UUID
 
 Offset = int
 """A position in a topic partition, from 0; what Kafka calls an offset."""
+
+Span = tuple[Offset, Offset]
+"""Offsets from the first up to, and without, the second; never empty."""
 
 Cause = Literal["lost", "skipped"]
 """Why offsets are in no object. ``lost``: Kafka's log start had passed them. ``skipped``: somebody set the committed
@@ -45,6 +49,10 @@ class Range:
         return f"{self.partition}[{self.start},{self.end})"
 
     @property
+    def span(self) -> "Span":
+        return self.start, self.end
+
+    @property
     def offsets(self) -> int:
         """How many offsets the range spans; an upper bound of its records (offsets have gaps)."""
         return self.end - self.start
@@ -76,3 +84,40 @@ def topic_id_text(topic_id: UUID | None) -> str | None:
     if topic_id is None or topic_id.int == 0:
         return None
     return urlsafe_b64encode(topic_id.bytes).rstrip(b"=").decode("ascii")
+
+
+def union(spans: Iterable[Span]) -> list[Span]:
+    """Return what the spans cover together: sorted, apart from each other."""
+    covered: list[Span] = []
+    for start, end in sorted(spans):
+        if covered and start <= covered[-1][1]:
+            covered[-1] = (covered[-1][0], max(covered[-1][1], end))
+        else:
+            covered.append((start, end))
+    return covered
+
+
+def minus(spans: Iterable[Span], taken: Iterable[Span]) -> list[Span]:
+    """Return what is left of the spans where ``taken`` does not cover them."""
+    left: list[Span] = []
+    covers = union(taken)
+    index = 0
+    for start, end in union(spans):
+        position = start
+        while index < len(covers) and covers[index][1] <= position:
+            index += 1
+        at = index
+        while at < len(covers) and covers[at][0] < end:
+            if covers[at][0] > position:
+                left.append((position, covers[at][0]))
+            position = max(position, covers[at][1])
+            at += 1
+        if position < end:
+            left.append((position, end))
+    return left
+
+
+def common(one: Iterable[Span], other: Iterable[Span]) -> list[Span]:
+    """Return what both cover."""
+    first = union(one)
+    return minus(first, minus(first, other))

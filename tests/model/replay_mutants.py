@@ -6,10 +6,10 @@ from unittest.mock import patch
 
 from logpersister.member.bounded import Replay
 from logpersister.member.state_store import BucketStateStore
-from logpersister.ranges import Offset
+from logpersister.ranges import Offset, Span
 from logpersister.replay import planning
 from logpersister.replay.bounds import bounds as bounds_of_product
-from logpersister.storage.current import Current, Segment, Span, get_current
+from logpersister.storage.current import Current, Segment, get_current
 
 Patches = Callable[[], list[Any]]
 

@@ -4,12 +4,13 @@ Offsets that are in no object are explained by a note of the group (nothing was 
 before), or they are a hole. A hole is never passed over: what is made again from the backup would lack records.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.ranges import Offset, Range, TopicPartition, minus
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class PartitionBackup:
         """
         outside = [(start, min(end, self.start)), (max(start, self.end), end)]
         without_object = [Range(self.partition, *span) for span in outside if span[0] < span[1]]
-        holes = list(_without(without_object, self.empty))
+        holes = _without(without_object, self.empty)
         holes += filter(None, (hole.within(start, end) for hole in self.holes))
         clipped = ((piece, piece.range.within(start, end)) for piece in self.pieces)
         pieces = tuple(Piece(range_, piece.object) for piece, range_ in clipped if range_ is not None)
@@ -136,7 +137,7 @@ def _backup(partition: TopicPartition, objects: Sequence[BackupObject], notes: S
     gaps = [Range(partition, start, end) for start, end in between if start < end]
     lost = tuple(note.range for note in sorted(notes, key=lambda note: note.range) if note.is_lost)
     in_gaps = [part for gap in gaps for one in lost if (part := one.within(gap.start, gap.end)) is not None]
-    holes = _without(gaps, sorted(note.range for note in notes))
+    holes = _without(gaps, (note.range for note in notes))
     empty = tuple(sorted(note.range for note in notes if not note.is_lost))
     return PartitionBackup(partition, tuple(pieces), tuple(holes), tuple(in_gaps), empty)
 
@@ -144,35 +145,18 @@ def _backup(partition: TopicPartition, objects: Sequence[BackupObject], notes: S
 def _beneath(objects: Sequence[BackupObject], above: Sequence[Piece]) -> Iterator[Piece]:
     """Yield what is left of objects, sorted by their ranges, where higher generations have nothing."""
     taken = [piece.range for piece in above]
-    position, furthest = 0, -1
+    first, furthest = 0, -1
     for one in objects:
         own = one.range.within(furthest, one.range.end)
         if own is None:
             continue
         furthest = own.end
-        while position < len(taken) and taken[position].end <= own.start:
-            position += 1
-        yield from (Piece(rest, one) for rest in _without([own], taken[position : _behind(taken, position, own)]))
+        first = bisect_right(taken, own.start, first, key=lambda range_: range_.end)
+        behind = bisect_left(taken, own.end, first, key=lambda range_: range_.start)
+        yield from (Piece(rest, one) for rest in _without([own], taken[first:behind]))
 
 
-def _behind(taken: Sequence[Range], position: int, own: Range) -> int:
-    while position < len(taken) and taken[position].start < own.end:
-        position += 1
-    return position
-
-
-def _without(ranges: Sequence[Range], taken: Sequence[Range]) -> Iterator[Range]:
-    """Yield what is left of sorted ranges of a partition without sorted others, which may overlap."""
-    first = 0
-    for one in ranges:
-        start = one.start
-        while first < len(taken) and taken[first].end <= one.start:
-            first += 1
-        for other in taken[first:]:
-            if other.start >= one.end:
-                break
-            if other.start > start:
-                yield Range(one.partition, start, other.start)
-            start = max(start, other.end)
-        if start < one.end:
-            yield Range(one.partition, start, one.end)
+def _without(ranges: Sequence[Range], taken: Iterable[Range]) -> list[Range]:
+    """Return what is left of ranges of a partition without others."""
+    left = minus((one.span for one in ranges), (one.span for one in taken))
+    return [Range(ranges[0].partition, *span) for span in left]

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 
 from logpersister.backup.listing import read_backup
 from logpersister.finish.folders import existing_folders
+from logpersister.ranges import Span, union
 from logpersister.records.escaping import ARCHIVES, QUARANTINE
 from logpersister.records.type_folders import AnyFolders
 from logpersister.replay.moments import BackupMoments
 from logpersister.retrieve.selection import Window, folder_of, times_of
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each
-from logpersister.storage.current import Span, joined
 from logpersister.storage.names import ObjectName
 from logpersister.storage.store import ListedObject, ObjectStore
 
@@ -80,7 +80,7 @@ class Chosen:
             yield (
                 topic_id,
                 {
-                    generation: {partition: tuple(joined(spans)) for partition, spans in partitions.items()}
+                    generation: {partition: tuple(union(spans)) for partition, spans in partitions.items()}
                     for generation, partitions in generations.items()
                 },
             )

@@ -11,10 +11,10 @@ from logpersister.backup.ranges import PartitionBackup
 from logpersister.group.offsets import OffsetReader
 from logpersister.group.replay_group import replay_group
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError, same_topic
-from logpersister.ranges import Offset, Range, TopicPartition
+from logpersister.ranges import Offset, Range, Span, TopicPartition
 from logpersister.replay.bounds import OutOfReachError, StoredOnce, bounds
 from logpersister.replay.moments import BackupMoments
-from logpersister.storage.current import Current, Span, change_current, get_current
+from logpersister.storage.current import Current, change_current, get_current
 from logpersister.storage.replayed import ReplayNote, begin_replay, get_replay
 from logpersister.storage.store import ObjectStore
 

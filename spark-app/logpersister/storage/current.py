@@ -4,19 +4,16 @@ Members and replays store the same offsets in different generations. The documen
 replay counts; elsewhere what members have stored counts. It is replaced as a whole, by compare-and-set.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Self, TypeVar
 
-from logpersister.ranges import Offset
+from logpersister.ranges import Offset, Span, minus, union
 from logpersister.storage.names import ObjectName, current_key
 from logpersister.storage.notes import MOST_ATTEMPTS, Notes, contended
 from logpersister.storage.store import ObjectStore
 
 Found = TypeVar("Found")
-
-Span = tuple[Offset, Offset]
-"""Offsets from the first up to, and without, the second."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -27,13 +24,9 @@ class Segment:
     end: Offset
     generation: int
 
-    def without(self, span: Span) -> "Iterator[Segment]":
-        """Yield what is left of it outside of other offsets."""
-        start, end = span
-        if self.start < min(self.end, start):
-            yield replace(self, end=min(self.end, start))
-        if max(self.start, end) < self.end:
-            yield replace(self, start=max(self.start, end))
+    @property
+    def span(self) -> Span:
+        return self.start, self.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +81,8 @@ class Current:
         """Return the document for when a replay counts, within its bounds by partition."""
         partitions = dict(self.partitions)
         for number, span in bounds.items():
-            kept = [part for segment in partitions.get(number, ()) for part in segment.without(span)]
+            old = ((it.generation, minus([it.span], [span])) for it in partitions.get(number, ()))
+            kept = [Segment(*part, of) for of, parts in old for part in parts]
             partitions[number] = tuple(sorted([*kept, Segment(*span, generation)]))
         return replace(self, partitions=partitions)
 
@@ -97,26 +91,12 @@ class Current:
         deleted = dict(self.deleted)
         for number, segments in self.partitions.items():
             if segments:
-                deleted[number] = tuple(joined([*deleted.get(number, ()), *((it.start, it.end) for it in segments)]))
+                deleted[number] = tuple(union([*deleted.get(number, ()), *(it.span for it in segments)]))
         return replace(self, deleted=deleted)
 
     def switched_back(self) -> Self:
         """Return the document for when what members have stored counts, everywhere."""
         return replace(self, partitions={})
-
-
-def joined(spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield spans by rising start, those that meet as one."""
-    begin, behind = None, 0
-    for start, end in sorted(spans):
-        if begin is None:
-            begin = start
-        elif start > behind:
-            yield begin, behind
-            begin = start
-        behind = max(behind, end)
-    if begin is not None:
-        yield begin, behind
 
 
 NONE: Final = Current(None, {}, {})

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from logpersister.ranges import Offset
+from logpersister.ranges import Offset, Span, union
 from logpersister.records.escaping import escape
-from logpersister.storage.current import Span, joined
 from logpersister.storage.names import ObjectName, note_key, notes_prefix
 from logpersister.storage.notes import Notes
 from logpersister.storage.store import ObjectStore
@@ -54,7 +53,7 @@ class Deletion:
         """Return it with the ranges of another one of the same window."""
         merged = {
             generation: {
-                partition: tuple(joined([*_of(self, generation, partition), *_of(other, generation, partition)]))
+                partition: tuple(union([*_of(self, generation, partition), *_of(other, generation, partition)]))
                 for partition in sorted({*self.ranges.get(generation, {}), *other.ranges.get(generation, {})})
             }
             for generation in sorted({*self.ranges, *other.ranges})

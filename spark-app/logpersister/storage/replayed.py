@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from logpersister.ranges import Range, TopicPartition
-from logpersister.storage.current import Span
+from logpersister.ranges import Range, Span, TopicPartition
 from logpersister.storage.names import ObjectName, note_key, notes_prefix
 from logpersister.storage.notes import Notes, written
 from logpersister.storage.store import ObjectStore

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from logpersister.ranges import Offset
-from logpersister.storage.current import Current, Segment, Span
+from logpersister.ranges import Offset, Span
+from logpersister.storage.current import Current, Segment
 from logpersister.storage.names import ObjectName
 from logpersister.storage.receipts import Receipt, ReceiptName, TableFile
 from logpersister.tables.errors import TableError

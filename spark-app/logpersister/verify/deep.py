@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import by_path
-from logpersister.ranges import Range
+from logpersister.ranges import Range, common
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.topic_layout import TopicLayout
 from logpersister.storage.facts import ObjectFacts
@@ -23,7 +23,6 @@ from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.missing_offsets import Reader
 from logpersister.verify.replays import NotedReplay
 from logpersister.verify.sorted_comparison import SortedComparison, SortedPartialComparison
-from logpersister.verify.spans import common
 from logpersister.verify.tiling import Examination, Tile
 from logpersister.verify.writing import Writing
 
@@ -71,7 +70,7 @@ class DeepVerification:
         result = DeepResult()
         readable = examination.evidence.readable
         for tile in examination.tiles:
-            in_kafka = common([tile.span], [(readable.start, readable.end)]) if readable else []
+            in_kafka = common([tile.span], [readable.span]) if readable else []
             wanted = Range(examination.evidence.partition, *in_kafka[0]) if in_kafka else None
             by_writer: defaultdict[tuple[str | None, str, int | None], list[Known]] = defaultdict(list)
             for one in tile.objects:

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Self
 
 from logpersister.plan.intents import same_topic
+from logpersister.ranges import Span, union
 from logpersister.storage.names import ObjectName
 from logpersister.verify.evidence import PartitionEvidence
-from logpersister.verify.spans import Span, union
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ import pyarrow as pa
 from logpersister.pipeline.reader import RangeReadError, ReadRequest
 from logpersister.pipeline.splitting import sides
 from logpersister.plan.intents import same_topic
-from logpersister.ranges import Offset, Range
+from logpersister.ranges import Offset, Range, Span, common, minus
 from logpersister.records.topic_layout import TopicLayout
 from logpersister.storage.left_out import LeftOutRange
 from logpersister.verify.findings import Finding, Kind
-from logpersister.verify.spans import Span, common, minus
 from logpersister.verify.tiling import Examination, MissingOffsets
 
 NOTHING_THERE = "Kafka has no record there (compaction, aborted transactions or their markers)"
@@ -110,7 +109,7 @@ def explain(examination: Examination, reader: Reader, omissions: Omissions | Non
 
 def _in_kafka(examination: Examination) -> list[Span]:
     readable = examination.evidence.readable
-    return [(readable.start, readable.end)] if readable else []
+    return [readable.span] if readable else []
 
 
 def _noted(
@@ -138,11 +137,11 @@ def _notes(examination: Examination, omissions: Omissions) -> Iterator[_Note]:
         else:
             joined.append(one)
     for one in joined:
-        yield _Note((one.range.start, one.range.end), one.records, omissions.of_revision(one.revision))
+        yield _Note(one.range.span, one.records, omissions.of_revision(one.revision))
     for of_source in examination.replays.noted:
         replay, source = of_source.replay, of_source.replay.source
         if replay.settled and replay.deleted:
-            span = (source.range.start, source.range.end)
+            span = source.range.span
             by = omissions.of_replayed(source.revision, examination.replays.horizon_of(source))
             yield _Note(span, replay.deleted, by)
 

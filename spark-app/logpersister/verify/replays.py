@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from logpersister.ranges import Span
 from logpersister.storage.names import head, parse_object_key
 from logpersister.storage.replays import Replay, Source
-from logpersister.verify.spans import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from logpersister.plan.intents import same_topic
-from logpersister.ranges import Offset
+from logpersister.ranges import Offset, Span, common, minus, union
 from logpersister.records.escaping import QUARANTINE, own_path
 from logpersister.report.human import instant
 from logpersister.storage.facts import ANY_BYTES, ObjectFacts
@@ -20,7 +20,6 @@ from logpersister.verify.deleted import Deleted
 from logpersister.verify.evidence import PartitionEvidence, StoredObject
 from logpersister.verify.findings import Finding, Kind
 from logpersister.verify.replays import Replays
-from logpersister.verify.spans import Span, common, minus, union
 
 _CHECKSUM = re.compile(r"crc32:[0-9a-f]{8}(-[0-9a-f]{8}){3}|batches:[0-9a-f]{8}")
 
@@ -175,7 +174,7 @@ def _check_replays(result: Examination) -> None:
     facts = {one.key: one.facts for one in result.evidence.objects}
     for noted in result.replays.noted:
         source = noted.replay.source
-        span = (source.range.start, source.range.end)
+        span = source.range.span
         if common([span], result.deleted.in_generation(source.generation)):
             continue
         if result.replays.lost(noted):
@@ -375,7 +374,7 @@ def _losses(result: Examination) -> list[Span]:
     for loss in evidence.losses:
         if not same_topic(loss.topic_id, evidence.topic_id):
             continue
-        span = (loss.range.start, loss.range.end)
+        span = loss.range.span
         found.append(span)
         if loss.cause == "lost":
             message = "recorded as lost: Kafka had deleted these offsets before they were stored"

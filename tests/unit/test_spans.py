@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.verify.spans import Span, common, minus, union
+from logpersister.ranges import Span, common, minus, union
 from tests.examples import examples
 
 SPANS = st.lists(
