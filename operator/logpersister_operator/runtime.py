@@ -12,8 +12,7 @@ from logpersister.manifest import LogPersister
 from logpersister.manifest.secrets import Secrets
 from logpersister_operator.act.departures import Departures
 from logpersister_operator.act.drain import Drain, LeavingMembers
-from logpersister_operator.act.persister import ObservedPersister
-from logpersister_operator.act.reconciler import Reconciler
+from logpersister_operator.act.reconciler import Reconciler, Subject
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.client import Cluster
 from logpersister_operator.cluster.connection import ClusterError
@@ -27,11 +26,13 @@ from logpersister_operator.cluster.kinds import (
     RESOURCES,
     Document,
     Kind,
+    Reference,
 )
 from logpersister_operator.commons import Commons
 from logpersister_operator.companion import Companion
+from logpersister_operator.crd.status import Status
 from logpersister_operator.decide.conditions import is_settled
-from logpersister_operator.decide.decision import application_of, is_paused
+from logpersister_operator.decide.decision import application_of, decide, is_paused
 from logpersister_operator.decide.health.departed_members import known_names
 from logpersister_operator.decide.health.observed_fleets import unexplained
 from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits
@@ -49,7 +50,7 @@ from logpersister_operator.observe.rollout_places import RolloutPlaces
 from logpersister_operator.observe.secrets import SecretsRead, read_secrets
 from logpersister_operator.observe.streams import Streams
 from logpersister_operator.observe.watches import Watches
-from logpersister_operator.observed_state import Claim, MemberReport, ObservedState, ResourceKey, pods_of
+from logpersister_operator.observed_state import Claim, MemberReport, ObservedState, Refusal, ResourceKey, pods_of
 from logpersister_operator.pages.glance import Glance
 from logpersister_operator.plan import Plan
 from logpersister_operator.render.application import MEMBER, SHADOW, secret_names
@@ -193,7 +194,7 @@ class Operator:
         """
         observed, validity = self.observe(resource)
         managed = self._managed.get(observed.key)
-        done = self._reconciler.reconcile(ObservedPersister(resource, observed, validity))
+        done = self._reconciler.reconcile(subject_of(resource, observed, validity))
         if done.leave and validity.runs is not None and managed.secrets.latest is not None:
             self._departures.begin(observed.key, validity.runs, managed.secrets.latest.secrets(), done.leave)
         managed.last = replace(done, status=_counted(done.status))
@@ -278,7 +279,7 @@ class Operator:
         reports, last = self._reports.answer(key), managed.last
         return Glance(
             key,
-            understood(managed.status or {}),
+            understood(Status, managed.status or {}),
             self._lags.answer(key),
             {} if reports is None else reports.members,
             None if last is None else last.target_seconds,
@@ -336,6 +337,15 @@ class Operator:
         self.metrics.resources(statuses)
         self.metrics.targets({key: one.target_seconds for key, one in last.items() if one.target_seconds is not None})
         self.metrics.rollouts({key: one.progress for key, one in last.items() if one.progress is not None})
+
+
+def subject_of(document: Document, observed: ObservedState, validity: Validity) -> Subject[ObservedState]:
+    """Return a LogPersister, observed, as the reconciler takes it; ``validity`` has the spec that is to run."""
+
+    def after(state: ObservedState, status: Document, refusals: Mapping[Reference, Refusal]) -> ObservedState:
+        return replace(state, resource=resource_of({**document, "status": status}), refusals=refusals)
+
+    return Subject(document, observed, lambda state: decide(state, validity), after)
 
 
 def _counted(status: Document) -> Document:

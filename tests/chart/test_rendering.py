@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry, Counter, start_http_server
 
-from logpersister_operator.crd.logpersister import DEFINITION
+from logpersister_operator.crd.definitions import LOGPERSISTERS as DEFINITION
 from logpersister_operator.member_defaults import CA_DIRECTORY, MemberDefaults
 from logpersister_operator.release import main as release
 from logpersister_operator.settings import PREFIX, Settings

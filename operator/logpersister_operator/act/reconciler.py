@@ -3,9 +3,9 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 import structlog
 
@@ -69,20 +69,19 @@ class State(Protocol):
     def refusals(self) -> Mapping[Reference, Refusal]: ...
 
 
-class Subject(Protocol):
+AnyState = TypeVar("AnyState", bound=State)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject(Generic[AnyState]):
     """What is observed of one resource of some kind, and how that is decided about."""
 
-    @property
-    def document(self) -> Document:
-        """The resource as the API server has it."""
-
-    @property
-    def state(self) -> State: ...
-
-    def decide(self) -> Plan: ...
-
-    def after(self, status: Document, refusals: Mapping[Reference, Refusal]) -> "Subject":
-        """Return the same with the status that is written by now, and with what was refused meanwhile."""
+    document: Document
+    """The resource as the API server has it."""
+    state: AnyState
+    decide: Callable[[AnyState], Plan]
+    after: Callable[[AnyState, Document, Mapping[Reference, Refusal]], AnyState]
+    """Returns the state with the status that is written by now, and with what was refused meanwhile."""
 
 
 class Reconciler:
@@ -114,7 +113,7 @@ class Reconciler:
         """Return what could not be made or changed in the last reconciliation."""
         return self._refusals.get(key, {})
 
-    def reconcile(self, subject: Subject) -> Plan:
+    def reconcile(self, subject: Subject[AnyState]) -> Plan:
         """Reconcile a resource once; return what is left of the plan.
 
         Raises ClusterError when the API server does not answer, OutdatedError when it is too late.
@@ -129,19 +128,19 @@ class Reconciler:
             self._metrics.reconciled(outcome, time.monotonic() - began)
         return plan
 
-    def _carry_out(self, subject: Subject) -> Plan:
+    def _carry_out(self, subject: Subject[AnyState]) -> Plan:
         plan, again = self._decide(subject)
         refusals = self._refusals[key_of(subject.document)] = self._act(subject, plan)
         if refusals != subject.state.refusals:
-            plan, again = self._decide(subject.after(plan.status, refusals))
+            plan, again = self._decide(replace(subject, state=subject.after(subject.state, plan.status, refusals)))
         soonest = min((one for one in (again, plan.again_seconds) if one is not None), default=None)
         return replace(
             plan, again_seconds=soonest, apply=(), delete=(), events=(), scale=(), tune=(), restart=(), ended=()
         )
 
-    def _decide(self, subject: Subject) -> tuple[Plan, float | None]:
+    def _decide(self, subject: Subject[AnyState]) -> tuple[Plan, float | None]:
         """Write and tell what is decided; return it, and in how many seconds the rest of the status is due."""
-        plan = subject.decide()
+        plan = subject.decide(subject.state)
         again = self._write(subject, plan)
         self._metrics.rollouts_ended(plan.ended)
         self._post_events(subject.document, plan.events, subject.state.now)
@@ -196,7 +195,7 @@ class Reconciler:
         self._refusals.pop(key, None)
         self._restarted.pop(key, None)
 
-    def _write(self, subject: Subject, plan: Plan) -> float | None:
+    def _write(self, subject: Subject[AnyState], plan: Plan) -> float | None:
         """Write the status; a refused status cannot report that itself, so an Event does, once."""
         document = subject.document
         uid = document["metadata"]["uid"]
@@ -213,7 +212,7 @@ class Reconciler:
         self._without_status.discard(uid)
         return again
 
-    def _act(self, subject: Subject, plan: Plan) -> dict[Reference, Refusal]:
+    def _act(self, subject: Subject[AnyState], plan: Plan) -> dict[Reference, Refusal]:
         """Apply and delete; return what was refused.
 
         One child that is refused keeps only what needs it from being made: members that run are scaled, and what

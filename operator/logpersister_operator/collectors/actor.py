@@ -7,8 +7,9 @@ from typing import Final
 
 from logpersister.manifest import FeedCollector
 from logpersister_operator.act.drain import Drain, Remains
-from logpersister_operator.cluster.kinds import FEED_COLLECTOR, Document, Reference
-from logpersister_operator.collectors import decide
+from logpersister_operator.act.reconciler import Subject
+from logpersister_operator.cluster.kinds import FEED_COLLECTOR, Document
+from logpersister_operator.collectors.decide import decide
 from logpersister_operator.collectors.observed import CollectorState, Parsed
 from logpersister_operator.collectors.render import COLLECTOR, LARGEST_MANIFEST, manifest_of
 from logpersister_operator.commons import Commons
@@ -19,8 +20,7 @@ from logpersister_operator.observe.children import RefusedError
 from logpersister_operator.observe.resource import key_of, parsed_as
 from logpersister_operator.observe.secrets import SecretCache
 from logpersister_operator.observed_objects import Pod
-from logpersister_operator.observed_state import MemberReport, Refusal, ResourceKey, pods_of
-from logpersister_operator.plan import Plan
+from logpersister_operator.observed_state import MemberReport, ResourceKey, pods_of
 from logpersister_operator.render.pod_frame import STOP_MARGIN_SECONDS
 
 UNSETTLED_SECONDS: Final = 15.0
@@ -32,23 +32,6 @@ class _Kept(Kept):
     secrets: SecretCache = field(default_factory=SecretCache)
     parsed: tuple[tuple[str, int], Parsed] | None = None
     """The spec of a version of the resource: thousands of feeds take a while."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """A FeedCollector as the reconciler sees it."""
-
-    state: CollectorState
-
-    @property
-    def document(self) -> Document:
-        return self.state.document
-
-    def decide(self) -> Plan:
-        return decide.decide(self.state)
-
-    def after(self, status: Document, refusals: Mapping[Reference, Refusal]) -> "_Subject":
-        return _Subject(self.state.with_status(status, refusals))
 
 
 class Collectors(Companion[_Kept]):
@@ -67,7 +50,8 @@ class Collectors(Companion[_Kept]):
     def reconcile(self, resource: Document) -> float:
         """Reconcile a resource once; return in how many seconds the next reconciliation must begin at the latest."""
         kept = self._managed.get(key_of(resource))
-        done = self._reconciler.reconcile(_Subject(self._observe(resource, kept)))
+        state = self._observe(resource, kept)
+        done = self._reconciler.reconcile(Subject(state.document, state, decide, CollectorState.with_status))
         kept.status = done.status
         pauses = [RESYNC_SECONDS if is_settled(done.status) else UNSETTLED_SECONDS, kept.secrets.seconds_left]
         return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])

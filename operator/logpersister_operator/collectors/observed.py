@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pydantic import ValidationError
-
 from logpersister.manifest import FeedCollector
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.collectors.render import COLLECTOR, CollectorApp
@@ -14,6 +12,7 @@ from logpersister_operator.crd.status_collector import CollectorStatus
 from logpersister_operator.decide.health.observed_fleets import lacks_pods
 from logpersister_operator.decide.health.pod_failures import is_held_up
 from logpersister_operator.member_defaults import NO_DEFAULTS, MemberDefaults
+from logpersister_operator.observe.resource import understood
 from logpersister_operator.observed_objects import Child, Pod, StatefulSet
 from logpersister_operator.observed_state import MemberReport, OwnObjects, Refusal, pods_of
 
@@ -60,11 +59,8 @@ class CollectorState:
 
     @property
     def before(self) -> CollectorStatus:
-        """The status as it was written last; empty when it is not understood."""
-        try:
-            return CollectorStatus.model_validate(self.document.get("status") or {}, extra="ignore")
-        except ValidationError:
-            return CollectorStatus()
+        """The status as it was written last."""
+        return understood(CollectorStatus, self.document.get("status") or {})
 
     @property
     def app(self) -> CollectorApp | None:

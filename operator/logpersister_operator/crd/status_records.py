@@ -18,14 +18,18 @@ MOST_TYPES = 5
 """Types that ``types.stalest`` and ``types.mostQuarantined`` name."""
 
 
-class PartitionLag(Model):
-    """How far one partition is behind."""
+class OfPartition(Model):
+    """Base of what is about one partition."""
 
     topic: str
     """Name of the topic."""
 
     partition: Count
     """Number of the partition."""
+
+
+class PartitionLag(OfPartition):
+    """How far one partition is behind."""
 
     records: Count
     """Offsets between what is stored and the end of the partition."""
@@ -112,14 +116,8 @@ class Uploads(Model):
     """The last of them, kept when uploads succeed again. One of a range goes before newer ones of documents."""
 
 
-class QuarantinedRange(Model):
+class QuarantinedRange(OfPartition):
     """Records of one range that the parser refused."""
-
-    topic: str
-    """Name of the topic."""
-
-    partition: Count
-    """Number of the partition."""
 
     offset: Offset
     """Offset of the first of them."""
@@ -191,14 +189,8 @@ class Types(Model):
     """Types with most records in quarantine."""
 
 
-class Loss(Model):
+class Loss(OfPartition):
     """Records that Kafka had deleted before they were stored."""
-
-    topic: str
-    """Name of the topic."""
-
-    partition: Count
-    """Number of the partition."""
 
     start: Offset
     """First offset that is missing."""

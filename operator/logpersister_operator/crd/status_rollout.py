@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field, TypeAdapter, ValidationError
 
 from logpersister.forms.constraint import Model
+from logpersister_operator.crd.status_records import OfPartition
 from logpersister_operator.field_types import Count
 from logpersister_operator.rollout.invariants import RolloutError, check_record
 from logpersister_operator.rollout.record import RolloutRecord
@@ -41,14 +42,8 @@ class Rollout(RolloutRecord):
     decided from this."""
 
 
-class Beginning(Model):
+class Beginning(OfPartition):
     """Where a partition went over to a generation."""
-
-    topic: str
-    """Name of the topic."""
-
-    partition: Count
-    """Number of the partition."""
 
     offset: Count
     """The first offset of the generation."""

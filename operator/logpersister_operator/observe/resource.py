@@ -16,7 +16,7 @@ from logpersister_operator.crd.status_rollout import record_of
 from logpersister_operator.observed_state import Claim, Resource, ResourceKey
 
 _Fields = Mapping[str, Any]
-AnyManifest = TypeVar("AnyManifest", bound=BaseModel)
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
 
 
 def resource_of(document: _Fields) -> Resource:
@@ -32,7 +32,7 @@ def resource_of(document: _Fields) -> Resource:
         manifest=manifest,
         problems=problems,
         claim=claim_of(document),
-        status=understood(status),
+        status=understood(Status, status),
         record=record_of(status),
         stable=(status.get("rollout") or {}).get("stable"),
     )
@@ -44,7 +44,7 @@ def key_of(document: _Fields) -> ResourceKey:
     return ResourceKey(metadata["namespace"], metadata["name"], document["kind"])
 
 
-def parsed_as(kind: type[AnyManifest], document: _Fields) -> tuple[AnyManifest | None, str]:
+def parsed_as(kind: type[AnyModel], document: _Fields) -> tuple[AnyModel | None, str]:
     """Return what a user says of a resource as a manifest, or what is wrong with it: also what no CRD can check."""
     declared = {name: document[name] for name in ("apiVersion", "kind", "metadata", "spec") if name in document}
     try:
@@ -86,19 +86,19 @@ def _spelt_out(address: Address, namespace: str) -> str:
     return str(Address(host, address.port))
 
 
-def understood(status: _Fields) -> Status:
+def understood(model: type[AnyModel], status: _Fields) -> AnyModel:
     """Return a status without the parts that another version wrote differently, or somebody changed by hand.
 
     Of a part with fields that only a newer version knows the others are kept: what was counted stays counted.
     """
     try:
-        return Status.model_validate(status, extra="ignore")
+        return model.model_validate(status, extra="ignore")
     except ValidationError as error:
         strange = {one["loc"][0] for one in error.errors()}
     found = {name: part for name, part in status.items() if name not in strange}
     if "conditions" in strange:
         found["conditions"] = conditions_of(status)
-    return Status.model_validate(found, extra="ignore")
+    return model.model_validate(found, extra="ignore")
 
 
 def conditions_of(status: _Fields) -> tuple[Condition, ...]:

@@ -8,18 +8,20 @@ from typing import Any, Final
 from logpersister.manifest import LogPersister
 from logpersister.manifest.log_replay import LogReplay
 from logpersister_operator.act.drain import Drain, Remains
+from logpersister_operator.act.reconciler import Subject
 from logpersister_operator.cluster.kinds import JOB, LOG_REPLAY, LOGPERSISTER, Document, Reference
 from logpersister_operator.commons import Commons
 from logpersister_operator.companion import RESYNC_SECONDS, Companion, Kept
-from logpersister_operator.observe.resource import key_of, parsed_as, resource_of
+from logpersister_operator.crd.replay_status import ReplayStatus
+from logpersister_operator.observe.resource import key_of, parsed_as, resource_of, understood
 from logpersister_operator.observe.secrets import read_secrets
 from logpersister_operator.observed_objects import Job, Pod
-from logpersister_operator.observed_state import MemberReport, ResourceKey
+from logpersister_operator.observed_state import MemberReport, Refusal, ResourceKey
 from logpersister_operator.replays.claims import Claims
+from logpersister_operator.replays.decide import decide
 from logpersister_operator.replays.jobs import storing_job
 from logpersister_operator.replays.observed_replay import ObservedReplay, Wanted
 from logpersister_operator.replays.plans import MISSING, Found, ReplayPlan, plan_of
-from logpersister_operator.replays.subject import ReplaySubject, status_in
 
 WORKING_SECONDS: Final = 15.0
 """The longest pause while processes store: the time that is left changes."""
@@ -47,7 +49,7 @@ class Replays(Companion[Kept]):
 
     def reconcile(self, resource: Document) -> float:
         """Reconcile a replay once; raises ClusterError, OutdatedError and NotListedError."""
-        done = self._reconciler.reconcile(ReplaySubject(resource, self._observe(resource)))
+        done = self._reconciler.reconcile(Subject(resource, self._observe(resource), decide, _after))
         self._managed.get(key_of(resource)).status = done.status
         works = done.status.get("phase") in ("Planning", "Running", "Switching")
         longest = WORKING_SECONDS if works else RESYNC_SECONDS
@@ -65,7 +67,7 @@ class Replays(Companion[Kept]):
             generation=int(metadata["generation"]),
             replay=replay,
             problems=problems,
-            status=status_in(self._reconciler.with_latest_status(resource)["status"]),
+            status=understood(ReplayStatus, self._reconciler.with_latest_status(resource)["status"]),
             image=settings.image,
             defaults=settings.member_defaults,
             executors=settings.executors,
@@ -112,3 +114,7 @@ class Replays(Companion[Kept]):
     def _told(self, key: ResourceKey) -> dict[str, Mapping[str, Any]]:
         names, reports = {one.name for one in self._storing(key)}, self._reports.answer(key) or {}
         return {name: one.document for name, one in reports.items() if name in names and one.document is not None}
+
+
+def _after(state: ObservedReplay, status: Document, refusals: Mapping[Reference, Refusal]) -> ObservedReplay:
+    return replace(state, status=understood(ReplayStatus, status), refusals=refusals)

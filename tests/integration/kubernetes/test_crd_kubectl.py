@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from logpersister_operator.crd.logpersister import DEFINITION
+from logpersister_operator.crd.definitions import LOGPERSISTERS as DEFINITION
 from logpersister_operator.crd.status import Condition, Status, Summary
 from logpersister_operator.crd.status_records import Uploads
 from tests.integration.kubernetes.judge import COLLECTION

@@ -11,7 +11,7 @@ import pytest
 from logpersister_operator.cluster.client import ApiServer as Cluster
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.collectors.decide import decide as decide_collector
-from logpersister_operator.crd.logpersister import DEFINITION as LOGPERSISTERS
+from logpersister_operator.crd.definitions import LOGPERSISTERS
 from tests.chart.rights import Right, rights
 from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.audit import Audit

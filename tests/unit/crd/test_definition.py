@@ -12,8 +12,8 @@ from logpersister.forms.constraint import matches
 from logpersister.manifest.schema import json_schema
 from logpersister_operator.crd.__main__ import _escaped, main, text
 from logpersister_operator.crd.definitions import DEFINITIONS
+from logpersister_operator.crd.definitions import LOGPERSISTERS as DEFINITION
 from logpersister_operator.crd.document import Definition
-from logpersister_operator.crd.logpersister import DEFINITION
 from logpersister_operator.crd.structural import structural
 from tests.integration.kubernetes.conftest import CRD_FILE
 

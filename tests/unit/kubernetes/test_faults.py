@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import pytest
 
-from logpersister_operator.act.persister import ObservedPersister
 from logpersister_operator.act.reconciler import OutdatedError, Reconciler
 from logpersister_operator.cluster.kinds import Document, Reference
 from logpersister_operator.decide.validity import check
@@ -16,6 +15,7 @@ from logpersister_operator.metrics import Metrics
 from logpersister_operator.observe.children import Children, NotListedError
 from logpersister_operator.observe.resource import resource_of
 from logpersister_operator.observed_state import ObservedState, ResourceKey, SecretsSeen
+from logpersister_operator.runtime import subject_of
 from tests.unit.kubernetes.fake_cluster import Crash, FakeCluster, Faults, copied
 from tests.unit.kubernetes.samples import IMAGE, NOW, lag, resource
 
@@ -96,7 +96,7 @@ class Play:
         try:
             document = copied(self.cluster.objects[RESOURCE])
             observed = self._observed(document, self.cluster.children)
-            self.reconciler.reconcile(ObservedPersister(document, observed, check(observed)))
+            self.reconciler.reconcile(subject_of(document, observed, check(observed)))
         except Crash:
             self._start()
         except (OutdatedError, NotListedError):
@@ -279,5 +279,5 @@ def test_nothing_is_made_for_a_resource_that_is_about_to_go() -> None:
     play.cluster.objects[RESOURCE]["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z"
     observed = ObservedState(NOW, resource_of(stale), IMAGE, secrets=SecretsSeen("0123"))
     with pytest.raises(OutdatedError):
-        play.reconciler.reconcile(ObservedPersister(stale, observed, check(observed)))
+        play.reconciler.reconcile(subject_of(stale, observed, check(observed)))
     assert {reference.kind for reference in play.cluster.objects} == {"LogPersister"}

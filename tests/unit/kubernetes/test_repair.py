@@ -17,7 +17,6 @@ from logpersister.manifest.spec import Spec
 from logpersister.ranges import TopicPartition
 from logpersister.report.plain import rfc3339
 from logpersister.storage.connection import ATTEMPTS, CONNECT_TIMEOUT, READ_TIMEOUT
-from logpersister_operator.act.persister import ObservedPersister
 from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.cluster.kinds import Document, Kind, Reference
 from logpersister_operator.crd.status_members import Restart
@@ -39,6 +38,7 @@ from logpersister_operator.observe.members import UnansweredSince
 from logpersister_operator.observe.resource import resource_of
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, UnknownLag
 from logpersister_operator.render.instance_ids import instance_id
+from logpersister_operator.runtime import subject_of
 from tests.unit.kubernetes.fake_cluster import FakeCluster
 from tests.unit.kubernetes.samples import (
     NOW,
@@ -370,7 +370,7 @@ def test_it_is_deleted_without_waiting_for_its_node_and_no_second_time() -> None
     reconciler = Reconciler(cluster, Children(lambda _: None), Metrics())
     for _ in range(2):
         latest = replace(found, resource=resource_of(reconciler.with_latest_status(life.resource)))
-        reconciler.reconcile(ObservedPersister(life.resource, latest, check(latest)))
+        reconciler.reconcile(subject_of(life.resource, latest, check(latest)))
     deletions = [one.name for one in cluster.objects if one.kind == "Deletion"]
     assert [one.split()[:3] for one in deletions] == [[name, f"{name}-0", "True"]]
 

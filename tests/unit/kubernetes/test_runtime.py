@@ -17,7 +17,6 @@ from logpersister_operator.act.status_writer import StatusRefusedError
 from logpersister_operator.cluster.access import Access
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.cluster.kinds import FEED_COLLECTOR, LOGPERSISTER, Document, Kind
-from logpersister_operator.decide import decision
 from logpersister_operator.decide.revisions.rollout_turns import RolloutLimits, RolloutStanding, turn
 from logpersister_operator.observe.children import NotListedError
 from logpersister_operator.observe.lag_connection import LagConnection
@@ -209,7 +208,7 @@ def test_what_keeps_a_resource_from_being_reconciled_is_shown_on_it_until_it_is(
     assert failed(before)["reason"] == "Complete"
 
     with monkeypatch.context() as broken:
-        broken.setattr(decision, "decide", make_a_mistake)
+        broken.setattr(runtime, "decide", make_a_mistake)
         for attempt in (1, 2, 3):
             with pytest.raises(KeyError) as raised:
                 operator.reconcile(get())

@@ -13,9 +13,9 @@ from logpersister_operator.crd.replay_status import ReplayStatus
 from logpersister_operator.observe.resource import resource_of
 from logpersister_operator.observed_objects import view
 from logpersister_operator.plan import Plan
+from logpersister_operator.replays.decide import decide
 from logpersister_operator.replays.observed_replay import ObservedReplay, Wanted
 from logpersister_operator.replays.plans import Found
-from logpersister_operator.replays.subject import ReplaySubject
 from tests.unit.kubernetes.samples import IMAGE, NOW, resource
 
 LIVE = resource()
@@ -88,7 +88,7 @@ class ReplayLife:
 
     def step(self, **known: Any) -> Plan:
         """Decide, and do what is decided."""
-        plan = ReplaySubject(self.document, self.observed(**known)).decide()
+        plan = decide(self.observed(**known))
         self.status = plan.status
         for child in plan.apply:
             made = {"uid": str(next(self._numbers)), "generation": 1, **child["metadata"]}
