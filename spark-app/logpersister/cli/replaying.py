@@ -35,9 +35,8 @@ from logpersister.pipeline.rules import other_rules, rules_of
 from logpersister.plan.intents import CommittedOffset, UnknownMetadataError
 from logpersister.ranges import TopicPartition
 from logpersister.registry import RegistryError
-from logpersister.replay.execution import Judgement, Replayer
-from logpersister.replay.output import TopicOutput
-from logpersister.replay.source_error import SourceError
+from logpersister.replay.execution import Judgement, Replayer, TopicOutput
+from logpersister.replay.source import SourceError
 from logpersister.report.human import number, plural
 from logpersister.storage.errors import StorageError
 from logpersister.storage.finished import horizon_of

@@ -133,27 +133,19 @@ class CollectorSource:
         )
 
     def _state(self) -> Cell:
-        away, silent, failing = self._parts.sent.away, self._silent, self._failing
+        away, silent, failing = self._parts.sent.away, self._parts.silent, self._parts.failing
         if away is not None:
             return Cell(f"Kafka is away: {away}", "bad")
         if silent:
             return Cell(f"{plural(silent, 'feed')} silent, {number(failing)} failing", "bad")
         return Cell(f"{plural(failing, 'feed')} failing", "warning") if failing else Cell("All feeds work", "good")
 
-    @property
-    def _silent(self) -> int:
-        return sum(feed.is_silent for feed in self._feeds.values())
-
-    @property
-    def _failing(self) -> int:
-        return sum(bool(feed.reason) for feed in self._feeds.values())
-
     def _facts(self) -> tuple[tuple[str, str | Cell], ...]:
         fill, sent = self._parts.spool.fill, self._parts.sent
         return (
             ("Feeds", number(len(self._feeds))),
-            ("Silent", alarm(self._silent)),
-            ("Failing", alarm(self._failing)),
+            ("Silent", alarm(self._parts.silent)),
+            ("Failing", alarm(self._parts.failing)),
             ("Polls missed", alarm(self._metrics.totals["missed"])),
             ("Records sent", number(sent.sent)),
             ("Records refused by Kafka", alarm(sent.refused)),

@@ -37,6 +37,14 @@ class Parts:
     spool: Spool
     sent: SentCounts
 
+    @property
+    def silent(self) -> int:
+        return sum(feed.is_silent for feed in self.feeds)
+
+    @property
+    def failing(self) -> int:
+        return sum(bool(feed.reason) for feed in self.feeds)
+
 
 class FeedMetrics(Instruments):
     """Metrics of a collector; counts polls (`feeds.collector.Noting`)."""
@@ -83,12 +91,8 @@ class _NowCollector(MetricCollector):
         parts, fill = self._parts, self._parts.spool.fill
         gauges = {
             ("feeds", "Feeds of the manifest."): len(parts.feeds),
-            ("feeds_silent", "Feeds that have given nothing new for longer than silentAfter."): sum(
-                feed.is_silent for feed in parts.feeds
-            ),
-            ("feeds_failing", "Feeds whose last poll failed or was refused."): sum(
-                bool(feed.reason) for feed in parts.feeds
-            ),
+            ("feeds_silent", "Feeds that have given nothing new for longer than silentAfter."): parts.silent,
+            ("feeds_failing", "Feeds whose last poll failed or was refused."): parts.failing,
             ("kafka_away", "Whether records cannot be written to Kafka."): int(parts.sent.away is not None),
             ("spool_records", "Records on the local disk that Kafka does not have yet."): fill.entries,
             ("spool_bytes", "Bytes on the local disk."): fill.bytes,
@@ -132,8 +136,8 @@ def status_document(name: str, replica: str, started: float, metrics: FeedMetric
         },
         "feeds": {
             "total": len(parts.feeds),
-            "silent": sum(feed.is_silent for feed in parts.feeds),
-            "failing": sum(bool(feed.reason) for feed in parts.feeds),
+            "silent": parts.silent,
+            "failing": parts.failing,
             "worst": [
                 {
                     "id": feed.spec.id,

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from logpersister.compiled.formats import TopicFormats
+from logpersister.compiled.topic import CompiledTopic
 from logpersister.manifest.blocks.keep import header_conditions
+from logpersister.manifest.revisions.revision import Revision
 from logpersister.pipeline.arrivals import arrival_notes
 from logpersister.pipeline.folder_notes import folder_notes
 from logpersister.pipeline.open_object import Upload
@@ -17,10 +19,8 @@ from logpersister.pipeline.splitting import sides
 from logpersister.pipeline.work import RangeWork
 from logpersister.plan.intents import CommittedOffset
 from logpersister.records.escaping import QUARANTINE
-from logpersister.replay.output import TopicOutput
 from logpersister.replay.protocol import Step, may_be_written, next_step
-from logpersister.replay.source import SourceRecords, keeps_all
-from logpersister.replay.source_error import REMEDY, SourceError
+from logpersister.replay.source import REMEDY, SourceError, SourceRecords, keeps_all
 from logpersister.storage import names
 from logpersister.storage.errors import REFUSALS, StorageError
 from logpersister.storage.facts import LEFT_OUT, RANGE_KEYS, VALUES, ForeignObjectError, ObjectFacts, check_name
@@ -40,6 +40,14 @@ _ENDS: Final = {
     Step.CHANGED: "it has other records than when its replay began: it was written anew since. Nothing was deleted; "
     "logpersister verify --deep tells what is where",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOutput:
+    """How a revision writes the records of a topic."""
+
+    revision: Revision
+    topic: CompiledTopic
 
 
 @dataclass(slots=True)

@@ -18,8 +18,7 @@ from logpersister.pipeline.rules import rules_of
 from logpersister.pipeline.work import RangeWork
 from logpersister.ranges import Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE
-from logpersister.replay.execution import Replayer
-from logpersister.replay.output import TopicOutput
+from logpersister.replay.execution import Replayer, TopicOutput
 from logpersister.storage import names
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import LEFT_OUT, VALUES, ObjectFacts, parse_facts

@@ -10,7 +10,7 @@ import pytest
 
 from logpersister.manifest import LogPersister
 from logpersister.replay.execution import Judgement
-from logpersister.replay.source_error import SourceError
+from logpersister.replay.source import SourceError
 from logpersister.storage.replays import get_replay
 from logpersister.verify.deep import DeepResult
 from tests.unit.formats.samples import Record

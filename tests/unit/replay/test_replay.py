@@ -13,7 +13,7 @@ from logpersister.plan.intents import CommittedOffset
 from logpersister.ranges import Offset
 from logpersister.replay.execution import Judgement
 from logpersister.replay.protocol import Step, may_be_written, next_step
-from logpersister.replay.source_error import SourceError
+from logpersister.replay.source import SourceError
 from logpersister.storage.errors import StorageError
 from logpersister.storage.finished import list_arrivals, read_arrivals
 from logpersister.storage.replays import Replay, Source, get_replay

@@ -9,8 +9,7 @@ import pytest
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.registry import make_format
 from logpersister.records.checksum import PayloadChecksum
-from logpersister.replay.source import SourceRecords
-from logpersister.replay.source_error import SourceError
+from logpersister.replay.source import SourceError, SourceRecords
 from logpersister.storage.replays import Source
 from logpersister.values.parser import Parsing
 from tests.unit.formats.samples import Record, batch, encode, with_headers

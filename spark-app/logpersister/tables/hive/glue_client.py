@@ -16,8 +16,6 @@ from logpersister.tables.hive.metastore import Column, StoredTable
 
 CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 60
-AT_ONCE: Final = 100
-"""Partitions that one request may have."""
 _NOT_FOUND: Final = "EntityNotFoundException"
 _THERE: Final = "AlreadyExistsException"
 _REASONS: Final[Mapping[str, TableReason]] = {
@@ -131,16 +129,14 @@ class GlueMetastore:
             }
             for one in partitions
         ]
-        for begin in range(0, len(inputs), AT_ONCE):
-            some = inputs[begin : begin + AT_ONCE]
-            answer = self._ask(
-                self._client.batch_create_partition, DatabaseName=database, TableName=name, PartitionInputList=some
-            )
-            for error in answer.get("Errors", []):
-                detail = error.get("ErrorDetail", {})
-                if detail.get("ErrorCode") != _THERE:
-                    values, message = error.get("PartitionValues"), detail.get("ErrorMessage", "")
-                    raise TableError("refused", f"Glue refuses partition {values}: {short(message)}")
+        answer = self._ask(
+            self._client.batch_create_partition, DatabaseName=database, TableName=name, PartitionInputList=inputs
+        )
+        for error in answer.get("Errors", []):
+            detail = error.get("ErrorDetail", {})
+            if detail.get("ErrorCode") != _THERE:
+                values, message = error.get("PartitionValues"), detail.get("ErrorMessage", "")
+                raise TableError("refused", f"Glue refuses partition {values}: {short(message)}")
 
     def partitions(self, database: str, name: str) -> Iterator[tuple[str, ...]]:
         with _told():

@@ -14,7 +14,7 @@ from logpersister.tables.hive.folders import Partition
 from logpersister.tables.hive.metastore import Column, Metastore, StoredTable
 
 AT_ONCE: Final = 100
-"""Partitions that one request adds."""
+"""Partitions that one request adds; Glue takes no more."""
 MOST_ATTEMPTS: Final = 5
 """Each is one more than others have changed the table at the same moment."""
 REGISTERED: Final = "logpersister.registered"
@@ -60,7 +60,7 @@ class HiveTable:
     def find(self) -> StoredTable | None:
         """Return the table as it is; None: it is not there. Raises `TableError`."""
         with self._told():
-            found = self._load()
+            found = self.metastore.table(*self._identifier)
             if found is not None:
                 self._check_place(found)
             return found
@@ -119,9 +119,6 @@ class HiveTable:
                 raise
             raise TableError(error.reason, f"table {self.name}: {error}") from error
 
-    def _load(self) -> StoredTable | None:
-        return self.metastore.table(*self._identifier)
-
     def _absent(self, remedy: str) -> TableError:
         return TableError("no-table", f"table {self.name} is not in the metastore; {remedy}")
 
@@ -132,7 +129,7 @@ class HiveTable:
         self.metastore.create_database(database)
         location = f"{self.metastore.scheme}://{self.folder}"
         self.metastore.create(database, name, columns, location, self.spec.properties)
-        table = self._load()
+        table = self.metastore.table(database, name)
         if table is None:
             raise TableError("conflict", f"table {self.name} was dropped while it was created")
         return table
