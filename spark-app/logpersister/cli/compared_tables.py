@@ -38,7 +38,7 @@ from logpersister.storage.finished import list_folders
 from logpersister.storage.untold import TABLE, list_untold
 from logpersister.tables.hive.duty import RegisteredTopic
 from logpersister.tables.hive.folders import Partition, partition_of
-from logpersister.verify.partitions import RegisteredPartitions, partition_findings
+from logpersister.verify.tables import RegisteredPartitions, partition_findings
 
 WritingOf = Callable[[str], Writing | str]
 PLACES: Final = frozenset({"partition", "offset"})

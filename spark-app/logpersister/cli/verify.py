@@ -46,9 +46,8 @@ from logpersister.storage.store import ObjectStore
 from logpersister.verify.deep import DeepVerification, WritingOf
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
-from logpersister.verify.inventory import stored_topics, with_facts
+from logpersister.verify.inventory import judged, stored_topics, with_facts
 from logpersister.verify.missing_offsets import LeavesOut, Omissions, leaves_out
-from logpersister.verify.unfinished import judged
 from logpersister.verify.verification import Commits, TopicResult, Verification, VerifiedGroup, waiting
 from logpersister.verify.writing import Writing
 

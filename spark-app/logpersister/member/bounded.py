@@ -21,7 +21,7 @@ from logpersister.pipeline.splitting import joined
 from logpersister.pipeline.work import RangeOutcome, RangeWork, TaskSpec
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.schema import RECORDS
-from logpersister.report.replay import ReplayProgress
+from logpersister.report.facts import ReplayProgress
 
 
 @dataclass(frozen=True, slots=True)

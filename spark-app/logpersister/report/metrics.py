@@ -27,10 +27,8 @@ from logpersister.report.labels import BoundedValues
 from logpersister.report.lag import LagSummary, TopicLag
 from logpersister.report.plain import document
 from logpersister.report.processes import ProcessCollector
-from logpersister.report.state_metrics import StateMetrics
+from logpersister.report.state_metrics import StateMetrics, TableMetrics, TypeMetrics
 from logpersister.report.status import StatusBoard
-from logpersister.report.table_metrics import TableMetrics
-from logpersister.report.type_metrics import TypeMetrics
 
 PREFIX: Final = "logpersister"
 MAX_TOPICS: Final = 2_000

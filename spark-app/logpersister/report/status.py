@@ -24,6 +24,7 @@ from logpersister.report.facts import (
     Quarantined,
     RangeFailed,
     RangeWritten,
+    ReplayProgress,
     RunningJob,
     UnreadablePartition,
 )
@@ -31,7 +32,6 @@ from logpersister.report.finish import FinishReport, TellingReport
 from logpersister.report.hourly import HourlyCount
 from logpersister.report.lag import LagSummary
 from logpersister.report.outages import Outage
-from logpersister.report.replay import ReplayProgress
 from logpersister.report.shadow import ShadowReport
 from logpersister.report.tables import TablesReport
 from logpersister.report.types import Counted, TypeNumbers

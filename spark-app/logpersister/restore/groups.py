@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from logpersister.ranges import Offset, TopicPartition
-from logpersister.restore.offset_map import OffsetMap
+from logpersister.restore.offset_table import OffsetMap
 from logpersister.restore.plan import RestoreError
 
 _EXPECTED: Final = "expected group,topic,partition,offset, as in billing,clicks,0,51204"

@@ -1,16 +1,61 @@
 """Finds the old offsets of all records in a backup, and writes the table of old and new ones."""
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from logpersister.backup.ranges import Piece
 from logpersister.pipeline.reader.segment import Segment
-from logpersister.ranges import TopicPartition
+from logpersister.ranges import Offset, TopicPartition
 from logpersister.restore.execution import ReadObject
-from logpersister.restore.offset_map import OffsetMap
 from logpersister.restore.plan import PartitionPlan
+
+
+@dataclass(slots=True)
+class OffsetMap:
+    """The offsets of one partition, as runs of records that follow each other in both places."""
+
+    olds: list[Offset] = field(default_factory=list)
+    """Old offset of the first record of each run, rising."""
+    news: list[Offset] = field(default_factory=list)
+    """New offset of the same record."""
+    records: int = 0
+    """Records of all runs, which is the new offset of the next record."""
+
+    def add_run(self, old: Offset, records: int) -> None:
+        """Add records, behind all others, whose old offsets have no gap between them."""
+        if self.olds and old < self._old_end:
+            raise ValueError(f"offset {old} does not follow {self._old_end - 1}")
+        if not self.olds or old != self._old_end:
+            self.olds.append(old)
+            self.news.append(self.records)
+        self.records += records
+
+    def add(self, offsets: Iterable[Offset]) -> None:
+        """Add records, behind all others, by their old offsets."""
+        for offset in offsets:
+            self.add_run(offset, 1)
+
+    @property
+    def _old_end(self) -> Offset:
+        """Old offset behind the last record."""
+        return self.olds[-1] + self.records - self.news[-1]
+
+    def new(self, old: Offset) -> Offset:
+        """Return where a consumer goes on that would have gone on at an old offset."""
+        run = bisect_right(self.olds, old) - 1
+        if run < 0:
+            return 0
+        behind = self.news[run + 1] if run + 1 < len(self.news) else self.records
+        return min(self.news[run] + old - self.olds[run], behind)
+
+    def runs(self) -> Sequence[tuple[Offset, Offset, int]]:
+        """Return old offset, new offset and number of records of each run."""
+        ends = [*self.news, self.records][1:]
+        return [(old, new, end - new) for old, new, end in zip(self.olds, self.news, ends, strict=True)]
 
 
 def offset_map(plan: PartitionPlan, read: ReadObject) -> OffsetMap:

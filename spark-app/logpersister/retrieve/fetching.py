@@ -1,5 +1,6 @@
 """Fetches objects into files, several at once. A file is whole or not there; one that is whole is not fetched again."""
 
+import os
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -11,11 +12,37 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from logpersister.formats.archive.read import compression_of, files_in
 from logpersister.formats.damage import ContentError
-from logpersister.retrieve.unpacking import is_archive, unpack
 from logpersister.storage.errors import StorageError
 from logpersister.storage.imprint import Imprint
 from logpersister.storage.store import READ_BYTES, ObjectStore
+
+
+def is_archive(file: Path) -> bool:
+    """Whether a file is an archive by its name."""
+    return compression_of(file.name) is not None
+
+
+def unpack(file: Path) -> int:
+    """Write the files of an archive beside it, each whole or not at all; return how many.
+
+    Raises `ContentError`, OSError.
+    """
+    count = 0
+    with file.open("rb") as content:
+        pieces: Iterable[bytes] = iter(partial(content.read, READ_BYTES), b"")
+        for name, seconds, value in files_in(compression_of(file.name) or "none", pieces):
+            begun = file.with_name(f".{name}.part")
+            try:
+                begun.write_bytes(value)
+                os.utime(begun, (seconds, seconds))
+                begun.replace(file.with_name(name))
+            finally:
+                begun.unlink(missing_ok=True)
+            count += 1
+    return count
+
 
 ATTEMPTS: Final = 3
 """How often an object is read of which a copy is not what the storage says of it."""

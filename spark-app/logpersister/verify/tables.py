@@ -6,13 +6,14 @@ they do not say of which record they are, the number of rows.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from logpersister.ranges import TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.storage.names import object_address
 from logpersister.storage.receipts import ReceiptName
+from logpersister.tables.hive.folders import Partition
 from logpersister.tables.offsets import Held, held_to
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
@@ -86,3 +87,45 @@ def table_findings(
 def _finding(kind: Kind, one: StoredObject, message: str, key: str) -> Finding:
     partition = TopicPartition(one.name.topic, one.name.partition)
     return Finding(kind, partition, one.name.start, one.claimed_end, message, key, one.name.generation)
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredPartitions:
+    """What a table says, at one moment."""
+
+    table: str
+    values: Collection[tuple[str, ...]]
+    noted: Collection[str]
+    """Paths that wait to be registered."""
+
+
+def partition_findings(
+    topic: str,
+    folders: Mapping[Partition, StoredObject],
+    registered: RegisteredPartitions,
+    *,
+    is_due: Callable[[str], bool],
+) -> Iterator[Finding]:
+    """Yield where folders and partitions differ.
+
+    Args:
+        registered: partitions, looked at before the objects were listed.
+        is_due: whether the folder of a path should be a partition by now.
+    """
+    table, there = registered.table, {one.values for one in folders}
+    for folder, one in sorted(folders.items(), key=lambda item: item[0]):
+        if folder.values in registered.values or not is_due(folder.path):
+            continue
+        waits = "; it is noted, and will be one" if folder.path in registered.noted else ""
+        yield Finding(
+            Kind.NOT_REGISTERED,
+            TopicPartition(topic, one.name.partition),
+            one.name.start,
+            one.claimed_end,
+            f"folder {folder.path} is no partition of table {table}{waits}",
+            one.key,
+            one.name.generation,
+        )
+    for values in sorted(set(registered.values) - there):
+        told = f"partition ({', '.join(values)}) of table {table} has no objects"
+        yield Finding(Kind.WITHOUT_OBJECTS, TopicPartition(topic, 0), 0, 0, told)

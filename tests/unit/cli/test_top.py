@@ -12,7 +12,7 @@ from rich.console import Console
 from logpersister.cli import main, top
 from logpersister.cli.asked_status import ask, checked
 from logpersister.cli.exits import CommandError, Exit, UnreachableError
-from logpersister.cli.shown_page import drawn, write
+from logpersister.cli.top import drawn, write
 from logpersister.pages.reported import Report
 from logpersister.pages.views import Cell, Page, Table
 from logpersister.report.document import status_of

@@ -10,7 +10,7 @@ from logpersister.member.ports import Jobs, Offsets
 from logpersister.pipeline.source import ReplaySource
 from logpersister.pipeline.work import RangeOutcome, RangeWork, RevisionWork, TaskSpec
 from logpersister.ranges import Range, TopicPartition
-from logpersister.report.replay import ReplayProgress
+from logpersister.report.facts import ReplayProgress
 
 P, Q = TopicPartition("t", 0), TopicPartition("t", 1)
 BACKUP = partition_backups([BackupObject("one", Range(P, 0, 15), 1, 15, 0, 14)])

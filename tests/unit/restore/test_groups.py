@@ -6,7 +6,7 @@ import pytest
 
 from logpersister.ranges import TopicPartition
 from logpersister.restore.groups import MovedOffset, moved, of_topics, read_groups, to_set
-from logpersister.restore.offset_map import OffsetMap
+from logpersister.restore.offset_table import OffsetMap
 from logpersister.restore.plan import RestoreError
 
 ONE, TWO, OTHER = TopicPartition("clicks", 0), TopicPartition("clicks", 1), TopicPartition("other", 0)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.restore.offset_map import OffsetMap
+from logpersister.restore.offset_table import OffsetMap
 
 Olds = st.sets(st.integers(0, 60)).map(sorted)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from logpersister.tables.hive.folders import partition_of
 from logpersister.verify.findings import Finding, Kind
-from logpersister.verify.partitions import RegisteredPartitions, partition_findings
+from logpersister.verify.tables import RegisteredPartitions, partition_findings
 from tests.unit.verify.test_tables import stored
 
 FOLDERS = {f"dt={day}": stored(day, day + 1, path=f"dt={day}") for day in range(4)}

@@ -8,7 +8,7 @@ from logpersister.ranges import TopicPartition
 from logpersister.storage.names import ObjectName
 from logpersister.storage.replayed import ReplayNote
 from logpersister.verify.evidence import StoredObject
-from logpersister.verify.unfinished import judged
+from logpersister.verify.inventory import judged
 from logpersister.verify.verification import Commits
 
 NOTE = ReplayNote("t", "id", 2, "abc", {0: (0, 50), 1: (0, 50)})
