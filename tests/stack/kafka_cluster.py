@@ -189,11 +189,7 @@ Kafka = KafkaBroker | KafkaCluster
 
 
 def _wait(
-    what: str,
-    ask: Callable[[], Value],
-    timeout: float = START_TIMEOUT,
-    *,
-    explain: Callable[[], object] = lambda: "",
+    what: str, ask: Callable[[], Value], timeout: float = START_TIMEOUT, *, explain: Callable[[], object] = lambda: ""
 ) -> Value:
     deadline = time.monotonic() + timeout
     while not (answer := ask()):

@@ -133,12 +133,7 @@ def of_rows(*, required: bool) -> dict[str, Any]:
             ["are rows like those of values whose fields are all null, because no field is required (tombstones"],
         ),
         (
-            {
-                "spec.types": {
-                    **BY_HEADER,
-                    "entries": [{"names": ["a"], "output": {"avro": {}}}, {"names": ["b"]}],
-                }
-            },
+            {"spec.types": {**BY_HEADER, "entries": [{"names": ["a"], "output": {"avro": {}}}, {"names": ["b"]}]}},
             ["are in no file (tombstones: skip)"],
         ),
     ],
@@ -154,10 +149,7 @@ def test_it_says_what_becomes_of_records_without_a_value(spec: dict[str, Any], t
     ("spec", "told"),
     [
         ({"spec.output": {"avro": {}}}, ["spec avro spec header env"]),
-        (
-            {"spec.output": {"sequencefile": {"key": "messagepack"}}},
-            ["spec sequencefile spec header env"],
-        ),
+        ({"spec.output": {"sequencefile": {"key": "messagepack"}}}, ["spec sequencefile spec header env"]),
         (
             {"spec.output": {"orc": {}}, "spec.keep": [{"header": "b", "in": ["x"]}, ENV]},
             ["spec orc spec header b, header env"],
@@ -170,11 +162,7 @@ def test_it_says_what_becomes_of_records_without_a_value(spec: dict[str, Any], t
         ({"spec.output": {"avro": {}}, "spec.value": {"bytes": {}}, "spec.types": BY_HEADER}, []),
         ({"spec.output": {"jsonl": {}}, "spec.overrides": [ORDERS]}, ["spec avro spec header env"]),
         (
-            {
-                "spec.output": {"jsonl": {}},
-                "spec.keep": [],
-                "spec.overrides": [ORDERS | {"keep": [ENV]}],
-            },
+            {"spec.output": {"jsonl": {}}, "spec.keep": [], "spec.overrides": [ORDERS | {"keep": [ENV]}]},
             ["spec avro spec.overrides[0] header env"],
         ),
     ],

@@ -197,10 +197,7 @@ def test_a_person_is_asked(
     ("spec", "told"),
     [
         ({"output": {"text": {}}}, "topic a: has no folders by time"),
-        (
-            yaml.safe_load((ROOT / "examples" / "hive-table.yaml").read_text())["spec"],
-            "an engine deletes their rows",
-        ),
+        (yaml.safe_load((ROOT / "examples" / "hive-table.yaml").read_text())["spec"], "an engine deletes their rows"),
     ],
 )
 def test_what_cannot_be_deleted_by_time(

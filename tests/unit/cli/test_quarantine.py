@@ -174,8 +174,7 @@ def test_what_came_late_is_told_while_its_folder_is_finished(
     monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]
 ) -> None:
     resource = resource_of(
-        output | {"partitionBy": [{"date": {"granularity": "day"}}]},
-        **{"spec.finish": {"late": "quarantine"}},
+        output | {"partitionBy": [{"date": {"granularity": "day"}}]}, **{"spec.finish": {"late": "quarantine"}}
     )
     bucket = Bucket(resource, horizon=86_400_000)
     assert [path for path in bucket.contents if "_quarantine" not in path] == []

@@ -27,11 +27,7 @@ from tests.unit.replay.bucket import Bucket
 PATH = "prices/dt=2026-03-28/hr=00"
 ROOT = f"raw/clicks/{PATH}/"
 ARCHIVE = f"raw/clicks/_archives/{PATH}/prices_20260328T00Z"
-BY_HOUR = [
-    {"key": {"prefix": ""}},
-    {"date": {"granularity": "day"}},
-    {"date": {"granularity": "hour"}},
-]
+BY_HOUR = [{"key": {"prefix": ""}}, {"date": {"granularity": "day"}}, {"date": {"granularity": "hour"}}]
 
 
 class World:

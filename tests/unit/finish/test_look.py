@@ -13,15 +13,7 @@ from logpersister.plan.intents import CommittedOffset, OffsetMetadata
 from logpersister.ranges import NewestEvent
 from logpersister.storage.errors import StorageError
 from logpersister.storage.facts import ForeignObjectError
-from tests.unit.finish.world import (
-    HOUR_MS,
-    MIDNIGHT_MS,
-    OF_A_FIELD,
-    TOPIC,
-    World,
-    hour,
-    spec,
-)
+from tests.unit.finish.world import HOUR_MS, MIDNIGHT_MS, OF_A_FIELD, TOPIC, World, hour, spec
 
 
 def hours_later(world: World, hours: float) -> list[str]:

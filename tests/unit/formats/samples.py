@@ -52,10 +52,7 @@ def sorted_by(field: str, descending: bool = False, nulls_first: bool = False) -
 TEXT_FORMATS = [
     TextFormat(settings_of(TextSpec(), compression=compression, delimiter=delimiter, tombstones=tombstones, **in_value))
     for compression in get_args(Compression)
-    for delimiter, tombstones, in_value in (
-        ("\n", "skip", {}),
-        ("\r\n", "empty", {"delimiter_in_value": "escape"}),
-    )
+    for delimiter, tombstones, in_value in (("\n", "skip", {}), ("\r\n", "empty", {"delimiter_in_value": "escape"}))
 ]
 SEQUENCEFILE_FORMATS = [
     SequenceFileFormat(

@@ -22,8 +22,7 @@ from tests.unit.manifest.documents import accepted
 
 
 @pytest.mark.parametrize(
-    ("name", "compression"),
-    [(name, each) for name, allowed in COMPRESSIONS.items() for each in allowed],
+    ("name", "compression"), [(name, each) for name, allowed in COMPRESSIONS.items() for each in allowed]
 )
 def test_everything_that_the_manifest_allows_exists(name: Format, compression: str) -> None:
     made = make_format(OutputSpec.of(name, compression=compression))

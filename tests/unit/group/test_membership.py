@@ -69,9 +69,7 @@ def consumer_of(member: Membership) -> FakeConsumer:
     return consumer
 
 
-def test_the_member_has_one_name_and_the_group_waits_longer_for_it_than_its_grace(
-    member: Membership,
-) -> None:
+def test_the_member_has_one_name_and_the_group_waits_longer_for_it_than_its_grace(member: Membership) -> None:
     config = consumer_of(member).config
     assert (config["group_instance_id"], config["client_id"]) == ("member-0", "host-17")
     assert config["max_poll_interval_ms"] > 400_000

@@ -63,10 +63,7 @@ class FakeCluster:
         """Let every StatefulSet have what it wants."""
         for reference, one in self.objects.items():
             if reference.kind == "StatefulSet":
-                status = {
-                    "observedGeneration": one["metadata"]["generation"],
-                    "readyReplicas": one["spec"]["replicas"],
-                }
+                status = {"observedGeneration": one["metadata"]["generation"], "readyReplicas": one["spec"]["replicas"]}
                 if one.get("status") != status:
                     self._store({**one, "status": status})
 

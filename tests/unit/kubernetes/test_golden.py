@@ -27,23 +27,13 @@ LARGE: dict[str, Any] = {
     },
     "members": 3,
     "networkPolicy": "Restricted",
-    "spark": {
-        "executors": 2,
-        "executorPodTemplate": {"spec": {"nodeSelector": {"disk": "none"}}},
-    },
+    "spark": {"executors": 2, "executorPodTemplate": {"spec": {"nodeSelector": {"disk": "none"}}}},
     "podTemplate": {
-        "metadata": {
-            "labels": {"team": "data", "app.kubernetes.io/name": "mine"},
-            "annotations": {"scrape": "true"},
-        },
+        "metadata": {"labels": {"team": "data", "app.kubernetes.io/name": "mine"}, "annotations": {"scrape": "true"}},
         "spec": {
             "tolerations": [{"key": "spot", "operator": "Exists"}],
             "containers": [
-                {
-                    "name": "member",
-                    "resources": {"requests": {"cpu": "4"}},
-                    "env": [{"name": "TZ", "value": "UTC"}],
-                },
+                {"name": "member", "resources": {"requests": {"cpu": "4"}}, "env": [{"name": "TZ", "value": "UTC"}]},
                 {"name": "sidecar", "image": "registry.example/sidecar:1"},
             ],
             "volumes": [{"name": "tmp", "emptyDir": {"medium": "Memory"}}],

@@ -11,16 +11,7 @@ from logpersister_operator.cluster.kinds import Document
 from logpersister_operator.decide.health.observed_fleets import unexplained
 from logpersister_operator.observe.object_events import AGAIN_SECONDS, PATIENCE_SECONDS, ObjectEvents, last_warning
 from tests.unit.kubernetes.fake_cluster import FakeCluster
-from tests.unit.kubernetes.samples import (
-    NOW,
-    Life,
-    by_reference,
-    condition,
-    pod,
-    resource,
-    verdict,
-    waiting,
-)
+from tests.unit.kubernetes.samples import NOW, Life, by_reference, condition, pod, resource, verdict, waiting
 
 QUOTA = 'create Pod clicks-0 in StatefulSet clicks failed error: pods "clicks-0" is forbidden: exceeded quota'
 PULL = 'Failed to pull image "x:1": manifest unknown'

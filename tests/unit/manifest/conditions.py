@@ -104,10 +104,7 @@ REFUSED_CONDITIONS: list[tuple[dict[str, Any], str]] = [
     *at("spec.keep[0].atLeast", keeping(on("sent", atLeast=1_500)), keeping(on("sent", atLeast="x"))),
     (keeping(on("of.b", below=True)), "spec.keep[0].below"),
     (keeping(drop=("sent",)), "spec.value.drop[0]"),
-    (
-        keeping(on("country", is_in=["x"])) | {OF: [{"topics": ["clicks"], "value": {"bytes": {}}}]},
-        "spec.overrides[0]",
-    ),
+    (keeping(on("country", is_in=["x"])) | {OF: [{"topics": ["clicks"], "value": {"bytes": {}}}]}, "spec.overrides[0]"),
     (keeping() | {OF: [{"topics": ["clicks"], "keep": [on("a", is_in=["x"])]}]}, "spec.overrides[0].keep[0].field"),
     (
         in_types()

@@ -59,9 +59,7 @@ ACCEPTED: list[dict[str, Any]] = [
     values("json", framing="apicurio", jsonSchema=JSON_SCHEMA),
     values("json", framing="glue", **registered(GLUE)),
     values(
-        "json",
-        framing="confluent",
-        **registered(f"{URL},https://other.example.com/api", version="latest", subject="a"),
+        "json", framing="confluent", **registered(f"{URL},https://other.example.com/api", version="latest", subject="a")
     ),
     values("json", jsonSchema=JSON_SCHEMA),
     values("json", **registered(GLUE)),

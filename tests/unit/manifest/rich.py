@@ -50,12 +50,7 @@ BY_NAME: dict[str, Any] = {
             "checksums": "when_required",
         },
         "output": {
-            "text": {
-                "compression": "zstd",
-                "tombstones": "empty",
-                "delimiter": "\u001e",
-                "delimiterInValue": "escape",
-            },
+            "text": {"compression": "zstd", "tombstones": "empty", "delimiter": "\u001e", "delimiterInValue": "escape"},
             "partitionBy": [
                 {"date": {"granularity": "day", "timezone": "Europe/Berlin", "prefix": "day="}},
                 {"offset": {"every": 1000}},
@@ -337,18 +332,8 @@ RICH = (
     ),
     rich(
         "by-subject",
-        value={
-            "protobuf": {
-                "registry": {**_REGISTRY, "framing": "apicurio"},
-                "fields": _FIELDS,
-            }
-        },
-        key={
-            "protobuf": {
-                "registry": {**_REGISTRY, "framing": "confluent"},
-                "fields": _FIELDS,
-            }
-        },
+        value={"protobuf": {"registry": {**_REGISTRY, "framing": "apicurio"}, "fields": _FIELDS}},
+        key={"protobuf": {"registry": {**_REGISTRY, "framing": "confluent"}, "fields": _FIELDS}},
     ),
     rich(
         "by-struct",
@@ -388,12 +373,7 @@ RICH = (
         storage={"bucket": "logs", "acl": "bucket-owner-full-control", "conditionalWrites": False},
         autoRepair={"nodeLostAfter": "5m"},
         value={
-            "regex": {
-                "pattern": "(?P<id>\\d+|-) (?P<at>\\d+)",
-                "nullText": "-",
-                "fields": _FIELDS,
-                "faults": _OF_LINES,
-            }
+            "regex": {"pattern": "(?P<id>\\d+|-) (?P<at>\\d+)", "nullText": "-", "fields": _FIELDS, "faults": _OF_LINES}
         },
         output=_IN_AVRO,
     ),
@@ -477,12 +457,7 @@ RICH = (
     rich(
         "by-schema-names",
         value={"avro": {"registry": {"url": "https://registry:8081"}}},
-        types={
-            "schemaName": "record",
-            "entries": [
-                {"names": ["shop.Order"], "value": {"avro": {"fields": _FIELDS}}},
-            ],
-        },
+        types={"schemaName": "record", "entries": [{"names": ["shop.Order"], "value": {"avro": {"fields": _FIELDS}}}]},
     ),
     *(
         rich(
@@ -522,10 +497,7 @@ RICH = (
         "json-schema",
         kafka=_ORDERS,
         value={
-            "json": {
-                "jsonSchema": '{"type": "object", "properties": {"n": {"type": "integer"}}}',
-                "framing": "glue",
-            }
+            "json": {"jsonSchema": '{"type": "object", "properties": {"n": {"type": "integer"}}}', "framing": "glue"}
         },
         key={"protobuf": {"schema": "message A { } message Key { required int64 id = 1; }", "message": "Key"}},
     ),

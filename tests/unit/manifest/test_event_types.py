@@ -172,11 +172,7 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str, str]] = [
     (types({"names": ["a"], "folder": "f", "action": "quarantine"}), "spec.types.entries[0].action", "not stored"),
     (types(NAMED, NAMED), "spec.types.entries[1].names[0]", "already named by spec.types.entries[0]"),
     (types({"pattern": "a"}, NAMED), "spec.types.entries[1].names[0]", "already named by spec.types.entries[0]"),
-    (
-        types(NAMED, {"names": ["b"], "folder": "a"}),
-        "spec.types.entries[1].folder",
-        "folder of spec.types.entries[0]",
-    ),
+    (types(NAMED, {"names": ["b"], "folder": "a"}), "spec.types.entries[1].folder", "folder of spec.types.entries[0]"),
     (types({"names": ["ü" * 51]}), "spec.types.entries[0].names[0]", "takes more than 100 bytes"),
     (
         types(

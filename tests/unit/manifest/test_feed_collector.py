@@ -49,8 +49,7 @@ def test_references_to_secrets_are_left_to_those_who_need_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["http://[::1]:8080/a", "https://x:8443?b", "https://${secret:a/user}:${secret:a/word}@${secret:a/host}:1/"],
+    "url", ["http://[::1]:8080/a", "https://x:8443?b", "https://${secret:a/user}:${secret:a/word}@${secret:a/host}:1/"]
 )
 def test_an_address_may_be_of_any_kind(url: str) -> None:
     assert accepted({"url": url, "proxy": url}).spec.feeds[0].url == url

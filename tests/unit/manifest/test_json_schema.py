@@ -92,10 +92,7 @@ TYPES: list[tuple[Json, str]] = [
         {"type": "object", "properties": {"a": {"type": "string"}, "b": True}, "required": ["a", "b", "c"]},
         "struct<a: string not null, b: json>!",
     ),
-    (
-        {"properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}},
-        "struct<a: string>",
-    ),
+    ({"properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}}, "struct<a: string>"),
     ({"type": "object", "properties": {"a b": {"type": "string"}}}, "struct<`a b`: string>!"),
     ({"type": "object", "properties": {"a": True, "A": True}}, "struct<a: json, A: json>!"),
     # one of several
@@ -115,10 +112,7 @@ TYPES: list[tuple[Json, str]] = [
         },
         "struct<a: string>!",
     ),
-    (
-        {"type": "object", "oneOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"b": True}}]},
-        "json!",
-    ),
+    ({"type": "object", "oneOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"b": True}}]}, "json!"),
     ({"oneOf": [{"type": "object", "properties": {"a": True}}, {"type": "null"}]}, "struct<a: json>"),
     # all of several
     ({"allOf": [{"type": "string"}, {"format": "date"}]}, "date!"),

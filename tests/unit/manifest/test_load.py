@@ -189,10 +189,7 @@ def test_words_of_yaml_1_1_are_text(word: str) -> None:
         ("output: {parquet: {tombstones: null}}", "output.parquet.tombstones"),
         ("value: {csv: {fields: [{name: a, type: int8}], nullText: NULL}}", "value.csv.nullText"),
         ("value: {csv: {fields: [{name: a, type: int8}], quote: ~}}", "value.csv.quote"),
-        (
-            "overrides: [{topicPattern: c.*, output: {avro: {tombstones:}}}]",
-            "overrides[0].output.avro.tombstones",
-        ),
+        ("overrides: [{topicPattern: c.*, output: {avro: {tombstones:}}}]", "overrides[0].output.avro.tombstones"),
     ],
 )
 def test_null_is_no_word(section: str, path: str) -> None:

@@ -581,10 +581,7 @@ UNUSED: list[tuple[dict[str, Any], str]] = [
     (rows(faults={"overflow": "setNull"}), J + "faults"),
     ({Q: {}}, Q),
     (of_keys("text"), "spec.key"),
-    (
-        written("sequencefile", compression="none", compressionType="record"),
-        "spec.output.sequencefile.compressionType",
-    ),
+    (written("sequencefile", compression="none", compressionType="record"), "spec.output.sequencefile.compressionType"),
     *framing_cases.UNUSED,
 ]
 """Fields without effect beside the others, which `check` names."""
@@ -794,10 +791,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (rows(column("a", "time[ms]")) | written("orc"), "spec.output.orc"),
     (rows(column("a", "list<map<string, struct<b: list<time[us]>>>>")) | written("orc"), "spec.output.orc"),
     (rows(column("user-id", "string")) | written("avro"), "spec.output.avro"),
-    (
-        rows(column("a", "list<map<string, struct<b: struct<$c: int8>>>>")) | written("avro"),
-        "spec.output.avro",
-    ),
+    (rows(column("a", "list<map<string, struct<b: struct<$c: int8>>>>")) | written("avro"), "spec.output.avro"),
     (hashing("mail", output="text"), "spec.output"),
     (written("jsonl", kafkaColumns=["value"]), "spec.output.jsonl.kafkaColumns[0]"),
     (written("parquet", kafkaColumns=["value"]), "spec.output.parquet.kafkaColumns[0]"),
@@ -1127,10 +1121,7 @@ TOLD: list[tuple[dict[str, Any], str]] = [
     ({"spec.spark": {"conf": {"spark.ssl.keyPassword": "hunter2"}}}, "looks like a secret, and a manifest is stored"),
     ({"spec.frobnicate": 1}, "spec.frobnicate: is an unknown field; known here: generation, kafka, storage, output"),
     ({"spec.generation": "1"}, 'spec.generation: "1" is not a whole number; write it in digits, without quotes'),
-    (
-        written("text", compression="deflate"),
-        '"deflate" is not allowed here; write one of: gzip, zstd, none',
-    ),
+    (written("text", compression="deflate"), '"deflate" is not allowed here; write one of: gzip, zstd, none'),
     ({"spec.memebrs": 1}, "spec.memebrs: is an unknown field; did you mean members?"),
     (
         rows(column("id", "int46")),

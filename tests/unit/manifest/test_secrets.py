@@ -10,13 +10,7 @@ from pathlib import Path
 import pytest
 
 from logpersister.manifest import ManifestError, parse, parse_text
-from logpersister.manifest.secrets import (
-    Secrets,
-    SecretValue,
-    storage_authority,
-    storage_credentials,
-    variable_name,
-)
+from logpersister.manifest.secrets import Secrets, SecretValue, storage_authority, storage_credentials, variable_name
 from tests.stack.authority import Authority
 from tests.unit.manifest.documents import accepted, changed
 

@@ -109,11 +109,7 @@ def test_a_member_that_joins_says_for_whom_it_waits(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     ("asked_by", "kind", "reason"),
-    [
-        ("cycle", "registry", "no-answer"),
-        ("task", "registry", "no-answer"),
-        ("task", "unauthorized", "unreadable"),
-    ],
+    [("cycle", "registry", "no-answer"), ("task", "registry", "no-answer"), ("task", "unauthorized", "unreadable")],
 )
 def test_a_run_that_ends_says_which_partitions_wait_for_a_registry_or_a_right(
     fakes: FakeDependencies, monkeypatch: pytest.MonkeyPatch, asked_by: str, kind: str, reason: str

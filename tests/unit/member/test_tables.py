@@ -127,10 +127,7 @@ def test_only_offsets_with_metadata_of_ours_tell_how_far_a_partition_is() -> Non
         p3=CommittedOffset(7, OffsetMetadata("before", 1)),
         p4=CommittedOffset(0, OffsetMetadata("id", 1, "abc", (5,))),
     )
-    assert committed_positions(reader, "clicks") == {
-        0: CommittedPosition(7, 2, "id"),
-        4: CommittedPosition(0, 1, "id"),
-    }
+    assert committed_positions(reader, "clicks") == {0: CommittedPosition(7, 2, "id"), 4: CommittedPosition(0, 1, "id")}
     assert committed_positions(reader, "gone") == {}
 
 

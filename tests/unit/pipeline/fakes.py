@@ -133,11 +133,7 @@ class FakeRead:
     """What a reader has of a range: some records, and perhaps an error behind them."""
 
     def __init__(
-        self,
-        range_: Range,
-        batches: Sequence[pa.RecordBatch],
-        error: Exception | None = None,
-        unexplained: int = 0,
+        self, range_: Range, batches: Sequence[pa.RecordBatch], error: Exception | None = None, unexplained: int = 0
     ) -> None:
         self.range = range_
         self.unexplained = unexplained

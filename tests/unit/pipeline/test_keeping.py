@@ -120,14 +120,7 @@ def outcomes(
     topic = CompiledTopic(found, lambda _: None)
     notes = replace(NOTES, store=bucket.store)
     room = Room(10**9, 10**9)
-    resources = TaskResources(
-        FakeReader(),
-        topic,
-        uploads.open_upload,
-        room,
-        leave_note=notes.leave,
-        **more,
-    )
+    resources = TaskResources(FakeReader(), topic, uploads.open_upload, room, leave_note=notes.leave, **more)
     return list(Task([work(*one) for one in ranges], resources).outcomes())
 
 

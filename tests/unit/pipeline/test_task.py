@@ -301,10 +301,7 @@ def test_ranges_are_read_on_while_others_become_durable_up_to_a_limit() -> None:
             RangeReadError("data-lost", CLICKS, 5, "gone", log_start=9),
             WorkError("data-lost", "clicks-0 at offset 5: gone", log_start=9),
         ),
-        (
-            RangeReadError("unauthorized", CLICKS, 5, "no"),
-            WorkError("unauthorized", "clicks-0 at offset 5: no"),
-        ),
+        (RangeReadError("unauthorized", CLICKS, 5, "no"), WorkError("unauthorized", "clicks-0 at offset 5: no")),
         (StorageError("timeout", "S3 did not answer"), WorkError("timeout", "S3 did not answer", upload=True)),
         (ValueError("a value with a newline"), WorkError("encode", "ValueError: a value with a newline")),
     ],

@@ -47,12 +47,7 @@ ENTRIES = [
     {"names": ["noise"], "action": "drop"},
     {"names": ["odd"], "action": "quarantine"},
 ]
-FRAME = {
-    "type": {"at": 0},
-    "timestamp": {"at": 4, "bytes": 8},
-    "header": {"lengthAt": 12},
-    "body": {"lengthAt": 16},
-}
+FRAME = {"type": {"at": 0}, "timestamp": {"at": 4, "bytes": 8}, "header": {"lengthAt": 12}, "body": {"lengthAt": 16}}
 LONG = "ü" * 60
 NAMES = ["click", "view", "1001", "1002", "audit.a", "audit.b", "noise", "odd", "container", "stranger", "", None, LONG]
 

@@ -36,11 +36,7 @@ unstored_prefixes = st.sampled_from([UnstoredPrefix(101, "lost"), UnstoredPrefix
     st.sampled_from([None, 0, 1_774_659_600_000]),
 )
 def test_an_intent_survives_kafka(
-    ends: tuple[int, ...],
-    topic_id: str | None,
-    place: str | None,
-    unstored: UnstoredPrefix | None,
-    horizon: int | None,
+    ends: tuple[int, ...], topic_id: str | None, place: str | None, unstored: UnstoredPrefix | None, horizon: int | None
 ) -> None:
     intent = Intent(CLICKS, topic_id, 100, ends, "0123456789ab", 7, place, unstored, horizon)
     commit = promised(intent)

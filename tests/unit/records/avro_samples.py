@@ -136,11 +136,7 @@ ADDED: list[tuple[Json, Json]] = [
     ({"type": "map", "values": "string"}, {"a": "b", "": ""}),
 ]
 """Fields that no writer has, with their defaults."""
-_WIDER: Mapping[str, list[str]] = {
-    "int": ["long", "float", "double"],
-    "long": ["float", "double"],
-    "float": ["double"],
-}
+_WIDER: Mapping[str, list[str]] = {"int": ["long", "float", "double"], "long": ["float", "double"], "float": ["double"]}
 
 
 @st.composite

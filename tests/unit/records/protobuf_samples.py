@@ -3,14 +3,7 @@
 import base64
 from typing import Any
 
-from google.protobuf import (
-    descriptor_pb2,
-    descriptor_pool,
-    message_factory,
-    struct_pb2,
-    timestamp_pb2,
-    wrappers_pb2,
-)
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, struct_pb2, timestamp_pb2, wrappers_pb2
 from google.protobuf.message import Message
 from hypothesis import strategies as st
 

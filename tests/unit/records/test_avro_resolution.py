@@ -141,14 +141,7 @@ CASES: Final = [
     Case(FIXED, fixed("n.F", 2), fixed("F", 2), b"ab", b"ab"),
     Case(FIXED, fixed("F", 2), fixed("F", 3), b"ab", b"ab", ERROR),
     Case(RECORDS, PLACE, PLACE, PLACE_VALUE, PLACE_VALUE),
-    Case(
-        RECORDS,
-        PLACE,
-        {**PLACE, "name": "Other"},
-        PLACE_VALUE,
-        PLACE_VALUE,
-        ERROR,
-    ),
+    Case(RECORDS, PLACE, {**PLACE, "name": "Other"}, PLACE_VALUE, PLACE_VALUE, ERROR),
     Case(
         "records: the ordering of fields may be different",
         PLACE,

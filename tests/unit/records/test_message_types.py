@@ -336,7 +336,7 @@ def test_fields_of_the_whole_message_are_a_column_of_every_type(way: dict[str, d
     [(kind, place)] = way.items()
     names = ["order"] if kind == "oneof" else ["Order"]
     entries = [
-        {"names": names, "value": {"protobuf": {"message": "shop.Order", "fields": [{"name": "id", "type": "int64"}]}}},
+        {"names": names, "value": {"protobuf": {"message": "shop.Order", "fields": [{"name": "id", "type": "int64"}]}}}
     ]
     spec = spec_of({kind: {**place, "column": "envelope"}, "entries": entries})
     part = _sized(20, _sized(1, b"t/Order") + _sized(2, ORDER)) if kind == "any" else _sized(10, ORDER)

@@ -247,10 +247,7 @@ def test_older_writers_have_what_the_columns_say() -> None:
     """What a writer does not have is zero, or null with presence, as for any reader of protobuf."""
     older = 'syntax = "proto3"; message Order { int64 id = 1; }'
     writers = KnownWriters({1: WriterSchema(older)})
-    assert judged(ORDER, [b"\0\0\0\0\x01\0\x08\x07"], writers=writers, framing="confluent") == (
-        [EMPTY | {"id": 7}],
-        [],
-    )
+    assert judged(ORDER, [b"\0\0\0\0\x01\0\x08\x07"], writers=writers, framing="confluent") == ([EMPTY | {"id": 7}], [])
     assert misfit(ORDER, older) is None
     other = 'syntax = "proto3"; package shop; message Order { string id = 1; }'
     assert "id: the writer's message has string, which cannot become int64" in str(misfit(ORDER, other))

@@ -98,11 +98,7 @@ def test_values_of_protobuf_and_json_and_keys() -> None:
     ],
 )
 def test_types_of_values_whose_schema_a_header_names(
-    kind: str,
-    types: dict[str, Any],
-    value: bytes,
-    header: bytes,
-    monkeypatch: pytest.MonkeyPatch,
+    kind: str, types: dict[str, Any], value: bytes, header: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_for: list[bytes] = []
 

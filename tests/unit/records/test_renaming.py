@@ -19,11 +19,7 @@ FIELDS = [
     {"name": "id", "type": "int64", "required": True},
     {"name": "user", "type": "struct<id: int64, phone: string not null>"},
 ]
-RENAME = [
-    {"field": "id", "to": "number"},
-    {"field": "user", "to": "id"},
-    {"field": "user.phone", "to": "user"},
-]
+RENAME = [{"field": "id", "to": "number"}, {"field": "user", "to": "id"}, {"field": "user.phone", "to": "user"}]
 AVRO = {
     "type": "record",
     "name": "Event",

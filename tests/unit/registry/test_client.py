@@ -203,11 +203,7 @@ def secrets(directory: Path, **keys: str) -> Secrets:
     ],
 )
 def test_logins(
-    fake: FakeRegistry,
-    client: Callable[..., RegistryClient],
-    tmp_path: Path,
-    keys: dict[str, str],
-    login: str,
+    fake: FakeRegistry, client: Callable[..., RegistryClient], tmp_path: Path, keys: dict[str, str], login: str
 ) -> None:
     found = access(fake.url + "/", "registry", secrets(tmp_path, **keys), "spec.x")
     assert not any(secret in repr(found) for secret in keys.values() if len(secret) > 1)

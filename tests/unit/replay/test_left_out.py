@@ -58,11 +58,7 @@ filters = pytest.mark.parametrize(
 
 @filters
 def test_left_out_are_deleted_by_consent_only(
-    bucket: Bucket,
-    manifest: LogPersister,
-    judgement: Judgement,
-    stored: dict[str, list[int]],
-    left_out: set[int],
+    bucket: Bucket, manifest: LogPersister, judgement: Judgement, stored: dict[str, list[int]], left_out: set[int]
 ) -> None:
     ((key, name),) = bucket.quarantined()
     before = dict(bucket.objects)
@@ -87,11 +83,7 @@ def test_left_out_are_deleted_by_consent_only(
 
 @filters
 def test_left_out_are_deleted_at_once_with_consent(
-    bucket: Bucket,
-    manifest: LogPersister,
-    judgement: Judgement,
-    stored: dict[str, list[int]],
-    left_out: set[int],
+    bucket: Bucket, manifest: LogPersister, judgement: Judgement, stored: dict[str, list[int]], left_out: set[int]
 ) -> None:
     ((key, name),) = bucket.quarantined()
     assert replayer(bucket, manifest, leaves_out=True).replay(key, name).judgement == judgement

@@ -19,11 +19,7 @@ Answers = Mapping[TopicPartition, Sequence[Answer]]
 
 
 def backup() -> Backup:
-    return Backup(
-        (0, 2, [batch(0, b"a", b"b")]),
-        (2, 5, [batch(2, b"c", b"d", b"e")]),
-        (5, 6, [batch(5, b"f")]),
-    )
+    return Backup((0, 2, [batch(0, b"a", b"b")]), (2, 5, [batch(2, b"c", b"d", b"e")]), (5, 6, [batch(5, b"f")]))
 
 
 def run(found: Backup, target: World, stored: int = 0) -> list[int]:

@@ -18,12 +18,7 @@ def backup(*spans: tuple[int, int], partitions: int = 2, notes: tuple[Explained,
 
 
 def target(
-    partitions: int = 2,
-    *,
-    kind: str | None = "CreateTime",
-    start: int = 0,
-    end: int = 0,
-    retention: str | None = None,
+    partitions: int = 2, *, kind: str | None = "CreateTime", start: int = 0, end: int = 0, retention: str | None = None
 ) -> TargetTopic:
     spans = {TopicPartition("again", number): (start, end) for number in range(partitions)}
     return TargetTopic(partitions, kind, spans, retention)

@@ -111,9 +111,7 @@ class World:
     def _aged_trial(self, trial: Trial) -> Trial:
         minutes = self._minutes()
         return Trial(
-            self._aged(trial.since),
-            min(OLDEST, minutes - trial.ranges),
-            min(OLDEST, minutes - trial.upload_failures),
+            self._aged(trial.since), min(OLDEST, minutes - trial.ranges), min(OLDEST, minutes - trial.upload_failures)
         )
 
     def _aged_tally(self, tally: Tally) -> Tally:

@@ -66,11 +66,7 @@ class FakeTable:
         return [*self.live.values()]
 
     def append(
-        self,
-        files: list[TableFile],
-        held: Held,
-        removed: Sequence[TableFile] = (),
-        shown: str | None = None,
+        self, files: list[TableFile], held: Held, removed: Sequence[TableFile] = (), shown: str | None = None
     ) -> None:
         if self.conflicts:
             self.conflicts -= 1

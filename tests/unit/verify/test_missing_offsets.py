@@ -60,12 +60,7 @@ SEEN = evidence(SIDES, committed(300))
     [
         (Log(150, 160), SEEN, [(Kind.MISSING, 100, 200, True)], "the first at offset 150"),
         (Log(50, 250), SEEN, [(Kind.NO_RECORD, 100, 200, False)], ""),
-        (
-            Log(50, silent_from=160),
-            SEEN,
-            [(Kind.NO_RECORD, 100, 160, False), (Kind.UNEXPLAINED, 160, 200, False)],
-            "",
-        ),
+        (Log(50, silent_from=160), SEEN, [(Kind.NO_RECORD, 100, 160, False), (Kind.UNEXPLAINED, 160, 200, False)], ""),
         (
             Log(),
             evidence(SIDES, committed(300), kafka=KafkaView("topic-id", 150, 1_000)),

@@ -18,10 +18,7 @@ from tests.unit.manifest.documents import accepted
 GROUP, TOPIC = "g", "clicks"
 BY_DAY: Final = [{"date": {"granularity": "day"}}]
 FIELDS: Final = [{"name": "userId", "type": "int64"}, {"name": "at", "type": "timestamp[ms]"}]
-ROWS: Final[dict[str, Any]] = {
-    "value": {"json": {"fields": FIELDS}},
-    "output": {"parquet": {}, "partitionBy": BY_DAY},
-}
+ROWS: Final[dict[str, Any]] = {"value": {"json": {"fields": FIELDS}}, "output": {"parquet": {}, "partitionBy": BY_DAY}}
 
 
 def manifest(*, table: Mapping[str, Any] | None = None, **spec: Any) -> LogPersister:

@@ -58,10 +58,7 @@ def test_every_format_is_read_by_some_classes() -> None:
         ({"text": {}}, [("value", "string")]),
         ({"sequencefile": {}}, [("value", "string")]),
         ({"parquet": {}}, [("value", "binary")]),
-        (
-            {"orc": {"kafkaColumns": ["timestamp"]}},
-            [("value", "binary"), ("kafka_timestamp", "timestamp")],
-        ),
+        ({"orc": {"kafkaColumns": ["timestamp"]}}, [("value", "binary"), ("kafka_timestamp", "timestamp")]),
         (
             {"avro": {"kafkaColumns": ["offset", "timestamp", "headers"]}},
             [
