@@ -100,11 +100,6 @@ def test_ids_are_unique() -> None:
         accepted({}, {"id": "other"}, {})
 
 
-def test_a_login_of_secrets_may_stand_in_a_url() -> None:
-    url = "https://${secret:shop/user}:${secret:shop/password}@shop.example.com/"
-    assert accepted({"url": url}).spec.feeds[0].url == url
-
-
 def test_another_kind_is_refused() -> None:
     with pytest.raises(ManifestError, match='kind: "LogPersister" is not allowed here; write one of: FeedCollector'):
         parse_collector(document().replace("FeedCollector", "LogPersister"))
