@@ -39,6 +39,7 @@ from logpersister_operator.observe.resource import resource_of
 from logpersister_operator.observed_state import KnownLag, MemberReport, ObservedState, UnknownLag
 from logpersister_operator.render.instance_ids import instance_id
 from logpersister_operator.runtime import subject_of
+from tests.examples import examples
 from tests.unit.kubernetes.fake_cluster import FakeCluster
 from tests.unit.kubernetes.samples import (
     NOW,
@@ -454,7 +455,7 @@ def test_restarts_never_exceed_the_budget(steps: list[tuple[set[str], bool, int]
     assert most or not times
 
 
-@pytest.mark.slow
+@examples(20)
 @given(st.lists(st.integers(1, 90), min_size=20, max_size=30))
 def test_a_member_that_hangs_again_and_again_is_left_alone_for_longer_each_time(pauses: list[int]) -> None:
     world = Hospital(maxRestartsPerHour=10)

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from logpersister.cli.check.spec import unused_findings
+from logpersister.formats.registry import make_format
 from logpersister.formats.text.settings import TextSpec
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import Rule, rules_of
 from logpersister.manifest import ManifestError, parse
+from logpersister.records.paths import make_layout
 from logpersister.values.key import KINDS as KEY_KINDS
 from logpersister.values.value import KINDS
 from tests.unit.manifest import framing_cases
@@ -554,8 +556,10 @@ ACCEPTED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("changes", ACCEPTED, ids=str)
-def test_accepted(changes: dict[str, Any]) -> None:
-    assert accepted(changes).kind == "LogPersister"
+def test_accepted_and_its_output_is_a_format_and_a_layout(changes: dict[str, Any]) -> None:
+    output = accepted(changes).spec.output
+    assert make_format(output).extension.startswith(".")
+    make_layout(output.partition_by)
 
 
 def found_by(**way: Any) -> dict[str, Any]:

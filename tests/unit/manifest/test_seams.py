@@ -16,14 +16,6 @@ from logpersister.storage.names import object_key, parse_object_key, revision_ke
 from tests.examples import examples
 from tests.formats_of_output import COMPRESSIONS
 from tests.unit.manifest.documents import accepted
-from tests.unit.manifest.test_rules import ACCEPTED
-
-
-@pytest.mark.parametrize("changes", ACCEPTED, ids=str)
-def test_every_output_is_a_format_and_a_layout(changes: dict[str, Any]) -> None:
-    output = accepted(changes).spec.output
-    assert make_format(output).extension.startswith(".")
-    make_layout(output.partition_by)
 
 
 @pytest.mark.parametrize(("name", "compression"), [(name, one) for name, many in COMPRESSIONS.items() for one in many])

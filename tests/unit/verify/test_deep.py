@@ -42,23 +42,23 @@ from tests.unit.verify.samples import CLICKS, ID, committed, evidence, pending, 
 from tests.values import columns_of
 
 TEXT = [
-    OutputSpec.of("text", compression=compression, **text)
-    for compression in ("none", "gzip", "zstd")
+    OutputSpec.of("text", **text)
     for text in (
-        {},
-        {"delimiter": "\r\n", "tombstones": "empty"},
-        {"delimiter": "--", "delimiterInValue": "escape"},
-        {"delimiterInValue": "escape", "tombstones": "empty"},
+        {"compression": "none"},
+        {"compression": "none", "delimiter": "\r\n", "tombstones": "empty"},
+        {"compression": "zstd", "delimiter": "--", "delimiterInValue": "escape"},
+        {"compression": "none", "delimiterInValue": "escape", "tombstones": "empty"},
+        {"compression": "gzip"},
     )
 ]
 SEQUENCEFILES = [
-    OutputSpec.of("sequencefile", key=key, tombstones=lost, **compression)
-    for compression in (
-        {"compression": "none"},
-        {"compression": "deflate", "compressionType": "block"},
-        {"compression": "deflate", "compressionType": "record"},
+    OutputSpec.of("sequencefile", **files)
+    for files in (
+        {"compression": "none", "tombstones": "empty"},
+        {"compression": "deflate", "compressionType": "record", "key": "messagepack", "tombstones": "empty"},
+        {"compression": "deflate", "compressionType": "block", "tombstones": "skip"},
+        {"compression": "deflate", "compressionType": "block", "key": "messagepack", "tombstones": "skip"},
     )
-    for key, lost in (("longwritable", "empty"), ("messagepack", "skip"))
 ]
 ALL: Final = ["topic", "partition", "offset", "timestamp", "key"]
 _OF_COLUMNS: Final[Sequence[tuple[Format, str, Sequence[str], str, dict[str, str]]]] = [
