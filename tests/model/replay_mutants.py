@@ -1,6 +1,6 @@
 """Replays, switches and readers that are broken on purpose; random histories must catch each."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
@@ -9,7 +9,8 @@ from logpersister.member.state_store import BucketStateStore
 from logpersister.ranges import Offset, Span
 from logpersister.replay import planning
 from logpersister.replay.bounds import bounds as bounds_of_product
-from logpersister.storage.current import Current, Segment, get_current
+from logpersister.storage import current
+from logpersister.storage.current import Current, get_current
 
 Patches = Callable[[], list[Any]]
 
@@ -44,10 +45,7 @@ def _change_the_document_when_switched() -> list[Any]:
 
 
 def _leave_other_segments() -> list[Any]:
-    def without(self: Segment, _span: Span) -> Iterator[Segment]:
-        yield self
-
-    return [patch.object(Segment, "without", without)]
+    return [patch.object(current, "minus", lambda spans, _taken: spans)]
 
 
 MUTANTS: dict[str, tuple[Patches, int]] = {

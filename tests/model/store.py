@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 from unittest.mock import patch
 
 from logpersister.member import state_store
-from logpersister.storage import names, replayed
+from logpersister.storage import names, notes
 from logpersister.storage.errors import StorageError
 from logpersister.storage.names import ObjectName
 from logpersister.storage.replayed import ReplayNote, list_replayed
@@ -151,6 +151,6 @@ def document_of(bucket: Bucket, prefix: str, topic: str) -> Mapping[str, Any] | 
 def in_one_thread() -> ExitStack:
     """Have the product ask one thing after the other: who stands still here is a coroutine of one thread."""
     stack = ExitStack()
-    for module in (replayed, state_store):
+    for module in (notes, state_store):
         stack.enter_context(patch.object(module, "ask_each", map))
     return stack

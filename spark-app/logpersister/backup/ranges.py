@@ -27,7 +27,6 @@ class BackupObject:
     last: Offset
     """Offsets of the first and of the last of them."""
     checksum: str = ""
-    """Checksum of its records, as its facts have it."""
     keeps_times: bool = True
     """Whether it has the timestamps of its records."""
     flaw: str | None = None

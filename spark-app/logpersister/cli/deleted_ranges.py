@@ -52,7 +52,6 @@ class Chosen:
     foreign: int = 0
     """Objects of other groups or programs, which stay."""
     staying: frozenset[str] = frozenset()
-    """Folders of which objects stay."""
     archives: dict[str, int] = field(default_factory=dict)
     """Bytes of the archives of folders of which no object stays, by their names."""
     archives_kept: int = 0

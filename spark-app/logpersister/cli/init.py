@@ -20,7 +20,6 @@ from logpersister.storage import names
 from logpersister.storage.connection import Timeouts
 
 MOST_TOPICS: Final = 1000
-"""Most topics that a manifest may name."""
 
 
 def run(arguments: argparse.Namespace) -> int:

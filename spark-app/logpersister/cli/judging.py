@@ -85,7 +85,6 @@ class Inferred:
     fields: Sequence[InferredField]
     """Fields in the order of their first appearance, also those that cannot be columns."""
     no_objects: Judgement
-    """Values that are no JSON objects."""
 
     @property
     def schema(self) -> RowSchema | None:

@@ -37,7 +37,6 @@ class GroupLag:
     missing_topics: Sequence[str]
     """Named by the manifest, and not there (yet)."""
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Topics that this user may not read, and why."""
 
 
 def run(arguments: argparse.Namespace) -> int:

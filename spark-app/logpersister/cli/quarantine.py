@@ -27,7 +27,6 @@ from logpersister.storage.store import ObjectStore
 
 Document = dict[str, Any]
 Reason = tuple[str, str, str | None]
-"""Topic, reason and field."""
 
 WIDEST_VALUE: Final = 200
 """Characters of a value that people are shown; ``--json`` has all."""

@@ -152,7 +152,6 @@ class _Restored:
         self._backups: dict[str, TopicBackup] = {}
         self.plans: list[PartitionPlan] = []
         self.made: list[str] = []
-        """Topics of the target that were not there."""
         self._there: dict[TopicPartition, int] = {}
 
     def plan(self, *, dry_run: bool) -> None:

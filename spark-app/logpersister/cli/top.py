@@ -94,7 +94,6 @@ def _numeric(one: Table) -> list[bool]:
 
 
 EVERY_SECONDS: Final = 2.0
-"""Pause between two looks."""
 
 Look = Callable[[], tuple[Page, bool]]
 """Return the page of now, and whether all that was asked has answered."""

@@ -41,7 +41,6 @@ from logpersister.values.row_schema import RowSchema
 
 MOST_FOLDERS: Final = 20
 MOST_KINDS: Final = 20
-"""Reasons and fields of adjusted values."""
 WIDEST_CELL: Final = 30
 WIDEST_CONDITION: Final = 80
 

@@ -26,7 +26,6 @@ class Outcome:
     reason: str = ""
     """Why there is no content, where one was expected."""
     record: Record | None = None
-    """Record of new content."""
 
 
 @dataclass(slots=True)

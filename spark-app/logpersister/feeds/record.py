@@ -17,7 +17,6 @@ class Record:
     key: str
     """Id of the feed."""
     value: bytes
-    """The body."""
     timestamp: int
     """When it was received, in milliseconds since the epoch."""
     headers: tuple[tuple[str, bytes], ...] = ()

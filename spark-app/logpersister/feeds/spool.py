@@ -49,7 +49,6 @@ class Segment:
     end: int
     """Number after its last entry."""
     size: int
-    """Bytes of whole entries."""
 
 
 @dataclass(frozen=True, slots=True)

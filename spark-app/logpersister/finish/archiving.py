@@ -210,7 +210,6 @@ class _Chosen:
 class _Version:
     number: int
     tag: str
-    """Entity tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +218,6 @@ class _Kept:
 
     sources: Sequence[Mapping[str, Any]]
     names: frozenset[str]
-    """Names of files."""
 
 
 _NOTHING: Final = _Kept((), frozenset())

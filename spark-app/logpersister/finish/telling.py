@@ -72,7 +72,6 @@ class Told:
     """Results of one attempt."""
 
     folders: int = 0
-    """Folders whose notification was accepted."""
     refused: list[RefusedFolder] = field(default_factory=list)
     more: bool = False
     """Whether more notifications are due at once."""

@@ -14,7 +14,6 @@ class TopicRecords:
     """Topic of ``spec.finish.kafka`` as a recipient. Thread-safe."""
 
     config: Mapping[str, Any]
-    """Settings for clients of the brokers."""
     topic: str
 
     policy = "kafka"

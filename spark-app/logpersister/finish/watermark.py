@@ -46,9 +46,7 @@ class Progress:
     stored_to: Offset | None
     """Everything before it is stored, or recorded as lost or skipped. None: not known."""
     start: Offset
-    """Begin of Kafka's log."""
     end: Offset
-    """End of Kafka's log."""
     quiet_seconds: float
     """Seconds, at least, for which the log has ended there."""
     stored_at: int | None = None

@@ -16,7 +16,6 @@ from logpersister.report.lag import LagSummary
 from logpersister.report.status import MemberState
 
 FAILURES: Final = 10
-"""Failures that are shown."""
 _MEMBERS: Final = (
     "member", "state", "revision", "partitions", "lag", "oldest", "uploaded", "last upload", "failures", "held",
 )  # fmt: skip

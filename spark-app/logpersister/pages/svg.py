@@ -27,7 +27,6 @@ class Plot:
     mark: str = ""
     """Path of a level that values are compared with; empty: there is none."""
     last: str = ""
-    """The newest value in words."""
     below: tuple[str, ...] = ()
     """What stands below the plot: when it begins, its highest value and its mark, when it ends."""
 

@@ -57,7 +57,6 @@ class Judgement:
     records: int = 0
     accepted: int = 0
     left_out: int = 0
-    """Records that the manifest leaves out."""
     adjusted: Counter[str] = field(default_factory=Counter)
     """Values in accepted records that the parser adjusts, by reason."""
 

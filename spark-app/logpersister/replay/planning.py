@@ -46,7 +46,6 @@ class PlannedTopic:
     deleted: Mapping[int, Offset] = field(default_factory=dict)
     """Offsets before these are not in Kafka any more, by partition."""
     resumes: bool = False
-    """Whether it was begun before."""
     beside: Mapping[int, Mapping[int, Span]] = field(default_factory=dict)
     """Bounds of the other replays that were known when it was planned, by generation; once begun, of all before it."""
 

@@ -13,7 +13,6 @@ class FailingTopic:
 
     topic: str
     failures: int
-    """Failures in a row."""
     message: str
     since: datetime
     hangs: bool = False

@@ -181,7 +181,6 @@ class RunningJob:
     estimated_bytes: int
     """What its ranges are thought to become as objects: how long it may take depends on that."""
     partitions: tuple[TopicPartition, ...]
-    """Partitions of its ranges, sorted."""
 
 
 @dataclass(frozen=True, slots=True)

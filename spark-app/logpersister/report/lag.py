@@ -40,9 +40,7 @@ class TopicLag:
     partitions: int
     behind: int
     records: int
-    """Sum over the partitions."""
     records_max: int
-    """Lag in records of the worst partition."""
     seconds: float | None
     """Lag in seconds of the worst partition; None when unknown for every partition that is behind."""
 

@@ -51,7 +51,6 @@ class Answer:
     content_type: str
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
-    """Further ones."""
 
 
 class Pages(Protocol):

@@ -15,9 +15,7 @@ class Both:
     """A number of both."""
 
     stable: int = 0
-    """What members of the old revision stored."""
     shadow: int = 0
-    """What the shadow stored."""
 
     def __add__(self, other: "Both") -> "Both":
         return Both(self.stable + other.stable, self.shadow + other.shadow)
@@ -39,7 +37,6 @@ class Figures:
 
     offsets: int = 0
     ranges: int = 0
-    """Ranges of the shadow."""
     records: Both = Both()
     objects: Both = Both()
     bytes: Both = Both()
@@ -74,7 +71,6 @@ class ShadowReport:
     """Partitions in which something was compared."""
     figures: Figures = NOTHING
     examples: tuple[Difference, ...] = ()
-    """The first `MAX_EXAMPLES` differences."""
     error: str | None = None
     """Why the comparison cannot go on; None while it can."""
 

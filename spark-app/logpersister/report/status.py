@@ -167,12 +167,9 @@ class Status:
     """Failed attempts of ranges in the last 60 minutes, to the minute."""
     upload_failures_last_hour: int = 0
     uploads: tuple[RecentUpload, ...] = ()
-    """The last `MAX_UPLOADS`, newest first."""
     quarantine: tuple[RecentQuarantine, ...] = ()
-    """The last `MAX_QUARANTINED`, newest first."""
     last_quarantined: datetime | None = None
     errors: tuple[RecentError, ...] = ()
-    """The last `MAX_ERRORS`, newest first."""
     pending: int = 0
     intents: tuple[PendingIntent, ...] = ()
     held: int = 0
@@ -189,15 +186,12 @@ class Status:
     """None: the member is none of a replay."""
     outages: tuple[Outage, ...] = ()
     duties: tuple[DutyReport, ...] = ()
-    """Duties, sorted by name."""
     finish: FinishReport | None = None
     """None: no folders are finished."""
     telling: tuple[TellingReport, ...] = ()
-    """Notification reports, sorted by policy."""
     tables: TablesReport | None = None
     """None: it has no Iceberg tables."""
     types: tuple[Counted, ...] = ()
-    """Bounded (`report.types`)."""
 
 
 def utc_now() -> datetime:

@@ -37,7 +37,6 @@ _TOO_LARGE: Final = (errors.MessageSizeTooLargeError, errors.RecordListTooLargeE
 Answer = Offset | Exception
 """Offset that a batch got, or why it has none as far as is known."""
 ReadObject = Callable[[str], Generator[bytes, None, None]]
-"""Streams the bytes of an object."""
 Told = Callable[[TopicPartition, int], None]
 """Takes a partition of the target, and how many records it has."""
 

@@ -50,7 +50,6 @@ TICK_SECONDS: Final = 0.5
 _CHANGED: Final = frozenset({"PreconditionFailed", "NoSuchKey", "InvalidRange"})
 """What a storage says where an object was replaced or deleted while it was read, or where its end was damaged."""
 AHEAD: Final = 2
-"""Objects that wait for each thread."""
 
 
 class Outcome(Enum):

@@ -70,7 +70,6 @@ class Connection:
         self._lock = threading.Lock()
         self._client: S3Client | None = None
         self._used: tuple[AwsKeys | None, str | None] = None, None
-        """Keys and authority of the client."""
         self._place = Place(storage.endpoint or "AWS S3", storage.bucket)
         self._pid = os.getpid()
         self._lean: LeanClient | None = None

@@ -40,9 +40,7 @@ class ObjectFacts:
     topic_id: str | None
     range: Range
     first: Offset
-    """Offset of the first record in the object."""
     last: Offset
-    """Offset of the last record in the object."""
     records: int
     tombstones: int | None
     """None: not counted, in objects of record batches."""

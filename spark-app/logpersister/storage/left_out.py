@@ -26,7 +26,6 @@ class LeftOutRange:
     topic_id: str | None
     generation: int
     revision: str
-    """Revision that leaves the records out."""
     records: int
     """0 in a backup, where Kafka had none to deliver."""
 

@@ -33,7 +33,6 @@ FINISHERS = 4
 BUDGET_IN_PARTS = 4
 """Parts that all writers of a process together have on their way."""
 READ_BYTES = 1 << 20
-"""Pieces in which an object is read."""
 READ_RETRIES = 5
 """Attempts in a row to continue a read without progress; each request has botocore's own retries besides."""
 

@@ -30,7 +30,6 @@ class WriterResources:
     """Threads that wait for parts and then complete or abort the upload."""
     budget: ByteBudget
     put_facts: Callable[[ObjectRequest, Mapping[str, str]], None]
-    """Stores the facts document of an object."""
     drop_facts: Callable[[ObjectRequest], None]
     """Deletes it again, where the object is of another attempt."""
     sweep: Callable[[ObjectRequest, str], None]
@@ -57,7 +56,6 @@ class ObjectWriter:
         self._upload: str | None = None
         self._ended = False
         self.bytes = 0
-        """Bytes written so far."""
 
     @property
     def key(self) -> str:

@@ -73,7 +73,6 @@ class Outcome:
     more: bool = False
     """Whether more is left that can be appended at once."""
     failure: TableError | None = None
-    """Why some or all of it was not appended."""
     reached: bool = True
     """Whether the table was appended to as far as it goes: where it failed, a person has to decide about the rest."""
     rows: int = 0

@@ -57,7 +57,6 @@ class ReceiptBook:
     """Returns the name of the table of a generation and a type."""
     _entries: dict[ReceiptName, _Entry] = field(default_factory=dict)
     _places: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Index of a table by type and name."""
     _keys: list[TableKey] = field(default_factory=list)
     _bound: dict[str, dict[int, _Bound]] = field(default_factory=dict)
     _waived: int = 0

@@ -47,7 +47,6 @@ TableReason = Literal[
 """
 
 _MOST_SAID: Final = 500
-"""Most characters of a quoted error."""
 
 
 class TableError(Exception):

@@ -20,7 +20,6 @@ from logpersister.tables.errors import TableError
 PARTITION: Final = "kafka_partition"
 OFFSET: Final = "kafka_offset"
 _MOST_SAID: Final = 500
-"""Characters of somebody else's error."""
 
 
 class LiveRows:

@@ -62,7 +62,6 @@ class TableView:
     """A table at one moment: one version of its metadata."""
 
     table: str
-    """Table name, for people."""
     uuid: str
     spec_id: int
     ancestors: Sequence[Ancestor]

@@ -60,7 +60,6 @@ class Comparison(ABC):
         self._expected = content.expectation()
         self._stored = stored
         self.difference: str | None = None
-        """The first one that was found."""
         self._has_met_far_instant = False
 
     @property

@@ -136,7 +136,6 @@ class RowContent(Content):
     identity: ObjectIdentity
     opened: Callable[[IO[bytes]], FileRows]
     kept_as: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda rows: rows
-    """Returns what of rows the format can keep."""
     sorting: Sequence[SortColumnSpec] = ()
 
     @property

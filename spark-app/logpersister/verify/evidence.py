@@ -25,7 +25,6 @@ class StoredObject:
     group: str | None
     """Whose it is by its metadata; None when the metadata names no group."""
     fault: str | None = None
-    """Why there are no facts."""
     promised_end: Offset | None = None
     """End of the range by the metadata, when there are no facts."""
 
@@ -64,7 +63,6 @@ class PartitionEvidence:
     partition: TopicPartition
     group: str
     generation: int
-    """Generation of the manifest."""
     before: CommittedOffset | None
     """The committed offset before the bucket was listed: what it covers must be in the listing."""
     after: CommittedOffset | None

@@ -92,9 +92,7 @@ class Finding:
     end: Offset
     """Offsets ``[start, end)`` that it concerns."""
     message: str
-    """What it means, in a clause."""
     key: str | None = None
-    """Name of the object that it concerns."""
     generation: int | None = None
 
     @property

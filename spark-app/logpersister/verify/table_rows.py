@@ -48,7 +48,6 @@ class FileColumns:
     field_ids: Mapping[str, int]
     """Numbers by which the table knows columns."""
     folders: tuple[str, ...]
-    """Columns of the table that folders name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from logpersister.tables.hive.columns import HiveColumns
 from logpersister.tables.hive.folders import Partition
 
 Column = tuple[str, str]
-"""Name and type."""
 
 
 @dataclass(frozen=True, slots=True)
