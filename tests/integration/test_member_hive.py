@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from logpersister.cli.exits import Exit
 from logpersister.manifest import parse
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.hive_tables import topic_opener
@@ -18,7 +19,7 @@ from logpersister.tables.hive.table import HiveTable
 from tests.integration.harness.examples import example
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
-from tests.integration.harness.verification import Verify
+from tests.integration.harness.verification import Verify, said
 from tests.integration.harness.waiting import eventually
 from tests.readers.spark_sql import SparkSql
 from tests.stack import HiveMetastore, MinioServer
@@ -134,6 +135,49 @@ def test_folders_and_columns_are_there_before_rows_are_asked_for(
     answer = verify(tables.manifest(value={"json": {"fields": wider}}))
     assert found(answer) >= {"not-registered", "without-objects"}
     assert answer["ok"], "files are whole; what the table says is a note"
+
+
+def test_a_view_has_what_was_stored_again_instead_of_what_was_stored(
+    tables: Tables, tmp_path: Path, metastore: HiveMetastore, minio: MinioServer
+) -> None:
+    """The live group goes on, also in days that are stored again."""
+    scene, name = tables.scene, tables.topic.replace("-", "_").replace(".", "_")
+    output = {"parquet": {"kafkaColumns": ["partition", "offset"]}, "partitionBy": OUTPUT["partitionBy"]}
+    wider = {"json": {"fields": [*FIELDS, {"name": "new", "type": "string"}]}}
+    repaired: dict[str, Any] = {
+        "generation": 2,
+        "output": output,
+        "value": wider,
+        "table": {"name": "lake.{topic}_{generation}"},
+    }
+    live = tables.manifest(output=output)
+    tables.write(0, 30, days=2)
+    tables.write(30, 40, days=4)
+    scene.run_until_current(live)
+    said("replay", "-f", str(tables.manifest(**repaired)), code=Exit.HELD)  # into the folders of the group
+    beside = str(tables.manifest(**repaired, storage={"prefix": "again"}))
+    options = ["--to", "2026-11-03T00:00:00Z"]
+    replay = scene.member(Path(beside), None, *options, command="replay")
+    assert replay.wait_end() == Exit.OK, replay.tail()
+    tables.write(40, 50, days=4)
+    scene.run_until_current(live)
+    where = replay.log.read_text().partition("and the other table where ")[2].partition("\n")[0]
+    before, after = f"select id, dt, null as new from lake.{name}", f"select id, dt, new from lake.{name}_2"
+    with SparkSql(tmp_path, metastore, minio) as spark:
+
+        def shown(view: str) -> list[tuple[int, str, str | None]]:
+            spark.rows(f"create or replace view lake.{name}_shown as {view}")
+            rows = spark.rows(f"select id, dt, new from lake.{name}_shown order by id")
+            return [(row["id"], row["dt"], row["new"]) for row in rows]
+
+        assert {row["dt"] for row in spark.rows(after)} == {"2026-11-01", "2026-11-02"}
+        old = shown(before)
+        assert [one[0] for one in old] == list(range(50))
+        assert shown(f"{before} where {where} union all {after}") == [
+            (n, dt, "n" if n < 30 else None) for n, dt, _ in old
+        ]
+        assert shown(before) == old
+    said("replay", "-f", beside, *options)  # it is done
 
 
 def test_finished_folders_become_partitions(tables: Tables, verify: Verify) -> None:

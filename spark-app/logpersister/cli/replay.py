@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Final, TextIO
@@ -19,18 +19,21 @@ from logpersister.forms.sparse import sparse
 from logpersister.group.offsets import OffsetReader
 from logpersister.group.replay_group import replay_group
 from logpersister.manifest import LogPersister
+from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.bounded import Replay
 from logpersister.member.process import MemberOptions
 from logpersister.pipeline.session import fork_early
 from logpersister.pipeline.source import ReplaySource
+from logpersister.ranges import Span
 from logpersister.replay.moments import BackupMoments
 from logpersister.replay.planning import PlannedTopic, Planner, ReplayError, Wish
 from logpersister.report import logs
 from logpersister.report.human import number, plural
 from logpersister.storage.replayed import end_replay
 from logpersister.storage.store import ObjectStore
+from logpersister.storage.untold import TABLE, list_untold
 
 log = structlog.get_logger(__name__)
 
@@ -80,6 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
             return code
         if not _is_whole(resource, secrets, arguments.timeout, group, left):
             return Exit.FAILED  # a signal has stopped it
+        if not _is_registered(store, live, left):
+            return Exit.FAILED  # who was to do that has died, or is about to
         for one in left:
             end_replay(store, live.group_id, one.note)
     return _ended(live, planned)
@@ -101,6 +106,7 @@ def replayed(live: LogPersister, topics: Sequence[str]) -> LogPersister:
         if (named := [topic for topic in one["topics"] if topic in topics])
     ]
     spec.pop("finish", None)
+    spec.get("table", {}).pop("partitions", None)  # of a Hive table, which may wait for finished folders
     sections = {**spec, "kafka": {**kafka, "groupId": live.group_id, "topics": list(topics)}}
     return context.replaced(live, {**sections, **({"overrides": overrides} if overrides else {})})
 
@@ -115,16 +121,16 @@ def _refuse(arguments: argparse.Namespace, live: LogPersister, backup: LogPersis
         raise CommandError("spec.output.kafka: a backup is copied, not replayed; name another format", Exit.INVALID)
 
 
+def hive_table(live: LogPersister, topic: str) -> TableSpec | None:
+    """Return the Hive table of a topic; None: it has none."""
+    table = live.spec.table_of(topic)
+    return table if table is not None and table.format == "hive" else None
+
+
 def _refuse_tables(live: LogPersister) -> None:
     """Raise for a table whose rows a switch could not replace."""
     for spec in filter(None, (one.table for one in live.spec.variants())):
-        if spec.format == "hive":
-            raise CommandError(
-                "spec.table.format: a Hive table shows whole folders, so rows of a replay would stand beside those of "
-                "the group. Replay below another spec.storage.prefix, without spec.table",
-                Exit.INVALID,
-            )
-        if "{generation}" in spec.name:
+        if spec.format == "iceberg" and "{generation}" in spec.name:
             raise CommandError(
                 "spec.table.name: has {generation} in it, so a replay would have a table of its own, which nobody "
                 "appends to; name the table of the group",
@@ -161,7 +167,16 @@ def _planned(
     with closing(OffsetReader.of(resource, config)) as offsets:
         moments = None if backup is None else BackupMoments(backup.store)
         kafka = arguments.source != "backup"
-        planner = Planner(store, live.group_id, live.spec.generation, revision, offsets, moments, kafka=kafka)
+        planner = Planner(
+            store,
+            live.group_id,
+            live.spec.generation,
+            revision,
+            offsets,
+            moments,
+            kafka=kafka,
+            alone=lambda topic: hive_table(live, topic) is not None,
+        )
         wish = Wish(arguments.since, arguments.until)
 
         def plan() -> list[PlannedTopic]:
@@ -192,18 +207,41 @@ def _is_whole(
     return not left
 
 
+def _is_registered(store: ObjectStore, live: LogPersister, planned: Sequence[PlannedTopic]) -> bool:
+    """Whether the folders of Hive tables are partitions: what is done is begun by nobody again."""
+    noted = list_untold(store, live.group_id, TABLE)
+    left = [one.note.topic for one in planned if one.note.topic in noted]
+    if left:
+        message = "another process registers folders, or none does: the same command goes on"
+        log.warning("replay.unregistered", topics=left, message=message)
+    return not left
+
+
 def _ended(live: LogPersister, planned: Sequence[PlannedTopic]) -> int:
     spans = sum(len(one.note.bounds) for one in planned)
     if not spans:
         print("there is nothing to store again: the group has stored nothing of that time", file=sys.stderr)
         return Exit.OK
     generation = live.spec.generation
-    print(
-        f"generation {generation}: {plural(spans, 'partition')} stored again; readers see it after logpersister switch "
-        f"-f FILE --to-generation {generation}",
-        file=sys.stderr,
-    )
+    how = f"readers see it after logpersister switch -f FILE --to-generation {generation}"
+    views = [
+        f"  {table.full_name(one.note.topic, generation)}, and the other table where {outside(one.note.bounds)}"
+        for one in planned
+        if (table := hive_table(live, one.note.topic)) is not None
+    ]
+    if views:
+        how = "\n".join(["readers see it by a view of (docs/replay.md#hive-tables)", *views])
+    print(f"generation {generation}: {plural(spans, 'partition')} stored again; {how}", file=sys.stderr)
     return Exit.OK
+
+
+def outside(bounds: Mapping[int, Span]) -> str:
+    """Return the condition of SQL by which rows are of no offset that a replay has stored."""
+    spans = (
+        f"kafka_partition = {partition} AND kafka_offset >= {start} AND kafka_offset < {end}"
+        for partition, (start, end) in sorted(bounds.items())
+    )
+    return "NOT ({})".format(" OR ".join(f"({one})" for one in spans)) if bounds else "TRUE"
 
 
 def show(planned: Sequence[PlannedTopic], out: TextIO) -> None:

@@ -127,8 +127,9 @@ def assemble(
             cycle.resolver.start_offsets.begin_at = replay.begin_at
             cycle.cut_behind = replay.cut_behind
         duties = _duties(resource, config, secrets, store, listener, stack)
-        # A replay leaves the table alone: logpersister switch takes its files in.
-        appending = of_tables.duties if replay is None else ()
+        # A replay leaves an Iceberg table alone: logpersister switch takes its files in. A Hive table is its own.
+        has_table = replay is None or (spec.table is not None and spec.table.format == "hive")
+        appending = of_tables.duties if has_table else ()
         yield Assembly(group, offsets, jobs, cycle, [*duties, *appending], replay)
 
 

@@ -1,7 +1,7 @@
 """Plans the replay of a topic: asks Kafka and the buckets where it begins and ends, and notes that once and for all."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -75,15 +75,18 @@ class Planner:
         moments: BackupMoments | None,
         *,
         kafka: bool,
+        alone: Callable[[str], bool] = lambda _topic: False,
     ) -> None:
         """Ask nothing yet.
 
         Args:
             moments: asks the bucket of the backup; None: Kafka alone is read.
             kafka: whether records are read from Kafka, as far back as it reaches.
+            alone: says of a topic whether no other generation may be below its prefix, because readers see whole
+                folders.
         """
         self._store, self._group, self._generation, self._revision = store, group, generation, revision
-        self._offsets, self._moments, self._kafka = offsets, moments, kafka
+        self._offsets, self._moments, self._kafka, self._alone = offsets, moments, kafka, alone
 
     def plan(self, topic: str, backup: TopicBackup | None, wish: Wish) -> PlannedTopic:
         """Return what is stored again of a topic; a replay that was begun goes on as it was planned then.
@@ -236,9 +239,11 @@ class Planner:
     ) -> dict[TopicPartition, list[StoredOnce]]:
         """Return what stands in the bucket, apart for each replay and for members."""
         topic, unknown = partitions[0].topic, set(partitions) - committed.keys()
+        others = set(replays)
         starts: defaultdict[tuple[TopicPartition, int | None], set[Offset]] = defaultdict(set)
         for name, _ in self._store.inventory(topic):
             of = name.generation if name.generation in replays else None
+            others.add(name.generation)
             if name.generation == self._generation and of is None:
                 raise ReplayError(
                     f"spec.generation: topic {topic} has objects of {self._generation}, which are of no replay; write "
@@ -248,6 +253,12 @@ class Planner:
                 partition = name.topic_partition
                 raise ReplayError(f"{partition}: members have stored it, and no offset is committed; {_RUN_A_MEMBER}")
             starts[name.topic_partition, of].add(name.start)
+        if others and self._alone(topic):
+            raise ReplayError(
+                f"topic {topic}: a Hive table shows whole folders, so rows of generation {min(others)}, which is below "
+                "this spec.storage.prefix, too, would stand beside those of the replay. Replay below another prefix, "
+                "into another spec.table.name (docs/replay.md#hive-tables)"
+            )
         for generation, bounds_of in replays.items():  # where it will store, no bound is known but its own
             for number, (start, _) in bounds_of.items():
                 starts[TopicPartition(topic, number), generation].add(start)

@@ -276,6 +276,26 @@ def test_a_time_behind_all_that_kafka_has_is_where_the_group_is_whatever_a_backu
     assert made.plan("t", backup((0, 30)), wish).note.bounds == expected
 
 
+@pytest.mark.parametrize("others", [STORED, [(3, 20)]])
+def test_what_readers_see_by_folders_has_them_alone(others: list[tuple[int, Offset]]) -> None:
+    kafka = FakeKafka(committed(50))
+
+    def plan(bucket: Bucket, generation: int) -> Planner:
+        offsets = cast("OffsetReader", kafka)
+        return Planner(
+            bucket.store, "group", generation, "abc", offsets, None, kafka=True, alone=lambda topic: topic == "t"
+        )
+
+    with pytest.raises(ReplayError, match=r"rows of generation \d, which is below this spec\.storage\.prefix, too"):
+        plan(bucket_with(others), 2).plan("t", None, Wish())
+    bucket = bucket_with()
+    begun = plan(bucket, 2).begin(plan(bucket, 2).plan("t", None, Wish()))
+    with pytest.raises(ReplayError, match="rows of generation 2"):  # which the other one has yet to store
+        plan(bucket, 3).plan("t", None, Wish())
+    bucket.objects |= bucket_with([(2, 0)]).objects
+    assert plan(bucket, 2).plan("t", None, Wish()).note == begun.note
+
+
 def test_of_two_replays_that_are_planned_at_once_the_later_is_planned_again() -> None:
     bucket, kafka = bucket_with(STORED), FakeKafka(committed(50))
     third = Planner(bucket.store, "group", 3, "abc", cast("OffsetReader", kafka), None, kafka=True)
