@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.chaos.choices import FORMATS, INCOMPATIBLE, LATE, PARSERS, TABLES, chosen
+from tests.chaos.choices import FILES, FORMATS, INCOMPATIBLE, LATE, PARSERS, TABLES, chosen
 from tests.chaos.outputs import OUTPUTS, TEXT
 from tests.chaos.report import Report, Verdict
 from tests.chaos.run import run
@@ -36,6 +36,7 @@ def main() -> int:
             incompatible=arguments.incompatible,
             parser=arguments.parser,
             format=arguments.format,
+            files=arguments.files,
         ),
         brokers=arguments.brokers,
         oldest=arguments.oldest,
@@ -84,6 +85,7 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("--parser", choices=PARSERS, help="what readings are written by (default: the seed chooses)")
     parser.add_argument("--format", choices=FORMATS, help="of the files of readings (default: the seed chooses)")
+    parser.add_argument("--files", choices=FILES, help="format of group files; kafka: it is replayed and restored")
     parser.add_argument(
         "--spark", action="store_true", help="Spark compacts the table and reads it (`make soak` fetches it)"
     )

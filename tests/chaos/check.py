@@ -128,7 +128,7 @@ class TextByDay:
 
 
 class SequenceFiles:
-    """Sequence files with MessagePack keys and no folders; only null and empty values look the same."""
+    """Sequence files with MessagePack keys, or record batches, and no folders; null and empty values look the same."""
 
     def path(self, record: Seen) -> str:
         return ""
@@ -156,7 +156,7 @@ def examine(
     layout: Layout,
     *,
     aborted: AbstractSet[Digest] = frozenset(),
-    generation: int = 1,
+    generation: int | None = 1,
 ) -> list[Problem]:
     """Return every way in which the objects are not what they must be; none is the promise held.
 
@@ -166,7 +166,7 @@ def examine(
         progress: where the group stands in each partition.
         layout: what objects should look like.
         aborted: values of aborted transactions, to call them by their name when they are met.
-        generation: the only one that there should be.
+        generation: the only one that there should be; None: whichever counts.
     """
     by_partition: dict[TopicPartition, list[Stored]] = {}
     for one in objects:
@@ -199,7 +199,7 @@ class _Partition:
     committed: int
     layout: Layout
     aborted: AbstractSet[Digest]
-    generation: int
+    generation: int | None
 
     @cached_property
     def known(self) -> AbstractSet[Digest | None]:
@@ -213,7 +213,7 @@ class _Partition:
             if one.replay and _is_unordered(one.rows):
                 yield Problem("order", one.name, "its records are not in the order of their offsets")
         for one in _with_replays(self.objects):
-            if one.generation != self.generation:
+            if self.generation not in (None, one.generation):
                 yield Problem("name", one.name, f"is of generation {one.generation}; expected {self.generation}")
             if one.start >= self.committed:
                 yield Problem("place", one.name, f"begins behind what is committed, {self.committed}")

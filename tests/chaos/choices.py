@@ -10,6 +10,7 @@ Registration = Literal["onFirstObject", "onFinish"]
 Incompatible = Literal["never", "pin", "mend", "delete"]
 Parser = Literal["protobuf", "thrift", "messagepack", "csv", "regex"]
 Format = Literal["avro", "orc", "parquet", "jsonl"]
+Files = Literal["sequencefile", "kafka"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,14 @@ class Choices:
     """Of readings."""
     format: Format = "avro"
     """Of their files."""
+    files: Files = "sequencefile"
+    """Of group `files`. The format `kafka` is a backup, from which history is replayed and topics are restored."""
 
     def __str__(self) -> str:
         hive = f" ({self.partitions})" if self.table == "hive" else ""
         conditions = f"{'some' if self.keeps else 'no'} conditions"
         of_rows = f"{conditions}, {self._of_schemas}, {self.parser} as {self.format}"
-        return f"table {self.table}{hive}, late {self.late}, {of_rows}"
+        return f"table {self.table}{hive}, late {self.late}, {of_rows}, files as {self.files}"
 
     @property
     def _of_schemas(self) -> str:
@@ -50,6 +53,7 @@ LATE: Final[tuple[Late, ...]] = get_args(Late)
 INCOMPATIBLE: Final[tuple[Incompatible, ...]] = get_args(Incompatible)
 PARSERS: Final[tuple[Parser, ...]] = get_args(Parser)
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+FILES: Final[tuple[Files, ...]] = get_args(Files)
 
 
 def chosen(seed: int, **fixed: Any) -> Choices:
@@ -63,5 +67,6 @@ def chosen(seed: int, **fixed: Any) -> Choices:
         incompatible=chance.choice(INCOMPATIBLE),
         parser=chance.choice(PARSERS),
         format=chance.choice(FORMATS),
+        files=chance.choice(FILES),
     )
     return replace(found, **{name: value for name, value in fixed.items() if value is not None})

@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,11 +20,14 @@ from tests.integration.harness.process import MemberProcess
 
 _RESTART_SECONDS = 1.0
 """Pause before a member that has ended by itself is started again."""
+_REPLAY_RESTART_SECONDS = 5.0
+"""The same for a replay, which may be ahead of the backup."""
 _FENCED = 5
 _MEANINGS = {
     0: "done",
     1: "it could not do its work",
     3: "broker or bucket were away when it started",
+    4: "it cannot go on yet",
     5: "its name was taken",
 }
 """Exit code of a member whose name another process has taken."""
@@ -40,6 +43,10 @@ class Place:
     process: MemberProcess | None = None
     is_guest: bool = False
     """Whether it is there for a while only."""
+    replays: "Sequence[str] | None" = None
+    """Options of ``logpersister replay``, which ends when all of it is stored; None: it is a member."""
+    uploads: str = ""
+    """What its uploads have in their paths."""
     start_at: float | None = None
     """Monotonic seconds at which it is started (again); None: it stays as it is."""
     frozen: bool = False
@@ -50,6 +57,11 @@ class Place:
     """Set by who asks for ``/healthz``."""
     outdated: bool = False
     """Its process began before something that members look at when they start only."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has ended, and does not start again."""
+        return self.process is None and self.start_at is None
 
     @property
     def up(self) -> bool:
@@ -71,7 +83,16 @@ class Crew:
     """Ends that nobody had asked for."""
 
     def add(self, group: str, which: str, manifest: Path, *, is_guest: bool = False) -> Place:
-        place = Place(f"{group}-{which}", group, manifest, is_guest=is_guest, start_at=time.monotonic())
+        place = Place(f"{group}-{which}", group, manifest, is_guest=is_guest, uploads=f"/{group}/")
+        return self._added(place)
+
+    def add_replay(self, group: str, which: str, manifest: Path, generation: int, options: Sequence[str]) -> Place:
+        """Start a process that stores history again."""
+        name = f"{group}-replay-{generation}"
+        return self._added(Place(f"{name}-{which}", name, manifest, replays=options, uploads=f"/{generation}_"))
+
+    def _added(self, place: Place) -> Place:
+        place.start_at = time.monotonic()
         self.places.append(place)
         return place
 
@@ -111,7 +132,10 @@ class Crew:
         place.start_at = None
         place.leaving = place.frozen = place.unhealthy = place.outdated = False
         log = self.directory / f"{place.name}-{place.started}.log"
-        place.process = MemberProcess(place.manifest, log, "--member-name", place.name)
+        if place.replays is None:
+            place.process = MemberProcess(place.manifest, log, "--member-name", place.name)
+        else:
+            place.process = MemberProcess(place.manifest, log, *place.replays, command="replay")
         self.chronicle.tell("member.starts", f"{place.name}, its log is {log.name}")
 
     def _ended(self, place: Place, process: MemberProcess) -> None:
@@ -120,10 +144,13 @@ class Crew:
         asked = place.leaving
         fine = process.code == 0 or (process.code == -signal.SIGTERM and process.address is None)  # it had not begun
         self.chronicle.tell("member.ended", f"{place.name} with exit code {process.code}", log=process.log.name)
-        if not (asked and fine):
+        if place.replays is not None and process.code == 0:
+            return
+        if not (asked and (fine or place.replays is not None)):
             self.unexpected[_told(process.code, asked=asked)] += 1
         if not asked and place.start_at is None:
-            place.start_at = time.monotonic() + _RESTART_SECONDS
+            pause = _RESTART_SECONDS if place.replays is None else _REPLAY_RESTART_SECONDS
+            place.start_at = time.monotonic() + pause
 
     # what is done to them
 

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from tests.chaos.disturbances import Disturbance, Freeze, Join, Kill, KillWorkers, LeaderRestart, Leave, OfMember
+from tests.chaos.history import HistoryReplay, Restore
 from tests.chaos.incompatible import IncompatibleVersion
 from tests.chaos.requests import HttpFault, Refuses
 from tests.chaos.rows import CompactorKill, Correction, RegistryKill, Replay, SchemaEvolves
@@ -44,6 +45,10 @@ def cards_of_a_run(settings: Settings) -> Iterator[Card]:
     """Yield what happens once."""
     if settings.has_incompatible_version:
         yield _incompatible_version
+    if settings.has_history:
+        yield _history_replay
+    if settings.has_backup:
+        yield _restore
 
 
 def cards(settings: Settings) -> Sequence[tuple[Card, int]]:
@@ -63,6 +68,10 @@ def cards(settings: Settings) -> Sequence[tuple[Card, int]]:
         found += _OF_NOTES
     if settings.has_iceberg:
         found += _OF_COMPACTION
+    if settings.has_history:
+        found.append((_history_replay, 1))
+    if settings.has_backup:
+        found.append((_restore, 1))
     return found
 
 
@@ -140,10 +149,26 @@ def _coordinator(how: str) -> Card:
 
 
 def _incompatible_version(chance: random.Random, settings: Settings) -> Disturbance:
+    return IncompatibleVersion(seconds=chance.uniform(5, 20), meanwhile=_meanwhile(chance, settings))
+
+
+def _meanwhile(chance: random.Random, settings: Settings) -> OfMember:
+    """Return what happens to a process in the middle of something."""
     meanwhile = chance.choice((_kill("driver"), _kill("tree"), _freeze(replaced=False), _freeze(replaced=True)))
     happens = meanwhile(chance, settings)
     assert isinstance(happens, OfMember)
-    return IncompatibleVersion(seconds=chance.uniform(5, 20), meanwhile=happens)
+    return happens
+
+
+def _history_replay(chance: random.Random, settings: Settings) -> Disturbance:
+    delay = chance.choice((0.0, chance.uniform(0, 0.05), chance.uniform(0, 0.3)))
+    meanwhile = _meanwhile(chance, settings)
+    return HistoryReplay(seconds=1.0, meanwhile=meanwhile, back=chance.random() < 0.5, delay=delay)
+
+
+def _restore(chance: random.Random, settings: Settings) -> Disturbance:
+    delay = chance.choice((0.0, chance.uniform(0, 0.1), chance.uniform(0, 1)))
+    return Restore(seconds=0.5, delay=delay, twice=chance.random() < 0.3)
 
 
 def _replay_killed(chance: random.Random, settings: Settings) -> Disturbance:

@@ -97,7 +97,7 @@ class Kill(OfMember):
 
     def begin(self, stage: Stage) -> str:
         crew, place = stage.crew, self.chosen(stage)
-        met = self.at_upload and stage.at_next_upload(place.group, _UPLOAD_SECONDS)
+        met = self.at_upload and stage.at_next_upload(place.uploads, _UPLOAD_SECONDS)
         if met:
             time.sleep(self.delay)
         moment = f" {self.delay * 1000:.0f} ms into an upload" if met else ""
@@ -122,7 +122,7 @@ class KillWorkers(OfMember):
     def begin(self, stage: Stage) -> str:
         place = self.chosen(stage)
         if self.at_upload:
-            stage.at_next_upload(place.group, _UPLOAD_SECONDS)
+            stage.at_next_upload(place.uploads, _UPLOAD_SECONDS)
         return f"{stage.crew.kill_workers(place)} processes of {place.name}"
 
 
@@ -147,7 +147,7 @@ class Freeze(OfMember):
         process = self._process = place.process
         assert process is not None
         if self.at_upload:
-            stage.at_next_upload(place.group, _UPLOAD_SECONDS)
+            stage.at_next_upload(place.uploads, _UPLOAD_SECONDS)
         place.frozen = True
         if self.all_of_it:
             process.freeze()

@@ -13,13 +13,27 @@ from urllib.parse import unquote
 
 from pyiceberg.exceptions import NoSuchTableError
 
-from tests.chaos import check, events, folders, hive_table, late, readings, sales, table_readers, tables, witnesses
-from tests.chaos.check import Problem, Progress, Seen, Stored, TopicPartition
+from tests.chaos import (
+    check,
+    current,
+    events,
+    folders,
+    history,
+    hive_table,
+    late,
+    readings,
+    sales,
+    table_readers,
+    tables,
+    witnesses,
+)
+from tests.chaos.check import Problem, Progress, Seen, Stored, TopicPartition, seen_as
 from tests.chaos.compactor import CONFLICTS, NAMESPACE, spark_command
 from tests.chaos.contents import QUARANTINE
 from tests.chaos.folder_watch import FolderWatch
 from tests.chaos.ledger import Ledger
-from tests.chaos.outputs import BUCKET, Output
+from tests.chaos.outputs import BUCKET, FILES, TEXT, Output
+from tests.chaos.producer import RESTORED
 from tests.chaos.rows import replay_command
 from tests.chaos.stage import Stage
 from tests.stack.clients import admin_client
@@ -116,13 +130,26 @@ class Examination:
     def _independent(self, output: Output, kafka: Kafka, numbers: dict[str, Any]) -> Iterator[Problem | str]:
         try:
             objects = list(witnesses.stored(self.stage.s3, BUCKET, output.name, output.read, markers=output.markers))
+            if output.read is witnesses.record_batches:
+                objects = list(witnesses.within(objects))
         except witnesses.UnreadableError as error:
             yield f"unreadable: {error}"
             return
         if output.late != "append":
             kafka = late.apart(kafka, objects)
         stands = progress(self.stage.kafka.bootstrap, output)
-        yield from check.examine(objects, kafka, stands, output.layout, aborted=self.ledger.aborted_values())
+        replays = self.stage.replays if output.name == TEXT.name else {}
+        of_members = [one for one in objects if one.generation not in replays]
+        aborted = self.ledger.aborted_values()
+        yield from check.examine(of_members, kafka, stands, output.layout, aborted=aborted)
+        if replays:
+
+            def counting(some: Sequence[Stored]) -> list[Problem]:
+                return check.examine(some, kafka, stands, output.layout, aborted=aborted, generation=None)
+
+            yield from self._generations(output, objects, counting)
+        if output.name == FILES.name and self.stage.settings.has_backup:
+            yield from self._restored(numbers)
         left_out = Counter(of[0] for of, records in kafka.items() for record in records if record.place is None)
         numbers["left out"] = left_out.total()
         self.stage.happened.left_out += left_out[sales.TOPIC]  # of events there are types that are dropped, too
@@ -133,6 +160,57 @@ class Examination:
             tell = self._hive_table if self.stage.settings.has_hive else self._iceberg_tables
             yield from tell(output, kafka, objects, numbers)
             yield from self._folders(output, kafka, objects, numbers)
+
+    # what is made again
+
+    def _generations(
+        self, output: Output, objects: Sequence[Stored], examine: Callable[[Sequence[Stored]], list[Problem]]
+    ) -> Iterator[Problem | str]:
+        """Examine what counts: as it stands, switched back, switched on, and once the old is deleted."""
+        newest, manifest = max(self.stage.replays.items())
+        counting: list[Stored] = []
+        turns = {"as it stands": None, "switched back": history.MEMBERS, "switched on": newest}
+        for turn, generation in turns.items():
+            if generation is not None:
+                yield from self._done("switch", history.switch_command(manifest, generation))
+            documents = {
+                topic.name: current.document_of(self.stage.s3, BUCKET, output.name, topic.name)
+                for topic in output.topics
+            }
+            counting = [
+                one for one in objects if current.counts(documents[one.topic], one.generation, one.partition, one.start)
+            ]
+            yield from (f"{turn}: {problem}" for problem in examine(counting))
+        yield from self._done("delete", history.switch_command(manifest, newest, "--delete-old"))
+        left = set(witnesses.keys_of(self.stage.s3, BUCKET, output.name))
+        of_replays = {one.name for one in objects if one.generation in self.stage.replays}
+        if left != {one.name for one in counting} | of_replays:
+            yield "the old is deleted: what is left is not what counts, and what replays have stored"
+
+    def _restored(self, numbers: dict[str, Any]) -> Iterator[str]:
+        """Restore to the end; what is restored must be what there was, and another restore finds nothing to do."""
+        bootstrap, backup = self.stage.kafka.bootstrap, self.stage.manifests[FILES.name]
+        for turn in ("restore", "restore-again"):
+            yield from self._done(turn, history.restore_command(backup, bootstrap, "--json"))
+        told = json.loads((self.stage.directory / "restore-again.json").read_text() or '{"topics": []}')
+        if any(one["produced"] for one in told["topics"]):
+            yield f"another restore found something to do: {told}"
+        names = {topic: history.restored_name(topic) for topic in RESTORED}
+        topics = [*names, *names.values()]
+        found = witnesses.consumed(bootstrap, topics, dict.fromkeys(topics, _whole))
+        for (topic, number), records in sorted(found.items()):
+            if topic in names:
+                renumbered = [record._replace(offset=at) for at, record in enumerate(records)]
+                if found.get((names[topic], number)) != renumbered:
+                    yield f"{topic}-{number}: {len(records)} records are not what was restored of them"
+                numbers["restored"] = numbers.get("restored", 0) + len(records)
+
+    def _done(self, name: str, command: Sequence[str]) -> Iterator[str]:
+        """Run a command to its end; yield why it has not done its work."""
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_REPLAY_SECONDS, check=False)
+        (self.stage.directory / f"{name}.json").write_text(done.stdout)
+        if done.returncode != 0:
+            yield f"{name} has ended with {done.returncode}: {done.stderr[-500:]}"
 
     # tables, and folders
 
@@ -218,8 +296,6 @@ class Examination:
         self, output: Output, kafka: Kafka, objects: Sequence[Stored], numbers: dict[str, Any]
     ) -> Iterator[Problem]:
         assert self.folder_watch is not None
-        if self.folder_watch.failure is not None:
-            raise TroubleError(f"the watch of folders has failed: {self.folder_watch.failure!r}")
         seen = self.folder_watch.seen
         self.stage.happened.finished_folders = numbers["finished folders"] = len(seen.successes)
         numbers["of them with committed offsets"] = sum(bool(one.committed) for one in seen.successes.values())
@@ -266,6 +342,11 @@ class Examination:
         begun = {unquote(path).removeprefix(f"/{BUCKET}/") for path, _, query in paths if query.startswith("uploads")}
         ours = sorted(key for key in begun if key.startswith(f"{output.name}/"))
         return witnesses.unfinished_uploads(self.stage.s3, BUCKET, ours)
+
+
+def _whole(record: Any) -> Seen:
+    """Return a record with its headers, too."""
+    return seen_as(record, content=check.digest(repr(record.headers).encode()))
 
 
 def _changed(totals: Mapping[str, int]) -> int:

@@ -2,28 +2,25 @@
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError
 from kafka.errors import KafkaError
 
 from tests.chaos.check import Progress, TopicPartition
 from tests.chaos.folders import Folders, Sighting, Success
+from tests.chaos.looking import Looking
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_INTERVAL_SECONDS = 1.0
-_JOIN_SECONDS = 180.0
 _OBJECTS = (".parquet", ".jsonl.gz")
 _MARKER = re.compile(r"(?P<folder>.+)/(?P<name>_SUCCESS|_manifest\.json|\.(?P<partition>\d+)\.done)")
 
 
-class FolderWatch:
-    """A thread that looks every second, past all proxies; servers that are away stop nothing."""
+class FolderWatch(Looking):
+    """Takes in what is finished, and what manifests say."""
 
     def __init__(
         self,
@@ -34,6 +31,7 @@ class FolderWatch:
         lateness_ms: int,
         committed: Callable[[], Mapping[TopicPartition, Progress]],
     ) -> None:
+        super().__init__()
         self.seen = Folders(topic, lateness_ms)
         self._client = client
         self._bucket = bucket
@@ -45,34 +43,6 @@ class FolderWatch:
         """By folder: names of the objects of records that were listed last."""
         self._in_manifests: dict[str, set[str]] = {}
         """By folder: names that its manifest has."""
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="folder-watch", daemon=True)
-        self.failure: BaseException | None = None
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def ask_to_stop(self) -> None:
-        self._stopping.set()
-
-    def stop(self) -> None:
-        """End, after one more look at what stands in the end."""
-        self.ask_to_stop()
-        self._thread.join(_JOIN_SECONDS)
-        if self._thread.is_alive():
-            self.failure = self.failure or TimeoutError(f"it does not end within {_JOIN_SECONDS} s")
-        else:
-            self.look()
-
-    def _run(self) -> None:
-        try:
-            while not self._stopping.wait(_INTERVAL_SECONDS):
-                try:
-                    self.look()
-                except (BotoCoreError, ClientError, OSError):
-                    continue
-        except BaseException as error:  # noqa: BLE001 - told in the end
-            self.failure = error
 
     def look(self) -> None:
         """Note what is new. ``_SUCCESS`` is written last, so it is taken from the listing before manifests are read."""

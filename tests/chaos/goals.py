@@ -37,6 +37,13 @@ class Happened:
     """That changed the bucket beside members, and came to their end."""
     replays_killed: int = 0
     """After they had begun to change the bucket."""
+    histories: int = 0
+    """Replays of history that came to their end while members worked."""
+    histories_disturbed: int = 0
+    """Processes of them that were killed or frozen."""
+    switches: int = 0
+    restores_killed: int = 0
+    """After they had begun to produce."""
     left_out: int = 0
     """Sales that conditions leave out, in each group that has them."""
     held_partitions: int = 0
@@ -87,6 +94,13 @@ def unmet_by(
             "no replay was killed after it had begun to change the bucket",
             is_long and "replay-killed" in disturbances and not happened.replays_killed,
         ),
+        ("no history was stored again", settings.has_history and not happened.histories),
+        (
+            "no replay of history was disturbed",
+            settings.has_history and not happened.histories_disturbed,
+        ),
+        ("readers were not switched", settings.has_history and not happened.switches),
+        ("no restore was killed in the middle", settings.has_backup and not happened.restores_killed),
         ("conditions have left out no record", settings.leaves_out and not happened.left_out),
         ("no reading became a row", settings.has_readings and not happened.readings),
         ("no reading was refused", settings.has_readings and not happened.refused_readings),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from tests.chaos.conditions import OF_HEADERS, OF_SALES
 from tests.chaos.contents import QUARANTINE
 from tests.chaos.minutes import ByTypeAndMinute, MinuteFolders, OfType
 from tests.chaos.producer import ROW_TOPICS, TOPICS, Topic
-from tests.chaos.witnesses import Content, Read, escaped_gzip_lines, messagepack_files
+from tests.chaos.witnesses import Content, Read, escaped_gzip_lines, messagepack_files, record_batches
 
 BUCKET = "chaos"
 LATENESS_SECONDS = 10
@@ -39,6 +39,7 @@ class Edits:
     corrected: bool = False
     version: int | None = None
     """Of the schema of sales; None: the latest."""
+    generation: int = 1
 
 
 NO_EDITS = Edits()
@@ -99,6 +100,7 @@ class Output:
                 },
                 "upload": {"maxBytes": "12Mi", "maxAge": "2s"},
                 "cycleInterval": "300ms",
+                "generation": edits.generation,
                 "shutdownGrace": "10s",
                 **self.spec(addresses, edits),
             },
@@ -114,7 +116,9 @@ def _text(_: Addresses, _edits: Edits) -> dict[str, Any]:
     }
 
 
-def _files(_: Addresses, _edits: Edits) -> dict[str, Any]:
+def _files(choices: Choices) -> dict[str, Any]:
+    if choices.files == "kafka":
+        return {"output": {"kafka": {}}}
     return {"output": {"sequencefile": {"key": "messagepack", "compressionType": "block"}}}
 
 
@@ -194,7 +198,7 @@ def _rows_of(choices: Choices, topic: str, path: str, content: bytes) -> Content
 
 
 TEXT = Output("text", TOPICS, _text, TextByDay(), escaped_gzip_lines, members=2)
-FILES = Output("files", TOPICS, _files, SequenceFiles(), messagepack_files)
+FILES = Output("files", TOPICS, lambda *_: _files(Choices()), SequenceFiles(), messagepack_files)
 
 
 def _rows_group(choices: Choices) -> Output:
@@ -231,7 +235,9 @@ def _table_group(choices: Choices) -> Output:
 @cache
 def outputs(choices: Choices) -> Mapping[str, Output]:
     """Return all groups, by name."""
-    found = (TEXT, FILES, _rows_group(choices), _table_group(choices))
+    read = record_batches if choices.files == "kafka" else messagepack_files
+    files = replace(FILES, spec=lambda *_: _files(choices), read=read, choices=choices)
+    found = (TEXT, files, _rows_group(choices), _table_group(choices))
     return {output.name: output for output in found}
 
 

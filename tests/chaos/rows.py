@@ -1,10 +1,6 @@
 """What happens to groups with rows: schemas evolve, the registry dies, a manifest is corrected, bad records return."""
 
 import re
-import signal
-import subprocess
-import sys
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,18 +9,14 @@ from typing import Literal
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tests.chaos import events
+from tests.chaos.commands import Command, Requests, logpersister
 from tests.chaos.contents import QUARANTINE
 from tests.chaos.disturbances import Disturbance, InBackground
 from tests.chaos.outputs import BUCKET
 from tests.chaos.stage import Stage
-from tests.stack import reaper
-from tests.stack.fault_proxy import Fault
 
 _OF_A_REPLAY = re.compile(r"PUT \S+(/replays/|\.r[0-9a-f]{12}\.)|(DELETE|POST) \S+/_quarantine/")
 """A request by which a replay changes the bucket."""
-_BEGIN_SECONDS = 60.0
-"""How long a replay may take to its first change."""
-_END_SECONDS = 180.0
 
 
 @dataclass(eq=False, kw_only=True)
@@ -119,10 +111,8 @@ class Replay(Disturbance):
     ends: Literal["killed", "alone"]
     delay: float
     """Seconds from its first change of the bucket to the kill."""
-    _began: float = field(default=0.0, init=False)
-    _process: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
-    _fault: Fault | None = field(default=None, init=False)
-    _changed: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
+    _requests: Requests = field(init=False, repr=False)
+    _command: Command = field(init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -140,53 +130,25 @@ class Replay(Disturbance):
     def begin(self, stage: Stage) -> str:
         (name,) = (output.name for output in stage.settings.outputs if output.is_corrected)
         said = f", after a correction of {_correct(stage, name, self.which)}" if not stage.is_corrected(name) else ""
-        self._began = time.monotonic()
-        self._fault = Fault(matches=self._notices, times=None)
-        stage.proxy.inject(self._fault)
-        with (stage.directory / "replays.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                replay_command(stage.manifests[name], leave_out=stage.settings.choices.keeps),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        reaper.register(self._process.pid)
-        if self.ends == "killed":
-            threading.Thread(target=self._kill, name="replay-killed", daemon=True).start()
+        self._requests = Requests(stage, _OF_A_REPLAY.match)
+        command = replay_command(stage.manifests[name], leave_out=stage.settings.choices.keeps)
+        kill_after = self.delay if self.ends == "killed" else None
+        self._command = Command(stage, command, self._requests.made, kill_after=kill_after)
         return f"of {name}{said}"
 
     def over(self) -> bool:
-        assert self._process is not None
-        if time.monotonic() - self._began > _END_SECONDS:
-            self._process.kill()
-        return self._process.poll() is not None
+        return self._command.ended()
 
     def end(self, stage: Stage) -> str:
-        assert self._process is not None
-        assert self._fault is not None
-        stage.proxy.remove(self._fault)
-        reaper.forget(self._process.pid)
-        if self._changed.is_set() and self._process.returncode == -signal.SIGKILL:
+        self._requests.close()
+        if self._requests.made() and self._command.was_killed:
             stage.happened.replays_killed += 1
-        elif self._changed.is_set():
+        elif self._requests.made():
             stage.happened.replays += 1
-        changed = "after it had begun to change the bucket" if self._changed.is_set() else "without a change"
-        return f"it has ended with {self._process.returncode} {changed}"
-
-    def _notices(self, line: str) -> bool:
-        if _OF_A_REPLAY.match(line):
-            self._changed.set()
-        return False
-
-    def _kill(self) -> None:
-        assert self._process is not None
-        if self._changed.wait(_BEGIN_SECONDS):
-            time.sleep(self.delay)
-        self._process.kill()
+        return self._command.told()
 
 
 def replay_command(manifest: Path, *, leave_out: bool) -> list[str]:
     """Return how a user replays quarantine; ``leave_out``: also records that conditions leave out."""
-    command = [str(Path(sys.executable).with_name("logpersister")), "quarantine", "replay", "-f", str(manifest)]
+    command = logpersister("quarantine", "replay", "-f", str(manifest))
     return [*command, "--leave-out"] if leave_out else command

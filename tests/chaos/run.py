@@ -13,13 +13,14 @@ from tests.chaos import goals
 from tests.chaos.check import Seen, TopicPartition
 from tests.chaos.chronicle import Chronicle
 from tests.chaos.crew import describe
+from tests.chaos.current import CurrentWatch
 from tests.chaos.deck import deal
 from tests.chaos.disturbances import Disturbance
 from tests.chaos.examination import Examination, TroubleError, at_rest, progress
 from tests.chaos.folder_watch import FolderWatch
 from tests.chaos.folders import due
 from tests.chaos.ledger import Ledger
-from tests.chaos.outputs import BUCKET, LATENESS_SECONDS, Output
+from tests.chaos.outputs import BUCKET, LATENESS_SECONDS, TEXT, Output
 from tests.chaos.producer import PlainProducer, Producers, Work
 from tests.chaos.report import Report, Verdict
 from tests.chaos.row_producer import RowProducer
@@ -71,6 +72,8 @@ class _Run:
         self._producers = Producers(self._works(), settings.seed, self._stopping)
         self._watch = Watch(stage.crew, stage.chronicle, stage.kafka.bootstrap, settings.outputs)
         self._folder_watch = self._watch_folders()
+        self._current_watch = self._watch_current()
+        self._lookers = [one for one in (self._folder_watch, self._current_watch) if one is not None]
         self._examination = Examination(stage, self._ledger, self._folder_watch)
         self._active: list[tuple[float, Disturbance]] = []
         self._skipped: Counter[str] = Counter()
@@ -79,23 +82,25 @@ class _Run:
         """Fill the report."""
         self._wait("all members work", self._all_work, seconds=_START_SECONDS)
         self._watch.start()
-        if self._folder_watch is not None:
-            self._folder_watch.start()
+        for looker in self._lookers:
+            looker.start()
         self._producers.start()
         try:
             self._disturb()
             kafka, rest = self._settle()
         finally:
             self._producers.ask_to_stop()
-            if self._folder_watch is not None:
-                self._folder_watch.ask_to_stop()
+            for looker in self._lookers:
+                looker.ask_to_stop()
             self._watch.stop()
             self._take_numbers()
-        if self._folder_watch is not None:
-            self._folder_watch.stop()
+        for looker in self._lookers:
+            looker.stop()
+        self._stage.broken += sorted(self._current_watch.broken) if self._current_watch is not None else []
         problems = self._stage.broken + rest + self._examine(kafka)
-        if self._watch.failure is not None:
-            raise TroubleError(f"the watch has failed: {self._watch.failure!r}")
+        for watch in (self._watch, *self._lookers):
+            if watch.failure is not None:
+                raise TroubleError(f"the watch has failed: {watch.failure!r}")
         self._judge(problems)
 
     def _judge(self, problems: list[str]) -> None:
@@ -130,6 +135,11 @@ class _Run:
             LATENESS_SECONDS * 1000,
             lambda: progress(bootstrap, output),
         )
+
+    def _watch_current(self) -> CurrentWatch | None:
+        if not self._settings.has_history:
+            return None
+        return CurrentWatch(self._stage.s3, BUCKET, TEXT.name, [topic.name for topic in TEXT.topics])
 
     def _all_work(self) -> bool:
         crew = self._stage.crew
@@ -210,6 +220,7 @@ class _Run:
         kafka = self._examination.consumed()
         until = time.monotonic() + settings.settle_seconds
         problems = [problem for output in settings.outputs for problem in self._come_to_rest(output, kafka, until)]
+        problems += self._await_replays(until)
         self._await_compaction(until)
         self._report.settle_seconds = self._chronicle.seconds - began
         self._chronicle.tell("rest", f"everything is stored {self._report.settle_seconds:.1f} s after the producers")
@@ -243,6 +254,15 @@ class _Run:
                 self._wait(f"group {output.name} {what}", condition, seconds=max(0.0, until - time.monotonic()))
             except AssertionError as error:
                 yield f"{output.name}: stuck: {error}; {stands()}"
+
+    def _await_replays(self, until: float) -> Iterator[str]:
+        """Wait until all history is stored again that was begun; yield what is not."""
+        replays = [place for place in self._stage.crew.places if place.replays is not None]
+        try:
+            seconds = max(0.0, until - time.monotonic())
+            self._wait("replays of history end", lambda: all(one.is_done for one in replays), seconds=seconds)
+        except AssertionError as error:
+            yield f"stuck: {error}"
 
     def _await_compaction(self, until: float) -> None:
         """Let whoever compacts do so once; a short run may have had no table before. If it does not, `goals` say so."""

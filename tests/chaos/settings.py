@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tests.chaos import readings, sales
 from tests.chaos.choices import Choices
-from tests.chaos.outputs import OUTPUTS, Output, outputs
+from tests.chaos.outputs import FILES, OUTPUTS, TEXT, Output, outputs
 from tests.chaos.producer import ROW_TOPICS, TOPICS, Topic
 
 _SESSION_SECONDS = {1: 6, 3: 20}
@@ -89,6 +89,16 @@ class Settings:
     @property
     def has_readings(self) -> bool:
         return bool(self.outputs_of(readings.TOPIC))
+
+    @property
+    def has_backup(self) -> bool:
+        """Whether a group stores records as Kafka has them, so that topics can be restored."""
+        return self.choices.files == "kafka" and FILES.name in self.crews
+
+    @property
+    def has_history(self) -> bool:
+        """Whether there is a group, too, that is stored again from it."""
+        return self.has_backup and TEXT.name in self.crews
 
     @property
     def has_hive(self) -> bool:

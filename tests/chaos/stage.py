@@ -18,6 +18,7 @@ from tests.chaos.compactor import Compactor
 from tests.chaos.crew import Crew
 from tests.chaos.goals import Happened
 from tests.chaos.outputs import BUCKET, NO_EDITS, Addresses, Edits, Output
+from tests.chaos.producer import RESTORED
 from tests.chaos.readings import Readings
 from tests.chaos.sales import Writers
 from tests.chaos.settings import Settings
@@ -76,6 +77,8 @@ class Stage:
     """When a partition was added, by the clock."""
     edits: dict[str, Edits] = field(default_factory=dict)
     """By group: what was changed in its manifest."""
+    replays: dict[int, Path] = field(default_factory=dict)
+    """Manifests of replays of history, by their generations."""
     broken: list[str] = field(default_factory=list)
     """In which ways the promise was seen to be broken while members worked."""
     met: Counter[str] = field(default_factory=Counter)
@@ -128,6 +131,8 @@ class Stage:
         if self.settings.has_rows:
             self.writers = Writers(self.registry, only_added=self.settings.has_hive)
             self.readings = Readings(self.settings.choices)
+        if self.settings.has_backup:
+            self.busy |= set(RESTORED)  # a restore refuses a topic that has got partitions since the one before
         members = self.directory / "members"
         members.mkdir()
         self.crew = Crew(members, self.chronicle)
@@ -217,10 +222,16 @@ class Stage:
         self.edits[output.name] = replace(self._edits_of(output.name), version=version)
         self._write_manifest(output)
 
+    def replayed(self, output: Output, generation: int) -> Path:
+        """Return the manifest by which a group is stored again in a generation above its own."""
+        file = self.directory / f"{output.name}-{generation}.yaml"
+        self._write_manifest(output, replace(self._edits_of(output.name), generation=generation), file)
+        return file
+
     def _edits_of(self, name: str) -> Edits:
         return self.edits.get(name, NO_EDITS)
 
-    def _write_manifest(self, output: Output) -> None:
+    def _write_manifest(self, output: Output, edits: Edits | None = None, file: Path | None = None) -> None:
         proxies = self.proxies
         addresses = Addresses(
             self.kafka.bootstrap,
@@ -228,12 +239,11 @@ class Stage:
             registry=f"{proxies['registry'].endpoint}{self.registry.path}" if "registry" in proxies else "",
             catalog=self._catalog_address(),
         )
-        document = output.manifest(
-            addresses, session_seconds=self.settings.session_seconds, edits=self._edits_of(output.name)
-        )
-        new = self.manifests[output.name].with_suffix(".new")
+        edits, file = edits or self._edits_of(output.name), file or self.manifests[output.name]
+        document = output.manifest(addresses, session_seconds=self.settings.session_seconds, edits=edits)
+        new = file.with_suffix(".new")
         new.write_text(yaml.safe_dump(document, sort_keys=False))
-        new.replace(self.manifests[output.name])
+        new.replace(file)
 
     def _catalog_address(self) -> str:
         if "metastore" in self.proxies:
@@ -250,12 +260,12 @@ class Stage:
         """Whether records are on their way into the bucket just now."""
         return time.monotonic() - self.uploaded_at < _LATELY_SECONDS
 
-    def at_next_upload(self, group: str, seconds: float) -> bool:
-        """Wait until a member of ``group`` begins to put records; return whether one does within ``seconds``."""
+    def at_next_upload(self, uploads: str, seconds: float) -> bool:
+        """Wait until records are put to a path with ``uploads`` in it; return whether some are within ``seconds``."""
         came = threading.Event()
 
         def watches(line: str) -> bool:
-            if is_upload(line) and f"/{BUCKET}/{group}/" in line:
+            if is_upload(line) and uploads in line:
                 came.set()
             return False
 

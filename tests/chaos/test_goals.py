@@ -13,6 +13,7 @@ from tests.chaos.settings import Settings, crews
 SHORT, LONG = LONG_SECONDS - 1, LONG_SECONDS
 CONFLICT = "no commit to the table came behind another one (conflict)"
 ALL = dict.fromkeys(asdict(Happened()), 1) | {"never_held": 0}
+BACKUP = {"groups": ("text", "files", "rows"), "files": "kafka"}
 NO_REPLAY = {"replays": 0, "replays_killed": 0}
 
 
@@ -23,9 +24,10 @@ def unmet(
     disturbances: tuple[str, ...] = ("kill-tree", "replay-killed"),
     faults: dict[str, int] | None = None,
     spark: bool = False,
+    groups: tuple[str, ...] = ("rows", "table"),
     **choices: Any,
 ) -> list[str]:
-    settings = Settings(7, seconds=seconds, crews=crews("rows", "table"), choices=Choices(**choices), spark=spark)
+    settings = Settings(7, seconds=seconds, crews=crews(*groups), choices=Choices(**choices), spark=spark)
     met = {"s3-503 (any)": 0, "s3-lose-response (put)": 3} if faults is None else faults
     return unmet_by(
         settings, Happened(**ALL | (happened or {})), disturbances=dict.fromkeys(disturbances, 1), faults=met
@@ -53,6 +55,10 @@ def test_a_run_that_has_met_everything_lacks_nothing() -> None:
         ("held_partitions", "no partition was held for an incompatible version of the schema", {"incompatible": "pin"}),
         ("held_again", "nobody has taken over what was held", {"incompatible": "pin"}),
         ("stored_beside", "nothing of other topics was stored beside", {"incompatible": "pin"}),
+        ("histories", "no history was stored again", {"seconds": SHORT, **BACKUP}),
+        ("histories_disturbed", "no replay of history was disturbed", {"seconds": SHORT, **BACKUP}),
+        ("switches", "readers were not switched", {"seconds": SHORT, **BACKUP}),
+        ("restores_killed", "no restore was killed in the middle", {"seconds": SHORT, **BACKUP}),
         ("readings", "no reading became a row", {"seconds": SHORT}),
         ("refused_readings", "no reading was refused", {"seconds": SHORT}),
     ],

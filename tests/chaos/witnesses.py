@@ -4,13 +4,16 @@ import gzip
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka.admin import KafkaAdminClient
+from kafka.record import MemoryRecords
 
-from tests.chaos.check import Progress, Row, Seen, Stored, TopicPartition, digest, seen_as
+from tests.chaos.check import EMPTY, Progress, Row, Seen, Stored, TopicPartition, digest, seen_as
 from tests.readers import messagepack, sequencefile
 from tests.stack.topics import read_as
 
@@ -114,6 +117,32 @@ def _row(key: int | bytes, value: bytes) -> Row:
     if not isinstance(offset, int) or not isinstance(timestamp, int) or isinstance(own, int):
         raise ValueError(f"key {key!r} is not made of offset, timestamp and key")
     return Row(digest(value), offset, timestamp, digest(own) if own is not None else None)
+
+
+def record_batches(_topic: str, _path: str, content: bytes) -> Content:
+    """Read ``kafka``. Batches are whole, also where a part of one is of the range before or behind (`within`)."""
+    batches = MemoryRecords(content)
+    rows = [_row_of(record) for batch in batches for record in batch]
+    if batches.valid_bytes() != len(content):
+        raise ValueError("does not end with a whole batch")
+    return Content(rows)
+
+
+def _row_of(record: Any) -> Row:
+    value = EMPTY if record.value is None else digest(record.value)
+    return Row(value, record.offset, record.timestamp, None if record.key is None else digest(record.key))
+
+
+def within(objects: Sequence[Stored]) -> Iterator[Stored]:
+    """Yield objects of record batches with the records of their range only, which ends where the next one begins."""
+    starts: dict[TopicPartition, list[int]] = {}
+    for one in sorted(objects, key=lambda one: one.start):
+        starts.setdefault(one.of, []).append(one.start)
+    ends = {(of, start): end for of, of_it in starts.items() for start, end in pairwise(of_it)}
+    for one in objects:
+        end = ends.get((one.of, one.start))
+        rows = [it for it in one.rows if it.offset is not None and one.start <= it.offset < (end or it.offset + 1)]
+        yield replace(one, rows=rows)
 
 
 def unfinished_uploads(client: "S3Client", bucket: str, keys: Sequence[str]) -> list[str]:
