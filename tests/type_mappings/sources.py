@@ -217,6 +217,7 @@ THRIFT: Final = Source(
         "`list`": "list<string>",
         "`set`": "set<string>",
         "`map`": "map<string, string>",
+        "`uuid`": "uuid",
     },
     _fits_thrift,
     declares=lambda sample: columns_of_thrift(_idl(sample), "S"),

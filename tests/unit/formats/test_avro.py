@@ -88,46 +88,28 @@ def test_rows_of_any_schema_are_read_by_others(data: st.DataObject, schema: RowS
 def test_the_schema_of_a_file() -> None:
     written = fastavro.reader(io.BytesIO(files(output_of(kafkaColumns=["offset", "timestamp"]), [batch(RECORDS)])[""]))
     assert written.metadata["avro.codec"] == "deflate"
+    element = {
+        "type": "record",
+        "name": "logpersister.row.tags.element",
+        "fields": [_or_null("a", {"type": "map", "values": ["null", "int"]}), {"name": "b", "type": "double"}],
+    }
+    at = {"type": "long", "logicalType": "timestamp-millis"}
     assert written.writer_schema == {
         "type": "record",
         "name": "logpersister.row",
         "fields": [
             {"name": "n", "type": "int"},
-            {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}], "default": None},
-            {"name": "text", "type": ["null", "string"], "default": None},
-            {
-                "name": "tags",
-                "default": None,
-                "type": [
-                    "null",
-                    {
-                        "type": "array",
-                        "items": [
-                            "null",
-                            {
-                                "type": "record",
-                                "name": "logpersister.row.tags.element",
-                                "fields": [
-                                    {
-                                        "name": "a",
-                                        "type": ["null", {"type": "map", "values": ["null", "int"]}],
-                                        "default": None,
-                                    },
-                                    {"name": "b", "type": "double"},
-                                ],
-                            },
-                        ],
-                    },
-                ],
-            },
+            _or_null("at", at),
+            _or_null("text", "string"),
+            _or_null("tags", {"type": "array", "items": ["null", element]}),
             {"name": "kafka_offset", "type": "long"},
-            {
-                "name": "kafka_timestamp",
-                "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}],
-                "default": None,
-            },
+            _or_null("kafka_timestamp", at),
         ],
     }
+
+
+def _or_null(name: str, type_: Any) -> dict[str, Any]:
+    return {"name": name, "type": ["null", type_], "default": None}
 
 
 def test_quarantine_keeps_what_is_needed_to_put_records_right() -> None:

@@ -194,38 +194,6 @@ def test_which_struct_values_are() -> None:
     assert read_schema("struct A { } exception C { }").struct(None) == "A"
 
 
-FITTING = {
-    "bool": "bool",
-    "i8": "int8 int16 int32 int64 float64 decimal(9,2) epoch",
-    "i32": "int8 int16 int32 int64 float64 decimal(9,2) epoch",
-    "i64": "int8 int16 int32 int64 decimal(9,2) epoch",
-    "double": "float64",
-    "string": "string binary[base64] date time[ms] timestamp[ms] decimal(9,2)",
-    "binary": "string binary[base64]",
-    "E": "string int32 int64",
-    "uuid": "",
-    "P": "struct<a:int32>",
-    "list<i32>": "list<int64>",
-    "set<i32>": "list<int64>",
-    "map<E,i32>": "map<string,int64>",
-}
-TYPES = {word for words in FITTING.values() for word in words.split()} | {"json", "float32"}
-
-
-@pytest.mark.parametrize("kind", FITTING)
-def test_what_can_become_what(kind: str) -> None:
-    idl = f"enum E {{ A }} struct P {{ 1: i32 a }} struct S {{ 1: {kind} f }}"
-    fitting = set()
-    for word in TYPES:
-        type_ = parse_type("timestamp[ms]" if word == "epoch" else word)
-        try:
-            plan_of(idl, "S", [Member("f", type_, required=False)], {"f": "epoch[s]" if word == "epoch" else None})
-            fitting.add(word)
-        except ThriftError as error:
-            assert str(error).startswith("f: it is ")  # noqa: PT017 - all that do not fit
-    assert fitting == set(FITTING[kind].split())
-
-
 def test_a_field_that_the_struct_does_not_have() -> None:
     idl, type_ = "struct P { 1: i32 a } struct S { 1: list<P> f }", parse_type("list<struct<b: int32>>")
     with pytest.raises(ThriftError, match=r"f\[\]\.b: the struct P has no such field"):
