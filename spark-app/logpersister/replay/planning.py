@@ -330,8 +330,11 @@ class Planner:
             if hole is not None:
                 why = "" if backup is None else backup.why(hole)
                 where = "and Kafka has deleted it" if self._kafka else "of which it should be read (--source backup)"
+                is_late = found is not None and hole.start >= found.end and not self._kafka
+                remedy = "the backup may be late: repeat this, or end before it" if is_late else "or begin behind it"
                 raise ReplayError(
-                    f"a hole: no object of the backup has {hole}{why}, {where}; restore the object, or begin behind it"
+                    f"a hole: no object of the backup has {hole}{why}, {where}; restore the object, {remedy}",
+                    passes=is_late,
                 )
 
 

@@ -139,10 +139,14 @@ def test_a_hole_is_told_before_anything_is_written(lost: tuple[int, int] | None,
     assert bucket.objects == bucket_with(STORED).objects
 
 
-def test_the_backup_alone_must_have_all_of_it() -> None:
+@pytest.mark.parametrize(
+    ("spans", "hole", "is_late"), [([(0, 48)], r"\[48,50\)", True), ([(0, 40), (48, 50)], r"\[40,48\)", False)]
+)
+def test_the_backup_alone_must_have_all_of_it(spans: list[tuple[int, int]], hole: str, is_late: bool) -> None:
     made = planner(bucket_with(STORED), FakeKafka(committed(50)), of_backup=True, from_kafka=False)
-    with pytest.raises(ReplayError, match=r"has t-0\[48,50\), of which it should be read"):
-        made.plan("t", backup((0, 48)), Wish())
+    with pytest.raises(ReplayError, match=rf"has t-0{hole}, of which it should be read") as raised:
+        made.plan("t", backup(*spans), Wish())
+    assert ("the backup may be late: repeat this" in str(raised.value)) == raised.value.passes == is_late
 
 
 @pytest.mark.parametrize(
