@@ -15,7 +15,9 @@ class Both:
     """A number of both."""
 
     stable: int = 0
+    """What members of the old revision stored."""
     shadow: int = 0
+    """What the shadow stored."""
 
     def __add__(self, other: "Both") -> "Both":
         return Both(self.stable + other.stable, self.shadow + other.shadow)
