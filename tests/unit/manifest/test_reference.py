@@ -12,7 +12,7 @@ import yaml
 from logpersister.manifest import FeedCollector, LogPersister, load, load_collector
 from logpersister.manifest.load import parse_as
 from logpersister.manifest.log_replay import LogReplay
-from logpersister.manifest.reference import FieldDescription, fields, main, with_tables
+from logpersister.manifest.reference import fields, main, with_tables
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.schema import json_schema
 from tests.pages import PAGES
@@ -48,10 +48,8 @@ def test_the_page_is_up_to_date(tmp_path: Path) -> None:
     assert copy.read_text() == text
 
 
-@pytest.mark.parametrize("field", fields(), ids=lambda field: field.path)
-def test_every_field_says_what_it_is_for(field: FieldDescription) -> None:
-    assert len(field.description) > 15
-    assert field.description.endswith(".")
+def test_every_field_says_what_it_is_for() -> None:
+    assert [field.path for field in fields() if len(field.description) <= 15 or field.description[-1] != "."] == []
 
 
 def test_documented_defaults_are_the_real_ones() -> None:
