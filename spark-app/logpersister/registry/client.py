@@ -1,8 +1,6 @@
 """Asks a registry by Confluent's API, with time-outs and retries.
 
 The API: docs.confluent.io/platform/current/schema-registry/develop/api.
-A schema that has an id, and a version that has a number, never change: the answer is kept. Which version is the latest
-is asked for each time.
 """
 
 import json
@@ -15,7 +13,7 @@ from uuid import UUID
 import urllib3
 
 from logpersister.registry.access import RegistryAccess
-from logpersister.registry.answers import Schema, SubjectVersion
+from logpersister.registry.answers import Client, Schema, SubjectVersion
 from logpersister.registry.errors import RegistryError, failure, of_answer, of_connection
 from logpersister.registry.patience import patiently
 
@@ -30,16 +28,15 @@ MOST_REFERENCES: Final = 1000
 _ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
 
 
-class RegistryClient:
+class RegistryClient(Client):
     """One registry. Thread-safe; to be closed."""
 
     def __init__(
         self, access: RegistryAccess, *, attempts: int = ATTEMPTS, sleep: Callable[[float], None] = time.sleep
     ) -> None:
+        super().__init__(access.url, attempts, sleep)
         self._access = access
         self._first = 0
-        self._attempts = attempts
-        self._sleep = sleep
         self._pool = urllib3.PoolManager(
             maxsize=CONNECTIONS,
             retries=False,
@@ -47,23 +44,13 @@ class RegistryClient:
             headers={"Accept": _ACCEPT, **access.headers},
             ca_cert_data=access.authority,
         )
-        self._schemas: dict[int, Schema] = {}
-        self._versions: dict[tuple[str, int], SubjectVersion] = {}
-
-    @property
-    def url(self) -> str:
-        return self._access.url
 
     def close(self) -> None:
         self._pool.clear()
 
-    def schema(self, schema_id: int) -> Schema:
-        """Return the schema that has an id. Raises RegistryError; of kind ``unknown`` when there is none."""
-        if schema_id not in self._schemas:
-            doing = f"asking for schema {schema_id}"
-            answer = self._get(f"/schemas/ids/{schema_id}", doing)
-            self._schemas[schema_id] = self._read_schema(answer, doing)
-        return self._schemas[schema_id]
+    def _ask_schema(self, schema_id: int) -> Schema:
+        doing = f"asking for schema {schema_id}"
+        return self._read_schema(self._get(f"/schemas/ids/{schema_id}", doing), doing)
 
     def id_of(self, guid: UUID) -> int:
         """Return the id of the schema that has a GUID.
@@ -88,10 +75,8 @@ class RegistryClient:
         """Return the latest version of a subject, as the registry knows it now. Raises RegistryError."""
         return self._subject_version(subject, "latest")
 
-    def version(self, subject: str, version: int) -> SubjectVersion:
-        """Return a version of a subject. Raises RegistryError."""
-        found = self._versions.get((subject, version))
-        return self._subject_version(subject, str(version)) if found is None else found
+    def _ask_version(self, subject: str, version: int) -> SubjectVersion:
+        return self._subject_version(subject, str(version))
 
     def versions(self, subject: str) -> tuple[int, ...]:
         """Return the numbers of the versions that a subject has, rising. Raises RegistryError."""
@@ -113,12 +98,9 @@ class RegistryClient:
         match answer:
             case {"version": int(number), "id": int(schema_id)}:
                 schema = self._schemas.get(schema_id) or self._read_schema(answer, doing)
-                found = SubjectVersion(subject, number, schema_id, schema)
+                return self._keep(SubjectVersion(subject, number, schema_id, schema))
             case _:
                 raise self._no_registry("no version", doing)
-        self._schemas[schema_id] = schema
-        self._versions[subject, number] = found
-        return found
 
     # schemas
 

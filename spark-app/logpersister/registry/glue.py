@@ -16,7 +16,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from logpersister.manifest.secrets import AwsKeys
-from logpersister.registry.answers import Schema, SubjectVersion
+from logpersister.registry.answers import Client, Schema, SubjectVersion
 from logpersister.registry.client import ATTEMPTS, CONNECT_SECONDS, CONNECTIONS, READ_SECONDS
 from logpersister.registry.errors import RegistryError, RegistryErrorKind, failure
 from logpersister.registry.patience import patiently
@@ -84,7 +84,7 @@ def _of_answer(answer: Any) -> tuple[RegistryErrorKind, str]:
     return kind, f"it answered {status} {code} ({text[:300]})"
 
 
-class GlueClient:
+class GlueClient(Client):
     """One registry of AWS Glue. Thread-safe; to be closed."""
 
     def __init__(
@@ -101,8 +101,8 @@ class GlueClient:
         Args:
             keys: None: those that the SDK finds.
         """
-        self._url, self._place = url, place
-        self._attempts, self._sleep = attempts, sleep
+        super().__init__(url, attempts, sleep)
+        self._place = place
         self._secrets = () if keys is None else tuple(one.reveal() for one in keys.secrets)
         revealed: dict[str, Any] = {} if keys is None else keys.revealed()
         session = boto3.session.Session(**revealed)
@@ -114,22 +114,13 @@ class GlueClient:
             user_agent_extra="logpersister",
         )
         self._client = session.client("glue", region_name=place.region, config=config)
-        self._schemas: dict[int, Schema] = {}
-        self._versions: dict[tuple[str, int], SubjectVersion] = {}
-
-    @property
-    def url(self) -> str:
-        return self._url
 
     def close(self) -> None:
         self._client.close()
 
-    def schema(self, schema_id: int) -> Schema:
-        """Return the schema that has an id. Raises RegistryError; of kind ``unknown`` when there is none."""
-        if schema_id not in self._schemas:
-            asked = str(UUID(int=schema_id))
-            self._schemas[schema_id] = _schema(self._ask(f"asking for schema {asked}", {"SchemaVersionId": asked}))
-        return self._schemas[schema_id]
+    def _ask_schema(self, schema_id: int) -> Schema:
+        asked = str(UUID(int=schema_id))
+        return _schema(self._ask(f"asking for schema {asked}", {"SchemaVersionId": asked}))
 
     def id_of(self, guid: UUID) -> int:
         """Raise RegistryError: the ids of Glue are GUIDs, and stand before values."""
@@ -146,11 +137,7 @@ class GlueClient:
                 return self.version(subject, number)
         raise failure(self.url, "unknown", f"schema {subject!r} has no version that is available", doing)
 
-    def version(self, subject: str, version: int) -> SubjectVersion:
-        """Return a version of a schema. Raises RegistryError."""
-        found = self._versions.get((subject, version))
-        if found is not None:
-            return found
+    def _ask_version(self, subject: str, version: int) -> SubjectVersion:
         doing = f"asking for version {version} of schema {subject!r}"
         answer = self._of_name(subject, {"VersionNumber": version}, doing)
         if answer.get("Status", AVAILABLE) != AVAILABLE:
@@ -184,9 +171,8 @@ class GlueClient:
 
     def _read(self, subject: str, answer: Mapping[str, Any]) -> SubjectVersion:
         schema_id, number = UUID(answer["SchemaVersionId"]).int, int(answer["VersionNumber"])
-        schema = self._schemas.setdefault(schema_id, _schema(answer))
-        found = self._versions[subject, number] = SubjectVersion(subject, number, schema_id, schema)
-        return found
+        schema = self._schemas.get(schema_id) or _schema(answer)
+        return self._keep(SubjectVersion(subject, number, schema_id, schema))
 
     def _ask(self, doing: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         def ask() -> Mapping[str, Any]:

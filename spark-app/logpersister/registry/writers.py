@@ -60,8 +60,8 @@ Known = TypeVar("Known")
 class _Remembering(ABC, Generic[Known]):
     """What ids mean, which is asked for once each. Thread-safe."""
 
-    def __init__(self, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
-        self._clock, self._sleep = clock, sleep
+    def __init__(self, asked: "_Asked", clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
+        self._asked, self._clock, self._sleep = asked, clock, sleep
         self._lock = threading.Lock()
         self._known: dict[int, Known] = {}
         self._absent: OrderedDict[int, float] = OrderedDict()
@@ -99,6 +99,16 @@ class _Remembering(ABC, Generic[Known]):
         while len(self._absent) > MOST_ABSENT:
             self._absent.popitem(last=False)
 
+    def _learn(self, one: int, question: Callable[[Client], Known]) -> bool:
+        """Learn what an id means; return False when the registry does not know it. Raises RegistryError."""
+        try:
+            self._known[one] = self._asked.ask(question)
+        except RegistryError as error:
+            if error.kind != "unknown":
+                raise
+            return False
+        return True
+
     @abstractmethod
     def _ask(self, ids: Sequence[int]) -> list[int]:
         """Learn what ids mean; return those that the registry does not know. Raises RegistryError."""
@@ -111,21 +121,11 @@ class _Remembering(ABC, Generic[Known]):
 class _Guids(_Remembering[int]):
     """The ids of schemas by their GUIDs."""
 
-    def __init__(self, asked: "_Asked", clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
-        super().__init__(clock, sleep)
-        self._asked = asked
-
     def _ask(self, ids: Sequence[int]) -> list[int]:
-        return [one for one in ids if not self._learn(UUID(int=one))]
+        def learn(one: int) -> bool:
+            return self._learn(one, lambda client: client.id_of(UUID(int=one)))
 
-    def _learn(self, guid: UUID) -> bool:
-        try:
-            self._known[guid.int] = self._asked.ask(lambda client: client.id_of(guid))
-        except RegistryError as error:
-            if error.kind != "unknown":
-                raise
-            return False
-        return True
+        return [one for one in ids if not learn(one)]
 
     def _unknown(self, writer_id: int) -> int:  # noqa: ARG002 - all are one
         return NO_ID
@@ -147,8 +147,7 @@ class RegistryWriters(_Remembering[WriterSchema]):
         Args:
             connect: makes a client by the Secret as it is then; called again when the registry refuses the former one.
         """
-        super().__init__(clock, sleep)
-        self._asked = _Asked(connect, pace, clock, sleep)
+        super().__init__(_Asked(connect, pace, clock, sleep), clock, sleep)
         self._pace = pace
         self._subjects: dict[str, SubjectWriters] = {}
         self._guids = _Guids(self._asked, clock, sleep)
@@ -195,21 +194,13 @@ class RegistryWriters(_Remembering[WriterSchema]):
         self._asked.close()
 
     def _ask(self, ids: Sequence[int]) -> list[int]:
-        if len(ids) <= FEW:
-            return [one for one in ids if not self._learn(one)]
-        with Threads(self._pace.at_once, "registry") as threads:
-            return [one for one, is_known in zip(ids, threads.map(self._learn, ids), strict=True) if not is_known]
+        def learn(one: int) -> bool:
+            return self._learn(one, lambda client: _written(client.schema(one), f"schema {self._told(one)}"))
 
-    def _learn(self, writer_id: int) -> bool:
-        """Learn what an id means; return False when the registry does not know it. Raises RegistryError."""
-        try:
-            schema = self._asked.ask(lambda client: client.schema(writer_id))
-            self._known[writer_id] = _written(schema, f"schema {self._told(writer_id)}")
-        except RegistryError as error:
-            if error.kind != "unknown":
-                raise
-            return False
-        return True
+        if len(ids) <= FEW:
+            return [one for one in ids if not learn(one)]
+        with Threads(self._pace.at_once, "registry") as threads:
+            return [one for one, is_known in zip(ids, threads.map(learn, ids), strict=True) if not is_known]
 
     def _unknown(self, writer_id: int) -> WriterSchema:
         return WriterSchema(None, f"the schema registry has no schema {self._told(writer_id)}", is_unknown=True)
@@ -227,8 +218,8 @@ class SubjectWriters(_Remembering[WriterSchema]):
     def __init__(
         self, subject: str, asked: "_Asked", clock: Callable[[], float], sleep: Callable[[float], None]
     ) -> None:
-        super().__init__(clock, sleep)
-        self._subject, self._asked = subject, asked
+        super().__init__(asked, clock, sleep)
+        self._subject = subject
         self._versions: set[int] = set()
 
     def schemas(self, ids: Iterable[int]) -> Mapping[int, WriterSchema]:
@@ -249,10 +240,10 @@ class SubjectWriters(_Remembering[WriterSchema]):
         if ids:
             numbers = self._asked.ask(lambda client: client.versions(self._subject))
             for number in sorted(set(numbers) - self._versions, reverse=True):
-                self._learn(number)
+                self._learn_version(number)
         return [one for one in ids if one not in self._known]
 
-    def _learn(self, number: int) -> None:
+    def _learn_version(self, number: int) -> None:
         found = self._asked.ask(lambda client: client.version(self._subject, number))
         written = _written(found.schema, f"version {number} of subject {self._subject!r}")
         if written.text is not None and written.kind == "avro":
