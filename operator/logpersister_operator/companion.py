@@ -2,15 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
 from logpersister_operator.act.reconciler import Reconciler
 from logpersister_operator.cluster.kinds import Document, Kind
 from logpersister_operator.commons import Commons
-from logpersister_operator.managed_resources import ManagedResources
+from logpersister_operator.managed_resources import ManagedResources, OneKept
 from logpersister_operator.observe.members import MemberReader
-from logpersister_operator.observe.object_events import ObjectEvents
 from logpersister_operator.observe.polling_pool import PollingPool
 from logpersister_operator.observe.resource import key_of
 from logpersister_operator.observed_objects import Pod
@@ -18,19 +16,6 @@ from logpersister_operator.observed_state import MemberReport, ResourceKey
 
 RESYNC_SECONDS = 300.0
 """The longest pause between two reconciliations of a resource, whatever happens."""
-
-
-@dataclass(slots=True)
-class Kept:
-    """What is kept of one resource. Only the thread that reconciles the resource changes it."""
-
-    wake: Callable[[], None] | None = None
-    events: ObjectEvents = field(default_factory=ObjectEvents)
-    status: Document = field(default_factory=dict)
-    """The last status; empty before the first reconciliation has ended."""
-
-
-OneKept = TypeVar("OneKept", bound=Kept)
 
 
 class Companion(ABC, Generic[OneKept]):

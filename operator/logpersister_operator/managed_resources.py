@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from logpersister.manifest import LogPersister
 from logpersister_operator.cluster.kinds import Document
@@ -17,22 +17,28 @@ from logpersister_operator.plan import Plan
 
 
 @dataclass(slots=True)
-class ManagedResource:
-    """What the operator keeps of one resource. Only the thread that reconciles the resource changes it."""
+class Kept:
+    """What is kept of one resource. Only the thread that reconciles the resource changes it."""
 
     wake: Callable[[], None] | None = None
     """Wakes the actor that reconciles the resource; None while the resource has no actor."""
+    events: ObjectEvents = field(default_factory=ObjectEvents)
+    status: Document = field(default_factory=dict)
+    """The status as it was written last; empty before the first reconciliation has ended."""
+
+
+@dataclass(slots=True)
+class ManagedResource(Kept):
+    """What is kept of a LogPersister."""
+
     uploads: UploadTally = field(default_factory=UploadTally)
     unanswered: UnansweredSince = field(default_factory=UnansweredSince)
     member_names: frozenset[str] = frozenset()
     """Names of all members that the resource was seen to have."""
     secrets: SecretCache = field(default_factory=SecretCache)
-    events: ObjectEvents = field(default_factory=ObjectEvents)
     group: GroupLag | None = None
     last: Plan | None = None
     """What the last reconciliation found; None before the first one has ended."""
-    status: Document | None = None
-    """The status as it was written last; None before the first reconciliation has ended."""
     _group_depends_on: object = None
 
     def group_of(self, resource: LogPersister, secrets: SecretsRead) -> GroupLag:
@@ -47,18 +53,14 @@ class ManagedResource:
         return self.group
 
 
-class _Woken(Protocol):
-    wake: Callable[[], None] | None
+OneKept = TypeVar("OneKept", bound=Kept)
 
 
-Kept = TypeVar("Kept", bound=_Woken)
-
-
-class ManagedResources(Generic[Kept]):
+class ManagedResources(Generic[OneKept]):
     """All managed resources of one kind. Thread-safe."""
 
     def __init__(
-        self, on_forget: Callable[[ResourceKey], None], make: Callable[[Callable[[], None] | None], Kept]
+        self, on_forget: Callable[[ResourceKey], None], make: Callable[[Callable[[], None] | None], OneKept]
     ) -> None:
         """Begin with no resource.
 
@@ -68,7 +70,7 @@ class ManagedResources(Generic[Kept]):
         """
         self._on_forget = on_forget
         self._make = make
-        self._resources: dict[ResourceKey, Kept] = {}
+        self._resources: dict[ResourceKey, OneKept] = {}
         self._lock = threading.Lock()
 
     def register(self, key: ResourceKey, wake: Callable[[], None]) -> None:
@@ -89,16 +91,16 @@ class ManagedResources(Generic[Kept]):
         if managed is not None and managed.wake is not None:
             managed.wake()
 
-    def find(self, key: ResourceKey) -> Kept | None:
+    def find(self, key: ResourceKey) -> OneKept | None:
         with self._lock:
             return self._resources.get(key)
 
-    def get(self, key: ResourceKey) -> Kept:
+    def get(self, key: ResourceKey) -> OneKept:
         """Return what is kept of a resource, which need not be registered."""
         with self._lock:
             return self._resources.setdefault(key, self._make(None))
 
-    def all(self) -> dict[ResourceKey, Kept]:
+    def all(self) -> dict[ResourceKey, OneKept]:
         """Return what is kept of each resource."""
         with self._lock:
             return dict(self._resources)

@@ -148,25 +148,20 @@ class Operator:
     # the actors of resources
 
     def register(self, key: ResourceKey, wake: Callable[[], None]) -> None:
-        """Call ``wake``, from any thread, whenever something about a resource changes."""
         self._managed.register(key, wake)
         self._reports.put(key, lambda: self._ask_members(key))
 
     def listed(self, namespace: str) -> bool:
-        """Whether all children of the resources of a namespace are known."""
         return self.children.listed(namespace)
 
     def seen(self, body: Mapping[str, Any]) -> None:
-        """Take in a resource as it is now."""
         self.groups.seen(body)
         self.rollout_places.seen(body)
 
     def gone(self, body: Mapping[str, Any]) -> None:
-        """Take in that a resource does not exist any more."""
         self.groups.gone(body)
 
     def unregister(self, key: ResourceKey, wake: Callable[[], None]) -> None:
-        """Forget a resource, unless another one of that name is registered by now."""
         self._managed.unregister(key, wake)
 
     def join(self, companion: Companion[Any]) -> None:
@@ -205,7 +200,6 @@ class Operator:
         return min(pauses if done.again_seconds is None else [*pauses, done.again_seconds])
 
     def report_failure(self, resource: Document, error: Exception, attempts: int) -> None:
-        """Show on a resource why it is not reconciled."""
         key = key_of(resource)
         self.rollout_places.unable(key)
         status = self._reconciler.show_failure(resource, error, attempts)
@@ -279,7 +273,7 @@ class Operator:
         reports, last = self._reports.answer(key), managed.last
         return Glance(
             key,
-            understood(Status, managed.status or {}),
+            understood(Status, managed.status),
             self._lags.answer(key),
             {} if reports is None else reports.members,
             None if last is None else last.target_seconds,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from logpersister.schemas.column import Column
+from logpersister.schemas.types import Column
 from logpersister.values.csv.syntax import CsvSpec
 from logpersister.values.faults import REFUSED, FaultsSpec
 from logpersister.values.row_schema import RowSchema

@@ -13,9 +13,10 @@ from logpersister_operator.collectors.decide import decide
 from logpersister_operator.collectors.observed import CollectorState, Parsed
 from logpersister_operator.collectors.render import COLLECTOR, LARGEST_MANIFEST, manifest_of
 from logpersister_operator.commons import Commons
-from logpersister_operator.companion import RESYNC_SECONDS, Companion, Kept
+from logpersister_operator.companion import RESYNC_SECONDS, Companion
 from logpersister_operator.crd.status_collector import CollectorStatus
 from logpersister_operator.decide.conditions import is_settled
+from logpersister_operator.managed_resources import Kept
 from logpersister_operator.observe.children import RefusedError
 from logpersister_operator.observe.resource import key_of, parsed_as
 from logpersister_operator.observe.secrets import SecretCache

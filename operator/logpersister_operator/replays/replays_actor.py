@@ -11,14 +11,15 @@ from logpersister_operator.act.drain import Drain, Remains
 from logpersister_operator.act.reconciler import Subject
 from logpersister_operator.cluster.kinds import JOB, LOG_REPLAY, LOGPERSISTER, Document, Reference
 from logpersister_operator.commons import Commons
-from logpersister_operator.companion import RESYNC_SECONDS, Companion, Kept
+from logpersister_operator.companion import RESYNC_SECONDS, Companion
 from logpersister_operator.crd.replay_status import ReplayStatus
+from logpersister_operator.managed_resources import Kept
 from logpersister_operator.observe.resource import key_of, parsed_as, resource_of, understood
 from logpersister_operator.observe.secrets import read_secrets
 from logpersister_operator.observed_objects import Job, Pod
 from logpersister_operator.observed_state import MemberReport, Refusal, ResourceKey
 from logpersister_operator.replays.claims import Claims
-from logpersister_operator.replays.decide import decide
+from logpersister_operator.replays.replay_decision import decide
 from logpersister_operator.replays.jobs import storing_job
 from logpersister_operator.replays.observed_replay import ObservedReplay, Wanted
 from logpersister_operator.replays.plans import MISSING, Found, ReplayPlan, plan_of

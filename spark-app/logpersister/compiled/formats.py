@@ -37,7 +37,6 @@ class TopicFormats:
         return self.in_tables.get(own_path(path).partition("/")[0]) or self.of_rules[rule]
 
     def encoder(self, identity: ObjectIdentity) -> Encoder:
-        """Return a new encoder for one object."""
         return self.at(identity.path).encoder(identity)
 
     @property
@@ -47,7 +46,6 @@ class TopicFormats:
 
     @property
     def held_back(self) -> int:
-        """About how many bytes of memory the encoder of a large object takes, between two calls."""
         return max(one.held_back for one in self._all)
 
     @property

@@ -1,5 +1,6 @@
 """The seam between reading and writing: *record batches in, bytes out*."""
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -58,3 +59,13 @@ class Format(Encoders, Protocol):
     @property
     def held_back(self) -> int:
         """About how many bytes of memory the encoder of a large object takes, between two calls."""
+
+
+def sync_marker(identity: ObjectIdentity, use: bytes) -> bytes:
+    """Return the 16 bytes that mark sync points of an object; `use` tells formats apart, in at most 16 bytes.
+
+    Other writers take random ones, but a range that is written again must be the same.
+    """
+    partition = identity.range.partition
+    name = f"{partition.topic}\0{partition.partition}\0{identity.range.start}\0{identity.path}"
+    return hashlib.blake2b(name.encode(), digest_size=16, person=use).digest()

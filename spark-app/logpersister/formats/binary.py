@@ -1,7 +1,7 @@
 """Arrow binary arrays as numpy sees them, and the few operations that encoders share: none loops over records."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -89,3 +89,17 @@ def slices(batch: pa.RecordBatch, max_bytes: int = SLICE_BYTES) -> Iterator[pa.R
         stop = max(start + 1, int(np.searchsorted(ends, done + max_bytes, side="right")))
         yield batch.slice(start, stop - start)
         start = stop
+
+
+def without_nulls(batch: pa.RecordBatch, tombstones: Literal["skip", "empty"]) -> pa.RecordBatch:
+    """Return a batch whose values are not null; the same batch if none is.
+
+    `skip` leaves records with a null value out. `empty` gives them an empty value.
+    """
+    value = column(batch, "value")
+    if value.null_count == 0:
+        return batch
+    if tombstones == "skip":
+        return batch.filter(value.is_valid())
+    index = batch.schema.get_field_index("value")
+    return batch.set_column(index, batch.schema.field(index), empty_for_null(value))

@@ -1,7 +1,10 @@
 """A file that is read by exact numbers of bytes, of which nothing can be trusted."""
 
 import os
-from typing import IO, Final
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, Final, cast
 
 MOST_BYTES: Final = (1 << 31) - 1
 """Largest part: a column, or an array of Java, holds no more."""
@@ -37,3 +40,17 @@ class BinaryFile:
             return True
         self._file.seek(-1, os.SEEK_CUR)
         return False
+
+
+IN_MEMORY_BYTES: Final = 4 << 20
+"""Content that is larger stands in a temporary file."""
+
+
+@contextmanager
+def spooled(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
+    """Take the content in, and give it as a file at its begin."""
+    with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as file:
+        for piece in pieces:
+            file.write(piece)
+        file.seek(0)
+        yield cast("IO[bytes]", file)

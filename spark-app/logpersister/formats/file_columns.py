@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from logpersister.formats import binary
 from logpersister.formats.base import ObjectIdentity
-from logpersister.formats.tombstones import without_nulls
+from logpersister.formats.binary import without_nulls
 from logpersister.ranges import TopicPartition
 from logpersister.records.escaping import QUARANTINE
 from logpersister.records.schema import FIELD, HEADERS, REASON, ROW

@@ -8,7 +8,6 @@ from typing import Annotated, Final, Literal, get_args
 from logpersister.forms.constraint import Condition, Text
 
 RFC3339: Final = "rfc3339"
-ISO8601: Final = "iso8601"
 
 Unit = Literal["s", "ms", "us", "ns"]
 Token = Literal["yyyy", "MM", "MMM", "dd", "HH", "mm", "ss", "Z", "XX", "XXX"]

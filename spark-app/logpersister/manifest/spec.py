@@ -18,13 +18,11 @@ from logpersister.manifest.blocks.spark import SparkSpec
 from logpersister.manifest.blocks.storage import MAX_PARTS
 from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.blocks.upload import UploadSpec
-from logpersister.manifest.rules.finish_rules import FinishRules
-from logpersister.manifest.rules.override_rules import OverrideRules
+from logpersister.manifest.rules.section_rules import SectionRules
 from logpersister.manifest.rules.subjects import with_subjects
 from logpersister.manifest.rules.table_rules import TableRules
 from logpersister.manifest.rules.type_rules import TypeRules
 from logpersister.manifest.rules.type_tables import TypeTableRules
-from logpersister.manifest.rules.verbatim_rules import VerbatimRules
 
 Image = Annotated[
     str,
@@ -42,7 +40,7 @@ _NO_TOPIC = r"^[^/]*[!*'()=]"
 """A path whose first folder has a character that folders of topics do not have."""
 
 
-class Spec(OverrideRules, TypeRules, TypeTableRules, FinishRules, TableRules, VerbatimRules):
+class Spec(SectionRules, TypeRules, TypeTableRules, TableRules):
     """What the user wants."""
 
     members: Annotated[int, Whole(1, 1000)] = 1

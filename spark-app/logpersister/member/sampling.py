@@ -45,7 +45,6 @@ class FormatSampler:
         self._writers_of = writers_of
 
     def sample(self, partition: TopicPartition, start: Offset) -> tuple[int, int] | None:
-        """Return offsets looked at and the bytes that they would be stored as; None when there was no record."""
         resource = self._resource_of(partition.topic)
         spec = resource.spec
         with self._reads:

@@ -183,12 +183,10 @@ class BucketStateStore:
         return found
 
     def put_revision(self, revision: str, document: Mapping[str, Any]) -> None:
-        """Store a revision's snapshot; nothing happens when it is there."""
         with self._reporting():
             put_revision(self._store, self._group, revision, document)
 
     def revision(self, revision: str, place: str) -> Mapping[str, Any] | None:
-        """Return the snapshot of a revision that stores in a place; None when it is not there."""
         storage = self._store.storage
         if place == storage.place:
             with self._reporting():
@@ -197,8 +195,6 @@ class BucketStateStore:
             return get_revision(there, self._group, revision)
 
     def bind_topics(self, notes: Mapping[str, TopicNote], generation: int) -> Mapping[str, TopicNote | NoteError]:
-        """Note what the generation is about, by topic name; return what was noted first."""
-
         def bind(topic: str) -> TopicNote | NoteError:
             try:
                 return topics.bind_topic(self._store, self._group, topic, generation, notes[topic])
@@ -211,17 +207,14 @@ class BucketStateStore:
         return found
 
     def first_note(self, topic: str, topic_id: str) -> TopicNote | None:
-        """Return the note of the first generation that was about a topic."""
         with self._reporting():
             return topics.first_note(self._store, self._group, topic, topic_id)
 
     def note_selection(self, selection: Mapping[str, Any], found: Sequence[str]) -> Sequence[str]:
-        """Note which topics there are when the group begins to select them in this way; return the first such note."""
         with self._reporting():
             return topics.note_selection(self._store, self._group, selection, found)
 
     def record_loss(self, lost: Range, topic_id: str | None, cause: Cause) -> None:
-        """Record durably that a range will not be stored, and why. Repeating it changes nothing."""
         with self._reporting():
             record_loss(self._store, self._group, Loss(lost, topic_id, cause, self._generation, self._revision))
 

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from logpersister.backup.ranges import BackupObject, Piece
+from logpersister.formats.binary_file import spooled
 from logpersister.formats.compression import EXTENSIONS, Compression
 from logpersister.formats.damage import ContentError
 from logpersister.formats.jsonl.read import LINE_FEED, batches_of
 from logpersister.formats.lines import whole_lines
 from logpersister.formats.sequencefile import read as sequencefile
-from logpersister.formats.spooled import spooled
 from logpersister.formats.text.read import unescaped
 from logpersister.formats.text.settings import TextSpec
 from logpersister.pipeline.reader.segment import Segment

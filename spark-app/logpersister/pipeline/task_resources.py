@@ -15,7 +15,6 @@ from logpersister.pipeline.connections import begin_task, connections, retries
 from logpersister.pipeline.dry_run import DryRun
 from logpersister.pipeline.event_times import EventTimes
 from logpersister.pipeline.folder_notes import folder_notes
-from logpersister.pipeline.left_out import LeftOutNotes
 from logpersister.pipeline.open_object import Upload
 from logpersister.pipeline.range_results import RangeResults
 from logpersister.pipeline.receipts import Receipts
@@ -29,10 +28,28 @@ from logpersister.records.escaping import QUARANTINE
 from logpersister.records.type_names import names_of
 from logpersister.report import logs
 from logpersister.storage.facts import LEFT_OUT, VALUES
+from logpersister.storage.left_out import LeftOutRange, note_left_out
 from logpersister.storage.names import object_key
 from logpersister.storage.ranges import SoughtRange, objects_of
 from logpersister.storage.receipts import NO_TYPE
 from logpersister.storage.store import ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutNotes:
+    """The notes of the ranges of a revision."""
+
+    store: ObjectStore
+    group: str
+    revision: str
+
+    def leave(self, writer: RangeResults) -> None:
+        """Put the note of a range of which nothing is stored. Raises StorageError."""
+        work = writer.work
+        note = LeftOutRange(work.range, work.topic_id, work.generation, self.revision, writer.counts.dropped)
+        # Of a range that Kafka has begun to delete, an earlier execution may have known more records.
+        note_left_out(self.store, self.group, note, if_absent=work.partly_lost)
+
 
 MOST_REVISIONS = 64
 """A topic may have a revision of its own, by its schema in a registry or by an override; they share connections."""

@@ -55,7 +55,6 @@ class Lateness:
         return found
 
     def place(self, found: Assignment) -> Assignment:
-        """Return the assignment with late records in their own paths."""
         paths = found.paths if found.refused is None else found.paths[:-1]
         late: Marks = np.array([self.is_late(path) for path in paths], np.bool_)
         if not late.any():

@@ -204,7 +204,6 @@ class PathLayout:
     steps: tuple[Step, ...] = ()
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
-        """Return the path of each row of `batch` (columns of `records.schema`)."""
         if batch.num_rows == 0:
             return Assignment([], np.zeros(0, np.int32))
         if not self.steps:

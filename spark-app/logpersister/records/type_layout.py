@@ -65,7 +65,6 @@ class TypeLayout:
     times: RecordTimes = OF_KAFKA
 
     def assign(self, batch: pa.RecordBatch) -> Assignment:
-        """Return the path of each row of `batch` (columns of `records.schema`)."""
         kept = None if self.headers is None else self.headers.kept(batch)
         if kept is None:
             found = self._of_kept(batch)

@@ -84,10 +84,6 @@ class RegistrySchemas:
         return self._resources[key]
 
     def unreadable(self, topic: str, now: OutputSchema, before: OutputSchema) -> str | None:
-        """Return why rows cannot be made by `now` of what was made rows by `before`, or between them; None: they can.
-
-        Raises RegistryError.
-        """
         key = topic, now, before
         if key not in self._problems:
             self._problems[key] = self._compare(topic, now, before)

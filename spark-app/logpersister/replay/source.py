@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from logpersister.formats.avro import read as avro_read
+from logpersister.formats.binary_file import spooled
 from logpersister.formats.damage import ContentError, damage_told
 from logpersister.formats.file_rows import FileRows
 from logpersister.formats.jsonl.read import LINE_FEED, batches_of, document
@@ -18,7 +19,6 @@ from logpersister.formats.orc.read import OrcRows
 from logpersister.formats.parquet import read as parquet_read
 from logpersister.formats.sequencefile import read as sequencefile_read
 from logpersister.formats.sequencefile.read import SequenceRows
-from logpersister.formats.spooled import spooled
 from logpersister.pipeline.summary import Summary
 from logpersister.records.schema import HEADERS, REASON, RECORDS, RECORDS_WITH_HEADERS
 from logpersister.storage.replays import Source

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, Literal, NoReturn, TypeVar, get_args
 
+from logpersister.forms.notation import Notation
 from logpersister.forms.problems import RefusedError, refuse
 
 PlainName = Literal["bool", "int8", "int16", "int32", "int64", "float32", "float64", "string", "date", "json"]
@@ -338,3 +339,11 @@ class _TypeParser:
         rest = self._text[self._position :]
         position = self._position + len(rest) - len(rest.lstrip()) + 1
         return refuse(f"{NO_TYPE} {expectation} (position {position})", remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Member):
+    """A column of the rows."""
+
+    format: Notation | None = None
+    """Notation of its timestamps; None: `rfc3339`."""

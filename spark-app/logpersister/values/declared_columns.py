@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import ClassVar, Final
 
 from logpersister.forms.problems import Finding, PathStep, RefusedError, refuse
-from logpersister.schemas.column import Column
-from logpersister.schemas.types import MOST_COLUMNS, Plain, leaves
+from logpersister.schemas.types import MOST_COLUMNS, Column, Plain, leaves
 from logpersister.schemas.written_column import Remark, WrittenColumn
 from logpersister.values.parser import Framing
 from logpersister.values.renaming import RenameSpec, usable

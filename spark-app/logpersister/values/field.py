@@ -7,8 +7,7 @@ from logpersister.forms.constraint import Condition, Flag, Model, Text
 from logpersister.forms.notation import Notation
 from logpersister.forms.problems import Finding, show
 from logpersister.forms.rule import refuses
-from logpersister.schemas.column import Column
-from logpersister.schemas.types import NO_TYPE, Time, Timestamp, TimestampUnit, Type, leaves, parse_type
+from logpersister.schemas.types import NO_TYPE, Column, Time, Timestamp, TimestampUnit, Type, leaves, parse_type
 from logpersister.schemas.written_column import Remark
 from logpersister.values.defaults import NO_DEFAULT, DefaultValue, OneValue, default_problem, default_text
 

@@ -8,8 +8,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from logpersister.forms.constraint import BOUNDS, Model, SecretName, Text, never, written_as_text
-from logpersister.forms.network import HOST, PORT
+from logpersister.forms.constraint import BOUNDS, HOST, PORT, Model, SecretName, Text, never, written_as_text
 from logpersister.forms.problems import refuse
 from logpersister.forms.rule import VALIDATIONS
 
@@ -21,8 +20,6 @@ DEFAULT_SUBJECT_OF_KEYS: Final = f"{TOPIC}-key"
 """Subject of keys as serializers name it by default."""
 _HIGHEST: Final = 2**31 - 1
 
-GLUE: Final = "glue://"
-"""How the URL of a registry of AWS Glue begins."""
 GLUE_REGISTRY: Final = "default-registry"
 """Glue's own default."""
 _GLUE: Final = re.compile(r"glue://(?P<region>[a-z0-9-]+)(?:/(?P<registry>.+))?")

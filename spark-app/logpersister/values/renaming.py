@@ -7,8 +7,7 @@ from typing import Annotated, Final, TypeVar
 
 from logpersister.forms.constraint import Model, Text
 from logpersister.forms.problems import Finding, PathStep
-from logpersister.schemas.column import Column
-from logpersister.schemas.types import ListOf, MapOf, Member, Struct, Type
+from logpersister.schemas.types import Column, ListOf, MapOf, Member, Struct, Type
 from logpersister.schemas.written_column import Remark, column_name, unusable_name
 from logpersister.values.names import FieldName
 

@@ -6,8 +6,7 @@ from itertools import chain
 from typing import Final
 
 from logpersister.forms.problems import some_of
-from logpersister.schemas.column import Column
-from logpersister.schemas.types import Binary, Member, Plain, Struct, Type
+from logpersister.schemas.types import Binary, Column, Member, Plain, Struct, Type
 from logpersister.schemas.written_column import Remark
 from logpersister.values.declared_columns import Declared, Source, Use, columns_by
 from logpersister.values.field import FieldSpec

@@ -20,6 +20,8 @@ from logpersister.formats.archive.write import ArchiveFormat
 from logpersister.formats.avro.read import AvroRows
 from logpersister.formats.avro.write import AvroFormat
 from logpersister.formats.base import Encoder, ObjectIdentity
+from logpersister.formats.binary import without_nulls
+from logpersister.formats.binary_file import spooled
 from logpersister.formats.damage import ContentError
 from logpersister.formats.file_columns import KAFKA_FIELDS, Columns
 from logpersister.formats.file_rows import FileRows, nullable_type
@@ -35,10 +37,8 @@ from logpersister.formats.parquet.settings import SortColumnSpec
 from logpersister.formats.parquet.write import ParquetFormat
 from logpersister.formats.sequencefile.read import SequenceRows
 from logpersister.formats.sequencefile.write import SequenceFileFormat
-from logpersister.formats.spooled import spooled
 from logpersister.formats.text.read import unescaped
 from logpersister.formats.text.write import TextFormat
-from logpersister.formats.tombstones import without_nulls
 from logpersister.pipeline.reader.segment import Segment
 from logpersister.ranges import Offset, Range, TopicPartition
 from logpersister.records.escaping import QUARANTINE

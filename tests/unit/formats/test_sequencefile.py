@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.formats.base import ObjectIdentity
+from logpersister.formats.base import ObjectIdentity, sync_marker
 from logpersister.formats.sequencefile.blocks import BLOCK_BYTES
 from logpersister.formats.sequencefile.records import SYNC_INTERVAL
 from logpersister.formats.sequencefile.settings import SequenceFileSpec
 from logpersister.formats.sequencefile.write import SequenceFileFormat
-from logpersister.formats.sync_marker import sync_marker
 from logpersister.ranges import Range, TopicPartition
 from tests.examples import examples
 from tests.readers import sequencefile

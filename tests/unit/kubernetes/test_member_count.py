@@ -9,8 +9,7 @@ from logpersister.manifest import parse
 from logpersister.ranges import TopicPartition
 from logpersister.report.lag import PartitionLag, summarise
 from logpersister_operator.decide.scaling.member_count import autoscale_inputs
-from logpersister_operator.observe.lag import NoProgress
-from logpersister_operator.observe.wait_bounds import WaitBounds
+from logpersister_operator.observe.lag import NoProgress, WaitBounds
 from logpersister_operator.observed_state import Flow, KnownLag, SecretsSeen, UnknownLag
 from logpersister_operator.plan import Plan
 from tests.unit.kubernetes.samples import CLICKS, NOW, Life, by_reference, condition, pod, resource, verdict

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logpersister.schemas.column import Column
+from logpersister.schemas.types import Column
 from logpersister.values.declared_columns import columns_by
+from logpersister.values.json.block import JsonSource
 from logpersister.values.json.columns import columns_of
 from logpersister.values.json.errors import JsonSchemaError
 from logpersister.values.json.reading import unreadable
 from logpersister.values.json.rows import JsonRows
-from logpersister.values.json.source import JsonSource
 from logpersister.values.row_schema import RowSchema
 from tests.examples import examples
 from tests.judges.rows import RowOracle

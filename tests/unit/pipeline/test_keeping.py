@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from logpersister.compiled.formats import formats_of
 from logpersister.compiled.topic import CompiledTopic
 from logpersister.manifest.spec import Spec
-from logpersister.pipeline.left_out import LeftOutNotes
 from logpersister.pipeline.persist import RangeWriter, TooManyRefusedError
 from logpersister.pipeline.room import Room
 from logpersister.pipeline.task import Task, TaskResources
+from logpersister.pipeline.task_resources import LeftOutNotes
 from logpersister.pipeline.work import RangeOutcome
 from logpersister.ranges import Range
 from logpersister.records.topic_layout import layout_for

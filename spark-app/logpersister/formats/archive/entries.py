@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from logpersister.formats import binary
-from logpersister.formats.tombstones import without_nulls
+from logpersister.formats.binary import without_nulls
 from logpersister.records.field_times import FIRST_UNUSABLE_MS
 from logpersister.records.key_folders import key_name
 from logpersister.records.paths import UNKNOWN

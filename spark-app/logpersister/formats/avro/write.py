@@ -14,10 +14,9 @@ from logpersister.formats import binary
 from logpersister.formats.avro.container import Blocks, header
 from logpersister.formats.avro.schema import schema_text
 from logpersister.formats.avro.settings import AvroFileSpec
-from logpersister.formats.base import Bytes, ObjectIdentity
+from logpersister.formats.base import Bytes, ObjectIdentity, sync_marker
 from logpersister.formats.columnar import ColumnarFormat
 from logpersister.formats.file_columns import Columns
-from logpersister.formats.sync_marker import sync_marker
 
 RULES: Final = 1
 """Raise it when an object gets another extension, or a record becomes other bytes before they are compressed."""

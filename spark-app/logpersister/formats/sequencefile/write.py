@@ -10,13 +10,12 @@ from typing import Final
 import pyarrow as pa
 
 from logpersister.formats import binary
-from logpersister.formats.base import Bytes, Encoder, ObjectIdentity
+from logpersister.formats.base import Bytes, Encoder, ObjectIdentity, sync_marker
+from logpersister.formats.binary import without_nulls
 from logpersister.formats.sequencefile.blocks import BLOCK_BYTES, Blocks
 from logpersister.formats.sequencefile.layout import Body, header
 from logpersister.formats.sequencefile.records import Records
 from logpersister.formats.sequencefile.settings import SequenceFileSpec
-from logpersister.formats.sync_marker import sync_marker
-from logpersister.formats.tombstones import without_nulls
 
 RULES: Final = 1
 """Raise it when an object gets another extension, or a record becomes another key or value."""

@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from logpersister.forms.constraint import (
+    HOST,
+    PORT,
     Condition,
     Duration,
     Flag,
@@ -20,7 +22,6 @@ from logpersister.forms.constraint import (
     never,
     none_of,
 )
-from logpersister.forms.network import HOST, PORT
 from logpersister.forms.problems import Finding, refuse
 from logpersister.forms.rule import exactly_one, refuses
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from logpersister.forms.constraint import Flag, Model, SecretName, Size, Text, never
-from logpersister.forms.network import HOST, PORT
+from logpersister.forms.constraint import HOST, PORT, Flag, Model, SecretName, Size, Text, never
 from logpersister.forms.problems import Finding
 from logpersister.forms.rule import refuses
 

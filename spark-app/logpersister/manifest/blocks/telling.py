@@ -3,8 +3,7 @@
 from datetime import timedelta
 from typing import Annotated
 
-from logpersister.forms.constraint import Duration, Model, SecretName, Text, never
-from logpersister.forms.network import HOST, PORT
+from logpersister.forms.constraint import HOST, PORT, Duration, Model, SecretName, Text, never
 from logpersister.manifest.blocks.kafka import TopicName
 
 WebhookUrl = Annotated[

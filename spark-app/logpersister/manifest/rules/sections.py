@@ -16,8 +16,7 @@ from logpersister.manifest.blocks.overrides import MOST_OVERRIDES, Override
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.blocks.upload import UploadSpec
-from logpersister.schemas.column import Column
-from logpersister.schemas.types import Struct
+from logpersister.schemas.types import Column, Struct
 from logpersister.values.key import KeySpec
 from logpersister.values.parser import Parsing
 from logpersister.values.protobuf.block import ProtobufValue

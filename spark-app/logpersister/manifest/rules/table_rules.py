@@ -11,8 +11,7 @@ from logpersister.manifest.blocks.output import Format
 from logpersister.manifest.blocks.table import ONE_FOR_SEVERAL, TOPIC, TYPE, Registration, TableSpec
 from logpersister.manifest.rules.hive_types import hive_refusal
 from logpersister.manifest.rules.sections import Sections
-from logpersister.schemas.column import Column
-from logpersister.schemas.types import ListOf, MapOf, Struct, Time, Timestamp, Type
+from logpersister.schemas.types import Column, ListOf, MapOf, Struct, Time, Timestamp, Type
 
 NOT_IN_TABLE: Final = "cannot be a column of the table"
 """How every refusal of a column begins."""

@@ -1,18 +1,39 @@
 """Values that are JSON documents: ``json`` of ``spec.value`` and ``spec.key``."""
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
 from logpersister.forms.constraint import Model, Text
-from logpersister.forms.problems import Finding
+from logpersister.forms.problems import Finding, refuse
 from logpersister.forms.rule import refuses
+from logpersister.schemas.written_column import WrittenColumn
+from logpersister.values.declared_columns import CORRECT, NO_COLUMNS, OTHER_COLUMNS, Source
 from logpersister.values.faults import FaultsSpec
-from logpersister.values.json.source import JsonSource
+from logpersister.values.json.columns import columns_of
+from logpersister.values.json.errors import JsonSchemaError, NotJsonError
 from logpersister.values.kind import DocumentFields, Fields, both_declare
 from logpersister.values.names import FieldName
 from logpersister.values.parser import Parsing, UnknownFields
 from logpersister.values.registry import RegistrySpec
 from logpersister.values.row_schema import AS_THEY_ARE, RowSchema
+
+
+@dataclass(frozen=True)
+class JsonSource(Source):
+    """A JSON Schema whose properties are the columns."""
+
+    at: ClassVar[str] = "jsonSchema"
+
+    text: str
+
+    def columns(self) -> Sequence[WrittenColumn]:
+        try:
+            return columns_of(self.text, as_reader=True)
+        except JsonSchemaError as error:
+            remedy = CORRECT if isinstance(error, NotJsonError) else OTHER_COLUMNS
+            raise refuse(f"{NO_COLUMNS}: {error}", remedy) from None
+
 
 LONGEST_JSON_SCHEMA = 200_000
 """Characters of a JSON Schema, with all that it refers to."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from logpersister.forms.problems import Finding, RefusedError, refuse, show
-from logpersister.schemas.column import Column
+from logpersister.schemas.types import Column
 from logpersister.schemas.written_column import WrittenColumn
 from logpersister.values.declared_columns import CORRECT, NO_COLUMNS, OTHER_COLUMNS, Source, one_of
 from logpersister.values.row_schema import RowSchema
