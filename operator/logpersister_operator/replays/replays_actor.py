@@ -19,10 +19,10 @@ from logpersister_operator.observe.secrets import read_secrets
 from logpersister_operator.observed_objects import Job, Pod
 from logpersister_operator.observed_state import MemberReport, Refusal, ResourceKey
 from logpersister_operator.replays.claims import Claims
-from logpersister_operator.replays.replay_decision import decide
 from logpersister_operator.replays.jobs import storing_job
 from logpersister_operator.replays.observed_replay import ObservedReplay, Wanted
 from logpersister_operator.replays.plans import MISSING, Found, ReplayPlan, plan_of
+from logpersister_operator.replays.replay_decision import decide
 
 WORKING_SECONDS: Final = 15.0
 """The longest pause while processes store: the time that is left changes."""

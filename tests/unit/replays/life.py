@@ -13,9 +13,9 @@ from logpersister_operator.crd.replay_status import ReplayStatus
 from logpersister_operator.observe.resource import resource_of
 from logpersister_operator.observed_objects import view
 from logpersister_operator.plan import Plan
-from logpersister_operator.replays.replay_decision import decide
 from logpersister_operator.replays.observed_replay import ObservedReplay, Wanted
 from logpersister_operator.replays.plans import Found
+from logpersister_operator.replays.replay_decision import decide
 from tests.unit.kubernetes.samples import IMAGE, NOW, resource
 
 LIVE = resource()
