@@ -115,7 +115,8 @@ class ComparedTables(Objects):
         assert self._open is not None
         loaded = self._open(topic, self._resource.spec.generation, type_).load()
         view = loaded.view
-        content = TableContent(view.table, list(loaded.live_files()), _holds(held_by(view), current), receipts)
+        live = [(one.file.key, one.file.records) for one in loaded.files()]
+        content = TableContent(view.table, live, _holds(held_by(view), current), receipts)
         return _Seen(type_, content, view.uuid, loaded.rows)
 
     def _compare(self, seen: _Seen, result: TopicResult) -> None:

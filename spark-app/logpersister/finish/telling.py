@@ -111,8 +111,12 @@ class Telling:
         policy = self.teller.policy
         if content is not None and content.told.get(policy, 0) < content.number:
             where = {"topic": topic, "folder": path, "number": content.number}
-            refusal = _refusal(send, message(self.store, self.group, content))
-            if refusal is not None:
+            refusal = ""
+            try:
+                send(message(self.store, self.group, content))
+            except RefusedError as error:
+                refusal = str(error)
+            if refusal:
                 told.refused.append(RefusedFolder(topic, path, content.number, refusal))
                 log.error("folder.refused", policy=policy, **where, error=refusal)
             else:
@@ -135,15 +139,6 @@ def message(store: ObjectStore, group: str, content: FolderContent) -> Message:
         body = _json({name: value for name, value in document.items() if name != "objects"} | {"objectsLeftOut": True})
     id_ = quote(f"{group}/{store.storage.bucket}/{folder}{content.number}", safe="/=._-")
     return Message(id_, f"{content.topic}/{content.path}", content.number, body, content)
-
-
-def _refusal(send: Send, of: Message) -> str | None:
-    """Send a message; return why it is refused for good, if it is. Raises NotTakenError."""
-    try:
-        send(of)
-    except RefusedError as error:
-        return str(error)
-    return None
 
 
 def _json(document: dict[str, Any]) -> bytes:

@@ -157,10 +157,11 @@ def configure(
         redactor,
         *_renderers(log_format, out),
     ]
+    lines = structlog.WriteLogger(out)  # one of all loggers, so that threads never mix theirs
     structlog.configure(
         processors=[*shared, *last],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=_LineLoggerFactory(out),
+        logger_factory=lambda *_: lines,
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(out)
@@ -229,13 +230,3 @@ class _StandardError:
 
     def isatty(self) -> bool:
         return sys.stderr.isatty()
-
-
-class _LineLoggerFactory:
-    """Writes whole lines under one lock that all loggers share, so that threads never mix theirs."""
-
-    def __init__(self, out: TextIO) -> None:
-        self._logger = structlog.WriteLogger(out)
-
-    def __call__(self, *_args: Any) -> structlog.WriteLogger:
-        return self._logger

@@ -11,7 +11,6 @@ from pyiceberg.exceptions import (
     AuthorizationExpiredError,
     CommitFailedException,
     ForbiddenError,
-    NamespaceAlreadyExistsError,
     NoSuchNamespaceError,
     NoSuchTableError,
     TableAlreadyExistsError,
@@ -30,7 +29,7 @@ from logpersister.formats.parquet.field_ids import id_paths, with_field_ids
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.blocks.table import FORMAT_VERSION, WRITTEN_VERSION, CatalogSpec, TableSpec
 from logpersister.manifest.revisions.table_binding import TableBinding
-from logpersister.manifest.secrets import Secrets, storage_credentials
+from logpersister.manifest.secrets import AwsKeys, Secrets, storage_credentials
 from logpersister.storage.receipts import NO_TYPE, TableFile
 from logpersister.tables.access import catalog_login, glue_credentials
 from logpersister.tables.columns import TableColumns
@@ -136,7 +135,8 @@ class IcebergTable:
         )
         namespace = self._identifier[:-1]
         for end in range(1, len(namespace) + 1):
-            self._create_namespace(namespace[:end])
+            if not self._catalog.namespace_exists(namespace[:end]):
+                self._catalog.create_namespace_if_not_exists(namespace[:end])
         try:
             return self._catalog.create_table(
                 self._identifier,
@@ -155,13 +155,6 @@ class IcebergTable:
             return None
         database, name = self._identifier
         return f"{catalog.warehouse.rstrip('/')}/{database}.db/{name}"
-
-    def _create_namespace(self, namespace: tuple[str, ...]) -> None:
-        if not self._catalog.namespace_exists(namespace):
-            try:
-                self._catalog.create_namespace(namespace)
-            except NamespaceAlreadyExistsError:
-                return
 
     def _check(self, table: Table) -> None:
         """Raise unless it is a table of ours, or of nobody yet, in the version of the format that is known here."""
@@ -258,13 +251,8 @@ class LoadedTable:
         """Live rows, as readers of the table see them."""
         return LiveRows(self._table)
 
-    def live_files(self) -> Iterator[tuple[str, int]]:
-        """Yield address and rows of each live file, one that is there twice twice; deletes beside files are refused."""
-        for task in self._table.scan().plan_files():
-            yield task.file.file_path, task.file.record_count
-
     def files(self) -> "Iterator[LiveFile]":
-        """Yield all live files. Raises `TableError`."""
+        """Yield all live files, one that is there twice twice. Raises `TableError`."""
         with _told(".".join(self._table.name())):
             places = places_of(self._table.schema())
             for task in self._table.scan().plan_files():
@@ -322,16 +310,15 @@ def _connection(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> di
 
 
 def _glue(spec: CatalogSpec, storage: StorageSpec, secrets: Secrets) -> dict[str, str]:
-    credentials = glue_credentials(spec, storage, secrets)
-    token = None if credentials is None else credentials.session_token
-    found = {
-        "glue.endpoint": spec.uri,
-        "glue.region": spec.region or storage.region,
-        "glue.access-key-id": None if credentials is None else credentials.access_key_id.reveal(),
-        "glue.secret-access-key": None if credentials is None else credentials.secret_access_key.reveal(),
-        "glue.session-token": None if token is None else token.reveal(),
-    }
-    return {name: value for name, value in found.items() if value is not None}
+    found = {"glue.endpoint": spec.uri, "glue.region": spec.region or storage.region}
+    login = _login("glue", glue_credentials(spec, storage, secrets))
+    return {name: value for name, value in found.items() if value is not None} | login
+
+
+def _login(service: str, keys: AwsKeys | None) -> dict[str, str]:
+    revealed = {} if keys is None else keys.revealed()
+    named = {f"{service}.{name.removeprefix('aws_').replace('_', '-')}": value for name, value in revealed.items()}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def _database(spec: CatalogSpec, login: Mapping[str, str]) -> str:
@@ -358,13 +345,7 @@ def _files(storage: StorageSpec, secrets: Secrets) -> dict[str, str]:
         found |= {"s3.endpoint": storage.endpoint, "s3.region": _REGION}  # else AWS is asked for the region
     if storage.region is not None:
         found["s3.region"] = storage.region
-    credentials = storage_credentials(storage, secrets)
-    if credentials is not None:
-        found["s3.access-key-id"] = credentials.access_key_id.reveal()
-        found["s3.secret-access-key"] = credentials.secret_access_key.reveal()
-        if credentials.session_token is not None:
-            found["s3.session-token"] = credentials.session_token.reveal()
-    return found
+    return found | _login("s3", storage_credentials(storage, secrets))
 
 
 def _ancestor(snapshot: Snapshot) -> Ancestor:

@@ -44,8 +44,6 @@ MOVE_SECONDS: Final = 600.0
 """Between two attempts to move such tables, where one cannot move."""
 GIVEN_UP: Final = ("gap", "other-table", "no-table")
 """What a higher generation is the remedy for: of the generations below it nobody is asked again."""
-_OF_THE_CATALOG: Final = ("unavailable", "unauthorized")
-"""What probably is no matter of one table."""
 
 Positions = Callable[[str], Mapping[int, CommittedPosition]]
 """Returns how far the partitions of a topic are committed; those of which nothing is known are missing."""
@@ -210,7 +208,7 @@ class TableDuty:
             some = order[first : first + self._tables_at_once]
             outcomes = self._side_by_side(topic, some, moves)
             yield from zip(some, outcomes, strict=True)
-            away = [one.failure is not None and one.failure.reason in _OF_THE_CATALOG for one in outcomes]
+            away = [one.failure is not None and one.failure.is_of_catalog for one in outcomes]
             succeeded |= not all(away)
             if not succeeded:
                 return  # the catalog is away, and each of many tables would wait for it

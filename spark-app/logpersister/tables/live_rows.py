@@ -15,11 +15,10 @@ from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import PrimitiveType
 
 from logpersister.ranges import Offset
-from logpersister.tables.errors import TableError
+from logpersister.tables.errors import TableError, short
 
 PARTITION: Final = "kafka_partition"
 OFFSET: Final = "kafka_offset"
-_MOST_SAID: Final = 500
 
 
 class LiveRows:
@@ -81,5 +80,5 @@ def _told(table: Table) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        told = f"{type(error).__name__}: {' '.join(str(error).split())[:_MOST_SAID]}"
+        told = f"{type(error).__name__}: {short(error)}"
         raise TableError("unavailable", f"the rows of table {'.'.join(table.name())} cannot be read: {told}") from error

@@ -51,7 +51,7 @@ def append(table: IcebergTable, *ranges: tuple[int, int]) -> None:
 
 
 def live(table: IcebergTable) -> Counter[str]:
-    return Counter(address for address, _ in table.load().live_files())
+    return Counter(one.file.key for one in table.load().files())
 
 
 def test_it_is_created_once_with_the_columns_of_files_and_folders(catalog: Catalog) -> None:
