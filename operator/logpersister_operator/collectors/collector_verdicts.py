@@ -11,6 +11,7 @@ from logpersister_operator.decide.conditions import Aspect, Obstacle, Verdict, n
 from logpersister_operator.decide.health.observed_fleets import refused_pods
 from logpersister_operator.decide.health.pod_failures import pod_failure
 from logpersister_operator.decide.reasons import Reason
+from logpersister_operator.decide.status.verdicts import reconciled, stalled
 
 MOST_NAMED = 3
 """Silent feeds that a message names."""
@@ -71,8 +72,8 @@ def verdicts(state: CollectorState, course: Course, feeds: Feeds | None) -> list
     return [
         _ready(course),
         _reconciling(course),
-        _stalled(course.hindered),
-        yes(Aspect.RECONCILED, Reason.COMPLETE, "the last reconciliation was complete"),
+        stalled(course.hindered),
+        reconciled(),
         _spec_valid(state),
         _feeds_speaking(state, feeds),
         _kafka_reachable(state),
@@ -95,12 +96,6 @@ def _reconciling(course: Course) -> Verdict:
         return no(Aspect.RECONCILING, Reason.UP_TO_DATE, "the replicas run as the spec says")
     reason = Reason.STARTING_REPLICAS if course.is_handed_over else Reason.ROLLING_OUT
     return yes(Aspect.RECONCILING, reason, course.count)
-
-
-def _stalled(hindered: Obstacle | None) -> Verdict:
-    if hindered is None:
-        return no(Aspect.STALLED, Reason.PROGRESSING, "nobody needs to act")
-    return yes(Aspect.STALLED, hindered.reason, hindered.message)
 
 
 def _spec_valid(state: CollectorState) -> Verdict:

@@ -222,7 +222,7 @@ class Reports(Listener):
         )
         self._metrics.lag(summary)
         if unseen:
-            more = _and_more(len(unseen) - 1)
+            more = f" (and {len(unseen) - 1} more topics)" if len(unseen) > 1 else ""
             self._board.lag_unknown(f"topic {min(unseen)}: its positions are not known yet{more}")
         else:
             self._board.lag(summary)
@@ -237,7 +237,3 @@ def _quarantined(range_: Range, quarantined: Quarantined) -> Mapping[str, object
         "reason": quarantined.reason,
         "key": quarantined.key,
     }
-
-
-def _and_more(topics: int) -> str:
-    return f" (and {topics} more topics)" if topics else ""

@@ -126,10 +126,6 @@ class PathObjects:
     def progress(self, share: float) -> None:
         self._paths.progress = share
 
-    @property
-    def _is_first_pass(self) -> bool:
-        return self.wanted_columns is None
-
     # The rows of a side go to their paths.
 
     def add(self, side: Side) -> None:
@@ -140,7 +136,7 @@ class PathObjects:
         if len(paths) == 1 and states[0] == State.STREAMED:
             self._open[int(paths[0])].add(side.rows)
             return
-        if self._is_first_pass:
+        if self.wanted_columns is None:  # the first pass
             self._paths.sizes[paths] += np.bincount(side.indices, held_sizes(side.held), len(paths))
         if len(paths) > 1:
             self._add_to_many(side, paths)

@@ -1,7 +1,7 @@
 """Leaves the receipt of a range: what tables need to know of its objects (`storage.receipts`)."""
 
 import io
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any, Final, cast
 from urllib.parse import unquote
@@ -50,14 +50,14 @@ class Receipts:
         files: dict[str, list[TableFile]] = {NO_TYPE: []} if NO_TYPE in self.bindings else {}
         for type_, file in self._files(writer, may_stand=work.partly_lost):
             files.setdefault(type_, []).append(file)
-        tables = {type_: self._of_table(self.bindings[type_], some) for type_, some in files.items()}
+        tables = {}
+        for type_, some in files.items():
+            of = self.bindings[type_]
+            tables[type_] = TableFiles(of.uuid, of.schema_id, of.spec_id, tuple(some))
         outside = {self._type_of(path)[0] for path in writer.paths} - self.bindings.keys()
         without = tuple(sorted(set(self.types) - tables.keys() - outside))
         receipt = Receipt(work.range, work.topic_id, work.generation, self.revision, tables, without)
         put_receipt(self.store, self.group, receipt, kept=self.kept)
-
-    def _of_table(self, of: TableBinding, files: Sequence[TableFile]) -> TableFiles:
-        return TableFiles(of.uuid, of.schema_id, of.spec_id, tuple(files))
 
     def _files(self, writer: RangeResults, *, may_stand: bool) -> Iterator[tuple[str, TableFile]]:
         for path, stored, facts in sorted(writer.table_files(), key=lambda one: one[0]):

@@ -89,7 +89,7 @@ class Side:
     @property
     def first_refused(self) -> Offset:
         """Offset of the first record that the parser has refused, of which there is one."""
-        offset: Offset = self.rows.column("offset")[_first_refused(self.rows)].as_py()
+        offset: Offset = self.rows.column("offset")[int(np.argmin(_came_late(self.rows)))].as_py()
         return offset
 
 
@@ -281,11 +281,6 @@ def _joined_refused(found: Sequence[Side]) -> Side:
         return found[0]
     first = min((one for one in found if one.has_refused), key=lambda one: one.first_refused, default=found[0])
     return _refused_side(by_offset([one.rows for one in found]), first.refused or "")
-
-
-def _first_refused(rows: pa.RecordBatch) -> int:
-    """Return the place of the first record that is not merely late; 0 if all are."""
-    return int(np.argmin(_came_late(rows)))
 
 
 def _came_late(rows: pa.RecordBatch) -> Marks:
