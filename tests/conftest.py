@@ -1,6 +1,5 @@
 """Fixtures of all tests."""
 
-import functools
 import logging
 import os
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import structlog
+from xdist.scheduler import LoadFileScheduling
 
 from tests.examples import register_profiles
 from tests.stack.room import NoRoomError, require_room
@@ -19,8 +19,8 @@ register_profiles()
 
 _MODEL = Path(__file__).parent / "model"
 _INTEGRATION = Path(__file__).parent / "integration"
-_BROKERS = _INTEGRATION / "brokers"
-_READER = _INTEGRATION / "reader"
+_TOGETHER = tuple(f"tests/integration/{folder}/" for folder in ("brokers", "reader"))
+"""Folders with servers of their own, which are started once where one worker plays all of a folder."""
 _WORKER_COVERAGE = Path(__file__).parent / "worker_coverage"
 
 
@@ -46,7 +46,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in chosen:
         if _searches(item):
             item.add_marker("no_cover")  # tracing lines doubles their time, and fast tests go through the same lines
-    items[:] = sorted(chosen, key=lambda item: _turn(item.path))
+    # The model computes for long and waits for nothing: it fills the time in which tests of real parts wait.
+    items[:] = sorted(chosen, key=lambda item: _MODEL not in item.path.parents)
 
 
 def _searches(item: pytest.Item) -> bool:
@@ -71,14 +72,18 @@ def _has_real_parts(argument: Path) -> bool:
     return path.is_relative_to(_INTEGRATION) or _INTEGRATION.is_relative_to(path)
 
 
-@functools.cache
-def _turn(path: Path) -> int:
-    """Return when the tests of a file begin, among those of the order of files."""
-    if _MODEL in path.parents:
-        return 0  # computes for long and waits for nothing: fills the time in which tests of real parts wait
-    if _BROKERS in path.parents and path.name != "test_members.py":
-        return 2  # each file starts three brokers: not all of them at once, when the first ones of all workers begin
-    return 1 if path < _READER else 3
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Give a worker the tests of a whole file, or of a folder with servers of its own."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    scheduler = LoadFileScheduling(config, log)
+    scheduler._split_scope = _played_together
+    return scheduler
+
+
+def _played_together(test: str) -> str:
+    return next((folder for folder in _TOGETHER if test.startswith(folder)), test.partition("::")[0])
 
 
 def pytest_configure() -> None:
