@@ -1,12 +1,12 @@
-"""What an administrator does by the chart to three resources that run: a later operator, a later image, a drained node.
+"""What an administrator does by the chart to three resources that run: a later image, a drained node.
 
-They have an operator of their own, so that those of the other tests never meet an earlier one.
+They have an operator of their own, so that those of the other tests never meet the later image. That a later operator
+restarts nobody is in tests/integration/kubernetes/test_upgrades.py.
 """
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
 
 import pytest
 
@@ -16,16 +16,12 @@ from tests.cluster.environment import MEMBER_IMAGE, OPERATOR_IMAGE, OWN_NODE
 from tests.cluster.kubectl import Document, Kubectl
 from tests.cluster.node import images
 from tests.cluster.persister import Persister, ready, waits_for_a_node
-from tests.integration.harness import earlier
 from tests.integration.harness.workload import Workload
 from tests.stack import KafkaBroker
 
 pytestmark = pytest.mark.skipif(OWN_NODE not in os.environ, reason="images are made on our own node only")
 
 _NAMES: Final = ("clicks", "views", "orders")
-_CHART: Final = "charts/logpersister"
-_FOLDER: Final = PurePosixPath("/opt/earlier")
-_WHERE: Final = "import logpersister_operator; print(logpersister_operator.__file__)"
 _STEPS: Final = {
     "canary": {"analysis": {"duration": "0s", "minRanges": 0}},
     # One that waits for promotion keeps the place of the others for as long as the test looks.
@@ -34,15 +30,9 @@ _STEPS: Final = {
 
 
 @pytest.fixture(scope="module")
-def persisters(
-    kubectl: Kubectl, make_persister: MakePersister, workload: Workload, tmp_path_factory: pytest.TempPathFactory
-) -> Sequence[Persister]:
-    """Resources that the earlier operator looks after: each has stored something."""
-    image = f"{os.environ[OPERATOR_IMAGE]}-earlier"
-    layer = earlier.archive(*earlier.PACKAGES, prefix=f"{_FOLDER.relative_to('/')}/")
-    images.extend(os.environ[OPERATOR_IMAGE], image, layer, {"PYTHONPATH": earlier.python_path(_FOLDER)})
-    chart = earlier.check_out(tmp_path_factory.mktemp("earlier"), _CHART) / _CHART
-    _bring(kubectl, image, chart=chart)
+def persisters(kubectl: Kubectl, make_persister: MakePersister, workload: Workload) -> Sequence[Persister]:
+    """Resources that have stored something."""
+    _bring(kubectl)
     made = [make_persister(name, f"upgrades-{name}", kubectl.namespace, image=None, rollout=_STEPS) for name in _NAMES]
     for one in made:
         workload.write(one.topic, 500, partitions=PARTITIONS, size=100)
@@ -52,23 +42,11 @@ def persisters(
     return made
 
 
-def test_a_later_operator_restarts_nobody(persisters: Sequence[Persister], kubectl: Kubectl) -> None:
-    where = kubectl("exec", f"deployment/{RELEASE}-operator", "--", "python", "-c", _WHERE)
-    assert where.startswith(f"{_FOLDER}/"), "until now it was the earlier one"
-    before = {one.name: _made(one) for one in persisters}
-    _bring(kubectl, os.environ[OPERATOR_IMAGE])
-    for one in persisters:
-        one.apply(targetLag="3d")  # no revision has it
-    for one in persisters:
-        one.eventually("the later operator has seen it", _is_observed(one))
-    assert {one.name: _made(one) for one in persisters} == before
-
-
 def test_a_later_image_reaches_one_resource_after_the_other(persisters: Sequence[Persister], kubectl: Kubectl) -> None:
     image = f"{os.environ[MEMBER_IMAGE]}-later"
     images.tag(os.environ[MEMBER_IMAGE], image)
     old = {one.name: one.restarts() for one in persisters}
-    _bring(kubectl, os.environ[OPERATOR_IMAGE], member=image, maxConcurrentRollouts=1)
+    _bring(kubectl, member=image, maxConcurrentRollouts=1)
     waiting = list(persisters)
     while waiting:
         (turn,) = waiting[0].eventually("one resource waits for promotion", _promotable(waiting))
@@ -110,12 +88,10 @@ def test_a_node_is_drained_while_no_member_is_ready(persisters: Sequence[Persist
         kafka.resume()
 
 
-def _bring(
-    kubectl: Kubectl, operator: str, *, chart: Path = CHART, member: str | None = None, **settings: object
-) -> None:
-    """Bring the release to an image of the operator, and to one of members."""
+def _bring(kubectl: Kubectl, *, member: str | None = None, **settings: object) -> None:
+    """Bring the release to these settings, and to an image of members."""
     values = {
-        "image": {"operator": operator, "member": member or os.environ[MEMBER_IMAGE]},
+        "image": {"operator": os.environ[OPERATOR_IMAGE], "member": member or os.environ[MEMBER_IMAGE]},
         "namespaces": [kubectl.namespace],
         "settings": PROMPT | settings,
         # What concerns the cluster belongs to the common release.
@@ -123,26 +99,8 @@ def _bring(
         "rbac": {"userRoles": False},
         "release": {"enabled": False},
     }
-    arguments = ("upgrade", "--install", RELEASE, str(chart), "--wait")
+    arguments = ("upgrade", "--install", RELEASE, str(CHART), "--wait")
     release(*arguments, values=values, namespace=kubectl.namespace)
-
-
-def _made(persister: Persister) -> Mapping[str, Any]:
-    """Return what decides whether anybody is restarted, and who was."""
-    sets = persister.kubectl.list("statefulsets", f"logpersister.dev/resource={persister.name}")
-    return {
-        "revision": persister.status()["revision"],
-        "sets": {one["metadata"]["name"]: one["spec"] for one in sets},
-        "members": persister.restarts(),
-    }
-
-
-def _is_observed(persister: Persister) -> Callable[[], bool]:
-    def observed() -> bool:
-        seen: bool = persister.condition("Ready").get("observedGeneration") == persister.metadata()["generation"]
-        return seen
-
-    return observed
 
 
 def _promotable(persisters: Sequence[Persister]) -> Callable[[], list[Persister]]:

@@ -58,23 +58,6 @@ def tag(image: str, other: str) -> None:
     ctr("images", "tag", "--force", image, other)
 
 
-def extend(image: str, other: str, layer: bytes, environment: Mapping[str, str]) -> None:
-    """Make another image of one that the node has: with a tar file as one more layer, and with more variables."""
-    (target,) = {line.split()[2] for line in ctr("images", "ls").splitlines() if line.startswith(f"{image} ")}
-    manifest = _content(target)
-    config = _content(manifest["config"]["digest"])
-    config["config"].setdefault("Env", []).extend(f"{name}={value}" for name, value in environment.items())
-    config["rootfs"]["diff_ids"].append(_digest(layer))
-    config.pop("history", None)  # it would have to tell of the layer
-    blobs: dict[str, bytes] = {}  # without the layers below it, which the node has
-    manifest["config"] = _blob(blobs, manifest["config"]["mediaType"], json.dumps(config).encode())
-    manifest["layers"].append(_blob(blobs, _LAYER, layer))
-    with tempfile.TemporaryDirectory(dir=DIRECTORY) as folder:
-        archive = Path(folder) / "image.tar"
-        _write(archive, other, manifest, blobs)
-        load(other, archive)
-
-
 def forget_others(name: str, but: str) -> None:
     """Remove all images called ``name`` whatever their tag, except ``but``: builds of the past fill the disk."""
     for image in _present():
@@ -126,12 +109,6 @@ def _blob(blobs: dict[str, bytes], kind: str, content: bytes) -> dict[str, Any]:
 
 def _digest(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
-
-
-def _content(digest: str) -> dict[str, Any]:
-    """Return a JSON document that the node has."""
-    found: dict[str, Any] = json.loads(ctr("content", "get", digest))
-    return found
 
 
 def _tar(files: dict[str, bytes], *, mode: int) -> bytes:

@@ -16,17 +16,11 @@ PACKAGES: Final = ("spark-app/logpersister", "operator/logpersister_operator")
 """What its operator consists of. It runs with today's dependencies."""
 
 
-def archive(*paths: str, prefix: str = "") -> bytes:
-    """Return paths of that commit as a tar file, with ``prefix`` before each."""
-    command = ["git", "archive", "--format=tar", f"--prefix={prefix}", COMMIT, *paths]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-    assert done.returncode == 0, f"clone the whole history, this test needs {COMMIT}: {done.stderr!r}"
-    return done.stdout
-
-
 def check_out(folder: Path, *paths: str) -> Path:
     """Write paths of that commit into a folder, and return it."""
-    with tarfile.open(fileobj=io.BytesIO(archive(*paths))) as tar:
+    done = subprocess.run(["git", "archive", COMMIT, *paths], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0, f"clone the whole history, this test needs {COMMIT}: {done.stderr!r}"
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
         tar.extractall(folder, filter="data")
     return folder
 
