@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
@@ -56,7 +56,7 @@ class Verdicts:
     """What both say about one document."""
 
     causes: list[Cause] | None
-    """Of the API server; None when it accepts."""
+    """Of the API server; None when it accepts, or was not asked."""
     problems: list[Problem] | None
     """Of the model; None when it accepts."""
     only_ours: frozenset[str]
@@ -90,23 +90,36 @@ class Judge:
         self._known: dict[str, Verdicts] = {}
 
     def both(self, document: dict[str, Any]) -> Verdicts:
+        return self._ask(document, always=True)
+
+    def where_it_matters(self, document: dict[str, Any]) -> Verdicts:
+        """Ask both; not the API server when the model says what only it can know: then they agree anyway."""
+        return self._ask(document, always=False)
+
+    def _ask(self, document: dict[str, Any], *, always: bool) -> Verdicts:
         text = json.dumps(document, sort_keys=True)
         if text not in self._known:
-            self._known[text] = self._ask_both(document)
+            ours = _of_the_model(document)
+            if not always and ours.problems is not None and ours.only_the_model_can_know:
+                return ours
+            self._known[text] = self._with_that_of_the_api_server(document, ours)
         return self._known[text]
 
-    def _ask_both(self, document: dict[str, Any]) -> Verdicts:
-        problems = None
-        with _noticing() as said:
-            try:
-                parse(document)
-            except ManifestError as error:
-                problems = error.problems
-        ours = frozenset(said)
+    def _with_that_of_the_api_server(self, document: dict[str, Any], ours: Verdicts) -> Verdicts:
         try:
             self._api.create(self._path, document, dryRun="All")
         except Refused as refused:
             if refused.code not in (400, 422):  # neither unreadable nor invalid
                 raise
-            return Verdicts(refused.causes, problems, ours, str(refused))
-        return Verdicts(None, problems, ours)
+            return replace(ours, causes=refused.causes, message=str(refused))
+        return ours
+
+
+def _of_the_model(document: dict[str, Any]) -> Verdicts:
+    problems = None
+    with _noticing() as said:
+        try:
+            parse(document)
+        except ManifestError as error:
+            problems = error.problems
+    return Verdicts(None, problems, frozenset(said))

@@ -105,7 +105,7 @@ def _put(document: Any, steps: tuple[str | int, ...], value: Any) -> None:
 @example(changed({"spec.kafka.startFrom": "2026-02-30T00:00:00Z"}))
 @example(changed({"spec.storage.partSize": 5242880.0}))
 def test_both_agree(judge: Judge, document: dict[str, Any]) -> None:
-    verdicts = judge.both(document)
+    verdicts = judge.where_it_matters(document)
     assert verdicts.agree, verdicts
 
 
@@ -113,7 +113,7 @@ def test_both_agree(judge: Judge, document: dict[str, Any]) -> None:
 @examples(4000, suppress_health_check=_WHATEVER_IT_TAKES, derandomize=False, print_blob=True)
 @given(mutated())
 def test_both_agree_on_others_each_time(judge: Judge, document: dict[str, Any]) -> None:
-    verdicts = judge.both(document)
+    verdicts = judge.where_it_matters(document)
     assert verdicts.agree, verdicts
 
 
@@ -134,7 +134,7 @@ def _disagreements(judge: Judge, text: str, places: Iterable[Place]) -> list[tup
         if text in _ODD or compiled(node.schema["pattern"]).search(text) is not None:
             changed_document = copy.deepcopy(document)
             _put(changed_document, node.steps, text)
-            verdicts = judge.both(changed_document)
+            verdicts = judge.where_it_matters(changed_document)
             if not verdicts.agree:
                 found.append((node.path, str(verdicts)))
     return found
