@@ -238,7 +238,7 @@ def _sets(persister: Persister) -> set[str]:
 def _is_watched(persister: Persister, old: Mapping[str, int]) -> bool:
     rollout = _rollout(persister)
     new = persister.restarts().keys() - old.keys()
-    return rollout["phase"] == "Canary" and "trial" in rollout and len(new) == 1
+    return rollout.get("phase") == "Canary" and "trial" in rollout and len(new) == 1
 
 
 def _partitions(persister: Persister) -> dict[int, int]:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 from tests.integration.harness.examples import example
 from tests.integration.harness.logs import write_transactions
@@ -16,7 +15,6 @@ from tests.stack import KafkaBroker, MinioServer
 from tests.stack.topics import Record, produce, produce_many
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 NOON = 1_700_049_600_000
 """2023-11-15T12:00:00Z."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 CreateTopic = Callable[..., str]
-pytestmark = [pytest.mark.timeout(900), pytest.mark.usefixtures("logging_as_before")]
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 HOUR_MS = 3_600_000
 FIRST_MS = 1_789_999_200_000

@@ -22,7 +22,7 @@ from tests.stack.feed_server import FeedServer, feeds
 from tests.stack.topics import Record, read_all
 
 Collect = Callable[..., MemberProcess]
-AT_THE_END = 1.0
+AT_THE_END = 3.0
 """Seconds before the end of a replica in which it may have a download that no disk has yet."""
 
 
@@ -289,7 +289,7 @@ def test_replicas_complement_each_other(
     feed = {"id": "one", "url": f"{server.url}/steady/1", "periodicity": "2s"}
     for number in range(2):
         collect(f"replica-{number}", name, [feed], replicas=2)
-    eventually("some periods pass", lambda: len(server.times("/steady/1")) >= 8, seconds=60)
+    eventually("some periods pass", lambda: len(server.times("/steady/1")) >= 8)
     times = server.times("/steady/1")[3:]
     gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert statistics.median(abs(gap - 1) for gap in gaps) < 0.5, gaps

@@ -27,7 +27,6 @@ from tests.unit.manifest.documents import accepted
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-pytestmark = pytest.mark.timeout(600)
 
 DAY: Final = {"date": {"granularity": "day"}}
 FOLDER: Final = "dt=2026-11-21"

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.integration.harness.examples import example
 from tests.integration.harness.finishing import HOUR_MS, MIDNIGHT_MS
 from tests.integration.harness.scene import Scene
@@ -19,7 +17,6 @@ from tests.stack.topics import Record, produce
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-pytestmark = pytest.mark.timeout(900)
 PERIOD_MS = 5000
 HOURS = ("prices/2026/03/28/00", "prices/2026/03/28/01")
 

@@ -13,7 +13,6 @@ from typing import Any
 from uuid import UUID
 
 import pyarrow.parquet as pq
-import pytest
 import urllib3
 
 from logpersister.cli import main
@@ -28,7 +27,6 @@ from tests.stack.topics import Record, produce
 from tests.unit.records.avro_samples import encoded
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 QUARANTINE = "_quarantine"
 FIELDS = [

@@ -14,7 +14,6 @@ HOUR_MS = 3_600_000
 MIDNIGHT_MS = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("successor", [pytest.param("one", marks=pytest.mark.soak), "two"], ids=["restarted", "other"])
 def test_killed_in_the_middle_of_ranges(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, successor: str) -> None:
     """One object is half way, and of another range eleven of twelve objects exist."""

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify
@@ -14,7 +12,6 @@ from tests.stack.topics import (
 )
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 
 def test_pattern_latest_and_limits_by_topic(scene: Scene, unique: str, verify: Verify) -> None:

@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow.parquet as pq
-import pytest
 
 from tests.integration.harness.examples import example
 from tests.integration.harness.faults import stalled_puts
@@ -20,7 +19,6 @@ from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, delete_records, produce
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 Place = tuple[int, int]
 """Partition and offset."""

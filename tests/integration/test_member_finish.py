@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture

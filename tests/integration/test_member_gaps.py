@@ -5,15 +5,12 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
 from tests.stack.topics import Record, Transaction, end_offsets, read_all, transaction
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 PATIENT = {"transaction_timeout_ms": 900_000}
 """The broker must not abort what a slow machine leaves open."""

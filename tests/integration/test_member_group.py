@@ -2,15 +2,12 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.stack.fault_proxy import FaultProxy
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 
 def owned(member: MemberProcess) -> int:

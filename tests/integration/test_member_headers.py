@@ -21,7 +21,7 @@ from tests.unit.records.avro_samples import encoded
 
 CreateTopic = Callable[..., str]
 Json = dict[str, Any]
-pytestmark = [pytest.mark.timeout(900), pytest.mark.usefixtures("logging_as_before")]
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 TEXT, WHOLE, WHEN = {"type": "string"}, {"type": "integer"}, {"type": "string", "format": "date-time"}
 PLACE = {"type": "object", "properties": {"country": TEXT}, "required": ["country"]}

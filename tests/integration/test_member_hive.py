@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(600)
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DAY_MS = 86_400_000

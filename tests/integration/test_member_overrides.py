@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-import pytest
 from pyarrow import orc, parquet
 
 from tests.integration.harness.examples import example
@@ -16,7 +15,6 @@ from tests.integration.harness.verification import Verify, said_json
 from tests.stack.topics import Record, create_topic, produce
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(600)
 
 RECORDS = 60
 ROWS: dict[str, Any] = {"fields": [{"name": "id", "type": "int64"}, {"name": "country", "type": "string"}]}

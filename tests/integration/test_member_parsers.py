@@ -10,7 +10,6 @@ from typing import Any
 
 import msgpack
 import pyarrow.parquet as pq
-import pytest
 import zstandard
 
 from logpersister.cli import main
@@ -21,7 +20,6 @@ from tests.integration.harness.verification import Verify
 from tests.stack.topics import Record, produce
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 NOON_IN_TEXT = "2026-11-24T12:00:00.000Z"

@@ -14,7 +14,6 @@ from tests.stack import MinioServer
 from tests.stack.fault_proxy import FaultProxy
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(600)
 
 OTHER = "other"
 RECORDS = 300

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from logpersister.cli import main
@@ -15,7 +14,6 @@ from tests.integration.test_member_avro import stored, write
 from tests.stack import SchemaRegistry
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 GEO = 'syntax = "proto3"; package acme.geo; message Place { string country = 1; }'
 CLICK = """syntax = "proto3"; package acme;

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import pytest
 
 from logpersister.cli import main
 from tests.integration.harness.faults import stalled_puts
@@ -23,7 +22,6 @@ from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, produce
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 QUARANTINE = "_quarantine"
 HOUR_MS = 3_600_000

@@ -1,17 +1,11 @@
-"""What a record can be: any key, value and headers, and more bytes than one fetch brings. Nothing of it stops a member.
+"""What a record can be: any key, value and headers. Nothing of it stops a member.
 
-| | in which scene |
-| --- | --- |
-| values: null, empty, no UTF-8, binary, with the delimiter | all formats of the first one |
-| keys: null, empty, no UTF-8, of 70 kB | the first one; compared where the format keeps keys |
-| headers: none, a name twice, hundreds, binary, empty, null values | the first one; no format keeps them |
-| records of 10 MiB, larger than a fetch request, an object and a part | the second one |
+Keys, of up to 70 kB, are compared where the format keeps them; no format of these keeps headers. Records of 10 MiB are
+in test_member_verbatim.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
-
-import pytest
 
 from logpersister.cli.exits import Exit
 from tests.integration.harness.bucket import StoredObject
@@ -22,9 +16,7 @@ from tests.stack import Kafka
 from tests.stack.topics import Record, produce, read_all
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
-MIB = 1 << 20
 RECORD_SEPARATOR = "\u001e"
 VALUES = [
     b"plain",
@@ -138,29 +130,3 @@ def test_every_kind_in_every_format(scene: Scene, topic: CreateTopic, verify: Ve
     client.put_object(Bucket=bucket, Key=last.key, Body=cut, Metadata=stored["Metadata"])
     assert kinds(verify(manifest, "--deep", code=Exit.BROKEN)) == {("wrong-content", 0): 1}
     assert verify(manifest)["ok"], "names and facts are as they were"
-
-
-@pytest.mark.soak
-def test_records_of_ten_mebibytes(scene: Scene, topic: CreateTopic, verify: Verify) -> None:
-    """Larger than a fetch request, than an object should be, and than a part of an upload; small ones between them."""
-    name = topic(3, max_message_bytes=12 * MIB)
-    large: dict[str, Any] = {"max_request_size": 12 * MIB}
-    compressed, plain, small = range(3)
-    for _ in range(3):
-        scene.workload.write(name, 1, partitions=[compressed], size=10 * MIB, compression="gzip", **large)
-        scene.workload.write(name, 1, partitions=[plain], size=10 * MIB, **large)
-        scene.workload.write(name, 50, partitions=[compressed, plain, small], size=100)
-    manifest = scene.manifest(
-        kafka={"topics": [name]},
-        storage={"partSize": "5Mi"},
-        upload={"maxBytes": "2Mi"},
-        output={"text": {"compression": "none"}},
-    )
-
-    scene.run_until_current(manifest)
-
-    objects = scene.assert_stored(name)
-    assert sum(len(value) > 10 * MIB for one in objects for value in one.values) == 6
-    assert max(scene.bucket.parts(one) for one in objects) >= 3
-    assert {one.partition for one in objects} == {compressed, plain, small}
-    verify(manifest, "--deep", finds={}, compared=[6 + 9 * 50])

@@ -20,7 +20,6 @@ from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import delete_records
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 
 def test_retention_overtakes_the_group(scene: Scene, topic: CreateTopic, verify: Verify) -> None:

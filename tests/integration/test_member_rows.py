@@ -25,7 +25,6 @@ from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, produce
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 QUARANTINE = "_quarantine"
 DAY = date(2026, 11, 21)

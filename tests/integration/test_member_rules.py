@@ -20,7 +20,7 @@ from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, produce, read_all
 
 CreateTopic = Callable[..., str]
-pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.soak
 
 HOUR_MS = 3_600_000
 DAYS = {0: datetime(2026, 7, 1, 10, tzinfo=UTC), 1: datetime(2026, 1, 1, 11, tzinfo=UTC)}

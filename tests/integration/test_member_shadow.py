@@ -4,15 +4,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pytest
-
 from tests.integration.harness.group import Group
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.stack.topics import Record, produce, transaction
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 
 def compared(shadow: MemberProcess) -> Mapping[str, Any]:

@@ -16,7 +16,6 @@ from tests.stack import KafkaBroker, MinioServer
 from tests.stack.fault_proxy import FaultProxy
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 
 def test_sigterm_lets_running_ranges_end_and_what_does_not_end_in_time_stays_promised(

@@ -30,7 +30,6 @@ from tests.stack.postgres import Postgres
 from tests.stack.topics import Record, create_topic, produce
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(600)
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 FIELDS = [

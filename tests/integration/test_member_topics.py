@@ -5,8 +5,6 @@ Topics and partitions that come later are in test_member_fields (a pattern).
 
 from collections.abc import Callable
 
-import pytest
-
 from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.faults import stalled_puts
 from tests.integration.harness.process import MemberProcess
@@ -17,7 +15,6 @@ from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import admin, create_topic, delete_topic
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 
 def delete(scene: Scene, name: str) -> None:
@@ -84,33 +81,3 @@ def test_while_one_is_stored_and_another_is_being_uploaded(
     assert len(now) == len(before) + len(of_new_topics), "objects of the old topics stay"
     document = verify(raised, "--deep")
     assert document["ok"], document["findings"]
-
-
-@pytest.mark.soak
-def test_while_a_process_stands_still(scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy) -> None:
-    """In the middle of an upload. Kafka has deleted what the group had promised, and so nobody else knows of it."""
-    again, other = topic(), topic()
-    manifest = scene.manifest(kafka={"topics": [again, other]}, storage={"endpoint": s3_proxy.endpoint})
-    scene.workload.write(again, 500, size=1_000)
-    old = scene.workload.produced(again)
-    fault = stalled_puts(f"/{again}/")
-    fault.times = 1  # that of others go through
-    s3_proxy.inject(fault)
-    zombie = scene.member(manifest, "one")
-    zombie.wait("the upload is on its way", lambda: fault.met)
-    zombie.freeze()
-    delete(scene, again)
-    create_topic(scene.kafka.bootstrap, again)
-    scene.workload.write(again, 800, size=1_000)
-    scene.workload.write(other, 100)
-    member = scene.member(manifest, "two")
-    scene.group.wait_current(other, explain=member.tail)
-    wait_held(member, again)
-
-    s3_proxy.clear()
-    zombie.thaw()
-
-    zombie.wait("its upload is done", lambda: scene.bucket.names(again))
-    scene.assert_stored(other)
-    assert_exactly_once(scene.bucket.objects(again), old)
-    assert not scene.group.pending(again)

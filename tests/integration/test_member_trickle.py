@@ -6,7 +6,6 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -16,11 +15,8 @@ from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.spark_log import SparkLog
-from tests.stack import KafkaBroker, MinioServer
-from tests.stack.topics import create_topic
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
+from tests.stack import KafkaBroker
+from tests.stack.topics import create_topic, delete_topic
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -31,52 +27,42 @@ WARM_AFTER = 2
 RECORDS = 2
 
 
-@pytest.fixture(scope="module")
-def many_partitions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """A broker of its own: the others' would keep 2,000 partitions to the end."""
-    with KafkaBroker(tmp_path_factory.mktemp("trickle"), heap="1g") as broker:
-        yield broker
+@pytest.fixture(params=[4, pytest.param(20, marks=pytest.mark.soak)], ids=lambda count: f"{count} topics")
+def topics(request: pytest.FixtureRequest, kafka: KafkaBroker, unique: str) -> Iterator[list[str]]:
+    """Topics that go with the test: the broker would keep their partitions to the end of the session."""
+    names = [f"{unique}-{number}" for number in range(request.param)]
+    for name in names:
+        create_topic(kafka.bootstrap, name, partitions=len(PARTITIONS))
+    yield names
+    for name in names:
+        delete_topic(kafka.bootstrap, name)
 
 
-@pytest.mark.parametrize("count", [4, pytest.param(20, marks=pytest.mark.soak)], ids=lambda count: f"{count} topics")
-def test_a_trickle_in_many_partitions(
-    tmp_path: Path,
-    many_partitions: KafkaBroker,
-    s3: "S3Client",
-    minio: MinioServer,
-    bucket: str,
-    s3_secret: str,
-    count: int,
-) -> None:
-    group = f"trickle-{count}"
-    topics = [f"{group}-{number}" for number in range(count)]
-    for name in topics:
-        create_topic(many_partitions.bootstrap, name, partitions=len(PARTITIONS))
+def test_a_trickle_in_many_partitions(tmp_path: Path, scene: Scene, topics: list[str], unique: str) -> None:
     spark_log = SparkLog(tmp_path)
-    with Scene(tmp_path, many_partitions, s3, bucket=bucket, endpoint=minio.endpoint, group=group) as scene:
-        manifest = scene.manifest(
-            kafka={"topicPattern": f"{group}-.*", "sessionTimeout": "45s"},
-            cycleInterval="2s",
-            spark={"conf": spark_log.conf},
-        )
-        member = scene.member(manifest)
-        sizes: list[dict[str, int]] = []
-        for _ in range(ROUNDS):
-            append(scene, many_partitions.bootstrap, topics)
-            scene.group.wait_current(*topics, explain=member.tail)
-            sizes.append(memory(member))
-        member.stop()
+    manifest = scene.manifest(
+        kafka={"topicPattern": f"{unique}-.*", "sessionTimeout": "45s"},
+        cycleInterval="2s",
+        spark={"conf": spark_log.conf},
+    )
+    member = scene.member(manifest)
+    sizes: list[dict[str, int]] = []
+    for _ in range(ROUNDS):
+        append(scene, topics)
+        scene.group.wait_current(*topics, explain=member.tail)
+        sizes.append(memory(member))
+    member.stop()
 
-        assert_exactly_once(scene.bucket.objects(), scene.workload.produced(*topics))
-        assert_flat(sizes)
-        jobs = re.findall(r"(\d+) ranges in (\d+) tasks", spark_log.text())
-        ranges = {int(ranges) for ranges, _ in jobs}
-        assert max(ranges) >= count * len(PARTITIONS) / 2, f"small ranges share jobs: {sorted(ranges)}"
-        assert max(int(tasks) for _, tasks in jobs) <= 8, "and tasks"
+    assert_exactly_once(scene.bucket.objects(), scene.workload.produced(*topics))
+    assert_flat(sizes)
+    jobs = re.findall(r"(\d+) ranges in (\d+) tasks", spark_log.text())
+    ranges = {int(ranges) for ranges, _ in jobs}
+    assert max(ranges) >= len(topics) * len(PARTITIONS) / 2, f"small ranges share jobs: {sorted(ranges)}"
+    assert max(int(tasks) for _, tasks in jobs) <= 8, "and tasks"
 
 
-def append(scene: Scene, bootstrap: str, topics: list[str]) -> None:
-    producer = KafkaProducer(bootstrap_servers=bootstrap, linger_ms=50)
+def append(scene: Scene, topics: list[str]) -> None:
+    producer = KafkaProducer(bootstrap_servers=scene.kafka.bootstrap, linger_ms=50)
     for name in topics:
         for partition in PARTITIONS:
             for _ in range(RECORDS):

@@ -18,7 +18,6 @@ from tests.stack.topics import Record, produce
 from tests.unit.records.avro_samples import encoded
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(600)
 
 DAY = 86_400_000
 NOON = 20_000 * DAY + DAY // 2

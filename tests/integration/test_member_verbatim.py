@@ -24,7 +24,6 @@ from tests.unit.reader import record_batches as made
 CreateTopic = Callable[..., str]
 Dumped = tuple[int, str, str, str]
 """Timestamp, names of headers, key, value."""
-pytestmark = pytest.mark.timeout(900)
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 LARGE: Final = 10 << 20

@@ -28,7 +28,6 @@ from tests.stack.topics import create_topic, read_all
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-pytestmark = pytest.mark.timeout(900)
 USER, PASSWORD = "persister", "a-password"
 
 

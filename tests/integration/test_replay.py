@@ -23,7 +23,6 @@ from tests.stack.fault_proxy import FaultProxy
 from tests.stack.topics import Record, delete_records, produce
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 HOUR_MS = 3_600_000
 MIDNIGHT_MS = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)

@@ -20,7 +20,6 @@ from tests.stack import MinioServer
 from tests.unit.replay.bucket import KilledError
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 REPLAYED, MORE, LAST = 200, 260, 300
 Places = tuple[int, int]

@@ -34,7 +34,6 @@ from tests.stack import KafkaBroker
 from tests.stack.topics import Record, admin, create_topic, end_offsets, produce, produce_many, read_all
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(900)
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 USER, PASSWORD = "alice", "correct-horse-battery"

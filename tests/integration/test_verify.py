@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 CreateTopic = Callable[..., str]
-pytestmark = pytest.mark.timeout(600)
 
 DAY = 86_400_000
 NOON = 1_790_000_000_000

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.integration.harness.bucket import assert_exactly_once
 from tests.integration.harness.group import Group
 from tests.integration.harness.scene import Scene
@@ -14,7 +12,6 @@ from tests.stack import KafkaCluster
 from tests.stack.kafka import brokers_in_service
 from tests.stack.topics import admin
 
-pytestmark = pytest.mark.timeout(900)
 ALL = range(3)
 
 

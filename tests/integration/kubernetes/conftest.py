@@ -2,13 +2,13 @@
 
 import os
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.integration.harness.waiting import eventually
 from tests.integration.kubernetes.judge import Judge
 from tests.integration.kubernetes.kubelet import Kubelet
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
@@ -18,7 +18,6 @@ from tests.stack.kubernetes.client import Document
 
 CRD_FILE = Path(__file__).parents[3] / "crds" / "logpersisters.yaml"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_SECONDS = 30
 Said = subprocess.CompletedProcess[str]
 Plugin = Callable[..., Said]
 
@@ -47,10 +46,8 @@ def install_definition(api: Client, file: Path = CRD_FILE) -> Document:
     """Create a definition and wait until it is in force; return it."""
     document: Document = yaml.safe_load(file.read_text())
     api.create(_DEFINITIONS, document)
-    deadline = time.monotonic() + _SECONDS
-    while "Established" not in _true_conditions(api.get(f"{_DEFINITIONS}/{document['metadata']['name']}")):
-        assert time.monotonic() < deadline, "the definition was not established in time"
-        time.sleep(0.05)
+    path = f"{_DEFINITIONS}/{document['metadata']['name']}"
+    eventually(f"{path} is established", lambda: "Established" in _true_conditions(api.get(path)))
     return document
 
 

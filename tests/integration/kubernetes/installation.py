@@ -64,7 +64,7 @@ class Installation:
     def wait_for_definition(self) -> None:
         """Wait until all of our kinds are served."""
         for kind in RESOURCES:
-            eventually(f"{kind.plural} are served", partial(self._serves, kind), seconds=30)
+            eventually(f"{kind.plural} are served", partial(self._serves, kind))
 
     def remove_definitions(self) -> None:
         """Delete the definitions of all our kinds and wait until they are gone: the next installation makes its own."""
@@ -72,7 +72,7 @@ class Installation:
         for path in paths:
             with contextlib.suppress(Refused):  # it is gone by now
                 self.api.delete(path)
-        eventually("no definition is left", lambda: not any(map(self.get, paths)), seconds=60)
+        eventually("no definition is left", lambda: not any(map(self.get, paths)))
 
     def _serves(self, kind: Kind) -> bool:
         try:
@@ -118,7 +118,7 @@ def play_job(installation: Installation, name: str) -> subprocess.CompletedProce
         found = installation.get(path)
         return found if found is not None and not found.get("status", {}).get("conditions") else None
 
-    job = eventually(f"Job {name}", unfinished, seconds=60)
+    job = eventually(f"Job {name}", unfinished)
     assert job is not None
     pod = job["spec"]["template"]["spec"]
     (container,) = pod["containers"]

@@ -200,19 +200,16 @@ class Resource:
 
     def wait(self, kind: str, status: str, reason: str) -> Mapping[str, Any]:
         """Wait for a condition; return it."""
-        expected = (status, reason)
 
-        def met() -> bool:
+        def met() -> Mapping[str, Any] | None:
             found = self.condition(kind)
-            return (found.get("status"), found.get("reason")) == expected
+            return found if (found.get("status"), found.get("reason")) == (status, reason) else None
 
-        eventually(
-            f"{kind} is {status}, {reason}", met, seconds=60, explain=lambda: f"{self.status()}\n{self._explain()}"
-        )
-        return self.condition(kind)
+        found: Mapping[str, Any] = self.eventually(f"{kind} is {status}, {reason}", met)
+        return found
 
     def eventually(self, what: str, condition: Callable[[], Any]) -> Any:
-        return eventually(what, condition, seconds=60, explain=lambda: f"{self.status()}\n{self._explain()}")
+        return eventually(what, condition, explain=lambda: f"{self.status()}\n{self._explain()}")
 
     def children(self, group: str, plural: str) -> dict[str, Document]:
         """Return the children of a kind by name."""

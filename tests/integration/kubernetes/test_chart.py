@@ -20,8 +20,6 @@ from tests.integration.kubernetes.installation import DEFINITIONS, NAME, Install
 from tests.stack.kubernetes import ApiServer, Client, Refused
 from tests.unit.kubernetes.samples import resource as sample
 
-pytestmark = pytest.mark.timeout(300)
-
 DEFINITION = f"{DEFINITIONS}/logpersisters.logpersister.dev"
 FINALIZER = "logpersister.dev/drain"
 SPEC: dict[str, Any] = {
@@ -78,7 +76,7 @@ def forget_other_finalizer(installation: Installation, path: str) -> None:
 def uninstall(installation: Installation) -> None:
     """Uninstall as helm does, hooks and all."""
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        uninstalling = pool.submit(installation.helm, "uninstall", NAME, "--timeout=90s")
+        uninstalling = pool.submit(installation.helm, "uninstall", NAME, "--timeout=5m")
         done = play_job(installation, f"{NAME}-release")
         assert done.returncode == 0, done.stdout + done.stderr
         uninstalling.result()
@@ -103,7 +101,7 @@ def test_uninstalling_leaves_resources_without_our_finalizer_and_installing_agai
     installation.install({"crds": {"keep": False}})
     forget_other_finalizer(installation, path)
     uninstall(installation)
-    eventually("the definition goes with the release", lambda: installation.get(DEFINITION) is None, seconds=60)
+    eventually("the definition goes with the release", lambda: installation.get(DEFINITION) is None)
 
 
 def test_upgrading_from_an_earlier_version(installation: Installation, tmp_path: Path) -> None:
@@ -203,7 +201,7 @@ def test_where_a_policy_gives_out_users_and_groups(installation: Installation) -
             installation.helm("uninstall", NAME, "--no-hooks")
             return False
 
-        eventually("the fixed user is refused", refused, seconds=60)
+        eventually("the fixed user is refused", refused)
         installation.helm("upgrade", NAME, str(CHART), "--install", values=without_definition | CHOSEN_IDS)
         settings = installation.settings()
         for path, document in pods_of_members(settings, namespace):
@@ -296,9 +294,9 @@ def test_an_uninstallation_that_cannot_let_go_says_so_and_can_be_repeated(instal
     installation.install({"release": {"seconds": 10}})
     path = create_resource(installation)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        uninstalling = pool.submit(installation.helm, "uninstall", NAME, "--timeout=90s")
+        uninstalling = pool.submit(installation.helm, "uninstall", NAME, "--timeout=5m")
         roles = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{installation.namespace}-{NAME}-release"
-        eventually("the hook's role", lambda: installation.get(roles), seconds=60)
+        eventually("the hook's role", lambda: installation.get(roles))
         installation.api.delete(roles)  # somebody does not let it
         done = play_job(installation, f"{NAME}-release")
         assert done.returncode == 1

@@ -32,7 +32,6 @@ def _replace(api: Client, definition: Document) -> None:
     api.replace(_DEFINITION, live | {"spec": spec})
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.usefixtures("both")
 def test_a_resource_is_looked_after_whichever_version_it_is_written_in(resource: Resource, api: Client) -> None:
     path = resource.path.replace("v1alpha1", NEXT)
@@ -45,7 +44,7 @@ def test_a_resource_is_looked_after_whichever_version_it_is_written_in(resource:
             return True
         return False
 
-    eventually(f"{NEXT} is served", written, seconds=60)
+    eventually(f"{NEXT} is served", written)
     before = resource.wait_stateful_sets(1)
     resource.wait("SpecValid", "True", "Valid")
     assert api.get(path)["status"]["revision"] == resource.status()["revision"]

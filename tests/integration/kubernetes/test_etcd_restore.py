@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.integration.kubernetes.conftest import install_definition
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
 from tests.integration.kubernetes.test_operator import spec
@@ -12,7 +10,6 @@ from tests.stack.kubernetes import ApiServer
 NAMESPACE = "restored"
 
 
-@pytest.mark.timeout(600)
 def test_the_operator_goes_on_from_the_backup(tmp_path: Path) -> None:
     with ApiServer(tmp_path / "kubernetes") as server, server.client() as api:
         kubeconfig = server.kubeconfig.read_text()

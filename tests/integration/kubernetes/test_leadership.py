@@ -15,7 +15,7 @@ from tests.stack.fault_proxy import FaultProxy, Stall
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
 
-pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.usefixtures("crd")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Pair:
     namespace: str
 
     def wait(self, what: str, condition: Callable[[], object]) -> None:
-        eventually(what, condition, seconds=60, explain=self._tails)
+        eventually(what, condition, explain=self._tails)
 
     def lease(self) -> Document:
         return self.api.get(f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases/operator")
@@ -78,7 +78,7 @@ def pair(api_server: ApiServer, api: Client, namespace: str, tmp_path: Path) -> 
             stack.enter_context(process)
             replicas.append(replica)
             if name == "first":
-                eventually("the first one acts", replica.acts, seconds=60, explain=process.tail)
+                eventually("the first one acts", replica.acts, explain=process.tail)
         pair = Pair(replicas[0], replicas[1], api, namespace)
         pair.wait("the second one waits", lambda: pair.second.process.healthz() == 200)
         yield pair

@@ -8,11 +8,11 @@ from logpersister_operator.act.status_writer import StatusOutdatedError, StatusW
 from logpersister_operator.cluster.client import ApiServer as Cluster
 from logpersister_operator.metrics import Metrics
 from tests.integration.kubernetes.operator_process import SPEC as LEAST
-from tests.integration.kubernetes.operator_process import Resource, connect
+from tests.integration.kubernetes.operator_process import OperatorProcess, Resource, connect
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
 
-pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.usefixtures("crd")
 
 SPEC = LEAST | {
     "networkPolicy": "Restricted",
@@ -25,44 +25,38 @@ OTHERS: dict[str, Document] = {
     "roles": {"apiVersion": _RBAC, "kind": "Role", "rules": []},
     "services": {"apiVersion": "v1", "kind": "Service", "spec": {"ports": [{"port": 80}]}},
 }
-NAMES = {"roles": "clicks-member"}
+LABELLED = ("networkpolicies", "services")
+"""Their owners gave them the label of our children, too."""
 
 
-def folder(namespace: str, plural: str) -> str:
-    version = OTHERS[plural]["apiVersion"]
-    return f"/{'api' if version == 'v1' else 'apis'}/{version}/namespaces/{namespace}/{plural}"
-
-
-@pytest.mark.parametrize(
-    ("plural", "labelled"),
-    [("networkpolicies", True), ("poddisruptionbudgets", False), ("roles", False), ("services", True)],
-)
-def test_an_object_of_somebody_else_is_named_and_never_touched(
-    resource: Resource, api: Client, namespace: str, plural: str, labelled: bool
+def test_an_object_of_somebody_else_is_named_and_never_touched_and_its_name_is_taken_once_it_is_gone(
+    api: Client, namespace: str, operator: OperatorProcess
 ) -> None:
-    name = NAMES.get(plural, "clicks-members")
-    labels = {"logpersister.dev/resource": "clicks"} if labelled else {}
-    metadata = {"name": name, "namespace": namespace, "labels": labels}
-    path = folder(namespace, plural)
-    theirs = api.create(path, {**OTHERS[plural], "metadata": metadata})
-    resource.apply(SPEC)
-    told = resource.wait("Stalled", "True", "NameTaken")
-    assert f"{theirs['kind']} {name} exists" in told["message"]
-    assert resource.condition("Ready")["reason"] == "NameTaken"
-    resource.delete()
-    resource.eventually("the resource goes", lambda: resource.get() is None)
-    assert api.get(f"{path}/{name}") == theirs
-
-
-def test_what_was_in_the_way_is_made_when_it_is_gone(resource: Resource, api: Client, namespace: str) -> None:
-    path = folder(namespace, "services")
-    api.create(path, {**OTHERS["services"], "metadata": {"name": "clicks-members", "namespace": namespace}})
-    resource.apply(SPEC)
-    resource.wait("Stalled", "True", "NameTaken")
-    assert not resource.stateful_sets()
-    api.delete(f"{path}/clicks-members")
-    resource.wait("Stalled", "False", "Progressing")
-    resource.wait_stateful_sets(1)
+    resources = {plural: Resource(api, namespace, f"of-{plural}", operator.tail) for plural in OTHERS}
+    theirs: dict[str, tuple[str, Document]] = {}
+    for plural, resource in resources.items():
+        name = f"{resource.name}-{'member' if plural == 'roles' else 'members'}"
+        labels = {"logpersister.dev/resource": resource.name} if plural in LABELLED else {}
+        version = OTHERS[plural]["apiVersion"]
+        path = f"/{'api' if version == 'v1' else 'apis'}/{version}/namespaces/{namespace}/{plural}"
+        document = {**OTHERS[plural], "metadata": {"name": name, "namespace": namespace, "labels": labels}}
+        theirs[plural] = f"{path}/{name}", api.create(path, document)
+        resource.apply(SPEC)
+    for plural, resource in resources.items():
+        path, found = theirs[plural]
+        told = resource.wait("Stalled", "True", "NameTaken")
+        assert f"{found['kind']} {found['metadata']['name']} exists" in told["message"]
+        assert resource.condition("Ready")["reason"] == "NameTaken"
+        assert api.get(path) == found
+    assert not resources["services"].stateful_sets()
+    api.delete(theirs["services"][0])
+    resources["services"].wait("Stalled", "False", "Progressing")
+    resources["services"].wait_stateful_sets(1)
+    for plural, resource in resources.items():
+        resource.delete()
+        resource.eventually("the resource goes", lambda resource=resource: resource.get() is None)  # type: ignore[misc]
+        if plural != "services":
+            assert api.get(theirs[plural][0]) == theirs[plural][1]
 
 
 def wanted(resource: Resource) -> list[int]:

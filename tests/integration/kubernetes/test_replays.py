@@ -13,7 +13,7 @@ from tests.integration.kubernetes.saying import saying
 from tests.stack.kubernetes import Client, Refused
 from tests.stack.kubernetes.client import Document
 
-pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.usefixtures("crd")
 
 ADDRESS = "127.0.0.41"
 AGAIN: dict[str, Any] = {"resource": "clicks", "generation": 2}

@@ -29,8 +29,6 @@ from tests.unit.kubernetes.samples import Life
 from tests.unit.kubernetes.samples import resource as sample
 from tests.unit.replays.life import ReplayLife
 
-pytestmark = pytest.mark.timeout(300)
-
 ACCOUNT = f"{NAME}-operator"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 DEFINITION = f"{DEFINITIONS}/logpersisters.logpersister.dev"
@@ -200,7 +198,7 @@ def needs(api: Client, role: Document, right: Right, cluster: Cluster, namespace
         return False
 
     try:
-        eventually(f"{right} is needed", refused, seconds=10)  # the API server learns of changed roles in a moment
+        eventually(f"{right} is needed", refused)  # the API server learns of changed roles in a moment
     finally:
         whole = copy.deepcopy(role)
         del whole["metadata"]["resourceVersion"]
@@ -262,7 +260,7 @@ def test_without_what_further_kinds_need_logpersisters_go_on_and_they_are_looked
     api.replace(path, {**role, "rules": rules})
     definition = DEFINITION.replace("logpersisters.", "feedcollectors.")
     api.delete(definition)
-    eventually("no FeedCollector is known", lambda: installation.get(definition) is None, seconds=60)
+    eventually("no FeedCollector is known", lambda: installation.get(definition) is None)
     with start_operator(installation) as operator:
         resource = Resource(api, where, "clicks", operator.tail)
         resource.apply(SMALL)
@@ -333,7 +331,7 @@ def test_namespaces_come_and_go_by_their_labels(
     forbidden = [one for one in audit.requests(installation.user(ACCOUNT)) if one.forbidden]
     assert forbidden == []
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        uninstalling = pool.submit(installation.helm, "uninstall", NAME, "--timeout=90s", "--cascade=orphan")
+        uninstalling = pool.submit(installation.helm, "uninstall", NAME, "--timeout=5m", "--cascade=orphan")
         assert play_job(installation, f"{NAME}-release").returncode == 0
         uninstalling.result()
     assert [("finalizers" in (one.get() or {"metadata": {}})["metadata"]) for one in found.values()] == [
@@ -342,7 +340,7 @@ def test_namespaces_come_and_go_by_their_labels(
         True,
     ], "only that of the namespace that is no longer selected"
     release(api, leaves)  # or the definition, which the next test makes anew, would never go
-    eventually("the definition goes", lambda: installation.get(DEFINITION) is None, seconds=60)
+    eventually("the definition goes", lambda: installation.get(DEFINITION) is None)
 
 
 def wait_made_again(api: Client, resource: Resource) -> None:
@@ -369,7 +367,6 @@ def delete_namespace(api: Client, resource: Resource) -> None:
     resource.delete()
 
 
-@pytest.mark.timeout(400)
 def test_a_namespace_that_is_deleted_gets_free_and_the_others_go_on(
     installation: Installation, api: Client, unique: str
 ) -> None:
@@ -404,7 +401,7 @@ def test_a_namespace_that_is_deleted_gets_free_and_the_others_go_on(
         assert operator.readyz() == 503, "so `helm --wait` fails"
         del rights["metadata"]["resourceVersion"], rights["metadata"]["uid"]
         api.create(f"{RBAC}/namespaces/{stays}/rolebindings", rights)
-        eventually("it is ready", lambda: operator.readyz() == 200, seconds=90, explain=operator.tail)
+        eventually("it is ready", lambda: operator.readyz() == 200, explain=operator.tail)
         assert operator.metrics()[f'logpersister_operator_refused{{kind="Pod",resource_namespace="{later}"}}'] == 1
         third.eventually("its finalizer comes off", lambda: third.get() is None)
         wait_made_again(api, first)
@@ -429,16 +426,16 @@ def test_one_that_waits_for_the_lease_is_alive_and_takes_over(
         for directory in directories
     )
     with first, second:
-        eventually("one leads", lambda: first.events("leader.elected") or second.events("leader.elected"), seconds=60)
+        eventually("one leads", lambda: first.events("leader.elected") or second.events("leader.elected"))
         leader, other = (first, second) if first.events("leader.elected") else (second, first)
-        eventually("the leader waits for the definition", lambda: leader.events("namespaces.awaited"), seconds=60)
+        eventually("the leader waits for the definition", lambda: leader.events("namespaces.awaited"))
         for one in (leader, other):
-            eventually("neither is to be restarted", lambda one=one: one.healthz() == 200, seconds=60)  # type: ignore[misc]
+            eventually("neither is to be restarted", lambda one=one: one.healthz() == 200)  # type: ignore[misc]
 
         api.apply(DEFINITION, LOGPERSISTERS.document())
-        eventually("it begins", lambda: leader.events("operator.started"), seconds=60)
-        eventually("it is alive", lambda: leader.healthz() == 200, seconds=60)
+        eventually("it begins", lambda: leader.events("operator.started"))
+        eventually("it is alive", lambda: leader.healthz() == 200)
         assert not other.events("operator.started")
         leader.kill()
-        eventually("the other takes over", lambda: other.events("operator.started"), seconds=60)
+        eventually("the other takes over", lambda: other.events("operator.started"))
     installation.helm("uninstall", NAME, "--no-hooks")

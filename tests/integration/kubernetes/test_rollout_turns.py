@@ -11,7 +11,7 @@ from tests.integration.kubernetes.operator_process import OperatorProcess, Resou
 from tests.integration.kubernetes.test_rollouts import SPEC
 from tests.stack.kubernetes import ApiServer, Client
 
-pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.usefixtures("crd")
 
 NEW_IMAGE = "registry.example/logpersister:0.2.0"
 SMALL = SPEC | {"members": 2}

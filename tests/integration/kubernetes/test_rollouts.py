@@ -10,7 +10,7 @@ from tests.integration.kubernetes.kubelet import Kubelet
 from tests.integration.kubernetes.operator_process import SPEC as LEAST
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource
 
-pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.usefixtures("crd")
 
 MEMBERS = 3
 SPEC = LEAST | {

@@ -9,7 +9,7 @@ from tests.integration.kubernetes.operator_process import OperatorProcess, Resou
 from tests.integration.kubernetes.test_rollouts import SPEC
 from tests.stack.kubernetes import ApiServer, Client
 
-pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.usefixtures("crd")
 
 
 def label(api: Client, resource: Resource, shard: str) -> None:

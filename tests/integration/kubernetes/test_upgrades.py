@@ -16,7 +16,7 @@ from tests.integration.kubernetes.operator_process import OperatorProcess, Resou
 from tests.stack.kubernetes import ApiServer, Client
 from tests.stack.kubernetes.client import Document
 
-pytestmark = [pytest.mark.usefixtures("crd"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.usefixtures("crd")
 
 _RICH: Final = "tests/unit/manifest/rich.py"
 _STORAGE: Final = {"bucket": "logs", "prefix": "raw", "region": "eu-west-1"}
@@ -79,7 +79,7 @@ def test_an_upgraded_operator_restarts_nobody(
         environment.setenv("PYTHONPATH", earlier.python_path)
         operator = OperatorProcess(api_server, old, namespace).start()
     try:
-        eventually("it leads", lambda: operator.events("leader.elected"), seconds=120, explain=operator.tail)
+        eventually("it leads", lambda: operator.events("leader.elected"), explain=operator.tail)
         for name, resource in resources.items():
             resource.apply(specs[name])
         for resource in resources.values():
@@ -93,7 +93,7 @@ def test_an_upgraded_operator_restarts_nobody(
     before = {name: made(resource) for name, resource in resources.items()}
 
     with OperatorProcess(api_server, new, namespace) as operator:
-        eventually("it leads", lambda: operator.events("leader.elected"), seconds=120, explain=operator.tail)
+        eventually("it leads", lambda: operator.events("leader.elected"), explain=operator.tail)
         for changes in ({"targetLag": "3d"}, {}):  # no revision has it; there and back, so that each was reconciled
             for name, resource in resources.items():
                 resource.apply(specs[name] | changes)
