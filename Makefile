@@ -21,7 +21,7 @@ PYTEST := $(PYTHON) scripts/again.py $(BIN)/pytest --cov
 # Makes what the named groups of scripts/part.py lack: code, unit, stack, test, bench, soak, cluster or release. Each includes the former.
 PREPARE := @$(PYTHON) scripts/prepare.py
 # What a node is made of, and what the chart is installed with.
-NODE := kube-apiserver etcd kube-controller-manager kube-scheduler kubelet kube-proxy coredns pause kubectl helm
+NODE := kube-apiserver etcd kube-controller-manager kube-scheduler kubelet kube-proxy pause kubectl helm
 UV := .cache/uv/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	--no-emit-package logpersister-native

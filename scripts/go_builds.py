@@ -148,13 +148,6 @@ GO_BUILDS = (
         for name in ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
     ),
     GoBuild(
-        "coredns",
-        "CoreDNS, a Go build of half a minute",
-        ".",
-        _ROOT / "tests" / "cluster" / "node" / "coredns",
-        group="cluster",
-    ),
-    GoBuild(
         "pause",
         "what holds pods open, a Go build of a moment",
         ".",

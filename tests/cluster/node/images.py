@@ -14,7 +14,6 @@ from tests.cluster.node.place import DIRECTORY, SOCKET
 from tests.stack import artifacts
 
 PAUSE: Final = "localhost/pause:node"
-COREDNS: Final = "localhost/coredns:node"
 _CTR: Final = ("ctr", "--address", str(SOCKET), "--namespace", "k8s.io")
 _CONFIG = "application/vnd.oci.image.config.v1+json"
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -32,14 +31,12 @@ def containerd_serves() -> bool:
 
 
 def load_own() -> None:
-    """Load the images that the node itself needs."""
-    present = _present()
-    for image, program in ((PAUSE, "pause"), (COREDNS, "coredns")):
-        if image not in present:
-            with tempfile.TemporaryDirectory(dir=DIRECTORY) as folder:
-                archive = Path(folder) / "image.tar"
-                write_archive(archive, image, artifacts.go_program(program))
-                ctr("images", "import", str(archive))
+    """Load the image that the node itself needs."""
+    if not has(PAUSE):
+        with tempfile.TemporaryDirectory(dir=DIRECTORY) as folder:
+            archive = Path(folder) / "image.tar"
+            write_archive(archive, PAUSE, artifacts.go_program("pause"))
+            load(PAUSE, archive)
 
 
 def load(image: str, archive: Path) -> None:

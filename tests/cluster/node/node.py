@@ -1,9 +1,8 @@
-"""Brings the node up and down: etcd, the control plane, containerd, the kubelet, kube-proxy and CoreDNS."""
+"""Brings the node up and down: etcd, the control plane, containerd, the kubelet and kube-proxy."""
 
 import contextlib
 import fcntl
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +14,9 @@ from tests.cluster.node.daemons import Daemon
 from tests.cluster.node.machine import NodeError, inside, run, succeeds
 from tests.cluster.node.place import (
     API_PORT,
+    API_SERVICE,
     CGROUP,
     DIRECTORY,
-    DNS_SERVICE,
     DOMAIN,
     ETC,
     ETCD,
@@ -38,8 +37,7 @@ from tests.stack.artifacts import go_program
 
 __all__ = ["Node", "NodeError"]
 
-_DNS_MANIFEST = Path(__file__).with_name("coredns.yaml")
-_ASK_DNS = Path(__file__).with_name("ask_dns.py")
+_BY_SERVICE = ("get", "--raw=/readyz", f"--server=https://{API_SERVICE}")
 _SECONDS = 600
 """Ends a hang, and measures nothing: machines are slow and cold."""
 _POLL = 0.1
@@ -94,8 +92,7 @@ class Node:
                 daemon.start()
             self._wait("the node registers", lambda: _kubectl_says("get", "node", NODE))
             self.wait_ready()
-            kubectl("apply", "--filename", str(_DNS_MANIFEST))
-            self._wait("names are resolved", _resolves)
+            self._wait("its address as a Service leads to the API server", lambda: _kubectl_says(*_BY_SERVICE))
 
     def down(self, *, purge: bool = False) -> None:
         """Stop everything, pods too; ``purge`` also forgets the images."""
@@ -136,17 +133,9 @@ class Node:
             time.sleep(_POLL)
 
 
-def kubectl(*arguments: str) -> str:
-    """Run kubectl as the node's administrator."""
-    return run(_kubectl(*arguments))
-
-
 def _kubectl_says(*arguments: str) -> bool:
-    return succeeds(_kubectl("--request-timeout=5s", *arguments))
-
-
-def _kubectl(*arguments: str) -> list[str]:
-    return inside([_program("kubectl"), f"--kubeconfig={KUBECONFIG}", f"--cache-dir={KUBECTL_CACHE}", *arguments])
+    options = (f"--kubeconfig={KUBECONFIG}", f"--cache-dir={KUBECTL_CACHE}", "--request-timeout=5s")
+    return succeeds(inside([_program("kubectl"), *options, *arguments]))
 
 
 def _program(name: str) -> str:
@@ -302,12 +291,6 @@ def _control_groups(*, create: bool) -> None:
         for folder in sorted(folders, reverse=True):
             with contextlib.suppress(OSError):  # a process is still ending: the group stays, empty
                 folder.rmdir()
-
-
-def _resolves() -> bool:
-    """Whether the cluster's DNS knows the API server's name."""
-    name = f"kubernetes.default.svc.{DOMAIN}"
-    return succeeds(inside([sys.executable, str(_ASK_DNS), DNS_SERVICE, name]))
 
 
 @contextlib.contextmanager

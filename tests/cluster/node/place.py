@@ -16,7 +16,6 @@ API_PORT: Final = 6443
 POD_RANGE: Final = "10.244.0.0/24"
 SERVICE_RANGE: Final = "10.96.0.0/16"
 API_SERVICE: Final = "10.96.0.1"
-DNS_SERVICE: Final = "10.96.0.10"
 DOMAIN: Final = "cluster.local"
 ETCD: Final = "http://127.0.0.1:2379"
 ETCD_PEERS: Final = "http://127.0.0.1:2380"

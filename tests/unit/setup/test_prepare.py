@@ -11,7 +11,7 @@ from logged import ROOT
 from part import GROUPS, Part, next_part, selected
 from prepare import prepare_all
 
-_NODE = "kube-apiserver etcd kube-controller-manager kube-scheduler kubelet kube-proxy coredns pause kubectl helm"
+_NODE = "kube-apiserver etcd kube-controller-manager kube-scheduler kubelet kube-proxy pause kubectl helm"
 """What the demo on a node needs beside the demo without one."""
 
 
@@ -34,7 +34,7 @@ def test_each_group_is_made_with_no_more_than_it_needs() -> None:
     assert names_of("stack") < names_of("test")
     assert {"minio", "kube-apiserver", "promtool", "spark-kafka", "registry", "bytecode"} <= names_of("test")
     assert names_of("soak") - names_of("test") == {"oldest-kafka", "iceberg-spark"}
-    assert {"kubelet", "coredns"} <= names_of("cluster") - names_of("test")
+    assert {"kubelet", "pause"} <= names_of("cluster") - names_of("test")
     assert set(GROUPS) == {part.group for part in parts().values()}
 
 
