@@ -3,7 +3,6 @@
 import concurrent.futures
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,45 +15,15 @@ from logpersister_operator.render.pod import executor_pod, member_template
 from tests.chart.combinations import CHOSEN_IDS
 from tests.chart.helm import CHART, Document, HelmError
 from tests.integration.harness.waiting import eventually
-from tests.integration.kubernetes.installation import DEFINITIONS, NAME, Installation, play_job, run_program
-from tests.stack.kubernetes import ApiServer, Client, Refused
+from tests.integration.kubernetes.installed.installation import DEFINITION, NAME, Installation, play_job, run_program
+from tests.stack.kubernetes import Client, Refused
 from tests.unit.kubernetes.samples import resource as sample
 
-DEFINITION = f"{DEFINITIONS}/logpersisters.logpersister.dev"
 FINALIZER = "logpersister.dev/drain"
 SPEC: dict[str, Any] = {
     "kafka": {"bootstrapServers": "broker:9092", "topics": ["clicks"]},
     "storage": {"bucket": "logs", "prefix": "raw"},
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
-    """One of this module alone: the definition comes and goes here."""
-    with ApiServer(tmp_path_factory.mktemp("kubernetes")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def api(server: ApiServer) -> Iterator[Client]:
-    with server.client() as client:
-        yield client
-
-
-@pytest.fixture
-def installation(server: ApiServer, api: Client, namespace: str, tmp_path: Path) -> Iterator[Installation]:
-    made = Installation(server, api, namespace, tmp_path)
-    yield made
-    path = f"/apis/logpersister.dev/v1alpha1/namespaces/{namespace}/logpersisters/clicks"
-    # Definitions go last: they take resources with them while they go, and one that is found may be gone by then.
-    if made.get(path) is not None:
-        api.delete(path)
-    made.remove_definitions()
-    names = ("clusterroles", "clusterrolebindings")
-    for plural in names:
-        for one in api.get(f"/apis/rbac.authorization.k8s.io/v1/{plural}")["items"]:
-            if one["metadata"]["name"].startswith(f"{namespace}-"):
-                api.delete(f"/apis/rbac.authorization.k8s.io/v1/{plural}/{one['metadata']['name']}")
 
 
 def create_resource(installation: Installation, namespace: str | None = None) -> str:

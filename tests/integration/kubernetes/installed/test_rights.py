@@ -6,22 +6,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from logpersister_operator.cluster.client import ApiServer as Cluster
 from logpersister_operator.cluster.connection import ClusterError
 from logpersister_operator.collectors.decide import decide as decide_collector
 from logpersister_operator.crd.definitions import LOGPERSISTERS
 from tests.chart.rights import Right, rights
 from tests.integration.harness.waiting import eventually
-from tests.integration.kubernetes.audit import Audit
 from tests.integration.kubernetes.conftest import CRD_FILE, install_definition
-from tests.integration.kubernetes.installation import DEFINITIONS, NAME, Installation, play_job
+from tests.integration.kubernetes.installed.audit import Audit
+from tests.integration.kubernetes.installed.installation import DEFINITION, NAME, RBAC, Installation, play_job
 from tests.integration.kubernetes.jobs import JOBS, Replay, end, job_of
 from tests.integration.kubernetes.operator_process import OperatorProcess, Resource, connect
 from tests.integration.kubernetes.test_collectors import SPEC as FEEDS
 from tests.integration.kubernetes.test_collectors import Collector
-from tests.stack.kubernetes import ApiServer, Client
+from tests.stack.kubernetes import Client
 from tests.stack.kubernetes.client import Document
 from tests.unit.collectors.samples import collector as collector_sample
 from tests.unit.collectors.samples import state as collector_state
@@ -30,8 +28,6 @@ from tests.unit.kubernetes.samples import resource as sample
 from tests.unit.replays.life import ReplayLife
 
 ACCOUNT = f"{NAME}-operator"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
-DEFINITION = f"{DEFINITIONS}/logpersisters.logpersister.dev"
 SMALL: dict[str, Any] = {
     "kafka": {"bootstrapServers": "127.0.0.1:1", "topics": ["clicks"]},
     "storage": {"bucket": "logs", "prefix": "raw", "secretName": "s3"},
@@ -39,32 +35,6 @@ SMALL: dict[str, Any] = {
 LARGE: dict[str, Any] = SMALL | {"networkPolicy": "Restricted", "spark": {"executors": 1}}
 _UNWATCHED = {"rollout": {"canary": {"analysis": {"duration": "0s", "minRanges": 0}}}}
 _QUICK = {"LAG_SECONDS": "1", "REPORT_SECONDS": "1", "SECRET_SECONDS": "2"}
-
-
-@pytest.fixture(scope="module")
-def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
-    return Audit(tmp_path_factory.mktemp("audit"))
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, audit: Audit) -> Iterator[ApiServer]:
-    # The plug-in asks for the right to block the deletion of an owner, as OpenShift does.
-    flags = [*audit.flags, "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"]
-    with ApiServer(tmp_path_factory.mktemp("kubernetes"), flags=flags) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def api(server: ApiServer) -> Iterator[Client]:
-    with server.client() as client:
-        yield client
-
-
-@pytest.fixture
-def installation(server: ApiServer, api: Client, namespace: str, tmp_path: Path) -> Iterator[Installation]:
-    made = Installation(server, api, namespace, tmp_path)
-    yield made
-    made.remove_definitions()
 
 
 def make_namespace(api: Client, name: str) -> str:

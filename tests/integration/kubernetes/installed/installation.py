@@ -19,6 +19,8 @@ from tests.stack.kubernetes import ApiServer, Client, Refused
 
 NAME = "logpersister"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+DEFINITION = f"{DEFINITIONS}/logpersisters.logpersister.dev"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _PREFIX = "LOGPERSISTER_OPERATOR_"
 
 

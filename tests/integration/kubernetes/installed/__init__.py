@@ -1,0 +1,1 @@
+"""Releases of the chart on an API server on which our definitions come and go."""
