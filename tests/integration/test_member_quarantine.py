@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -15,6 +13,7 @@ import pyarrow.parquet as pq
 
 from logpersister.cli import main
 from tests.integration.harness.faults import stalled_puts
+from tests.integration.harness.forks import begin
 from tests.integration.harness.process import MemberProcess
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.verification import Verify, kinds
@@ -31,7 +30,7 @@ BY_HOUR = [{"date": {"granularity": level}} for level in ("day", "hour")]
 
 
 def test_quarantine_is_held_stored_and_replayed_and_the_replay_killed_beside_a_member(
-    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify
+    scene: Scene, topic: CreateTopic, s3_proxy: FaultProxy, verify: Verify, tmp_path: Path
 ) -> None:
     """A schema was wrong. Its records come back without Kafka, once each, whenever the replay dies."""
     name = topic()
@@ -62,9 +61,12 @@ def test_quarantine_is_held_stored_and_replayed_and_the_replay_killed_beside_a_m
     fault = stalled_puts(f"/{HOURS[1]}/")
     s3_proxy.inject(fault)
     command = ["quarantine", "replay", "-f", str(manifest("string", storage=storage))]
-    with subprocess.Popen([sys.executable, "-m", "logpersister", *command]) as replaying:
+    replaying = begin(tmp_path / "replay.log", *command)
+    try:
         member.wait("an object of the replay is on its way", lambda: fault.met)
+    finally:
         replaying.kill()
+        replaying.wait()
     s3_proxy.clear()
     assert source in scene.bucket.names(name)
     document = verify(new, "--deep")

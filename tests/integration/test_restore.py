@@ -1,9 +1,6 @@
 """`logpersister restore` into a second broker: records, order, and groups are as they were."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +24,7 @@ from kafka.structs import OffsetAndMetadata
 from logpersister.cli import main
 from logpersister.cli.exits import Exit
 from tests.integration.harness.examples import example
+from tests.integration.harness.forks import begin
 from tests.integration.harness.logs import write_compacted, write_transactions
 from tests.integration.harness.scene import Scene
 from tests.integration.harness.waiting import eventually
@@ -232,8 +230,7 @@ def test_the_rights_of_the_page_are_enough_and_two_may_begin_at_once(
     assert f"--to: offsets of group {unique} cannot be read" in told
     with pytest.raises(LookupError):
         read_all(other.bootstrap, name)
-    command = [str(Path(sys.executable).with_name("logpersister")), "restore", "-f", str(manifest), *options]
-    both = [subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL) for _ in range(2)]
+    both = [begin(tmp_path / f"{number}.log", "restore", "-f", str(manifest), *options) for number in range(2)]
     assert [one.wait(300) for one in both] == [Exit.OK, Exit.OK], "both make the topic"
     allow(other, ResourceType.GROUP, unique, ACLOperation.READ)
     document = restored(capsys, manifest, *options, "--groups", unique)
@@ -243,7 +240,12 @@ def test_the_rights_of_the_page_are_enough_and_two_may_begin_at_once(
 
 
 def test_processes_and_brokers_die(
-    scene: Scene, topic: CreateTopic, kafka: KafkaBroker, other: KafkaBroker, capsys: pytest.CaptureFixture[str]
+    scene: Scene,
+    topic: CreateTopic,
+    kafka: KafkaBroker,
+    other: KafkaBroker,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     many = topic(partitions=2)
     small = {"batch.size": "2000"}
@@ -256,20 +258,19 @@ def test_processes_and_brokers_die(
     assert f"topic {many} of the target has retention.ms=1000: Kafka would delete old records" in told
     with admin(other.bootstrap) as client:
         client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, many, {"retention.ms": "-1"})])
-    command = [str(Path(sys.executable).with_name("logpersister")), "restore", "-f", str(manifest)]
-    command += ["--to", other.bootstrap, "--topics", many]
+    command = ["restore", "-f", str(manifest), "--to", other.bootstrap, "--topics", many]
 
     def there() -> int:
         return sum(end_offsets(other.bootstrap, many).values())
 
-    killed = subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL)
+    killed = begin(tmp_path / "killed.log", *command)
     try:
         eventually("some records are there", lambda: there() > 1_000)
     finally:
         killed.kill()
         killed.wait()
     assert 1_000 < there() < 120_000
-    both = [subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL) for _ in range(2)]
+    both = [begin(tmp_path / f"{number}.log", *command) for number in range(2)]
     try:
         eventually("more records are there", lambda: there() > 40_000)
         other.kill()

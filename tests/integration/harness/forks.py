@@ -58,6 +58,12 @@ class Fork:
             os.kill(self.pid, number)
 
 
+def begin(log: Path, *command: str) -> Fork:
+    """Begin a command of ``logpersister`` in this environment; what it says goes into a log."""
+    log.touch()
+    return Fork(MEMBER, command, os.environ, log)
+
+
 def is_new(environment: Mapping[str, str]) -> bool:
     """Whether a process with this environment has to import everything itself: other code, or coverage of its own."""
     return environment.get("PYTHONPATH") != _CODE or "COVERAGE_PROCESS_CONFIG" in environment
