@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession, functions, types
 
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
+from logpersister.pipeline.session import JVM_OPTIONS
 from logpersister.records.escaping import QUARANTINE
 from logpersister.values.parser import Parsing
 from logpersister.values.reading.columns import row_columns
@@ -134,7 +135,8 @@ def spark() -> Iterator[SparkSession]:
         "spark.pyspark.python": sys.executable,
         "spark.driver.host": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",  # by which Spark reads instants of ORC before 1900
+        # By the zone Spark reads instants of ORC before 1900.
+        "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} -Duser.timezone=UTC",
         "spark.jars": str(artifacts.spark_avro_jar()),
     }
     context = SparkContext(master="local[1]", appName="tests", conf=SparkConf().setAll(list(settings.items())))

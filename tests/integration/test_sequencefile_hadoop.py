@@ -11,6 +11,7 @@ from pyspark import RDD, SparkConf, SparkContext
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.sequencefile.settings import SequenceFileSpec
 from logpersister.formats.sequencefile.write import SequenceFileFormat
+from logpersister.pipeline.session import JVM_OPTIONS
 from logpersister.ranges import Range, TopicPartition
 from tests.readers import sequencefile
 from tests.readers.messagepack import decode_map
@@ -62,6 +63,7 @@ def spark() -> Iterator[SparkContext]:
         "spark.pyspark.python": sys.executable,
         "spark.ui.enabled": "false",
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": JVM_OPTIONS,
     }
     context = SparkContext(
         conf=SparkConf().setMaster("local[2]").setAppName("sequencefiles").setAll(list(settings.items()))

@@ -35,7 +35,7 @@ class SparkSql(ClosedAtEnd):
             "spark.jars": ",".join(map(str, artifacts.s3a_jars())),
             "spark.sql.catalogImplementation": "hive",
             "spark.sql.session.timeZone": "UTC",
-            "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC",
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
             "spark.hadoop.hive.metastore.uris": metastore.uri,
             **{f"spark.hadoop.{name}": value for name, value in s3a(minio).items()},
