@@ -30,6 +30,11 @@ def kafka_class_archive(jars: str = "kafka") -> Path:
     return CACHE / f"{jars}-classes" / "classes.jsa"
 
 
+def kafka_bootstrap(jars: str = "kafka") -> Path:
+    """With what Kafka's tool formats a broker without users (`tests.stack.class_archive`), of which no two differ."""
+    return kafka_class_archive(jars).with_name("bootstrap.checkpoint")
+
+
 def minio_binary(*, optimised: bool = False) -> Path:
     """Path of the MinIO server; ``optimised``: as `make bench` has it built."""
     return _existing(CACHE / ("minio-optimised" if optimised else "minio") / "minio")

@@ -1,9 +1,12 @@
 """``python -m tests.stack.class_archive`` makes the archive of classes with which brokers start in half the CPU time.
 
+Beside it comes what a broker is formatted with, so that this need not start a JVM.
+
 The JVM checks at each start that the archive is of this very Java and of the same jars, and does without one that is
 not.
 """
 
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -19,7 +22,9 @@ _STOP_SECONDS = 600
 def main() -> None:
     """Start a broker, use it a little, and let its JVM write down the classes that it has when it ends."""
     archive = artifacts.kafka_class_archive()
-    archive.unlink(missing_ok=True)
+    bootstrap = artifacts.kafka_bootstrap()
+    for one in (archive, bootstrap):
+        one.unlink(missing_ok=True)
     made = archive.with_suffix(".new")
     made.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as directory:
@@ -29,6 +34,7 @@ def main() -> None:
             produce(broker.bootstrap, "any", [b"value"])
             read_all(broker.bootstrap, "any")
             broker.stop(_STOP_SECONDS)
+        shutil.copy(Path(directory) / "data" / bootstrap.name, bootstrap)
     if not made.exists():
         sys.exit(f"{archive}: Java did not write it")
     made.replace(archive)

@@ -108,6 +108,13 @@ class KafkaBroker(Server):
         if self._is_formatted:
             return
         self.directory.mkdir(parents=True, exist_ok=True)
+        bootstrap = artifacts.kafka_bootstrap(self.jars)
+        if bootstrap.exists() and not self.users:  # as the tool would, without a JVM
+            self._data.mkdir()
+            shutil.copy(bootstrap, self._data)
+            own = {"version": 1, "cluster.id": _random_id(), "node.id": self.node, "directory.id": _random_id()}
+            self._properties_file.write_text("".join(f"{key}={value}\n" for key, value in own.items()))
+            return
         scram = [
             f"{mechanism}=[name={user},password={password},iterations={_SCRAM_ITERATIONS}]"
             for user, password in self.users.items()
