@@ -6,7 +6,8 @@ CARGO := cargo
 NATIVE := spark-app/native
 SOURCES := spark-app/logpersister operator spark-source bench examples scripts tests
 ARGS ?=
-# Each worker has a Kafka broker, an S3 server and an API server of its own (3 GiB); a file's tests stay together.
+# Each worker has a Kafka broker, an S3 server and an API server of its own (3 GiB); the tests of a file stay together,
+# and those of a folder that has further servers (tests/conftest.py).
 # In their order the long tests of real parts begin first, and short ones fill the end. Those of real parts wait about
 # as long as they compute, so there are more workers than cores.
 WORKERS := --numprocesses=$(shell expr $$(nproc) + 1) --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
