@@ -33,7 +33,7 @@ def _python(module: str, *arguments: object) -> Command:
 def _searches(chance: random.Random, seconds: float) -> Iterator[Command]:
     options = ("-q", "--timeout=0", f"--hypothesis-profile={SOAK}", f"--hypothesis-seed={chance.randrange(_SEEDS)}")
     yield _python("pytest", "--numprocesses=logical", "--dist=worksteal", *options, "-m", "hypothesis", "tests/unit")
-    yield _python("pytest", *options, "-k", "are_what_spark_reads", "tests/integration/test_readers.py")
+    yield _python("pytest", *options, "-k", "are_what_spark_reads", "tests/integration/files/test_readers.py")
 
 
 def _model(chance: random.Random, seconds: float) -> Iterator[Command]:

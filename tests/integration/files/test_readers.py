@@ -1,14 +1,10 @@
-"""Files of every format, compression and nested type, read by other projects: all of them must give the same rows.
-
-Files are written here without Kafka and S3, and one Spark reads all of them.
-"""
+"""Files of every format, compression and nested type, read by other projects: all of them must give the same rows."""
 
 import json
 import random
 import re
-import sys
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -18,12 +14,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
-from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession, functions, types
 
 from logpersister.formats.registry import make_format
 from logpersister.manifest.blocks.output import OutputSpec
-from logpersister.pipeline.session import JVM_OPTIONS
 from logpersister.records.escaping import QUARANTINE
 from logpersister.values.parser import Parsing
 from logpersister.values.reading.columns import row_columns
@@ -33,7 +27,6 @@ from tests.readers.others import by_duckdb, by_fastavro, by_pyarrow, by_spark, d
 from tests.readers.spark_avro import assert_avro_like_spark
 from tests.readers.spark_values import assert_json_like_spark
 from tests.readers.typed_rows import LEAVES, ROWS, Column, columns, documents, plain_rows
-from tests.stack import artifacts
 from tests.unit.formats.events import files
 from tests.unit.formats.random_rows import flat
 from tests.unit.formats.random_rows import written as parquet_of
@@ -126,23 +119,6 @@ CASES: Final = [
 
 
 VECTORISED: Final = ("parquet", "orc")
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.pyspark.python": sys.executable,
-        "spark.driver.host": "127.0.0.1",
-        "spark.sql.session.timeZone": "UTC",
-        # By the zone Spark reads instants of ORC before 1900.
-        "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} -Duser.timezone=UTC",
-        "spark.jars": str(artifacts.spark_avro_jar()),
-    }
-    context = SparkContext(master="local[1]", appName="tests", conf=SparkConf().setAll(list(settings.items())))
-    context.setLogLevel("OFF")
-    yield SparkSession(context)
-    context.stop()
 
 
 @pytest.fixture

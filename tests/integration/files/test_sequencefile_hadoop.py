@@ -1,17 +1,15 @@
 """Hadoop itself, the one inside Spark, reads our SequenceFiles: every record, byte for byte, in every layout."""
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark import RDD, SparkConf, SparkContext
+from pyspark import RDD, SparkContext
+from pyspark.sql import SparkSession
 
 from logpersister.formats.base import ObjectIdentity
 from logpersister.formats.sequencefile.settings import SequenceFileSpec
 from logpersister.formats.sequencefile.write import SequenceFileFormat
-from logpersister.pipeline.session import JVM_OPTIONS
 from logpersister.ranges import Range, TopicPartition
 from tests.readers import sequencefile
 from tests.readers.messagepack import decode_map
@@ -54,23 +52,9 @@ def _label(file_format: SequenceFileFormat) -> str:
     return f"{settings.key}-{settings.compression}" + (f"-{settings.compression_type}" if settings.compressed else "")
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkContext]:
-    """A Spark of two cores in this process, with no Kafka and no S3."""
-    settings = {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.pyspark.python": sys.executable,
-        "spark.ui.enabled": "false",
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": JVM_OPTIONS,
-    }
-    context = SparkContext(
-        conf=SparkConf().setMaster("local[2]").setAppName("sequencefiles").setAll(list(settings.items()))
-    )
-    context.setLogLevel("ERROR")
-    yield context
-    context.stop()
+@pytest.fixture
+def spark(spark: SparkSession) -> SparkContext:
+    return spark.sparkContext
 
 
 @pytest.fixture(params=FORMATS, ids=_label)
