@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TIMED := $(PYTHON) scripts/timed.py
 # What `make ci` puts before a stage that has the machine to share.
 BESIDE :=
-PYTEST := $(PYTHON) scripts/again.py $(BIN)/pytest --cov
+PYTEST := $(PYTHON) scripts/again.py $(BIN)/pytest
 # Makes what the named groups of scripts/part.py lack: code, unit, stack, test, bench, soak, cluster or release. Each includes the former.
 PREPARE := @$(PYTHON) scripts/prepare.py
 # What a node is made of, and what the chart is installed with.
@@ -64,14 +64,14 @@ test-static:
 	@$(TIMED) layers $(MAKE) --no-print-directory layers
 
 test-integration: test-static
-	@$(TIMED) integration $(PYTEST) --cov-report= --cov-fail-under=0 $(WORKERS) tests/integration
+	@$(TIMED) integration $(PYTEST) $(WORKERS) tests/integration
 
 test-pure: test-integration
 	@$(BESIDE) $(MAKE) --no-print-directory test-pure-in-turn
 
 test-pure-in-turn:
 	@$(TIMED) rust $(MAKE) --no-print-directory rust
-	@$(TIMED) pure $(PYTEST) --cov-append --cov-report=html $(UNIT_WORKERS) --ignore=tests/integration
+	@$(TIMED) pure $(PYTEST) --cov --cov-report=html $(UNIT_WORKERS) --ignore=tests/integration
 
 # Tests of real parts leave a third of two cores idle. What only computes takes that and no more: what is compiled for
 # the node beside the tests with servers, what needs no server beside the tests on the node.
@@ -109,7 +109,7 @@ rust: ## style, lints and tests of the native decoder
 
 pytest: ## all Python tests, with coverage of their own processes in htmlcov/ (ARGS='-k name' for some)
 	$(PREPARE) test
-	@$(PYTEST) --cov-report=html $(WORKERS) $(ARGS)
+	@$(PYTEST) --cov --cov-report=html $(WORKERS) $(ARGS)
 
 coverage: ## the same, and what members run in processes of their own counts too: slower, and a higher floor
 	@COVERAGE_OF=subprocess $(MAKE) --no-print-directory pytest ARGS='--cov-fail-under=95 $(ARGS)'

@@ -33,9 +33,11 @@ def by_partition(scene: Scene, topic: str) -> dict[int, list[str]]:
 
 def three_rounds(scene: Scene, topic: str, manifest: Path, partitions: int) -> dict[int, list[str]]:
     """Have three ranges of 100 records stored in each partition; return the names of their objects."""
+    member = scene.member(manifest)
     for _ in range(3):
         scene.workload.write(topic, 100, partitions=range(partitions))
-        scene.run_until_current(manifest)
+        scene.group.wait_current(topic, explain=member.tail)
+    member.stop()
     stored = by_partition(scene, topic)
     assert {number: len(keys) for number, keys in stored.items()} == dict.fromkeys(range(partitions), 3)
     return stored
@@ -52,7 +54,7 @@ def test_broken_buckets(
     """A partition for each way to break it."""
     name = topic(9)
     intact, deleted, first, last, renamed, twice, foreign, retained, changed = range(9)
-    manifest = scene.manifest(kafka={"topics": [name]})
+    manifest = scene.manifest(kafka={"topics": [name]}, upload={"maxAge": "4s"})  # longer than writing takes
     stored = three_rounds(scene, name, manifest, 9)
 
     document = verify(manifest)
