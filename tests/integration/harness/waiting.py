@@ -22,15 +22,22 @@ def eventually(
 ) -> Value:
     """Return the first true value of ``condition``, asked again after pauses that grow, or after each ``pause``.
 
+    A document that lacks a key (KeyError) does not tell it yet: on a busy machine it may be empty, as nobody answered.
+
     Raises:
         AssertionError: not within ``seconds``; the message ends with what ``explain`` returns.
     """
     deadline = time.monotonic() + seconds
     wait = pause or _FIRST_PAUSE_SECONDS
-    while not (value := condition()):
+    while True:
+        lacks = ""
+        try:
+            if value := condition():
+                return value
+        except KeyError as error:
+            lacks = f"there is no {error}; "
         if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: not within {seconds:.0f} s; {explain()}")
+            raise AssertionError(f"{what}: not within {seconds:.0f} s; {lacks}{explain()}")
         time.sleep(wait)
         if pause is None:
             wait = min(wait * _GROWTH, _LONGEST_PAUSE_SECONDS)
-    return value
