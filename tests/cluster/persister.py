@@ -20,8 +20,6 @@ OPERATOR_LABEL = "tests.logpersister.dev/operator"
 """Of a resource that another operator than the common one looks after: its namespace."""
 
 _OPERATORS = "app.kubernetes.io/name=logpersister-operator"
-_PAUSE = 0.5
-"""Between two questions: each is a process, and takes its CPU from all that is waited for."""
 
 
 class Persister:
@@ -156,7 +154,7 @@ class Persister:
         return found
 
     def eventually(self, what: str, condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> Any:
-        return eventually(f"{self.name}: {what}", condition, seconds=seconds, explain=self.explain, pause=_PAUSE)
+        return eventually(f"{self.name}: {what}", condition, seconds=seconds, explain=self.explain)
 
     def _found(self) -> Document:
         return self.kubectl.get(self.kind, self.name) or {}
