@@ -84,6 +84,7 @@ def test_the_recording_of_a_replay_is_true(directory: Path) -> None:
     assert shape(output) == shape(recorded[1])
 
 
+@pytest.mark.soak  # tests/integration/test_feeds.py plays the same
 def test_the_recording_of_feeds_is_true(directory: Path) -> None:
     """It compares what comes back with what was served, and fails where something is missing."""
     place = directory / "feeds"
