@@ -69,7 +69,9 @@ class Kubectl:
     def list(self, kind: str, selector: str = "") -> list[Document]:
         """Return the objects of a kind that labels select."""
         if kind in _LOOKED_AT:
-            found = _look(_LOOKED_AT[kind].path(self.namespace), labelSelector=selector) or {}
+            found = _look(_LOOKED_AT[kind].path(self.namespace), labelSelector=selector)
+            if found is None:
+                raise KubectlError(f"there are no {kind}: their kind is not defined")
         else:
             found = json.loads(self("get", kind, "--selector", selector, "--output", "json"))
         items: list[Document] = found["items"]

@@ -28,7 +28,7 @@ def write() -> None:
     # What a process may not lower below its parent's without a capability that containers rarely have.
     oom_score = int(Path("/proc/self/oom_score_adj").read_text())
     (ETC / "containerd.toml").write_text(_containerd(oom_score))
-    (ETC / "resolv.conf").write_text("# no server: nothing here is known by a name, and asking for one fails at once\n")
+    (ETC / "resolv.conf").write_text("# no server\n")
     _write(CNI / "10-bridge.conflist", _pod_network())
     _write(ETC / "kubelet.yaml", _kubelet(oom_score))
     _write(ETC / "kube-proxy.yaml", _kube_proxy(oom_score))
@@ -102,6 +102,7 @@ def _kubelet(oom_score: int) -> dict[str, Any]:
             "x509": {"clientCAFile": str(PKI / "ca.crt")},
         },
         "authorization": {"mode": "Webhook"},
+        "clusterDNS": [NODE_ADDRESS],  # where nobody listens: nothing asks for a name, and who does is refused at once
         "resolvConf": str(ETC / "resolv.conf"),
         "containerRuntimeEndpoint": f"unix://{SOCKET}",
         "cgroupDriver": "cgroupfs",

@@ -29,26 +29,26 @@ of values, keys and outputs no sizes, and of a default nothing."""
 
 
 @contextmanager
-def _noticing() -> Iterator[set[str]]:
-    """Notice what rules and conditions say that the definition has not."""
-    said: set[str] = set()
+def _noticing() -> Iterator[tuple[set[str], set[str]]]:
+    """Notice what rules say that the definition has not, and what conditions say, of which it has patterns."""
+    of_rules, of_texts = set[str](), set[str]()
     findings, check = Rule.findings, Text._check
 
     def of_rule(self: Rule, *versions: BaseModel) -> Iterator[Finding]:
         for one in findings(self, *versions):
             if self.validation is None:
-                said.add(one.expectation)
+                of_rules.add(one.expectation)
             yield one
 
     def of_conditions(conditions: tuple[Condition, ...], value: str) -> None:
         try:
             check(conditions, value)
         except RefusedError as error:
-            said.update(one.expectation for one in error.findings)
+            of_texts.update(one.expectation for one in error.findings)
             raise
 
     with patch.object(Rule, "findings", of_rule), patch.object(Text, "_check", staticmethod(of_conditions)):
-        yield said
+        yield of_rules, of_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,10 @@ class Verdicts:
     """Of the API server; None when it accepts, or was not asked."""
     problems: list[Problem] | None
     """Of the model; None when it accepts."""
-    only_ours: frozenset[str]
-    """What only the model says. The operator tells it by ``SpecValid``."""
+    of_rules: frozenset[str]
+    """What the model says by rules that the definition has not. The operator tells it by ``SpecValid``."""
+    of_texts: frozenset[str]
+    """What the model says of texts by conditions, of which the definition may have patterns."""
     message: str = ""
 
     @property
@@ -73,7 +75,13 @@ class Verdicts:
     @property
     def only_the_model_can_know(self) -> bool:
         """Whether the definition has nothing of all that the model has against the document."""
-        return all(one.expectation in self.only_ours or _ELSEWHERE.match(str(one)) for one in self.problems or ())
+        ours = self.of_rules | self.of_texts
+        return all(one.expectation in ours or _ELSEWHERE.match(str(one)) for one in self.problems or ())
+
+    @property
+    def only_rules_of_the_model(self) -> bool:
+        """Whether all of it is said by rules that the definition has not: then it need not be asked."""
+        return self.problems is not None and all(one.expectation in self.of_rules for one in self.problems)
 
     def __str__(self) -> str:
         theirs = "accepts" if self.causes is None else self.message
@@ -93,14 +101,14 @@ class Judge:
         return self._ask(document, always=True)
 
     def where_it_matters(self, document: dict[str, Any]) -> Verdicts:
-        """Ask both; not the API server when the model says what only it can know: then they agree anyway."""
+        """Ask both; not the API server when the model's own rules refuse the document: then they agree anyway."""
         return self._ask(document, always=False)
 
     def _ask(self, document: dict[str, Any], *, always: bool) -> Verdicts:
         text = json.dumps(document, sort_keys=True)
         if text not in self._known:
             ours = _of_the_model(document)
-            if not always and ours.problems is not None and ours.only_the_model_can_know:
+            if not always and ours.only_rules_of_the_model:
                 return ours
             self._known[text] = self._with_that_of_the_api_server(document, ours)
         return self._known[text]
@@ -117,9 +125,9 @@ class Judge:
 
 def _of_the_model(document: dict[str, Any]) -> Verdicts:
     problems = None
-    with _noticing() as said:
+    with _noticing() as (of_rules, of_texts):
         try:
             parse(document)
         except ManifestError as error:
             problems = error.problems
-    return Verdicts(None, problems, frozenset(said))
+    return Verdicts(None, problems, frozenset(of_rules), frozenset(of_texts))

@@ -209,8 +209,8 @@ def violations() -> list[Violation]:
     return [violation for node in nodes() if not node.is_of_any_type for violation in _violations(node)]
 
 
-_OF_KUBERNETES = ("type", "enum", "minimum", "maximum", "maxLength", "minItems", "maxItems", "maxProperties", "set")
-"""Keywords that the API server sees to by itself, whatever the field; patterns are rules of ours."""
+_OF_KUBERNETES = ("type", "enum", "maxLength", "minItems", "maxItems", "maxProperties", "set")
+"""Keywords that the API server sees to by itself, whatever the field; patterns and bounds have rules of ours beside."""
 
 
 def _of_each_shape(found: Iterable[Violation]) -> list[Violation]:
