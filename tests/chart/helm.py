@@ -15,7 +15,7 @@ CHART = artifacts.ROOT / "charts" / "logpersister"
 Document = dict[str, Any]
 Values = Mapping[str, Any]
 
-_SECONDS = 120
+_SECONDS = 400
 
 
 class HelmError(Exception):
