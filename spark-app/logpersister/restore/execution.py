@@ -7,7 +7,7 @@ known is sent again, by this process or by the next: brokers append it once.
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from itertools import islice
 from typing import Final, Protocol
 
@@ -228,17 +228,13 @@ def _stream(pieces: Sequence[Piece], read: ReadObject, stored: int) -> Generator
 def _counted(piece: Piece, read: ReadObject) -> Iterator[Batch]:
     """Yield the records of a piece. Raises `ContentError` when they are not as many as the object has said."""
     found = 0
-    with closing(read(piece.object.key)) as content, _named(piece.object.key):
-        for batch in batches(frames(content), piece.range.start, piece.range.end):
-            found += batch.records
-            yield batch
-        if piece.is_whole and found != piece.object.records:
-            raise ContentError(f"it has {found} records of its range, and its facts say {piece.object.records}")
-
-
-@contextmanager
-def _named(key: str) -> Iterator[None]:
-    try:
-        yield
-    except ContentError as error:
-        raise ContentError(f"{key}: {error}") from None
+    with closing(read(piece.object.key)) as content:
+        try:
+            for batch in batches(frames(content), piece.range.start, piece.range.end):
+                found += batch.records
+                yield batch
+        except ContentError as error:
+            raise ContentError(f"{piece.object.key}: {error}") from None
+    if piece.is_whole and found != piece.object.records:
+        told = f"it has {found} records of its range, and its facts say {piece.object.records}"
+        raise ContentError(f"{piece.object.key}: {told}")

@@ -1,7 +1,7 @@
 """Finds the old offsets of all records in a backup, and writes the table of old and new ones."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,11 +33,6 @@ class OffsetMap:
             self.olds.append(old)
             self.news.append(self.records)
         self.records += records
-
-    def add(self, offsets: Iterable[Offset]) -> None:
-        """Add records, behind all others, by their old offsets."""
-        for offset in offsets:
-            self.add_run(offset, 1)
 
     @property
     def _old_end(self) -> Offset:

@@ -15,7 +15,8 @@ NEW_ONE, NEW_TWO = TopicPartition("again", 0), TopicPartition("again", 1)
 
 def offsets(*olds: int) -> OffsetMap:
     found = OffsetMap()
-    found.add(olds)
+    for old in olds:
+        found.add_run(old, 1)
     return found
 
 

@@ -12,14 +12,16 @@ Olds = st.sets(st.integers(0, 60)).map(sorted)
 @given(Olds, st.integers(0, 70))
 def test_an_old_offset_becomes_the_number_of_records_before_it(olds: list[int], asked: int) -> None:
     found = OffsetMap()
-    found.add(olds)
+    for old in olds:
+        found.add_run(old, 1)
     assert found.new(asked) == sum(old < asked for old in olds)
 
 
 @given(Olds)
 def test_runs_are_all_records_and_as_few_as_can_be(olds: list[int]) -> None:
     found = OffsetMap()
-    found.add(olds)
+    for old in olds:
+        found.add_run(old, 1)
     rows = [(old + place, new + place) for old, new, count in found.runs() for place in range(count)]
     assert rows == [(old, new) for new, old in enumerate(olds)]
     assert len(found.runs()) == sum(old - 1 not in olds for old in olds)
