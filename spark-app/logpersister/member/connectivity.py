@@ -6,10 +6,13 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from logpersister.kafka_client import client_config
 from logpersister.kafka_client.causes import Failure
 from logpersister.kafka_client.probe import API_VERSIONS, probe
+from logpersister.manifest import LogPersister
 from logpersister.manifest.blocks.kafka import Address, KafkaSpec
 from logpersister.manifest.blocks.storage import StorageSpec
+from logpersister.manifest.secrets import Secrets
 from logpersister.member.outages import ConnectivityProbe
 
 SECONDS = 3.0
@@ -45,3 +48,10 @@ def bucket_probe(storage: StorageSpec) -> ConnectivityProbe | None:
         return {str(one): replace(failure, remedy=_CHECK_STORAGE) for one, failure in failures.items()}
 
     return ConnectivityProbe("bucket", 1, find_unreachable)
+
+
+def connectivity_probes(resource: LogPersister, secrets: Secrets) -> list[ConnectivityProbe]:
+    """Return a probe for each of the member's servers."""
+    kafka, bucket = resource.spec.kafka, bucket_probe(resource.spec.storage)
+    found = [kafka_probe(kafka, client_config(kafka, secrets).get("ssl_context"))]
+    return found if bucket is None else [*found, bucket]

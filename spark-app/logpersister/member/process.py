@@ -3,8 +3,7 @@
 import os
 import socket
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,7 +14,6 @@ import structlog
 
 from logpersister import __version__
 from logpersister.group.membership import FencedError
-from logpersister.kafka_client import client_config
 from logpersister.kafka_client.causes import in_words, is_of_kafka
 from logpersister.manifest import LogPersister
 from logpersister.manifest.hiding_key import check_keys
@@ -23,18 +21,18 @@ from logpersister.manifest.revisions.revision import revision_of
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.assembly import Assembly, assemble
 from logpersister.member.bounded import Replay
-from logpersister.member.connectivity import bucket_probe, kafka_probe
+from logpersister.member.connectivity import connectivity_probes
 from logpersister.member.duties import performing
-from logpersister.member.outages import ConnectivityProbe, OutageMonitor
-from logpersister.member.reports import OF_TOPICS, Reports
+from logpersister.member.outages import OutageMonitor
+from logpersister.member.reports import Reports
 from logpersister.member.shadow.watch import ShadowWatch, comparing, seconds_between
-from logpersister.member.spark_watch import SparkLostError, SparkWatch
+from logpersister.member.spark_watch import SparkLostError, SparkWatch, warm_up
 from logpersister.member.summary import banner
 from logpersister.member.target_offsets import (
-    UNREADABLE_SECONDS,
     NoTopicsError,
     TargetOffsets,
     behind,
+    reasons_behind,
     target_offsets_of,
 )
 from logpersister.pages.member import MemberSource
@@ -59,8 +57,6 @@ GROUP_LIMIT = timedelta(seconds=60)
 CYCLE_LIMIT = timedelta(minutes=5)
 """A turn asks Kafka and S3, each with a deadline; many topics that time out take a while."""
 START_LIMIT = timedelta(minutes=3)
-WARM_UP_SECONDS = 60.0
-"""How long a member waits for Spark before it joins: executors may have to wait for a node."""
 JOINING_SECONDS = 5.0
 """How long it takes to join a group in which nobody has to be waited for."""
 RETRY_SECONDS = 1.0
@@ -178,13 +174,6 @@ def run_member(
     return code
 
 
-def connectivity_probes(resource: LogPersister, secrets: Secrets) -> list[ConnectivityProbe]:
-    """Return a probe for each of the member's servers."""
-    kafka, bucket = resource.spec.kafka, bucket_probe(resource.spec.storage)
-    found = [kafka_probe(kafka, client_config(kafka, secrets).get("ssl_context"))]
-    return found if bucket is None else [*found, bucket]
-
-
 @contextmanager
 def shadowing(
     resource: LogPersister,
@@ -208,21 +197,6 @@ def shadowing(
             yield
         finally:
             watch.close()
-
-
-def warm_up(warm: "Future[int]", stop: Stop, seconds: float = WARM_UP_SECONDS) -> None:
-    """Wait until Spark runs tasks, before partitions come to this member and would wait for it instead."""
-    started = time.monotonic()
-    warm.add_done_callback(lambda _: stop.wake.set())
-    while not warm.done() and not stop.asked and (left := started + seconds - time.monotonic()) > 0:
-        stop.wake.wait(left)
-        stop.wake.clear()
-    waited = round(time.monotonic() - started, 1)
-    error = warm.exception() if warm.done() else None
-    if warm.done() and error is None:
-        log.info("spark.warm", seconds=waited)
-    elif not stop.asked:
-        log.warning("spark.not_warm", seconds=waited, error=repr(error) if error else "no task has run yet")
 
 
 class Readiness:
@@ -398,30 +372,13 @@ class Member:
         if not left and not targets.unread:
             return ExitCode.DONE
         targets.find_deleted_topics({partition.topic for partition in left}, self._assembly.offsets)
-        reasons = {p: "topic-deleted" for p in left if p.topic in targets.deleted}
-        reasons |= {p: "no-schema" for p in left if p.topic in cycle.resolver.output_revisions.refused}
-        reasons |= {p: hold.reason for p, hold in cycle.states.held().items() if p in left}
-        reasons |= dict.fromkeys(self._given_up(left, targets), "unreadable")
-        reasons |= {p: "no-answer" for p in left if p not in reasons and self._is_unanswered(p.topic)}
+        reasons = reasons_behind(targets, left, cycle, self._reports.refusals, self._began)
         if reasons.keys() != left.keys() | targets.unread.keys():
             return None
         for partition in sorted(reasons):
             log.error("partition.not_current", partition=str(partition), reason=reasons[partition])
         away = {"topic-deleted", "unreadable", "no-answer"} & set(reasons.values())
         return ExitCode.UNREACHABLE if away else ExitCode.HELD
-
-    def _given_up(self, left: Collection[TopicPartition], targets: TargetOffsets) -> set[TopicPartition]:
-        """Return partitions that could not be read for so long that a run which ends waits for them no more."""
-        now, cycle = time.monotonic(), self._cycle
-        since = cycle.forbidden | {partition: one.since for partition, one in cycle.unreadable.items()}
-        unread = targets.unread.keys() if now - self._began >= UNREADABLE_SECONDS else set()
-        return {p for p in left if now - since.get(p, now) >= UNREADABLE_SECONDS} | unread
-
-    def _is_unanswered(self, topic: str) -> bool:
-        now = time.monotonic()
-        since = self._cycle.resolver.output_revisions.waiting_since.get(topic, now)
-        failing = max(self._reports.refusals.seconds(server, topic) for server in OF_TOPICS)
-        return max(now - since, failing) >= UNREADABLE_SECONDS
 
     def _drain(self) -> None:
         """Let running jobs end within the grace, commit what is stored, leave the rest pending."""

@@ -14,6 +14,8 @@ from typing import Final
 from logpersister.report.outages import Outage, Server
 from logpersister.report.status import utc_now
 
+OF_TOPICS: Final[tuple[Server, ...]] = ("registry", "catalog")
+"""Servers that a topic has, and others do not; each is a kind of error, too."""
 LASTING_SECONDS: Final = 60.0
 """Duration of failures from which they count as an outage."""
 FORGOTTEN_SECONDS: Final[dict[Server, float]] = {"kafka": 60.0, "bucket": 180.0, "registry": 180.0, "catalog": 400.0}

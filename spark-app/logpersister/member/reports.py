@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Protocol
 
 import structlog
 
 from logpersister.backoff import PartlyFailedError
 from logpersister.member.cycle import Cycle
 from logpersister.member.listener import Listener
-from logpersister.member.refusals import Refusals
+from logpersister.member.refusals import OF_TOPICS, Refusals
 from logpersister.member.summary import Summary
 from logpersister.pipeline.work import RangeOutcome, WorkError
 from logpersister.ranges import Offset, Range, TopicPartition
@@ -27,7 +27,6 @@ from logpersister.report.finish import FinishReport, TellingReport
 from logpersister.report.lag import summarise
 from logpersister.report.lines import log_each
 from logpersister.report.metrics import CommitStep, Metrics
-from logpersister.report.outages import Server
 from logpersister.report.plain import plain
 from logpersister.report.status import StatusBoard
 from logpersister.report.tables import TablesReport
@@ -35,8 +34,6 @@ from logpersister.storage.errors import StorageError
 from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
-OF_TOPICS: Final[tuple[Server, ...]] = ("registry", "catalog")
-"""Servers that a topic has, and others do not; each is a kind of error, too."""
 
 
 class MembershipState(Protocol):

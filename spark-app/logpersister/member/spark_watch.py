@@ -1,15 +1,23 @@
 """Watches the Spark of a member. Spark that ended although nobody asked fails the probe and ends the member."""
 
 import threading
+import time
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Protocol, Self
+
+import structlog
 
 from logpersister.report.facts import RunningJob
 from logpersister.report.health import Probe
 from logpersister.report.status import StatusBoard
 from logpersister.stopping import Stop
 
+log = structlog.get_logger(__name__)
+
 ASK_SECONDS = 10.0
+WARM_UP_SECONDS = 60.0
+"""How long a member waits for Spark before it joins: executors may have to wait for a node."""
 
 
 class SparkLostError(Exception):
@@ -83,3 +91,18 @@ class SparkWatch(AbstractContextManager["SparkWatch"]):
         except Exception as error:
             return f"Spark does not answer: {error!r}"
         return ""
+
+
+def warm_up(warm: "Future[int]", stop: Stop, seconds: float = WARM_UP_SECONDS) -> None:
+    """Wait until Spark runs tasks, before partitions come to this member and would wait for it instead."""
+    started = time.monotonic()
+    warm.add_done_callback(lambda _: stop.wake.set())
+    while not warm.done() and not stop.asked and (left := started + seconds - time.monotonic()) > 0:
+        stop.wake.wait(left)
+        stop.wake.clear()
+    waited = round(time.monotonic() - started, 1)
+    error = warm.exception() if warm.done() else None
+    if warm.done() and error is None:
+        log.info("spark.warm", seconds=waited)
+    elif not stop.asked:
+        log.warning("spark.not_warm", seconds=waited, error=repr(error) if error else "no task has run yet")

@@ -6,7 +6,9 @@ from typing import Final
 
 from logpersister.kafka_client.causes import is_forbidden
 from logpersister.manifest.blocks.kafka import KafkaSpec
+from logpersister.member.cycle import Cycle
 from logpersister.member.ports import Offsets, Register
+from logpersister.member.refusals import OF_TOPICS, Refusals
 from logpersister.plan.intents import CommittedOffset, same_topic
 from logpersister.plan.partitions import PartitionStates
 from logpersister.ranges import Offset, TopicPartition
@@ -104,3 +106,23 @@ def behind(
     committed = register.read(others)
     positions_of_others = {p: c.offset if isinstance(c := committed.get(p), CommittedOffset) else -1 for p in others}
     return {p: position for p, position in positions_of_others.items() if position < ends[p]}
+
+
+def reasons_behind(
+    targets: TargetOffsets, left: Collection[TopicPartition], cycle: Cycle, refusals: Refusals, began: float
+) -> dict[TopicPartition, str]:
+    """Return why partitions are behind, of those that a run which ends waits for no more; it `began` by the clock."""
+    now, revisions = targets.clock(), cycle.resolver.output_revisions
+    unread_since = cycle.forbidden | {partition: one.since for partition, one in cycle.unreadable.items()}
+    unread = targets.unread.keys() if now - began >= UNREADABLE_SECONDS else set()
+
+    def is_unanswered(topic: str) -> bool:
+        failing = max(refusals.seconds(server, topic) for server in OF_TOPICS)
+        return max(now - revisions.waiting_since.get(topic, now), failing) >= UNREADABLE_SECONDS
+
+    reasons = {p: "no-answer" for p in left if is_unanswered(p.topic)}
+    reasons |= {p: "topic-deleted" for p in left if p.topic in targets.deleted}
+    reasons |= {p: "no-schema" for p in left if p.topic in revisions.refused}
+    reasons |= {p: hold.reason for p, hold in cycle.states.held().items() if p in left}
+    given_up = {p for p in left if now - unread_since.get(p, now) >= UNREADABLE_SECONDS}
+    return reasons | dict.fromkeys(given_up | unread, "unreadable")
