@@ -10,7 +10,7 @@ log = structlog.get_logger()
 
 
 def out_of_range(state: RangeState, offsets: LogOffsets) -> bool:
-    """Fail a range whose position the log does not have; return False when it has it."""
+    """Fail a range whose position the log does not have; return False when it has it: the leader changed meanwhile."""
     if state.position < offsets.start:
         reason = f"the log begins at {offsets.start}: records were deleted before they were read"
         fail(state, "data-lost", reason, offsets)

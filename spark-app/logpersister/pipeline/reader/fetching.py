@@ -7,7 +7,7 @@ lock; the connections' own thread receives meanwhile.
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import structlog
 
@@ -19,6 +19,7 @@ from logpersister.pipeline.reader.fetch import Frame, Planned, RangeState, ReadR
 from logpersister.pipeline.reader.inbox import Inbox
 from logpersister.pipeline.reader.leaders import NOTHING, Leaders
 from logpersister.pipeline.reader.messages import (
+    Cluster,
     ClusterError,
     FetchAnswer,
     FetchCall,
@@ -32,7 +33,7 @@ from logpersister.pipeline.reader.messages import (
 from logpersister.pipeline.reader.replicas import Replicas
 from logpersister.pipeline.reader.retries import Retries, backoff_of, fail
 from logpersister.pipeline.reader.settings import ReaderSettings
-from logpersister.ranges import Offset, TopicPartition, topic_id_text
+from logpersister.ranges import Offset, topic_id_text
 
 log = structlog.get_logger()
 
@@ -43,14 +44,6 @@ _EMPTIES = 3
 
 _LONGEST_WAIT = 5.0
 """Look at the deadlines at least so often, in seconds."""
-
-
-class Cluster(Protocol):
-    """What is needed of `connection.KafkaCluster`. Futures fail with `ClusterError` only."""
-
-    def locate(self, topics: Sequence[str]) -> Future[Topology]: ...
-    def fetch(self, call: FetchCall) -> Future[FetchAnswer]: ...
-    def log_offsets(self, partition: TopicPartition, location: Location) -> Future[LogOffsets]: ...
 
 
 class Fetching:
@@ -256,7 +249,7 @@ class Fetching:
         if verdict is Verdict.OK:
             self._accept(call, part, state, data, frame)
         elif verdict is Verdict.OUT_OF_RANGE and at_leader:
-            self._look_up_offsets(state, self._out_of_range)
+            self._look_up_offsets(state, ends.out_of_range, lambda: self._retry(state, "offset-out-of-range"))
         elif verdict is Verdict.UNAUTHORIZED:
             fail(state, "unauthorized", f"{name}: the user may not read this topic; grant it Read and Describe")
         elif verdict is Verdict.UNKNOWN_TOPIC:
@@ -321,7 +314,9 @@ class Fetching:
             return
         readable = data.last_stable_offset if self._settings.read_committed else data.high_watermark
         if state.empties >= _EMPTIES and readable >= state.end and call.node == self.leaders.of(state).leader:
-            self._look_up_offsets(state, self._nothing_there)
+            self._look_up_offsets(
+                state, ends.nothing_left, lambda: self._retries.later(state, "no-records", self._inbox.now())
+            )
         else:
             self._retries.later(state, "no-records", self._inbox.now())
 
@@ -385,7 +380,9 @@ class Fetching:
 
     # Offsets of the log
 
-    def _look_up_offsets(self, state: RangeState, then: Callable[[RangeState, LogOffsets], None]) -> None:
+    def _look_up_offsets(
+        self, state: RangeState, settles: Callable[[RangeState, LogOffsets], bool], otherwise: Callable[[], None]
+    ) -> None:
         location = self.leaders.of(state)
         state.asked = location
 
@@ -396,16 +393,8 @@ class Fetching:
             error = future.exception()
             if isinstance(error, ClusterError):
                 self._retry(state, error.reason)
-            else:
-                then(state, future.result())
+            elif not settles(state, future.result()):
+                otherwise()
             self._forget_satisfied()
 
         self._request(self._cluster.log_offsets(state.request.range.partition, location), answered)
-
-    def _out_of_range(self, state: RangeState, offsets: LogOffsets) -> None:
-        if not ends.out_of_range(state, offsets):
-            self._retry(state, "offset-out-of-range")  # the leader changed meanwhile
-
-    def _nothing_there(self, state: RangeState, offsets: LogOffsets) -> None:
-        if not ends.nothing_left(state, offsets):
-            self._retries.later(state, "no-records", self._inbox.now())

@@ -1,7 +1,9 @@
 """Messages between the reader and brokers, as plain values without a client library."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Protocol
 from uuid import UUID
 
 from logpersister.pipeline.reader.decode import Aborted
@@ -138,3 +140,11 @@ class Stats:
 
     def retried(self, reason: str) -> None:
         self.retries[reason] = self.retries.get(reason, 0) + 1
+
+
+class Cluster(Protocol):
+    """What is needed of `connection.KafkaCluster`. Futures fail with `ClusterError` only."""
+
+    def locate(self, topics: Sequence[str]) -> Future[Topology]: ...
+    def fetch(self, call: FetchCall) -> Future[FetchAnswer]: ...
+    def log_offsets(self, partition: TopicPartition, location: Location) -> Future[LogOffsets]: ...

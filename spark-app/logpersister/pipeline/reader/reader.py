@@ -12,9 +12,9 @@ from logpersister.pipeline.reader.connection import KafkaCluster
 from logpersister.pipeline.reader.decode import Decoded, Selected
 from logpersister.pipeline.reader.errors import NONE, RangeReadError
 from logpersister.pipeline.reader.fetch import RangeState, ReadRequest
-from logpersister.pipeline.reader.fetching import Cluster, Fetching
+from logpersister.pipeline.reader.fetching import Fetching
 from logpersister.pipeline.reader.inbox import Inbox
-from logpersister.pipeline.reader.messages import ClusterError, Stats, Topology
+from logpersister.pipeline.reader.messages import Cluster, ClusterError, Stats, Topology
 from logpersister.pipeline.reader.settings import ReaderSettings
 from logpersister.ranges import Offset, Range, TopicPartition, topic_id_text
 from logpersister.records.schema import RECORDS, RECORDS_WITH_HEADERS
