@@ -24,7 +24,7 @@ import yaml
 from bench import machine
 from bench.simulated_members import make_pod, members
 from tests.integration.harness.waiting import eventually
-from tests.integration.kubernetes.audit import Audit
+from tests.integration.kubernetes.installed.audit import Audit
 from tests.integration.kubernetes.operator_process import OperatorProcess
 from tests.stack.kafka import KafkaBroker
 from tests.stack.kubernetes import ApiServer, Client

@@ -15,9 +15,10 @@ from structlog.testing import capture_logs
 
 from logpersister.manifest.secrets import Secrets
 from logpersister.member import process
-from logpersister.member.process import ExitCode, Member, MemberOptions, Readiness, run_member, warm_up
+from logpersister.member.process import ExitCode, Member, MemberOptions, Readiness, run_member
 from logpersister.member.refusals import Refusals
 from logpersister.member.reports import Reports
+from logpersister.member.spark_watch import warm_up
 from logpersister.member.target_offsets import UNREADABLE_SECONDS, TargetOffsets
 from logpersister.pipeline.work import WorkError
 from logpersister.registry import RegistryError

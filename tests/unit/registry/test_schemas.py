@@ -34,16 +34,14 @@ def record(**types: Any) -> str:
 class FakeSubjects(RegistryClient):
     """A registry of which a test says which versions it has."""
 
+    url = URL
+
     def __init__(self, subjects: dict[str, dict[int, Schema]]) -> None:
         self.subjects = subjects
         self.error: RegistryErrorKind | None = None
         self.asked: list[int | None] = []
         """Versions that were asked for; None: which there are."""
         self.closed = 0
-
-    @property
-    def url(self) -> str:
-        return URL
 
     def close(self) -> None:
         self.closed += 1
