@@ -72,7 +72,8 @@ def test_it_is_named_and_restarted_as_often_as_the_budget_allows(
         )
         found = resource.wait("MembersProgressing", "False", "RestartsUsedUp")
         assert f"member {hangs} hangs since" in found["message"]
-        assert f"a Spark job makes no progress; partition {stuck} does not move" in found["message"]
+        why = f"a Spark job makes no progress; partition {stuck} does not move"
+        resource.eventually(why, lambda: why in resource.condition("MembersProgressing")["message"])
         (restart,) = resource.status()["restarts"]
         assert (restart["member"], restart["pod"], restart["count"]) == (hangs, before[hangs], 1)
         assert operator.metrics()[RESTARTS] == 1
