@@ -19,8 +19,8 @@ from tests.chaos.stage import Stage
 PROCESSES = 2
 MEMBERS = 1
 """Generation of what members store."""
-_PATIENCE_SECONDS = 300.0
-"""How long a replay and its switch may take; what is left then is done when all has come to rest."""
+_PATIENCE_SECONDS = 900.0
+"""How long a replay and its switch may take, which last longer than what disturbs them; then the run is stuck."""
 _BEHIND = timedelta(seconds=20)
 """By how much a replay ends before the present: the backup may be late."""
 _SWITCHING = re.compile(r"PUT \S+/current/")
