@@ -117,7 +117,10 @@ def test_memory_is_what_is_requested_or_as_usual_without_a_limit(resources: dict
 
 @pytest.mark.parametrize(
     ("memory", "message"),
-    [("895Mi", "'895Mi' is too little .* write 896Mi or more"), ("1.5Gi", "'1.5Gi' is not a size; .* 1536Mi")],
+    [
+        ("895Mi", "'895Mi' is too little .* write 896Mi or more"),
+        ("1.5Gi", "'1.5Gi' is not a size; write for example 256Mi"),
+    ],
 )
 def test_memory_that_cannot_be_had(memory: str, message: str) -> None:
     with pytest.raises(ExecutorTemplateError, match=message):
