@@ -51,7 +51,7 @@ WORLDS = {
     "another attempt": steady({"B": "crashing"}, turn=2, attempt=1, time=2),
     "an attempt that is taken back": steady({"B": "failing"}, turn=1, attempt=2, time=2),
     "aborted": steady({"B": "good"}, turn=1, abort=1, retry=1, death=1),
-    "aborted in a shadow": steady({"B": "good"}, SHADOW, turn=1, abort=1, retry=1),
+    "aborted in a shadow": steady({"B": "good"}, SHADOW, turn=1, abort=1, retry=1, time=1),
     "tried again": steady({"B": "crashing"}, HALT, turn=1, abort=1, retry=1, time=2),
     "an outage": steady({"B": "good"}, turn=1, outage=2, time=2),
     "another size": steady({"B": "good"}, turn=1, size=1, promote=1),
