@@ -130,8 +130,7 @@ def secret_names(spec: Spec) -> list[str]:
         *(registry.secret_name for registry in registries if registry is not None),
         spec.kafka.security.secret_name,
         spec.kafka.security.ca_secret_name,
-        spec.storage.secret_name,
-        spec.storage.ca_secret_name,
+        *(name for store in spec.storage.stores for name in (store.secret_name, store.ca_secret_name)),
         None if spec.table is None else spec.table.catalog.secret_name,
         None if spec.finish is None or spec.finish.webhook is None else spec.finish.webhook.secret_name,
     }

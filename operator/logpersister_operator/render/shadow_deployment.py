@@ -42,7 +42,7 @@ class ShadowDeployment:
         group_id, prefix = names
         changes = {
             "kafka": spec.kafka.model_copy(update={"group_id": group_id}),
-            "storage": spec.storage.model_copy(update={"prefix": prefix}),
+            "storage": spec.storage.model_copy(update={"prefix": prefix, "copies": ()}),
             "rollout": spec.rollout.model_copy(update={"shadow": None}),
             "finish": None,  # nobody reads its folders, and nobody is told of them
             "table": None,  # its rows are those of the stable group, and a shadow's objects are deleted

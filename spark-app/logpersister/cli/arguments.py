@@ -135,6 +135,13 @@ def _retrieve(command: argparse.ArgumentParser) -> None:
         metavar="PATH,…",
         help="only these folders below that of the topic, such as that of a feed (default: all)",
     )
+    command.add_argument(
+        "--store",
+        type=count,
+        default=0,
+        metavar="N",
+        help="fetch archives from a copy: 1 is the first of spec.storage.copies (default: 0, the bucket itself)",
+    )
     command.add_argument("--unpack", action="store_true", help="unpack archives beside their files")
     command.add_argument("--collapse-topics", action="store_true", help="no folders by topic: file names begin with it")
     command.add_argument("--collapse-time", action="store_true", help="no folders by time: file names begin with those")

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TextIO
 
@@ -12,12 +12,13 @@ from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.progress import counted
 from logpersister.cli.retrieve import without_times
 from logpersister.cli.tables import printable, table
-from logpersister.finish.archiving import POLICY
 from logpersister.formats.damage import ContentError
 from logpersister.manifest import LogPersister
-from logpersister.records.type_folders import folders_by_time
+from logpersister.manifest.blocks.finish import ARCHIVE
+from logpersister.records.type_folders import AnyFolders, folders_by_time
 from logpersister.report.human import number, plural, size
 from logpersister.retrieve.selection import Window
+from logpersister.storage.copies import Copy, open_copies
 from logpersister.storage.deletions import Deletion, note_deletion
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.replayed import list_replayed
@@ -38,12 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError("--from: is not before --to", Exit.INVALID)
     resource, secrets = context.begin(arguments)
     _refuse(resource)
-    with bucket.opened(resource, secrets) as store:
+    with bucket.opened(resource, secrets) as store, open_copies(resource.spec.storage, secrets) as copies:
         topics = bucket.topics_of(store, resource, arguments.topics)
-        found = [_chosen(store, resource, topic, window) for topic in topics]
+        found = [_chosen(store, copies, resource, topic, window) for topic in topics]
         show(found, sys.stdout)
         told = _told(found)
-        if arguments.dry_run or not any(one.objects or one.archives for one in found):
+        if arguments.dry_run or not any(one.objects or one.sizes_of_archives for one in found):
             return Exit.OK
         if not arguments.yes and not _agreed(told, resource):
             print("nothing was deleted", file=sys.stderr)
@@ -64,7 +65,7 @@ def _refuse(resource: LogPersister) -> None:
         )
 
 
-def _chosen(store: ObjectStore, resource: LogPersister, topic: str, window: Window) -> Chosen:
+def _chosen(store: ObjectStore, copies: Sequence[Copy], resource: LogPersister, topic: str, window: Window) -> Chosen:
     spec, group = resource.spec.for_topic(topic), resource.group_id
     for replay in list_replayed(store, group, topic):
         if not replay.done:
@@ -84,9 +85,15 @@ def _chosen(store: ObjectStore, resource: LogPersister, topic: str, window: Wind
     except (ForeignObjectError, ContentError) as error:
         raise CommandError(f"topic {printable(topic)}: {error}", Exit.FAILED) from error
     chosen = choose(store, group, topic, counted(store.inventory(topic), "objects looked at"), inside)
-    if layout is not None and spec.finish is not None and POLICY in spec.finish.policy:
-        choose_archives(store, group, chosen, layout, window)
+    if layout is not None and spec.finish is not None and ARCHIVE in spec.finish.policy:
+        chosen.archives = choose_archives(store, group, chosen, layout, window)
+        chosen.copied = [(copy, _archives_of(copy, group, chosen, layout, window)) for copy in copies]
     return chosen
+
+
+def _archives_of(copy: Copy, group: str, chosen: Chosen, layout: AnyFolders, window: Window) -> Mapping[str, int]:
+    with bucket.using(copy) as store:
+        return choose_archives(store, group, chosen, layout, window)
 
 
 def _agreed(told: str, resource: LogPersister) -> bool:
@@ -94,6 +101,8 @@ def _agreed(told: str, resource: LogPersister) -> bool:
         raise CommandError("--yes: is needed where nobody can be asked; nothing was deleted", Exit.INVALID)
     storage = resource.spec.storage
     place = f"s3://{storage.bucket}/{storage.prefix}"
+    if storage.copies:
+        place += " and its copies"
     print(f"Delete {told} of {place} for good? [y/N] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
@@ -104,6 +113,10 @@ def _delete(store: ObjectStore, group: str, chosen: Chosen, window: Window, now:
     for topic_id, ranges in chosen.by_topic_id():
         note = Deletion(chosen.topic, topic_id, window.since, window.until, now, ranges)
         note_deletion(store, group, note)
+    # Before the bucket's: where a copy is away now, the same command finds everything again.
+    for copy, archives in chosen.copied:
+        with bucket.using(copy) as of_copy:
+            of_copy.delete_all([*archives])
     # First: an object that is left is found again, and its facts with it; without the object they are not.
     store.delete_all([key for one in chosen.ranges.values() for key in one.facts])
     store.delete_all([*chosen.archives, *chosen.objects])
@@ -118,12 +131,12 @@ def show(found: Sequence[Chosen], out: TextIO) -> None:
     table(COLUMNS, rows, out)
     out.write("\n")
     out.writelines(f"{line}\n" for line in _kept(found))
-    bytes_ = sum(one.bytes + sum(one.archives.values()) for one in found)
+    bytes_ = sum(one.bytes + sum(one.sizes_of_archives) for one in found)
     out.write(f"{_told(found)}, {size(bytes_)} to be deleted\n")
 
 
 def _told(found: Sequence[Chosen]) -> str:
-    objects, archives = sum(len(one.objects) for one in found), sum(len(one.archives) for one in found)
+    objects, archives = sum(len(one.objects) for one in found), sum(len(one.sizes_of_archives) for one in found)
     return plural(objects, "object") + (f" and {plural(archives, 'archive')}" if archives else "")
 
 

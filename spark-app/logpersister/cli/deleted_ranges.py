@@ -16,6 +16,7 @@ from logpersister.replay.moments import BackupMoments
 from logpersister.retrieve.selection import Window, folder_of, times_of
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each
+from logpersister.storage.copies import Copy
 from logpersister.storage.names import ObjectName
 from logpersister.storage.store import ListedObject, ObjectStore
 
@@ -52,8 +53,10 @@ class Chosen:
     foreign: int = 0
     """Objects of other groups or programs, which stay."""
     staying: frozenset[str] = frozenset()
-    archives: dict[str, int] = field(default_factory=dict)
+    archives: Mapping[str, int] = field(default_factory=dict)
     """Bytes of the archives of folders of which no object stays, by their names."""
+    copied: Sequence[tuple[Copy, Mapping[str, int]]] = ()
+    """Those of each copy."""
     archives_kept: int = 0
     """Archives that stay with objects of their folders."""
 
@@ -68,6 +71,11 @@ class Chosen:
     @property
     def bytes(self) -> int:
         return sum(one.bytes for one in self.ranges.values())
+
+    @property
+    def sizes_of_archives(self) -> Sequence[int]:
+        """Bytes of each archive in any store."""
+        return [size for one in (self.archives, *(some for _, some in self.copied)) for size in one.values()]
 
     def by_topic_id(self) -> Iterator[tuple[str | None, Mapping[int, Mapping[int, tuple[Span, ...]]]]]:
         """Yield the deleted offsets by generation and partition, apart for each topic that had this name."""
@@ -142,8 +150,14 @@ def choose(store: ObjectStore, group: str, topic: str, listed: Iterable[Listed],
     return chosen
 
 
-def choose_archives(store: ObjectStore, group: str, chosen: Chosen, layout: AnyFolders, window: Window) -> None:
-    """Take in the archives of finished folders that lie in the window; `choose` comes before. Raises StorageError."""
+def choose_archives(
+    store: ObjectStore, group: str, chosen: Chosen, layout: AnyFolders, window: Window
+) -> Mapping[str, int]:
+    """Return the archives of finished folders that lie in the window, with their bytes, and count the others.
+
+    `choose` comes before, of the primary store. Raises StorageError.
+    """
+    archives = dict[str, int]()
     assert window.until is not None, "--to is required"
     root = names.topic_prefix(store.prefix, chosen.topic) + f"{ARCHIVES}/"
     until, below = window.until, f"{ARCHIVES}/"
@@ -163,7 +177,8 @@ def choose_archives(store: ObjectStore, group: str, chosen: Chosen, layout: AnyF
         elif path in staying:
             chosen.archives_kept += 1
         else:
-            chosen.archives[listed.key] = listed.size
+            archives[listed.key] = listed.size
+    return archives
 
 
 def _add(

@@ -15,14 +15,15 @@ from logpersister.finish.by_hand import Judged, State, judge
 from logpersister.finish.look import TopicFolders, in_words
 from logpersister.finish.positions import NotKnownError
 from logpersister.finish.publishing import OvertakenError
-from logpersister.finish.telling import NotTakenError, Teller, Telling
+from logpersister.finish.telling import NotTakenError, Teller
 from logpersister.finish.watermark import at
 from logpersister.group.offsets import OffsetReader
 from logpersister.manifest import LogPersister
 from logpersister.manifest.rules.table_rules import registration
-from logpersister.member.telling import tellers
+from logpersister.member.telling import tellers, telling_of
 from logpersister.records.type_folders import finished_folders
 from logpersister.report.human import plural
+from logpersister.storage.copies import open_copies
 from logpersister.storage.facts import ForeignObjectError
 from logpersister.storage.finished import list_arrivals
 from logpersister.storage.store import ObjectStore
@@ -43,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     config = brokers.config(resource, secrets, arguments.timeout, found)
     with (
         bucket.opened(resource, secrets) as store,
+        open_copies(resource.spec.storage, secrets) as copies,
         closing(OffsetReader.of(resource, config)) as offsets,
     ):
         topics = _topics(resource, offsets, arguments.topic, arguments.timeout)
@@ -57,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
                 errors[topic] = error
         telling: Sequence[TellingOutcome] = ()
         if not arguments.dry_run:
-            whom = tellers(resource, store, config, secrets)
-            telling = list(_tell(whom, store, resource.group_id, topics))
+            whom = tellers(resource, store, copies, config, secrets)
+            telling = list(_tell(resource, whom, store, topics))
     if arguments.json:
         print(json.dumps(document(resource, judged, telling, errors, dry_run=arguments.dry_run)))
     else:
@@ -80,12 +82,14 @@ class TellingOutcome:
     """Why some were not accepted; members send them later unless they were refused."""
 
 
-def _tell(whom: Iterable[Teller], store: ObjectStore, group: str, topics: Collection[str]) -> Iterator[TellingOutcome]:
+def _tell(
+    resource: LogPersister, whom: Iterable[Teller], store: ObjectStore, topics: Collection[str]
+) -> Iterator[TellingOutcome]:
     for teller in whom:
-        untold = list_untold(store, group, teller.policy)
+        telling, untold = telling_of(resource, store, teller), list_untold(store, resource.group_id, teller.policy)
         for topic in sorted(untold.keys() & set(topics)):
             try:
-                told = Telling(store, group, teller).tell(topic, untold[topic])
+                told = telling.tell(topic, untold[topic])
             except NotTakenError as error:
                 yield TellingOutcome(teller.policy, topic, 0, f"{error}; members tell it later")
             else:
@@ -120,6 +124,8 @@ def _judged(
         generation=spec.generation,
         assume_idle=arguments.assume_idle,
         registers=registration(spec) == "onFinish",
+        awaits_copies=bool(spec.storage.copies),
+        archives_again=arguments.since is not None and not arguments.dry_run,
     )
 
     def ask() -> Sequence[Judged]:

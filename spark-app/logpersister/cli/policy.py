@@ -10,6 +10,7 @@ from logpersister.forms.problems import ManifestError
 from logpersister.group.replay_group import replay_group
 from logpersister.kafka_client import secret_keys
 from logpersister.manifest import LogPersister
+from logpersister.manifest.blocks.finish import ARCHIVE
 from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.blocks.table import GENERATION, GLUE_ID, TOPIC
@@ -46,10 +47,20 @@ def _aws_partition(region: str | None) -> str:
 def iam_policy(resource: LogPersister) -> Document:
     """Return the policy of the role or the keys that members use."""
     storage, shadow = resource.spec.storage, resource.spec.rollout.shadow
-    bucket, finish = bucket_arn(storage), resource.spec.finish
-    makes_archives = finish is not None and "archive" in finish.policy
+    finish = resource.spec.finish
+    makes_archives = finish is not None and ARCHIVE in finish.policy
     prefixes = [storage.prefix, *([] if shadow is None else [f"{shadow.prefix}/*"])]
-    statements: list[Document] = [
+    statements = _bucket_statements(storage, prefixes, makes_archives=makes_archives)
+    for number, copy in enumerate(storage.copies, 1):
+        of_copy = [*_bucket_statements(copy, [copy.prefix], makes_archives=True), *_key_statements(copy)]
+        statements += [{**one, "Sid": f"{one['Sid']}Copy{number}"} for one in of_copy]
+    more = [*_key_statements(storage), *_registry_statements(resource), *_glue_statements(resource)]
+    return {"Version": "2012-10-17", "Statement": [*statements, *more]}
+
+
+def _bucket_statements(storage: StorageSpec, prefixes: Sequence[str], *, makes_archives: bool) -> list[Document]:
+    bucket = bucket_arn(storage)
+    return [
         {
             # No condition on s3:prefix: without the right to list, S3 answers 403 and not 404 to who asks for an object
             # that is not there, and that question names no prefix.
@@ -78,8 +89,6 @@ def iam_policy(resource: LogPersister) -> Document:
             ],
         },
     ]
-    more = [*_key_statements(storage), *_registry_statements(resource), *_glue_statements(resource)]
-    return {"Version": "2012-10-17", "Statement": [*statements, *more]}
 
 
 def _registry_statements(resource: LogPersister) -> Iterator[Document]:

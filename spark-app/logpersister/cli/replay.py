@@ -107,6 +107,7 @@ def replayed(live: LogPersister, topics: Sequence[str]) -> LogPersister:
     ]
     spec.pop("finish", None)
     spec.get("table", {}).pop("partitions", None)  # of a Hive table, which may wait for finished folders
+    spec["storage"].pop("copies", None)
     sections = {**spec, "kafka": {**kafka, "groupId": live.group_id, "topics": list(topics)}}
     return context.replaced(live, {**sections, **({"overrides": overrides} if overrides else {})})
 

@@ -17,10 +17,10 @@ from logpersister.backup.listing import read_backup
 from logpersister.cli import bucket, context
 from logpersister.cli.exits import CommandError, Exit
 from logpersister.cli.tables import printable, table
-from logpersister.finish.archiving import POLICY
 from logpersister.finish.watermark import at
 from logpersister.formats.damage import ContentError
 from logpersister.manifest import LogPersister
+from logpersister.manifest.blocks.finish import ARCHIVE
 from logpersister.records.type_folders import folders_by_time
 from logpersister.replay.moments import BackupMoments
 from logpersister.report.human import number, plural, size
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError("--from: is not before --to", Exit.INVALID)
     resource, secrets = context.begin(arguments)
     failures: list[Fetched] = []
-    with bucket.opened(resource, secrets) as store:
+    with bucket.numbered(resource, secrets, arguments.store) as store:
         topics = bucket.topics_of(store, resource, arguments.topics)
         found = {topic: _chosen(store, resource, topic, arguments) for topic in topics}
         results = {topic: Result(one) for topic, one in found.items()}
@@ -87,10 +87,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _chosen(store: ObjectStore, resource: LogPersister, topic: str, arguments: argparse.Namespace) -> Selected:
     window, spec = Window(arguments.since, arguments.until), resource.spec.for_topic(topic)
     layout = folders_by_time(spec)
-    selected = look_by_current(
-        store, resource.group_id, topic, lambda current: _counting(store, resource, topic, current, window)
-    )
-    if layout is not None and spec.finish is not None and POLICY in spec.finish.policy:
+    if arguments.store:  # copies have archives only
+        selected = Selected(topic, ())
+    else:
+        selected = look_by_current(
+            store, resource.group_id, topic, lambda current: _counting(store, resource, topic, current, window)
+        )
+    if layout is not None and spec.finish is not None and ARCHIVE in spec.finish.policy:
         selected = with_archives(store, resource.group_id, selected, layout, window)
     return in_folders(selected, arguments.folders) if arguments.folders else selected
 

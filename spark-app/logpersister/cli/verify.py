@@ -32,9 +32,11 @@ from logpersister.pipeline.connections import open_reader
 from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.rules import other_rules
 from logpersister.ranges import TopicPartition
+from logpersister.records.type_folders import folders_by_time
 from logpersister.registry import RegistryError
 from logpersister.report import plain
 from logpersister.report.human import number, plural, size
+from logpersister.storage.copies import Copy, open_copies
 from logpersister.storage.deletions import list_deletions
 from logpersister.storage.errors import StorageError
 from logpersister.storage.left_out import list_left_out
@@ -43,6 +45,7 @@ from logpersister.storage.replayed import list_replayed
 from logpersister.storage.replays import list_replays
 from logpersister.storage.revisions import get_revision
 from logpersister.storage.store import ObjectStore
+from logpersister.verify.copies import copy_findings
 from logpersister.verify.deep import DeepVerification, WritingOf
 from logpersister.verify.evidence import StoredObject
 from logpersister.verify.findings import Finding, Kind
@@ -63,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = brokers.reach(resource, secrets, arguments.timeout, some_topics=True)
     with (
         bucket.opened(resource, secrets) as store,
+        open_copies(resource.spec.storage, secrets) as copies,
         _kafka(resource, secrets, arguments, found) as (offsets, reader),
         registry.all_opened(secrets) as registries,
         registry.resources(resource, secrets) as with_columns,
@@ -97,7 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
             if topic in found.refused:
                 results.append(TopicResult(topic, errors=[str(found.refused[topic])]))
             else:
-                results.append(_verified(verification, topic, partitions, arguments.timeout, compared.compare))
+                result = _verified(verification, topic, partitions, arguments.timeout, compared.compare)
+                _compare_copies(result, resource, store, copies, deep=arguments.deep)
+                results.append(result)
     if arguments.json:
         sys.stdout.write(json.dumps(document(resource, results)) + "\n")
     else:
@@ -119,6 +125,22 @@ def _verified(
     except RegistryError as error:
         return TopicResult(topic, errors=[str(error)])
     return result
+
+
+def _compare_copies(
+    result: TopicResult, resource: LogPersister, store: ObjectStore, copies: Sequence[Copy], *, deep: bool
+) -> None:
+    """Compare the archives of a topic with those of copies; one that is away is told once, and hides no finding."""
+    layout = folders_by_time(resource.spec.for_topic(result.topic))
+    if layout is None:
+        return
+    for copy in copies:
+        try:
+            result.findings += copy_findings(
+                store, resource.group_id, result.topic, layout, copy, bucket.using, deep=deep
+            )
+        except UnreachableError as error:
+            result.errors.append(str(error))
 
 
 def exit_code(results: Sequence[TopicResult]) -> Exit:

@@ -4,18 +4,24 @@ An archive is of one number of a folder, whose note lists the objects. So whoeve
 may be made again at any time. It is put by compare-and-set on the version that was there, which has a lower number: a
 process that has slept meanwhile takes nothing back. What the version before has of objects that were deleted since
 (`logpersister delete`, lifecycle rules) stays in the next one.
+
+A folder counts as archived when the copies of the store have the archive, too. They get the bytes of the primary one by
+the same rules; the success file comes then.
 """
 
 import json
-from collections.abc import Container, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 import structlog
 
-from logpersister.finish.telling import Message, NotTakenError, RefusedError, Send
+from logpersister.finish.archive_versions import NUMBER, Versions, base_of, delete_before, newest_of, put, versions_of
+from logpersister.finish.copying import Copying, using
+from logpersister.finish.telling import Message, RefusedError, Send
 from logpersister.finish.watermark import at
 from logpersister.formats.archive.consolidation import MANIFEST, Consolidation, hash_of
 from logpersister.formats.archive.entries import Entry, seconds_of
@@ -24,20 +30,19 @@ from logpersister.formats.archive.write import ArchiveFormat, consolidated
 from logpersister.formats.compression import compressor
 from logpersister.formats.damage import ContentError, damage_told
 from logpersister.manifest import LogPersister
+from logpersister.manifest.blocks.finish import ARCHIVE
 from logpersister.manifest.spec import Spec
 from logpersister.records.escaping import escape, shortened
 from logpersister.records.time_folders import TimeFolder, time_folders
 from logpersister.storage import names
+from logpersister.storage.copies import Copy
 from logpersister.storage.errors import StorageError
 from logpersister.storage.finished import FolderContent
 from logpersister.storage.losses import Loss, list_losses
-from logpersister.storage.store import ObjectStore
+from logpersister.storage.store import ObjectStore, ObjectWriter
 
 log = structlog.get_logger(__name__)
 
-POLICY: Final = "archive"
-NUMBER: Final = "number"
-"""Metadata of an archive: which number of its folder it is of."""
 LABEL_BYTES: Final = 190
 """Longest label: with time, hash and extension it is a name that each file system takes."""
 
@@ -48,37 +53,56 @@ class Archiver:
 
     store: ObjectStore
     resource: LogPersister
+    copies: Sequence[Copy] = ()
 
-    policy = POLICY
+    policy = ARCHIVE
 
     @contextmanager
     def session(self) -> Iterator[Send]:
         """List the losses once for a few folders. Raises StorageError."""
         losses = [*list_losses(self.store, self.resource.group_id)]
-        yield lambda message: self._archive(message, losses)
+        copying = Copying(self.store, self.resource.group_id, self.copies)
+        yield lambda message: self._archive(message, losses, copying)
 
-    def _archive(self, message: Message, losses: Sequence[Loss]) -> None:
-        """Make the archive of a folder. Raises NotTakenError, StorageError; RefusedError where it cannot be made."""
-        content = message.content
+    def _archive(self, message: Message, losses: Sequence[Loss], copying: Copying) -> None:
+        """Make the archive of a folder in all stores.
+
+        Raises NotTakenError, StorageError; RefusedError where it cannot be made.
+        """
         try:
-            chosen = self._chosen(content)
-            listed = [one.key for one in self.store.list_objects(chosen.base)]
-            versions = {key: one for key in listed if (one := self._version(key)) is not None}
-            newest = max(versions, key=lambda key: versions[key].number, default=None)
-            if newest is not None and versions[newest].number >= content.number:
-                # Deleted here, too: perhaps who made it was stopped before.
-                number = versions[newest].number
-                self.store.delete_all([key for key, one in versions.items() if one.number < number])
-                return
-            if newest is None and not content.objects:
-                return  # all was deleted, and the archive with it
-            self._make(chosen, content, losses, versions, newest)
+            chosen = self._chosen(message.content)
+            self._archive_in_primary(chosen, message.content, losses, copying)
         except ContentError as error:
             raise RefusedError(f"folder {message.key}: an archive in it cannot be read: {error}") from None
         except StorageError as error:
             if error.code != "NoSuchKey":
                 raise
             raise RefusedError(f"folder {message.key}: {error}; an archive without its records would be less") from None
+        if self.copies:
+            copying.copy(message.content, chosen.file)
+            self._mark(message.content)
+
+    def _archive_in_primary(
+        self, chosen: "_Chosen", content: FolderContent, losses: Sequence[Loss], copying: Copying
+    ) -> None:
+        versions = versions_of(self.store, self.resource.group_id, base_of(self.store, content, chosen.file))
+        newest = newest_of(versions)
+        if newest is not None and versions[newest].number >= content.number:
+            delete_before(self.store, versions, versions[newest].number)
+        elif newest is not None:
+            self._make(chosen, content, losses, versions, self._files(self.store, newest))
+        elif content.objects:  # else all was deleted, and the archive with it
+            # A lifecycle rule may have left the version before in a copy alone.
+            copied = copying.newest(content, chosen.file) if content.number > 1 else None
+            before = None if copied is None else self._files_of_copy(*copied)
+            self._make(chosen, content, losses, versions, before)
+
+    def _mark(self, content: FolderContent) -> None:
+        """Put the success file, which waits for the copies. Raises StorageError."""
+        finish = self.resource.spec.finish
+        if finish is not None and "successFile" in finish.policy:
+            root = names.topic_prefix(self.store.prefix, content.topic)
+            self.store.put_marker(f"{root}{content.path}/{finish.success_file_name}")
 
     def _chosen(self, content: FolderContent) -> "_Chosen":
         spec = self.resource.spec.for_topic(content.topic)
@@ -92,15 +116,9 @@ class Archiver:
         begin = layout.begin_of(folder)
         label = label_of(spec, content.topic, folder, layout.above)
         form = "%Y%m%dT%H%MZ" if layout.granularity == "minute" else "%Y%m%dT%HZ"
-        base = f"{label}_{datetime.fromtimestamp(begin / 1000, UTC):{form}}"
-        try:
-            key = names.archive_key(self.store.prefix, content.topic, content.path, base)
-        except ValueError as error:
-            raise RefusedError(
-                f"folder {content.path} of topic {content.topic}: its archive has no name: {error}"
-            ) from None
+        file = f"{label}_{datetime.fromtimestamp(begin / 1000, UTC):{form}}"
         sources = [root + one.name for one in content.objects]
-        return _Chosen(sources, ArchiveFormat(spec.output.archive), key, begin, folder.end)
+        return _Chosen(sources, ArchiveFormat(spec.output.archive), file, begin, folder.end)
 
     def _entries(self, key: str) -> Iterator[Entry]:
         with closing(self.store.read(key)) as pieces:
@@ -111,15 +129,16 @@ class Archiver:
         chosen: "_Chosen",
         content: FolderContent,
         losses: Sequence[Loss],
-        versions: "Mapping[str, _Version]",
-        newest: str | None,
+        versions: Versions,
+        before: "_Open | None",
     ) -> None:
+        """Make an archive in the place of versions; `before` opens the files of the last one in any store."""
         made = Consolidation()
         for key in chosen.sources:
             made.add_source(self._entries(key))
         files = made.files()
         found = {name for of_record in files.values() for name, _ in of_record}
-        kept = _NOTHING if newest is None else self._kept(newest, content, found)
+        kept = _NOTHING if before is None else _kept(before, content, found)
         hash_ = hash_of([*found, *kept.names])
         manifest = {
             "topic": content.topic,
@@ -134,82 +153,66 @@ class Archiver:
             "sources": [*kept.sources, *({"name": one.name, "records": one.records} for one in content.objects)],
         }
         named = f"_{hash_}" if chosen.format.settings.naming == "hashed" else ""
-        key = f"{chosen.base}{named}{chosen.format.extension}"
-        again = (one for one in self._files(newest) if one[0] in kept.names) if newest and kept.names else ()
+        key = f"{base_of(self.store, content, chosen.file)}{named}{chosen.format.extension}"
+        again = (one for one in before() if one[0] in kept.names) if before and kept.names else ()
         sources = map(self._entries, chosen.sources)
         bytes_ = consolidated(manifest, seconds_of(chosen.end), files, sources, again)
         metadata = {"group": self.resource.group_id, NUMBER: str(content.number), "hash": hash_}
-        self._put(key, chosen.format, metadata, bytes_, versions.get(key))
+        fill = partial(_compress, bytes_, chosen.format)
+        put(self.store, key, metadata, chosen.format.content_type, versions.get(key), fill)
         self.store.delete_all([other for other in versions if other != key])
         log.info("folder.archived", topic=content.topic, folder=content.path, number=content.number, key=key)
 
-    def _kept(self, key: str, content: FolderContent, found: Container[str]) -> "_Kept":
-        """Return what a new version takes from the one before: what was made of objects that were deleted since."""
-        with closing(self._files(key)) as files:
-            name, _, value = next(files, ("", 0, b""))
-            there = {one.name for one in content.objects}
-            with damage_told("archive"):
-                sources = json.loads(value)["sources"] if name == MANIFEST else ()
-            gone = [one for one in sources if one["name"] not in there]
-            return _Kept(gone, frozenset(one for one, _, _ in files if one not in found)) if gone else _NOTHING
+    def _files(self, store: ObjectStore, key: str) -> "_Open":
+        def files() -> Generator[_File, None, None]:
+            with closing(store.read(key)) as pieces:
+                yield from files_in(compression_of(key) or "none", pieces)
 
-    def _files(self, key: str) -> Generator[tuple[str, int, bytes], None, None]:
-        with closing(self.store.read(key)) as pieces:
-            yield from files_in(compression_of(key) or "none", pieces)
+        return files
 
-    def _put(
-        self,
-        key: str,
-        format_: ArchiveFormat,
-        metadata: Mapping[str, str],
-        content: Iterator[bytes],
-        before: "_Version | None",
-    ) -> None:
-        """Put an archive in the place of a version; compress it on the way. Raises NotTakenError."""
-        tag = None if before is None else before.tag
-        writer = self.store.writer(
-            key, metadata, content_type=format_.content_type, if_absent=tag is None, replaces=tag, sweep=tag is not None
-        )
-        stream = compressor(format_.settings.compression)
-        try:
-            for piece in content:
-                for ready in stream.write(piece):
-                    writer.write(ready)
-            for ready in stream.finish():
-                writer.write(ready)
-            stored = writer.finish({})
-        except BaseException:
-            writer.abort()
-            raise
-        if stored.existing:
-            raise NotTakenError(f"archive {key!r} is being made by another process")
+    def _files_of_copy(self, copy: Copy, key: str) -> "_Open":
+        def files() -> Generator[_File, None, None]:
+            with using(copy), closing(self._files(copy.store, key)()) as found:
+                yield from found
 
-    def _version(self, key: str) -> "_Version | None":
-        """Return which number an archive is of; None: it was deleted a moment ago. Raises RefusedError for others'."""
-        found = self.store.imprint(key)
-        if found is None:
-            return None
-        number = found.metadata.get(NUMBER, "")
-        if found.metadata.get("group") != self.resource.group_id or not number.isdecimal():
-            raise RefusedError(f"object {key!r} is no archive of this group; move it away, or choose another prefix")
-        return _Version(int(number), f'"{found.tag}"')
+        return files
+
+
+_File = tuple[str, int, bytes]
+"""Name, time in seconds since the epoch, and content of a file."""
+_Open = Callable[[], Generator[_File, None, None]]
+
+
+def _kept(before: _Open, content: FolderContent, found: Container[str]) -> "_Kept":
+    """Return what a new version takes from the one before: what was made of objects that were deleted since."""
+    with closing(before()) as files:
+        name, _, value = next(files, ("", 0, b""))
+        there = {one.name for one in content.objects}
+        with damage_told("archive"):
+            sources = json.loads(value)["sources"] if name == MANIFEST else ()
+        gone = [one for one in sources if one["name"] not in there]
+        return _Kept(gone, frozenset(one for one, _, _ in files if one not in found)) if gone else _NOTHING
+
+
+def _compress(content: Iterator[bytes], format_: ArchiveFormat, writer: ObjectWriter) -> None:
+    """Write an archive, compressed on the way."""
+    stream = compressor(format_.settings.compression)
+    for piece in content:
+        for ready in stream.write(piece):
+            writer.write(ready)
+    for ready in stream.finish():
+        writer.write(ready)
 
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
     sources: Sequence[str]
     format: ArchiveFormat
-    base: str
+    file: str
     """Name of its object, up to the hash or the extension."""
     begin: int
     end: int
     """Time of its folder, in milliseconds since the epoch."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    number: int
-    tag: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,12 +76,16 @@ class TopicFolders:
         now: Callable[[], float] = time.time,
         assume_idle: bool = False,
         registers: bool = False,
+        awaits_copies: bool = False,
+        archives_again: bool = False,
     ) -> None:
         """Begin without having seen anything of the topic.
 
         Args:
             assume_idle: take partitions for idle as soon as everything that Kafka has of them is stored.
             registers: whether folders become partitions of a Hive table when they are finished.
+            awaits_copies: whether the success file waits for the archive in all stores.
+            archives_again: whether it is looked again at archives that have been made.
         """
         self.topic = topic
         self.layout = layout
@@ -89,7 +93,7 @@ class TopicFolders:
         self.store = store
         self._group = group
         self._generation = generation
-        self._publisher = Publisher(store, group, spec, registers)
+        self._publisher = Publisher(store, group, spec, registers, awaits_copies, archives_again)
         self.passing = Passing(topic, layout, spec, kafka, clock=clock, now=now, assume_idle=assume_idle)
         self._later: dict[str, int] = {}
         """Notes of arrivals that need no reading until a folder is finished that ends then; the name says which it is.

@@ -18,7 +18,7 @@ import structlog
 from logpersister.finish.folders import content_of
 from logpersister.finish.positions import Positions
 from logpersister.finish.watermark import at
-from logpersister.manifest.blocks.finish import TELLING, FinishSpec
+from logpersister.manifest.blocks.finish import ARCHIVE, TELLING, FinishSpec
 from logpersister.records.time_folders import TimeFolder
 from logpersister.storage import names
 from logpersister.storage.asking import ask_each
@@ -65,6 +65,10 @@ class Publisher:
     spec: FinishSpec
     registers: bool = False
     """Whether finished folders become partitions of a Hive table, which gets notes as recipients do."""
+    awaits_copies: bool = False
+    """Whether the success file waits for the archive in all stores; who makes that puts it (`finish.archiving`)."""
+    archives_again: bool = False
+    """Whether it is looked again at archives that have been made: somebody may have deleted one in a store."""
 
     def publish(self, topic: str, folder: TimeFolder, positions: Positions, *, late: bool) -> Published:
         """Make known what a folder has in it now.
@@ -96,7 +100,10 @@ class Publisher:
         records = sum(one.records for one in came) if late else 0
         content = _next(topic, folder, None if noted is None else noted[0], found.final, positions, records)
         changed = noted is None or content != noted[0]
-        if changed and not put_folder_content(self.store, self.group, content, None if noted is None else noted[1]):
+        if self.archives_again and ARCHIVE in content.told:
+            content = replace(content, told={name: one for name, one in content.told.items() if name != ARCHIVE})
+        is_news = noted is None or content != noted[0]
+        if is_news and not put_folder_content(self.store, self.group, content, None if noted is None else noted[1]):
             raise self._overtaken(topic, folder)
         outdated = "manifest" in self.spec.policy and (copy is None or copy[0] != content.document())
         if outdated and not self.store.replace_json(copy_key, content.document(), None if copy is None else copy[1]):
@@ -117,7 +124,7 @@ class Publisher:
     def _put_markers(self, topic: str, folder: TimeFolder, positions: Positions) -> None:
         if "done" in self.spec.policy:
             self.mark_done(topic, folder, sorted(positions.ends))
-        if "successFile" in self.spec.policy:
+        if "successFile" in self.spec.policy and not self.awaits_copies:
             self.mark_finished(topic, folder)
 
     def mark_finished(self, topic: str, folder: TimeFolder) -> None:

@@ -35,6 +35,10 @@ class NotTakenError(Exception):
     """A message was not accepted; the error says by whom and why. It is sent again later."""
 
 
+class DelayedError(NotTakenError):
+    """A message was not accepted; others may be, so these do not wait for it."""
+
+
 class RefusedError(NotTakenError):
     """A message will never be accepted; it is not sent again."""
 
@@ -85,6 +89,8 @@ class Telling:
     group: str
     teller: Teller
     clock: Callable[[], float] = time.monotonic
+    awaits: str | None = None
+    """Policy that takes a folder before this recipient is notified of it."""
 
     def tell(self, topic: str, untold: Sequence[Untold]) -> Told:
         """Send the notifications of a topic that are due, oldest first; stop at the first failure, to keep their order.
@@ -92,6 +98,7 @@ class Telling:
         Raises NotTakenError, StorageError.
         """
         told, until = Told(), self.clock() + MOST_SECONDS
+        delayed: DelayedError | None = None
         numbers: dict[str, list[Untold]] = {}
         for one in sorted(untold):
             numbers.setdefault(one.path, []).append(one)
@@ -99,16 +106,23 @@ class Telling:
             return told
         with self.teller.session() as send:
             for path, of_folder in numbers.items():
-                if told.folders and self.clock() > until:
+                if (told.folders or delayed) and self.clock() > until:
                     told.more = True
                     break
-                self._tell(topic, path, of_folder, send, told)
+                try:
+                    self._tell(topic, path, of_folder, send, told)
+                except DelayedError as error:
+                    delayed = delayed or error
+        if delayed is not None:
+            raise delayed
         return told
 
     def _tell(self, topic: str, path: str, untold: Sequence[Untold], send: Send, told: Told) -> None:
         found = folder_content(self.store, self.group, topic, path)
         content = None if found is None else found[0]
         policy = self.teller.policy
+        if self.awaits is not None and content is not None and content.told.get(self.awaits, 0) < content.number:
+            return
         if content is not None and content.told.get(policy, 0) < content.number:
             where = {"topic": topic, "folder": path, "number": content.number}
             refusal = ""

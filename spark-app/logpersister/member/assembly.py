@@ -31,6 +31,7 @@ from logpersister.pipeline.reader import KafkaReader
 from logpersister.pipeline.session import start_spark
 from logpersister.registry import Registries, open_schemas
 from logpersister.storage.connection import Timeouts
+from logpersister.storage.copies import open_copies
 from logpersister.storage.store import ObjectStore, open_store
 
 FOR_A_SNAPSHOT = Timeouts(connect=3.0, read=5.0, attempts=1)
@@ -152,7 +153,9 @@ def _duties(
         return ()
     offsets = OffsetReader.of(resource, config)
     stack.callback(offsets.close)
-    tell = [TellDuty(resource, teller, store, listener) for teller in tellers(resource, store, config, secrets)]
+    copies = stack.enter_context(open_copies(resource.spec.storage, secrets))
+    whom = tellers(resource, store, copies, config, secrets)
+    tell = [TellDuty(resource, teller, store, listener) for teller in whom]
     return [FinishDuty(resource, offsets, store, listener), *tell]
 
 

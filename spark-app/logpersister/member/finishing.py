@@ -97,6 +97,7 @@ class FinishDuty:
             clock=self._clock,
             now=self._now,
             registers=registration(spec) == "onFinish",
+            awaits_copies=bool(spec.storage.copies),
         )
 
     def _arrivals_of(self, topic: str) -> Sequence[str]:

@@ -316,10 +316,11 @@ class Member:
 
     def on_outages(self, outages: tuple[Outage, ...]) -> None:
         """Show what is away; on the thread of the monitor, since a turn may wait for a server that is away."""
-        self._outages = {outage.server: outage for outage in outages}
+        # Without its copies a member does all but finish folders.
+        self._outages = {outage.server: outage for outage in outages if outage.server != "copy"}
         self._board.outages(outages)
-        for outage in outages:
-            self._readiness.of(outage.server)
+        for server in self._outages:
+            self._readiness.of(server)
         for server, condition in self._readiness.servers.items():
             away = self._outages.get(server)
             met = away is None or not away.lasting

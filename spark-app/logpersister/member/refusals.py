@@ -18,18 +18,25 @@ OF_TOPICS: Final[tuple[Server, ...]] = ("registry", "catalog")
 """Servers that a topic has, and others do not; each is a kind of error, too."""
 LASTING_SECONDS: Final = 60.0
 """Duration of failures from which they count as an outage."""
-FORGOTTEN_SECONDS: Final[dict[Server, float]] = {"kafka": 60.0, "bucket": 180.0, "registry": 180.0, "catalog": 400.0}
+FORGOTTEN_SECONDS: Final[dict[Server, float]] = {
+    "kafka": 60.0,
+    "bucket": 180.0,
+    "registry": 180.0,
+    **dict.fromkeys(("catalog", "copy"), 400.0),
+}
 """Seconds without another failure after which it is over; longer than the longest pause between attempts."""
 _REMEDIES: Final[dict[Server, str]] = {
     "kafka": "check the Secrets that spec.kafka.security names, and the rights of the user",
     "bucket": "check the Secret and the rights in spec.storage; the reason says more",
     "registry": "check the registry and the Secret that its registry names; the reason says more",
+    "copy": "check the store, its Secret and its rights in spec.storage.copies; the reason says more",
     "catalog": "check spec.table.catalog, its Secret and its rights; the reason says more",
 }
 _TRIED: Final[dict[Server, str]] = {
     "kafka": "the login is tried again with the Secret as it is then",
     "bucket": "uploads are tried again, at most a minute apart; records wait in Kafka",
     "registry": "it is asked again, at most a minute apart; records of its topics wait in Kafka",
+    "copy": "it is asked again, at most five minutes apart; folders are archived in the other stores, and wait for it",
     "catalog": "it is asked again, at most five minutes apart; objects are stored, and their rows wait in the bucket",
 }
 

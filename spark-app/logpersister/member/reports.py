@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
 from logpersister.backoff import PartlyFailedError
+from logpersister.finish.copying import CopyError
 from logpersister.member.cycle import Cycle
 from logpersister.member.listener import Listener
 from logpersister.member.refusals import OF_TOPICS, Refusals
@@ -27,6 +28,7 @@ from logpersister.report.finish import FinishReport, TellingReport
 from logpersister.report.lag import summarise
 from logpersister.report.lines import log_each
 from logpersister.report.metrics import CommitStep, Metrics
+from logpersister.report.outages import Server
 from logpersister.report.plain import plain
 from logpersister.report.status import StatusBoard
 from logpersister.report.tables import TablesReport
@@ -34,6 +36,7 @@ from logpersister.storage.errors import StorageError
 from logpersister.tables.errors import TableError
 
 log = structlog.get_logger(__name__)
+_OF_DUTIES: Final[tuple[Server, ...]] = ("catalog", "copy")
 
 
 class MembershipState(Protocol):
@@ -149,8 +152,11 @@ class Reports(Listener):
         cause = error.__cause__ if isinstance(error, PartlyFailedError) else error
         if isinstance(cause, TableError) and cause.is_of_catalog:
             self.refusals.failed("catalog", str(cause), f"{duty} of {topic}")
+        elif isinstance(error, CopyError):
+            self.refusals.failed("copy", str(error), f"{duty} of {topic}")
         elif error is None:
-            self.refusals.worked("catalog", f"{duty} of {topic}")
+            for server in _OF_DUTIES:
+                self.refusals.worked(server, f"{duty} of {topic}")
 
     def finish(self, report: FinishReport) -> None:
         self._board.finish(report)

@@ -11,9 +11,11 @@ from logpersister.finish.telling import Teller, Telling, Told
 from logpersister.finish.topic_records import TopicRecords
 from logpersister.finish.webhook import Webhook
 from logpersister.manifest import LogPersister
+from logpersister.manifest.blocks.finish import ARCHIVE
 from logpersister.manifest.secrets import Secrets
 from logpersister.member.listener import Listener
 from logpersister.report.finish import TellingReport
+from logpersister.storage.copies import Copy
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.untold import UntoldListing
 
@@ -40,7 +42,7 @@ class TellDuty:
         self._resource = resource
         self._listener = listener
         self._seconds = min(LONGEST_SECONDS, resource.spec.cycle_interval.total_seconds())
-        self._telling = Telling(store, resource.group_id, teller, clock)
+        self._telling = telling_of(resource, store, teller, clock)
         self._lock = threading.Lock()
         self._listing = UntoldListing(store, resource.group_id, self.name, self._seconds, clock)
         self._untold: dict[str, int] = {}
@@ -79,16 +81,29 @@ class TellDuty:
             self._listener.told(self.name, topic, told.folders, len(told.refused))
 
 
+def telling_of(
+    resource: LogPersister, store: ObjectStore, teller: Teller, clock: Callable[[], float] = time.monotonic
+) -> Telling:
+    """Return what notifies a recipient: of folders whose archive all stores have, where there are copies."""
+    awaits = ARCHIVE if resource.spec.storage.copies and teller.policy != ARCHIVE else None
+    return Telling(store, resource.group_id, teller, clock, awaits)
+
+
 def tellers(
-    resource: LogPersister, store: ObjectStore, config: Mapping[str, Any], secrets: Secrets
+    resource: LogPersister, store: ObjectStore, copies: Sequence[Copy], config: Mapping[str, Any], secrets: Secrets
 ) -> Sequence[Teller]:
-    """Return who is told of finished folders; `config`: for clients of the brokers."""
+    """Return who is told of finished folders; archives first, since others may wait for them.
+
+    Args:
+        copies: further stores of archives.
+        config: for clients of the brokers.
+    """
     finish = resource.spec.finish
     found: list[Teller] = []
     if finish is None:
         return found
-    if "archive" in finish.policy:
-        found.append(Archiver(store, resource))
+    if ARCHIVE in finish.policy:
+        found.append(Archiver(store, resource, copies))
     if finish.webhook is not None:
         found.append(Webhook(finish.webhook, secrets))
     if finish.kafka is not None:

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from logpersister.report.human import instant
 
-Server = Literal["kafka", "bucket", "registry", "catalog"]
+Server = Literal["kafka", "bucket", "registry", "catalog", "copy"]
 PROBED: Final[tuple[Server, ...]] = ("kafka", "bucket")
 """Servers that every member has, and looks after whether it asks them anything or not."""
 NAMES: dict[Server, str] = {
@@ -14,6 +14,7 @@ NAMES: dict[Server, str] = {
     "bucket": "the bucket",
     "registry": "the schema registry",
     "catalog": "the catalog of tables",
+    "copy": "a copy of the bucket",
 }
 
 

@@ -39,6 +39,8 @@ class StateMetrics(Collector):
         topics, failing = ({one.duty: getattr(one, name) for one in status.duties} for name in ("topics", "failing"))
         yield gauge("duty_topics", "Topics for which this member has a duty.", topics, "duty")
         yield gauge("duty_failing_topics", "Topics of which the last attempt has failed.", failing, "duty")
+        away: Samples = {one.server: 1.0 for one in status.outages}
+        yield gauge("away_servers", "Servers that cannot be used now.", away, "server")
         untold = {one.policy: one.untold for one in status.telling}
         yield gauge("untold_folders", "Finished folders that others are still to be told of.", untold, "policy")
         yield gauge(

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from logpersister.finish.archiving import NUMBER, POLICY
+from logpersister.finish.archive_versions import NUMBER
 from logpersister.finish.folders import existing_folders
+from logpersister.manifest.blocks.finish import ARCHIVE
 from logpersister.records.escaping import ARCHIVES
 from logpersister.records.time_folders import TimeFolder
 from logpersister.records.type_folders import AnyFolders
@@ -44,7 +45,7 @@ def _archive_of(store: ObjectStore, group: str, topic: str, folder: TimeFolder) 
         return None, frozenset()  # it was deleted a moment ago
     newest = max(versions, key=lambda one: _number(store, one.key)) if len(versions) > 1 else versions[0]
     archive = Wanted(newest.key, newest.size, topic, folder.path, folder)
-    if noted is None or noted[0].told.get(POLICY, 0) < noted[0].number:
+    if noted is None or noted[0].told.get(ARCHIVE, 0) < noted[0].number:
         return archive, frozenset()
     return archive, frozenset(f"{root}{folder.path}/{one.name}" for one in noted[0].objects)
 

@@ -29,6 +29,8 @@ class Kind(StrEnum):
     """A file that is among the live files of the table more than once (deep)."""
     NOT_IN_TABLE = "not-in-table"
     """Rows that the table should have, by the offsets in its snapshots, and has not (deep)."""
+    NOT_COPIED = "not-copied"
+    """An archive of a finished folder that a copy of the store lacks, or has otherwise."""
     DAMAGED = "damaged"
     """An object of ours whose facts are not whole, or whose facts document is gone."""
     FOREIGN = "foreign"
@@ -77,6 +79,7 @@ PROBLEMS = frozenset(
         Kind.DAMAGED,
         Kind.TWICE_IN_TABLE,
         Kind.NOT_IN_TABLE,
+        Kind.NOT_COPIED,
     }
 )
 """What contradicts the promise, or leaves it without proof. All other kinds are notes."""

@@ -48,6 +48,23 @@ def test_shadows_and_keys_are_in_the_policy(key: str) -> None:
     assert ("Condition" in encrypt) is key.startswith("alias/")
 
 
+def test_members_write_to_copies() -> None:
+    copy = {"bucket": "far", "prefix": "kept", "region": "cn-north-1", "encryption": {"type": "KMS", "keyId": "k"}}
+    resource = accepted(
+        {
+            "spec.output": {"archive": {}, "partitionBy": [{"date": {"granularity": "hour"}}]},
+            "spec.finish": {"policy": ["archive"]},
+            "spec.storage.copies": [{"bucket": "near"}, copy],
+        }
+    )
+    statements = {one["Sid"]: one for one in iam_policy(resource)["Statement"]}
+    assert len(statements) == 3 * 3 + 1
+    assert statements["ListCopy1"]["Resource"] == ["arn:aws:s3:::near"]
+    assert statements["ReadAndWriteCopy2"]["Resource"] == ["arn:aws-cn:s3:::far/kept/*"]
+    assert "arn:aws-cn:s3:::far/kept/*/_archives/*" in statements["DeleteOwnDocumentsCopy2"]["Resource"]
+    assert statements["EncryptCopy2"]["Resource"] == ["arn:aws-cn:kms:cn-north-1:*:key/k"]
+
+
 def test_members_read_schemas_of_glue_wherever_a_manifest_names_it() -> None:
     columns = {"fields": [{"name": "id", "type": "int64"}], "registry": {"url": "glue://eu-central-1/clicks"}}
     of_avro = {"value": {"avro": columns}}

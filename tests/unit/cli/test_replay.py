@@ -88,11 +88,10 @@ def test_a_topic_of_a_backup_that_lacks_what_its_output_needs_is_refused(tmp_pat
 
 def test_a_replay_has_its_topics_by_name_and_finishes_no_folders(tmp_path: Path) -> None:
     overrides = [{"topics": ["a", "b"], "upload": {"maxBytes": "1Mi"}}, {"topics": ["c"], "upload": {"maxAge": "1m"}}]
-    finish = {"policy": ["successFile"], "allowedLateness": "10m"}
+    finish = {"policy": ["archive"], "allowedLateness": "10m"}
     topics = {"kafka__topics": REMOVE, "kafka__topicPattern": "."}
-    live = context.manifest(
-        written(tmp_path / "live.yaml", output=FOLDERS, finish=finish, overrides=overrides, **topics)
-    )
+    more = {"output": {"archive": {}, "partitionBy": FOLDERS["partitionBy"]}, "storage__copies": [{"bucket": "far"}]}
+    live = context.manifest(written(tmp_path / "live.yaml", finish=finish, overrides=overrides, **topics, **more))
     found = replayed(live, ["a", "d"])
     assert (found.spec.kafka.topics, found.group_id, found.spec.finish) == (("a", "d"), live.group_id, None)
     assert [(one.topics, one.upload) for one in found.spec.overrides] == [(("a",), live.spec.overrides[0].upload)]

@@ -85,3 +85,8 @@ def test_progress(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
     progress.close()
     line = "1 of 3 objects, 2.0 KiB fetched, 1.0 KiB there already, of 4.0 KiB"
     assert out.getvalue() == (f"\r\033[K{line}\r\033[K" if terminal else f"{line}\n")
+
+
+def test_a_store_that_there_is_not_is_refused(run: Any, capsys: Capture) -> None:
+    assert run("--store", "1") == Exit.INVALID
+    assert "--store 1: there is no such store: spec.storage.copies has 0" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from logpersister.finish.telling import Message, NotTakenError, RefusedError
 from logpersister.formats.archive.settings import ArchiveSpec
 from logpersister.formats.archive.write import ArchiveFormat
 from logpersister.ranges import Range, TopicPartition
+from logpersister.storage.copies import Copy
 from logpersister.storage.errors import StorageError
 from logpersister.storage.finished import FolderContent, FolderObject
 from logpersister.storage.losses import Loss
@@ -36,10 +37,12 @@ class World:
     def __init__(self, naming: str = "primary", fields: Sequence[str] = ()) -> None:
         """Fields name levels between the key and the date."""
         self.store = Bucket()
+        self.copies: list[Copy] = []
         levels = [BY_HOUR[0], *({"field": one} for one in fields), *BY_HOUR[1:]]
         value = {"json": {"fields": [{"name": one, "type": "string"} for one in fields]}} if fields else {"bytes": {}}
         output = {"archive": {"naming": naming}, "partitionBy": levels}
-        self.resource = accepted({"spec.output": output, "spec.finish": {"policy": ["archive"]}, "spec.value": value})
+        finish = {"policy": ["archive", "successFile"]}
+        self.resource = accepted({"spec.output": output, "spec.finish": finish, "spec.value": value})
         self.content = FolderContent("clicks", PATH, "2026-03-28T01:00:00Z", 0, {0: 100}, ())
 
     def store_range(self, start: int, *values: str) -> None:
@@ -57,7 +60,7 @@ class World:
 
     def archive(self, content: FolderContent | None = None) -> None:
         content = content or self.content
-        with Archiver(self.store.store, self.resource).session() as send:
+        with Archiver(self.store.store, self.resource, self.copies).session() as send:
             send(Message("id", f"clicks/{content.path}", content.number, b"{}", content))
 
     @property

@@ -11,7 +11,17 @@ from typing import Any, cast
 import pytest
 import structlog
 
-from logpersister.finish.telling import LARGEST, Message, NotTakenError, RefusedError, Send, Telling, Told, message
+from logpersister.finish.telling import (
+    LARGEST,
+    DelayedError,
+    Message,
+    NotTakenError,
+    RefusedError,
+    Send,
+    Telling,
+    Told,
+    message,
+)
 from logpersister.storage.finished import FolderContent, FolderObject
 from logpersister.storage.store import ObjectStore
 from logpersister.storage.untold import TABLE, Untold, list_untold
@@ -101,6 +111,57 @@ def test_what_is_not_taken_is_told_again_in_its_order() -> None:
     receiver.before = lambda _: None
     tell(world, receiver)
     assert receiver.numbers() == {hour(0): [1], hour(1): [1]}
+
+
+def test_what_is_delayed_is_told_later_and_keeps_no_other_waiting() -> None:
+    world, receiver = told_world(), Receiver()
+    world.look()
+
+    def delays(one: Message) -> None:
+        if hour(0) in one.key:
+            raise DelayedError("copy 1 is away")
+
+    receiver.before = delays
+    with pytest.raises(DelayedError, match="copy 1"):
+        tell(world, receiver)
+    assert (receiver.numbers(), untold(world)) == ({hour(1): [1]}, [Untold(hour(0), 1)])
+    receiver.before = lambda _: None
+    tell(world, receiver)
+    assert (receiver.numbers(), untold(world)) == ({hour(1): [1], hour(0): [1]}, [])
+
+
+def test_where_there_are_copies_all_but_the_folders_own_documents_wait_for_the_archive() -> None:
+    world = World(spec=spec(policy=["successFile", "manifest", "webhook", "archive"], webhook={"url": "http://h"}))
+    world.store_new(0, 0.5, 1.5, 4)
+    world.at(4)
+    archives, webhook, store = Receiver("archive"), Receiver(), cast("ObjectStore", world.store)
+    world.look(world.new_finisher(awaits_copies=True))
+    assert (world.finished(), "_manifest.json" in "".join(world.store.documents)) == ([], True)
+    waiting = Telling(store, GROUP, webhook, awaits="archive")
+    assert waiting.tell(TOPIC, untold(world)) == Told()
+    assert len(untold(world)) == 2
+    archives.before = lambda one: None if hour(0) in one.key else (_ for _ in ()).throw(DelayedError("away"))
+    with pytest.raises(DelayedError):
+        tell(world, archives)
+    assert waiting.tell(TOPIC, untold(world)).folders == 1
+    assert (webhook.numbers(), untold(world)) == ({hour(0): [1]}, [Untold(hour(1), 1)])
+
+
+def test_by_hand_archives_are_looked_at_again_and_others_are_not_told_again() -> None:
+    world = World(spec=spec(policy=["webhook", "archive"], webhook={"url": "http://h"}))
+    world.store_new(0, 0.5, 4)
+    world.at(4)
+    world.look()
+    archives, webhook = Receiver("archive"), Receiver()
+    tell(world, archives)
+    tell(world, webhook)
+    found = world.layout.folder_of(hour(0))
+    assert found is not None
+    finisher = world.new_finisher(archives_again=True)
+    published = finisher.publish(found, finisher.passing.positions(), late=True)
+    assert (published.changed, untold(world, "archive"), untold(world)) == (False, [Untold(hour(0), 1)], [])
+    tell(world, archives)
+    assert archives.numbers() == {hour(0): [1, 1]}
 
 
 def test_what_is_refused_is_told_no_more_and_delays_no_other() -> None:

@@ -178,7 +178,7 @@ class World:
         """Records that came late and stand elsewhere, by partition and offset."""
         self.finisher = self.new_finisher()
 
-    def new_finisher(self, *, assume_idle: bool = False, registers: bool = False) -> TopicFolders:
+    def new_finisher(self, *, assume_idle: bool = False, **more: bool) -> TopicFolders:
         """Return what another process would have: nothing remembered."""
         store = cast("ObjectStore", self.store)
         return TopicFolders(
@@ -192,7 +192,7 @@ class World:
             clock=lambda: self.seconds,
             now=lambda: self.seconds,
             assume_idle=assume_idle,
-            registers=registers,
+            **more,
         )
 
     def folder(self, offset: Offset, time: int | None) -> str:

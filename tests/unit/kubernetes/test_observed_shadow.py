@@ -116,6 +116,20 @@ def test_it_keeps_its_group_and_prefix_though_the_spec_names_others() -> None:
     assert shadowed.manifest.spec.storage.prefix.startswith("elsewhere/")
 
 
+def test_its_archives_are_neither_made_nor_copied() -> None:
+    archives: dict[str, Any] = {
+        "output": {"archive": {}, "partitionBy": [{"date": {"granularity": "hour"}}]},
+        "finish": {"policy": ["archive"]},
+        "storage": {"bucket": "logs", "prefix": "raw", "copies": [{"bucket": "far", "secretName": "far-s3"}]},
+    }
+    shadowed = Shadowed(**archives)
+    members = shadowed.life.children[Reference("StatefulSet", f"clicks-backup-{shadowed.old}")]
+    volumes = members["spec"]["template"]["spec"]["volumes"]
+    assert "far-s3" in [one["secret"]["secretName"] for one in volumes if "secret" in one]
+    shadowed.change(upload={"maxAge": "1m"})
+    assert (shadowed.manifest.spec.finish, shadowed.manifest.spec.storage.copies) == (None, ())
+
+
 def test_its_pods_are_seen_by_no_selector_of_members() -> None:
     shadowed = Shadowed(networkPolicy="Restricted")
     shadowed.change(**CHANGED)

@@ -174,6 +174,13 @@ def finishing(**fields: Any) -> dict[str, Any]:
     return {"spec.finish": fields, "spec.output.partitionBy": [{"date": {"granularity": "day"}}]}
 
 
+def copied(*copies: dict[str, Any], **finish: Any) -> dict[str, Any]:
+    """Return changes with archives of hours in copies of the store."""
+    hours = {"archive": {}, "partitionBy": [{"date": {"granularity": "hour"}}]}
+    storage = {"bucket": "logs", "prefix": "raw", "copies": list(copies)}
+    return {"spec.output": hours, "spec.finish": {"policy": ["archive"]} | finish, "spec.storage": storage}
+
+
 T = "spec.table"
 TY = "spec.types"
 
@@ -465,6 +472,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {"spec.autoRepair": {"restartAfter": "1d", "maxRestartsPerHour": 0}},
     {"spec.autoRepair": {"nodeLostAfter": "1m"}},
     finishing(),
+    copied({"bucket": "far"}, {"bucket": "logs", "prefix": "rawer"}, {"bucket": "logs", "endpoint": "http://far"}),
     finishing(
         policy=["done", "manifest"], manifestName=".objects", allowedLateness="0s", idleAfter="30d", storeAtEnd=True
     ),
@@ -1020,6 +1028,16 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     *at("spec.finish.idleAfter", finishing(idleAfter="31d"), finishing(idleAfter="999ms")),
     (finishing(policy=[]), "spec.finish.policy"),
     (finishing(policy=["archive"]), "spec.finish.policy"),
+    (copied({"bucket": "far"}) | {"spec.finish": REMOVE}, "spec.storage.copies"),
+    (copied({"bucket": "far"}, policy=["manifest"]), "spec.storage.copies"),
+    (copied({"bucket": "far"}, policy=["archive", "successFile"], outerLevels=True), "spec.finish.outerLevels"),
+    (copied(*[{"bucket": "far", "prefix": str(number)} for number in range(5)]), "spec.storage.copies"),
+    (copied({"bucket": "far", "copies": []}), "spec.storage.copies[0].copies"),
+    *(
+        (copied({"bucket": "far"}, {"bucket": "logs", "prefix": prefix}), "spec.storage.copies[1].prefix")
+        for prefix in ("raw", "raw/copy", "")
+    ),
+    (copied({"bucket": "far", "prefix": "a"}, {"bucket": "far"}), "spec.storage.copies[1].prefix"),
     (finishing(policy=["done"], outerLevels=True), "spec.finish.outerLevels"),
     *at("spec.finish.webhook", finishing(policy=["webhook"]), finishing(webhook={"url": "http://h"})),
     *at("spec.finish.kafka", finishing(policy=["kafka"]), finishing(kafka={"topic": "told"})),

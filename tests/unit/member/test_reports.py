@@ -7,6 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from logpersister.backoff import PartlyFailedError
+from logpersister.finish.copying import CopyError
 from logpersister.member.cycle import Cycle
 from logpersister.member.refusals import Refusals
 from logpersister.member.reports import Reports
@@ -247,3 +248,7 @@ def test_a_catalog_that_is_of_no_use_for_a_minute_is_an_outage(shown: Shown) -> 
         recovers()
         assert shown.reports.refusals.outages() == ()
     assert outages_after(partial(performed, TableError("schema", "no"))) == [], "it answers, and refuses one table"
+    archive = partial(shown.reports.performed, "archive", "clicks", 1)
+    assert outages_after(partial(archive, CopyError("copy 1 is away"))) == [("copy", "copy 1 is away")]
+    archive(None)
+    assert shown.reports.refusals.outages() == ()

@@ -1,7 +1,9 @@
 """A bucket in memory, whose every request may be the last one of the process that sends it."""
 
+import base64
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from typing import Any, cast
 from logpersister.compiled.topic import CompiledTopic
 from logpersister.formats.base import Bytes
 from logpersister.manifest import LogPersister
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.revisions.revision import revision_of
 from logpersister.pipeline.persist import RangeWriter
 from logpersister.pipeline.room import Room
@@ -46,8 +49,15 @@ class Bucket:
     dies_at: tuple[int, bool] | None = None
     """At which request the process dies, and whether the bucket has still done what it asked for."""
     prefix: str = "raw"
+    name: str = "logs"
+    before_request: Callable[[], None] = lambda: None
+    """A test may let something happen, or fail, before a request."""
     before_finish: Callable[[], None] = lambda: None
     """A test may let something happen before an object becomes visible."""
+
+    @property
+    def storage(self) -> StorageSpec:
+        return StorageSpec(bucket=self.name, prefix=self.prefix)
 
     @property
     def store(self) -> ObjectStore:
@@ -55,6 +65,8 @@ class Bucket:
 
     def _request(self, *, done: bool) -> None:
         self.requests += not done
+        if not done:
+            self.before_request()
         if self.dies_at == (self.requests, done):
             raise KilledError
 
@@ -116,14 +128,18 @@ class Bucket:
         return len(self.objects[key][0])
 
     def imprint(self, key: str) -> Imprint | None:
+        self.before_request()
         found = self.objects.get(key)
-        tag = hashlib.sha256(repr(found).encode()).hexdigest()
-        return None if found is None else Imprint(found[1], len(found[0]), tag)
+        if found is None:
+            return None
+        crc32 = base64.b64encode(zlib.crc32(found[0]).to_bytes(4, "big")).decode()
+        return Imprint(found[1], len(found[0]), hashlib.sha256(repr(found).encode()).hexdigest(), crc32)
 
     def writer(self, key: str, metadata: Mapping[str, str], **options: Any) -> "Upload":
         return Upload(self, key, metadata, options)
 
     def list_objects(self, prefix: str) -> Iterator[ListedObject]:
+        self.before_request()
         for key, (content, _) in sorted(self.objects.items()):
             if key.startswith(prefix):
                 yield ListedObject(key, len(content), datetime(2026, 11, 24, tzinfo=UTC))

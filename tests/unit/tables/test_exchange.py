@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -82,9 +81,8 @@ class Scene:
     """Three ranges of members, of which a replay has stored two again."""
 
     def __init__(self) -> None:
-        self.bucket = Bucket()
+        self.bucket = Bucket(name=BUCKET)
         self.store = cast("ObjectStore", self.bucket)
-        self.bucket.storage = SimpleNamespace(bucket=BUCKET)  # type: ignore[attr-defined]
         self.old = [key(1, 0), key(1, 10, "dt=2"), key(1, 20)]
         self.new = [key(2, 0, "dt=3"), key(2, 10, "dt=3"), key(2, 10, "dt=4")]
         for one in (*self.old, *self.new):

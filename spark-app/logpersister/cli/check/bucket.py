@@ -11,7 +11,16 @@ from logpersister.finish.webhook import Webhook
 from logpersister.group.answers import TopicDescription
 from logpersister.group.offsets import LogReader
 from logpersister.manifest import LogPersister
+from logpersister.manifest.blocks.storage import StorageSpec
 from logpersister.manifest.secrets import Secrets
+from logpersister.storage.copies import open_copies
+
+
+def copy_findings(number: int, resource: LogPersister, secrets: Secrets, seconds: float) -> Iterator[Finding]:
+    """Yield what is to be said of a copy of the bucket; `number`: from 1."""
+    with open_copies(resource.spec.storage, secrets) as copies, bucket.using(copies[number - 1]) as store:
+        what = "; ".join(["can be read and written", *store.check(resource.group_id, seconds)])
+    yield Finding(f"copy {number}", "ok", f"{_where(store.storage)}: {what}")
 
 
 def bucket_findings(resource: LogPersister, secrets: Secrets, seconds: float, *, refuses: bool) -> Iterator[Finding]:
@@ -19,8 +28,7 @@ def bucket_findings(resource: LogPersister, secrets: Secrets, seconds: float, *,
     with bucket.opened(resource, secrets) as store:
         what = "; ".join(["can be read and written", *store.check(resource.group_id, seconds)])
         problems = list(taken.prefix_problems(resource, store))
-    where = f"s3://{storage.bucket}/{storage.prefix}".rstrip("/")
-    yield Finding("bucket", "ok", f"{where} at {storage.endpoint or 'AWS'}: {what}")
+    yield Finding("bucket", "ok", f"{_where(storage)}: {what}")
     if not storage.conditional_writes:
         told = (
             "spec.storage.conditionalWrites: false: members look before they write, which is not atomic "
@@ -57,3 +65,7 @@ def told_topic_findings(resource: LogPersister, secrets: Secrets, seconds: float
         message = f"spec.finish.kafka.topic: {topic}: the topic does not exist; create it, then folders are told"
         raise CommandError(message, Exit.INVALID)
     yield Finding("told", "ok", f"topic {topic} ({len(described[topic].leaders)})")
+
+
+def _where(storage: StorageSpec) -> str:
+    return f"{f's3://{storage.bucket}/{storage.prefix}'.rstrip('/')} at {storage.endpoint or 'AWS'}"

@@ -11,7 +11,7 @@ import structlog
 
 from logpersister import __version__
 from logpersister.cli import context, policy
-from logpersister.cli.check.bucket import bucket_findings, told_topic_findings, webhook_findings
+from logpersister.cli.check.bucket import bucket_findings, copy_findings, told_topic_findings, webhook_findings
 from logpersister.cli.check.finding import Finding
 from logpersister.cli.check.kafka import kafka_findings
 from logpersister.cli.check.registry import registry_findings
@@ -116,9 +116,13 @@ def findings_of(
     yield from table_findings(resource.spec)
     yield from left_out_findings(resource.spec)
     yield from quarantine_findings(resource.spec)
-    tellers = (
-        [("table", metastore_findings), ("webhook", webhook_findings), ("told", told_topic_findings)] if told else []
-    )
+    copies = [(f"copy {one}", partial(copy_findings, one)) for one in range(1, len(resource.spec.storage.stores))]
+    tellers: list[tuple[str, _Look]] = [
+        *copies,
+        ("table", metastore_findings),
+        ("webhook", webhook_findings),
+        ("told", told_topic_findings),
+    ]
     kafka = partial(kafka_findings, topics_exist=topics_exist, describes=told)
     bucket_ = partial(bucket_findings, refuses=told)
     registries = partial(registry_findings, compares=told)
@@ -127,7 +131,7 @@ def findings_of(
         ("kafka", kafka),
         ("bucket", bucket_),
         ("registry", registries),
-        *tellers,
+        *(tellers if told else ()),
     ]
     for subject, look in looks:
         try:

@@ -13,7 +13,8 @@ from logpersister.manifest.blocks.partition_rule import DateRule, PartitionRule,
 from logpersister.manifest.blocks.telling import RecordSpec, WebhookSpec
 
 Policy = Literal["successFile", "manifest", "done", "webhook", "kafka", "archive"]
-TELLING: Final[frozenset[Policy]] = frozenset({"webhook", "kafka", "archive"})
+ARCHIVE: Final[Policy] = "archive"
+TELLING: Final[frozenset[Policy]] = frozenset({"webhook", "kafka", ARCHIVE})
 """Policies that take a folder's content, at least once, when the others have written files into it."""
 Trigger = Literal["partition-time", "record-time", "process-time"]
 Late = Literal["append", "folder", "quarantine"]

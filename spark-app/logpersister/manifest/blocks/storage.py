@@ -1,7 +1,9 @@
 """``spec.storage``: the bucket, and how to reach it."""
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
 
 from logpersister.forms.constraint import HOST, PORT, Flag, Model, SecretName, Size, Text, never
 from logpersister.forms.problems import Finding
@@ -9,6 +11,9 @@ from logpersister.forms.rule import refuses
 
 RESERVED_FOLDER = "_logpersister"
 """Folder below the prefix where revisions and facts are kept; no user's path may be in it."""
+
+MOST_COPIES: Final = 4
+"""Further stores of one manifest."""
 
 MAX_PARTS = 10_000
 """Parts that one multipart upload of S3 can have."""
@@ -215,3 +220,31 @@ class StorageSpec(Model):
             if is_set and not self.uses_tls:
                 told = "contradicts the http endpoint, which has no certificate"
                 yield Finding(told, "use https, or remove it", (name,))
+
+
+class CopiedStorageSpec(StorageSpec):
+    """Where objects go, and where archives go besides."""
+
+    copies: Annotated[tuple[StorageSpec, ...], Field(max_length=MOST_COPIES)] = ()
+    """Further stores that get the archive of each finished folder, with policy `archive` of `spec.finish`. A folder is
+    finished when all of them have it (docs/archives.md#copies)."""
+
+    @property
+    def stores(self) -> "Sequence[StorageSpec]":
+        """The primary store, and the copies: each stands at the number that ``--store`` takes."""
+        return (self, *self.copies)
+
+    @refuses
+    def _copies_are_elsewhere(self) -> Iterator[Finding]:
+        for place, copy in enumerate(self.copies):
+            if any(_overlap(copy, other) for other in self.stores[: place + 1]):
+                told = "has a prefix that is, is in, or has in it, that of a store before it in the same bucket"
+                yield Finding(told, "name another bucket, or a prefix beside that one", ("copies", place, "prefix"))
+
+
+def _overlap(one: StorageSpec, other: StorageSpec) -> bool:
+    """Whether a name of an object may be of both stores."""
+    if (one.endpoint, one.bucket) != (other.endpoint, other.bucket):
+        return False
+    a, b = (f"{spec.prefix}/".lstrip("/") for spec in (one, other))
+    return a.startswith(b) or b.startswith(a)

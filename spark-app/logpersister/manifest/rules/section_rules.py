@@ -42,6 +42,17 @@ class SectionRules(Sections):
             yield Finding(told, "set spec.output.archive, or remove it", ("finish", "policy"), '"archive"')
 
     @refuses
+    def _copies_are_of_archives(self) -> Iterator[Finding]:
+        if not self.storage.copies:
+            return
+        if self.finish is None or "archive" not in self.finish.policy:
+            told = "get archives of finished folders, but spec.finish makes none"
+            yield Finding(told, "add archive to spec.finish.policy, or remove them", ("storage", "copies"))
+        elif self.finish.outer_levels:
+            told = "puts files of days when their hours are over, which may be before the copies have these"
+            yield Finding(told, "remove it, or spec.storage.copies", ("finish", "outerLevels"))
+
+    @refuses
     def _late_records_keep_their_values(self) -> Iterator[Finding]:
         if self.quarantines_late and not self.keeps_refused_values:
             told = "puts records into quarantine that are good, but their values would not be stored there"

@@ -13,7 +13,7 @@ from logpersister.manifest.blocks.kafka import KafkaSpec
 from logpersister.manifest.blocks.keep import Conditions
 from logpersister.manifest.blocks.output import OutputSpec
 from logpersister.manifest.blocks.overrides import MOST_OVERRIDES, Override
-from logpersister.manifest.blocks.storage import StorageSpec
+from logpersister.manifest.blocks.storage import CopiedStorageSpec
 from logpersister.manifest.blocks.table import TableSpec
 from logpersister.manifest.blocks.upload import UploadSpec
 from logpersister.schemas.types import Column, Struct
@@ -50,7 +50,7 @@ class Sections(Model):
     kafka: KafkaSpec
     """Where records come from."""
 
-    storage: StorageSpec
+    storage: CopiedStorageSpec
     """Where objects go."""
 
     output: OutputSpec = OutputSpec()
